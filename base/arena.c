@@ -1,0 +1,74 @@
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdlib.h>
+
+struct arena_block {
+    struct arena_block *next;
+    size_t used;
+    size_t size;
+    alignas(max_align_t) uint8_t data[];
+};
+
+enum { BLOCK_SIZE = 4096 - sizeof(struct arena_block) };
+
+void arena_init(struct arena *arena, size_t cap)
+{
+    *arena = (struct arena){.cap = cap};
+}
+
+static struct arena_block *add_block(struct arena *arena, size_t size)
+{
+    size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
+    struct arena_block *block = calloc(1, sizeof *block + room);
+    if (!block)
+        return NULL;
+    block->size = room;
+    block->next = arena->blocks;
+    arena->blocks = block;
+    return block;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    const size_t align = alignof(max_align_t);
+    if (size > SIZE_MAX - align)
+        return NULL;
+    size = (size + align - 1) / align * align;
+    if (size > arena->cap || arena->used > arena->cap - size)
+        return NULL;
+    struct arena_block *block = arena->blocks;
+    if (!block || block->size - block->used < size)
+        block = add_block(arena, size);
+    if (!block)
+        return NULL;
+    void *at = block->data + block->used;
+    block->used += size;
+    arena->used += size;
+    return at;
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t size)
+{
+    if (size && count > SIZE_MAX / size)
+        return NULL;
+    return arena_alloc(arena, count * size);
+}
+
+char *arena_text(struct arena *arena, struct view view)
+{
+    char *text = view.size == SIZE_MAX ? NULL : arena_alloc(arena, view.size + 1);
+    if (text && view.size)
+        memcpy(text, view.data, view.size);
+    return text;
+}
+
+void arena_release(struct arena *arena)
+{
+    while (arena->blocks) {
+        struct arena_block *next = arena->blocks->next;
+        free(arena->blocks);
+        arena->blocks = next;
+    }
+    arena->used = 0;
+}

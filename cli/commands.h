@@ -1,0 +1,12 @@
+/* The commands. Each answers with the exit code. Main thread. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "cli/flags.h"
+
+int run_command(const struct flags *flags);
+int validate_command(const struct flags *flags);
+int components_command(void);
+int print_config_command(const struct flags *flags);
+
+#endif

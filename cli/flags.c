@@ -1,0 +1,161 @@
+#include "cli/flags.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct word {
+    const char *name;
+    enum command command;
+};
+
+static const struct word commands[] = {
+    {"run", COMMAND_RUN},
+    {"validate", COMMAND_VALIDATE},
+    {"components", COMMAND_COMPONENTS},
+    {"print-config", COMMAND_PRINT_CONFIG},
+    {"print-initial-config", COMMAND_PRINT_CONFIG},
+    {"help", COMMAND_HELP},
+    {"version", COMMAND_VERSION},
+};
+
+/* Reading of argv; value is what followed '=', or NULL. */
+struct reader {
+    struct flags *flags;
+    char **argv;
+    int at, argc;
+    bool commanded;
+};
+
+static bool usage(const char *what, const char *word, const char *near)
+{
+    fprintf(stderr, "spanlink: %s \"%s\"", what, word);
+    if (near)
+        fprintf(stderr, "; did you mean \"%s\"?", near);
+    fprintf(stderr, "\nsee spanlink --help\n");
+    return false;
+}
+
+static bool unknown_flag(const char *word)
+{
+    static const char *const names[] = {
+        "--config", "--set", "--feature-gates", "--help", "--version", "-h", "-v", NULL};
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    return usage("unknown flag", name, nearest_word(name, names));
+}
+
+static bool unknown_command(const char *word)
+{
+    const char *names[sizeof commands / sizeof *commands + 1] = {0};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        names[i] = commands[i].name;
+    return usage("unknown command", word, nearest_word(word, names));
+}
+
+static bool add_source(struct flags *flags, enum settings_origin origin, const char *text)
+{
+    struct settings_source *grown = reallocarray(flags->sources, flags->count + 1, sizeof *grown);
+    if (!grown) {
+        fprintf(stderr, "spanlink: out of memory\n");
+        return false;
+    }
+    flags->sources = grown;
+    grown[flags->count++] = (struct settings_source){origin, text};
+    return true;
+}
+
+/* The flag's value: behind '=' or the next word. */
+static const char *value_of(struct reader *reader, const char *flag)
+{
+    const char *equals = strchr(flag, '=');
+    if (equals)
+        return equals + 1;
+    if (reader->at + 1 < reader->argc)
+        return reader->argv[++reader->at];
+    fprintf(stderr, "spanlink: %s needs a value\nsee spanlink --help\n", flag);
+    return NULL;
+}
+
+static bool is_flag(const char *word, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(word, name, n) == 0 && (word[n] == '\0' || word[n] == '=');
+}
+
+static bool read_config(struct reader *reader, const char *word)
+{
+    const char *value = value_of(reader, word);
+    if (value && !*value)
+        return usage("expected a file behind", "--config", NULL);
+    return value && add_source(reader->flags, SETTINGS_FILE, value);
+}
+
+static bool read_set(struct reader *reader, const char *word)
+{
+    const char *value = value_of(reader, word);
+    if (value && (!strchr(value, '=') || *value == '='))
+        return usage("expected a.b.c=value behind --set, not", value, NULL);
+    return value && add_source(reader->flags, SETTINGS_SET, value);
+}
+
+static bool read_flag(struct reader *reader, const char *word)
+{
+    if (is_flag(word, "--config"))
+        return read_config(reader, word);
+    if (is_flag(word, "--set"))
+        return read_set(reader, word);
+    if (is_flag(word, "--feature-gates"))
+        return value_of(reader, word);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        reader->flags->command = COMMAND_HELP;
+    else if (strcmp(word, "--version") == 0 || strcmp(word, "-v") == 0)
+        reader->flags->command = COMMAND_VERSION;
+    else
+        return unknown_flag(word);
+    reader->commanded = true;
+    return true;
+}
+
+static bool read_command(struct reader *reader, const char *word)
+{
+    if (reader->commanded)
+        return usage("one command is enough, unexpected", word, NULL);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, word) == 0) {
+            reader->flags->command = commands[i].command;
+            reader->commanded = true;
+            return true;
+        }
+    return unknown_command(word);
+}
+
+bool flags_parse(struct flags *flags, int argc, char **argv)
+{
+    *flags = (struct flags){.command = COMMAND_RUN};
+    struct reader reader = {.flags = flags, .argv = argv, .argc = argc};
+    for (reader.at = 1; reader.at < argc; reader.at++) {
+        const char *word = argv[reader.at];
+        if (!(*word == '-' ? read_flag(&reader, word) : read_command(&reader, word)))
+            return false;
+        if (flags->command == COMMAND_HELP || flags->command == COMMAND_VERSION)
+            return true;
+    }
+    return true;
+}
+
+void flags_release(struct flags *flags)
+{
+    free(flags->sources);
+    *flags = (struct flags){0};
+}
+
+bool flags_need_config(const struct flags *flags)
+{
+    for (size_t i = 0; i < flags->count; i++)
+        if (flags->sources[i].origin == SETTINGS_FILE)
+            return true;
+    fprintf(stderr, "spanlink: no configuration; name one with --config FILE\n"
+                    "see spanlink --help\n");
+    return false;
+}

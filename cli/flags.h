@@ -1,0 +1,29 @@
+/* argv read: the command, the sources of the configuration, what is wrong with the rest. */
+#ifndef CLI_FLAGS_H
+#define CLI_FLAGS_H
+
+#include "settings/load.h"
+
+enum command {
+    COMMAND_RUN,
+    COMMAND_VALIDATE,
+    COMMAND_COMPONENTS,
+    COMMAND_PRINT_CONFIG,
+    COMMAND_HELP,
+    COMMAND_VERSION
+};
+
+struct flags {
+    enum command command;
+    struct settings_source *sources; /* in the order given; texts are argv's */
+    size_t count;
+};
+
+/* False: what is wrong, with a hint, was written to stderr. Release in both cases. */
+bool flags_parse(struct flags *flags, int argc, char **argv);
+void flags_release(struct flags *flags);
+
+/* Whether there is a --config; if not, says so on stderr. */
+bool flags_need_config(const struct flags *flags);
+
+#endif

@@ -1,0 +1,105 @@
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/plan.h"
+#include "cli/second_signal.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REPORT_MAX = 1 << 20 };
+
+/* Before any thread starts, so that all inherit it and the signals wait for sigwaitinfo. */
+static void block_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+    sigaddset(set, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* Line by line to the log; where the level would swallow them, bare: somebody asked for them. */
+static void write_lines(struct bytes *text, enum log_level level)
+{
+    if (bytes_append(text, "", 1) != BYTES_OK)
+        return;
+    char *rest = (char *)text->data;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        if (*line && log_enabled(level))
+            log_line(level, "%s", line);
+        else if (*line)
+            fprintf(stderr, "%s\n", line);
+    }
+}
+
+static void explain(struct runtime *runtime)
+{
+    struct bytes text;
+    bytes_init(&text, REPORT_MAX, NULL);
+    runtime_explain(runtime, &text);
+    write_lines(&text, LOG_INFO);
+    bytes_release(&text);
+}
+
+/* Returns the signal that ends the process. */
+static int wait_for_end(const sigset_t *set, struct runtime *runtime)
+{
+    for (;;) {
+        siginfo_t info;
+        int number = sigwaitinfo(set, &info);
+        if (number == SIGINT || number == SIGTERM)
+            return number;
+        if (number == SIGUSR1)
+            explain(runtime);
+        if (number == SIGHUP)
+            log_warn("reload is not available yet; restart to apply a new configuration");
+    }
+}
+
+static int stop(struct runtime *runtime)
+{
+    struct second_signal second;
+    struct bytes report;
+    bytes_init(&report, REPORT_MAX, NULL);
+    second_signal_start(&second);
+    uint64_t lost = runtime_stop(runtime, &second.hurry, &report);
+    second_signal_stop(&second);
+    if (lost || log_enabled(LOG_INFO))
+        write_lines(&report, lost ? LOG_ERROR : LOG_INFO);
+    if (lost)
+        log_error("stopped; %" PRIu64 " items were acknowledged and not delivered", lost);
+    else
+        log_info("stopped; all that was acknowledged was delivered");
+    bytes_release(&report);
+    return lost ? EXIT_LOST : EXIT_OK;
+}
+
+static int serve(struct runtime *runtime, const sigset_t *signals)
+{
+    struct problems problems = {0};
+    bool started = runtime_start(runtime, &problems);
+    problems_print(&problems, stderr);
+    problems_release(&problems);
+    if (!started)
+        return EXIT_CONFIG;
+    log_info("spanlink " SPANLINK_VERSION " is ready");
+    int number = wait_for_end(signals, runtime);
+    log_info("%s: stopping", number == SIGINT ? "SIGINT" : "SIGTERM");
+    return stop(runtime);
+}
+
+int run_command(const struct flags *flags)
+{
+    sigset_t signals;
+    struct plan plan;
+    block_signals(&signals);
+    int code = plan_make(&plan, flags) ? serve(plan.runtime, &signals) : EXIT_CONFIG;
+    plan_release(&plan);
+    return code;
+}

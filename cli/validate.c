@@ -1,0 +1,21 @@
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/plan.h"
+
+#include <stdio.h>
+
+int validate_command(const struct flags *flags)
+{
+    struct plan plan;
+    bool good = plan_make(&plan, flags);
+    const char *comma = "";
+    for (size_t i = 0; good && i < flags->count; i++)
+        if (flags->sources[i].origin == SETTINGS_FILE) {
+            printf("%s%s", comma, flags->sources[i].text);
+            comma = ", ";
+        }
+    if (good)
+        printf(": ok\n");
+    plan_release(&plan);
+    return good ? EXIT_OK : EXIT_CONFIG;
+}

@@ -1,0 +1,29 @@
+# Flags of every target that is ours. Asserts stay on in release: they mark our own bugs only.
+add_library(compile_options INTERFACE)
+target_compile_options(compile_options INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wswitch-enum -Wstrict-prototypes
+  -Wformat=2 -Wvla -fno-common)
+target_compile_definitions(compile_options INTERFACE _GNU_SOURCE)
+string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+string(REPLACE "-O3" "-O2" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+
+if(SPANLINK_WERROR)
+  target_compile_options(compile_options INTERFACE -Werror)
+endif()
+
+set(sanitizers "${SPANLINK_SANITIZE}")
+if(sanitizers)
+  target_compile_options(compile_options INTERFACE
+    -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1)
+  target_link_options(compile_options INTERFACE -fsanitize=${sanitizers})
+endif()
+if(SPANLINK_FUZZ)
+  target_compile_options(compile_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT sanitizers)
+  target_compile_options(compile_options INTERFACE
+    -g1 -fPIE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+    -ffunction-sections -fdata-sections)
+  target_link_options(compile_options INTERFACE -pie -Wl,-z,relro,-z,now -Wl,--gc-sections
+    -Wl,--as-needed)
+endif()

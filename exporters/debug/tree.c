@@ -1,0 +1,119 @@
+#include "exporters/debug/debug.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX_DEPTH = 40, NAME_COLUMN = 44, SHOWN_FUNCTIONS = 3 };
+
+static void write_duration(uint64_t ns, struct bytes *out)
+{
+    if (ns < 1000 * 1000)
+        bytes_printf(out, "%.1f us", (double)ns / 1e3);
+    else if (ns < NS_PER_S)
+        bytes_printf(out, "%.1f ms", (double)ns / 1e6);
+    else
+        bytes_printf(out, "%.2f s", (double)ns / 1e9);
+}
+
+static int by_samples(const void *a, const void *b)
+{
+    uint64_t x = ((const struct hot_function *)a)->samples;
+    uint64_t y = ((const struct hot_function *)b)->samples;
+    return (x < y) - (x > y);
+}
+
+static void write_hot(const struct span_profile *profile, struct bytes *out)
+{
+    struct hot_function hot[HOT_FUNCTIONS];
+    memcpy(hot, profile->hot, sizeof hot);
+    qsort(hot, HOT_FUNCTIONS, sizeof *hot, by_samples);
+    for (int i = 0; i < SHOWN_FUNCTIONS && hot[i].samples; i++)
+        bytes_printf(out, "%s%s %u%%", i ? ", " : ": ", *hot[i].name ? hot[i].name : "?",
+                     (unsigned)(hot[i].samples * 100 / profile->samples));
+}
+
+static void write_profile(const struct kept_span *span, const struct span_profiles *profiles,
+                          struct bytes *out)
+{
+    const struct span_profile *profile = span_profiles_get(profiles, span->profile);
+    char id[16];
+    if (!span->profile)
+        return;
+    span_id_format(span->profile, id);
+    bytes_printf(out, "   profile %.16s", id);
+    if (!profile || !profile->samples)
+        return;
+    bytes_printf(out, ", %llu samples, ", (unsigned long long)profile->samples);
+    write_duration(profile->cpu_ns, out);
+    bytes_printf(out, " CPU");
+    write_hot(profile, out);
+}
+
+/* UTF-8 continuation bytes take no column. */
+static int columns(const char *text)
+{
+    int n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static void write_span(const struct kept_span *span, unsigned depth,
+                       const struct span_profiles *profiles, struct bytes *out)
+{
+    int indent = (int)depth * 2 + 2;
+    int pad = NAME_COLUMN - indent - columns(span->name);
+    bytes_printf(out, "%*s%s%*s ", indent, "", span->name, pad > 0 ? pad : 0, "");
+    write_duration(span->end_ns > span->start_ns ? span->end_ns - span->start_ns : 0, out);
+    write_profile(span, profiles, out);
+    bytes_append(out, "\n", 1);
+}
+
+static void write_children(struct kept_trace *trace, size_t parent, unsigned depth,
+                           const struct span_profiles *profiles, struct bytes *out)
+{
+    write_span(&trace->spans[parent], depth, profiles, out);
+    trace->spans[parent].shown = true;
+    for (size_t i = 0; i < trace->count && depth < MAX_DEPTH; i++)
+        if (!trace->spans[i].shown && trace->spans[i].parent == trace->spans[parent].id)
+            write_children(trace, i, depth + 1, profiles, out);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    uint64_t x = ((const struct kept_span *)a)->start_ns;
+    uint64_t y = ((const struct kept_span *)b)->start_ns;
+    return (x > y) - (x < y);
+}
+
+static bool has_parent(const struct kept_trace *trace, const struct kept_span *span)
+{
+    for (size_t i = 0; span->parent && i < trace->count; i++)
+        if (trace->spans[i].id == span->parent && &trace->spans[i] != span)
+            return true;
+    return false;
+}
+
+static size_t count_linked(const struct kept_trace *trace)
+{
+    size_t linked = 0;
+    for (size_t i = 0; i < trace->count; i++)
+        linked += trace->spans[i].profile != 0;
+    return linked;
+}
+
+void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, struct bytes *out)
+{
+    bytes_printf(out, "trace ");
+    for (int i = 0; i < 16; i++)
+        bytes_printf(out, "%02x", trace->id[i]);
+    bytes_printf(out, "  %s  %zu span%s, %zu linked\n", trace->spans[0].service, trace->count,
+                 trace->count == 1 ? "" : "s", count_linked(trace));
+    qsort(trace->spans, trace->count, sizeof *trace->spans, by_start);
+    for (size_t i = 0; i < trace->count; i++)
+        if (!has_parent(trace, &trace->spans[i]))
+            write_children(trace, i, 0, profiles, out);
+    for (size_t i = 0; i < trace->count; i++) /* a ring of parents: no root leads here */
+        if (!trace->spans[i].shown)
+            write_span(&trace->spans[i], 0, profiles, out);
+}

@@ -1,0 +1,201 @@
+#include "exporters/file/file.h"
+
+#include "pipeline/delivery.h"
+#include "wire/compress.h"
+#include "wire/otlp_json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { LINE_CAP = 1 << 30, FOLDER_SIZE = 2048 };
+
+struct file_exporter {
+    char *path;
+    char *profiles_directory;
+    bool rotates;
+    struct rotation_settings rotation;
+    const struct env *env;
+    pthread_mutex_t lock; /* over all below */
+    bool ready;
+    struct line_file lines;
+    uint64_t profiles;
+};
+
+static const struct key rotation_keys[] = {
+    KEY_INT(struct rotation_settings, max_megabytes, "max_megabytes", "100", 1, 1000000,
+            "size at which the file is renamed and a new one begun"),
+    KEY_INT(struct rotation_settings, max_backups, "max_backups", "100", 0, 1000000,
+            "renamed files that are kept; 0: all"),
+    KEY_IGNORED("max_days", "accepted; backups are limited by number"),
+    KEY_IGNORED("localtime", "accepted; names carry UTC"),
+    KEY_END,
+};
+
+static const struct key keys[] = {
+    KEY_STRING(struct file_exporter, path, "path", NULL, KEY_REQUIRED,
+               "file of OTLP JSON, one request a line; its folders are made"),
+    KEY_STRING(struct file_exporter, profiles_directory, "profiles_directory", NULL, 0,
+               "folder of profiles, one file each; default: profiles, beside path"),
+    KEY_SWITCHED(struct file_exporter, rotation, struct rotation_settings, rotates, "rotation",
+                 rotation_keys, "off until its key is there"),
+    KEY_IGNORED("format", "accepted; JSON is written"),
+    KEY_IGNORED("append", "accepted; files are appended to"),
+    KEY_IGNORED("flush_interval", "accepted; every line is written at once"),
+    KEY_IGNORED("create_directory", "accepted; folders are made"),
+    KEY_END,
+};
+
+static bool file_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct file_exporter *self = instance;
+    self->env = env;
+    pthread_mutex_init(&self->lock, NULL);
+    self->ready = true;
+    self->lines = (struct line_file){.path = self->path, .rotates = self->rotates,
+                                     .rotation = self->rotation, .clock = env->clock, .fd = -1};
+    if (line_file_open(&self->lines))
+        return true;
+    snprintf(error, error_size, "path: %s cannot be written: %s", self->path, strerror(errno));
+    return false;
+}
+
+static struct outcome disk_outcome(const char *path)
+{
+    return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s cannot be written: %s", path,
+                      strerror(errno));
+}
+
+static struct outcome write_line(struct file_exporter *self, const struct batch *batch)
+{
+    struct bytes line;
+    bytes_init(&line, LINE_CAP, NULL);
+    struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "no room for a line");
+    if (otlp_json_write(batch->signal, buffer_view(batch->payload), &line) &&
+        bytes_append(&line, "\n", 1) == BYTES_OK) {
+        pthread_mutex_lock(&self->lock);
+        outcome = line_file_write(&self->lines, bytes_view(&line)) ? OUTCOME_OK
+                                                                   : disk_outcome(self->path);
+        pthread_mutex_unlock(&self->lock);
+    }
+    bytes_release(&line);
+    return outcome;
+}
+
+static void profiles_folder(const struct file_exporter *self, char *out, size_t size)
+{
+    const char *slash = strrchr(self->path, '/');
+    if (*self->profiles_directory)
+        snprintf(out, size, "%s", self->profiles_directory);
+    else
+        snprintf(out, size, "%.*sprofiles", slash ? (int)(slash - self->path) + 1 : 0,
+                 self->path);
+}
+
+static struct view service_of(const struct batch *batch)
+{
+    if (!batch->series)
+        return VIEW("profile");
+    struct view name = series_get(batch->series, VIEW("service_name"));
+    return name.size ? name : series_get(batch->series, VIEW("__name__"));
+}
+
+static void profile_path(struct file_exporter *self, const struct batch *batch, char *out,
+                         size_t size)
+{
+    static const char *const endings[] = {[BATCH_OTLP] = "otlp.gz", [BATCH_PPROF] = "pb.gz",
+                                          [BATCH_OPAQUE] = "body.gz"};
+    char folder[FOLDER_SIZE];
+    struct view service = service_of(batch);
+    profiles_folder(self, folder, sizeof folder);
+    pthread_mutex_lock(&self->lock);
+    unsigned long long number = ++self->profiles;
+    pthread_mutex_unlock(&self->lock);
+    snprintf(out, size, "%s/%.*s-%llu-%llu.%s", folder, service.size > 100 ? 100 : (int)service.size,
+             (const char *)service.data, (unsigned long long)clock_wall(self->env->clock), number,
+             endings[batch->encoding]);
+    for (char *at = out + strlen(folder) + 1; *at; at++)
+        if (*at == '/')
+            *at = '_';
+}
+
+static bool write_file(const char *path, struct view content)
+{
+    size_t done = 0;
+    int fd = make_folders(path) ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644) : -1;
+    if (fd < 0)
+        return false;
+    while (done < content.size) {
+        ssize_t n = write(fd, content.data + done, content.size - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    int why = errno;
+    close(fd);
+    if (done < content.size)
+        unlink(path);
+    errno = why;
+    return done == content.size;
+}
+
+static struct outcome write_profile(struct file_exporter *self, const struct batch *batch)
+{
+    struct bytes packed;
+    char path[FOLDER_SIZE + 300];
+    bytes_init(&packed, LINE_CAP, NULL);
+    struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    profile_path(self, batch, path, sizeof path);
+    if (deflate_append(ENCODING_GZIP, buffer_view(batch->payload), &packed))
+        outcome = write_file(path, bytes_view(&packed)) ? OUTCOME_OK : disk_outcome(path);
+    bytes_release(&packed);
+    return outcome;
+}
+
+static struct outcome file_send(void *instance, struct batch *batch)
+{
+    return batch->signal == SIGNAL_PROFILES ? write_profile(instance, batch)
+                                            : write_line(instance, batch);
+}
+
+static void file_close(void *instance)
+{
+    struct file_exporter *self = instance;
+    if (!self->ready)
+        return;
+    line_file_close(&self->lines);
+    pthread_mutex_destroy(&self->lock);
+    self->ready = false;
+}
+
+static const struct delivery *file_delivery(const void *instance)
+{
+    static const struct delivery settings = {
+        .queue = {.enabled = true, .num_consumers = 1, .queue_size = 1000},
+        .retry = {.enabled = true,
+                  .initial_interval = NS_PER_S,
+                  .multiplier = 1.5,
+                  .max_interval = 10 * NS_PER_S},
+    };
+    (void)instance;
+    return &settings;
+}
+
+const struct component exporter_file = {
+    .type = "file",
+    .text = "OTLP JSON lines, and one file for each profile",
+    .stability = "beta",
+    .kind = COMPONENT_EXPORTER,
+    .signals = SIGNALS_ALL,
+    .encodings = BATCH_BIT(BATCH_OTLP) | BATCH_BIT(BATCH_PPROF) | BATCH_BIT(BATCH_OPAQUE),
+    .size = sizeof(struct file_exporter),
+    .keys = keys,
+    .open = file_open,
+    .send = file_send,
+    .delivery = file_delivery,
+    .close = file_close,
+};

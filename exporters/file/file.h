@@ -1,0 +1,34 @@
+/* The file exporter's instance and its writer. */
+#ifndef EXPORTERS_FILE_H
+#define EXPORTERS_FILE_H
+
+#include "pipeline/component.h"
+
+#include <pthread.h>
+
+struct rotation_settings {
+    int64_t max_megabytes;
+    int64_t max_backups;
+};
+
+/* A file of lines that is renamed when it is full. Calls are serialised by the exporter. */
+struct line_file {
+    const char *path; /* borrowed */
+    bool rotates;
+    struct rotation_settings rotation;
+    const struct clock *clock;
+    int fd; /* -1: not open */
+    uint64_t size;
+};
+
+/* Opens (appending, folders made) or fails with errno. */
+bool line_file_open(struct line_file *file);
+
+/* Appends one line, whole or not at all. False: errno says why. */
+bool line_file_write(struct line_file *file, struct view line);
+void line_file_close(struct line_file *file);
+
+/* Makes a path's folders (all but its last part). False: errno says why. */
+bool make_folders(const char *path);
+
+#endif

@@ -1,0 +1,247 @@
+/* OTLP over gRPC, unary calls. Codes: OTLP specification 1.11, "OTLP/gRPC response". */
+#include "net/client_keys.h"
+#include "net/endpoint.h"
+#include "pipeline/component.h"
+#include "pipeline/delivery.h"
+#include "wire/grpc_frame.h"
+#include "wire/status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+enum { MAX_HEADERS = 6 };
+
+struct otlp_grpc_exporter {
+    char *endpoint;
+    struct client_settings client;
+    struct delivery delivery;
+    char *urls[SIGNAL_COUNT];
+    struct http_client *http;
+    const struct env *env;
+};
+
+static const struct key keys[] = {
+    KEY_STRING(struct otlp_grpc_exporter, endpoint, "endpoint", NULL, KEY_REQUIRED,
+               "host:port, or a URL; http:// is cleartext, https:// is TLS, unix:/path a socket"),
+    CLIENT_KEYS(struct otlp_grpc_exporter, client, "5s"),
+    KEY_INT(struct otlp_grpc_exporter, delivery.max_request_bytes, "max_request_bytes",
+            "4000000", 0, 2147483647, "larger requests are split, inflated bytes; 0: never"),
+    KEY_GROUP(struct otlp_grpc_exporter, delivery.queue, struct queue_settings, "sending_queue",
+              queue_keys, "what waits for the backend"),
+    KEY_GROUP(struct otlp_grpc_exporter, delivery.retry, struct retry_settings,
+              "retry_on_failure", retry_keys, "when and how long to try again"),
+    KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
+    KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
+    KEY_IGNORED("balancer_name", "accepted; one address is used"),
+    KEY_IGNORED("wait_for_ready", "accepted; what fails is tried again"),
+    KEY_END,
+};
+
+static const char *const paths[SIGNAL_COUNT] = {
+    [SIGNAL_TRACES] = "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+    [SIGNAL_METRICS] = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+    [SIGNAL_LOGS] = "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+    [SIGNAL_PROFILES] =
+        "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
+};
+
+/* An endpoint in parts. */
+struct target {
+    bool tls;
+    const char *authority; /* host:port */
+    const char *unix_path; /* NULL: none */
+};
+
+static const char *without_prefix(const char *text, const char *prefix)
+{
+    size_t size = strlen(prefix);
+    return strncasecmp(text, prefix, size) == 0 ? text + size : NULL;
+}
+
+static bool parse_target(const struct otlp_grpc_exporter *self, struct target *target, char *why,
+                         size_t why_size)
+{
+    const char *text = self->endpoint, *rest;
+    struct endpoint endpoint;
+    *target = (struct target){.tls = !self->client.tls.insecure};
+    if ((rest = without_prefix(text, "http://"))) {
+        target->tls = false;
+        text = rest;
+    } else if ((rest = without_prefix(text, "https://"))) {
+        target->tls = true;
+        text = rest;
+    } else if ((rest = without_prefix(text, "dns:///")) ||
+               (rest = without_prefix(text, "passthrough:///"))) {
+        text = rest;
+    }
+    if (!endpoint_parse(text, false, &endpoint, why, why_size))
+        return false;
+    target->authority = text;
+    if (*endpoint.unix_path) {
+        target->unix_path = strchr(text, '/');
+        target->authority = "localhost";
+    }
+    return true;
+}
+
+static void check(const void *config, struct key_report *report)
+{
+    const struct otlp_grpc_exporter *self = config;
+    struct target target;
+    char why[160];
+    if (*self->endpoint && !parse_target(self, &target, why, sizeof why))
+        key_report_add(report, "endpoint", "%s", why);
+    delivery_check(&self->delivery, report);
+}
+
+static bool otlp_grpc_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct otlp_grpc_exporter *self = instance;
+    struct target target;
+    self->env = env;
+    if (!parse_target(self, &target, error, error_size))
+        return false;
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        if (asprintf(&self->urls[i], "%s://%s%s", target.tls ? "https" : "http",
+                     target.authority, paths[i]) < 0)
+            self->urls[i] = NULL;
+    self->http = client_open(&self->client, true, target.unix_path, error, error_size);
+    return self->http != NULL;
+}
+
+static size_t fill_headers(const struct otlp_grpc_exporter *self, const struct batch *batch,
+                           struct http_header headers[MAX_HEADERS])
+{
+    size_t count = 0;
+    enum encoding_name compression = compression_of(&self->client);
+    headers[count++] = (struct http_header){"Content-Type", "application/grpc"};
+    headers[count++] = (struct http_header){"TE", "trailers"};
+    if (compression != ENCODING_IDENTITY)
+        headers[count++] = (struct http_header){"grpc-encoding", encoding_text(compression)};
+    if (batch->metadata && batch->metadata->tenant)
+        headers[count++] = (struct http_header){"X-Scope-OrgID", batch->metadata->tenant};
+    if (batch->metadata && batch->metadata->authorization)
+        headers[count++] = (struct http_header){"Authorization", batch->metadata->authorization};
+    return count;
+}
+
+static bool encode_message(const struct otlp_grpc_exporter *self, struct view content,
+                           struct bytes *out)
+{
+    enum encoding_name compression = compression_of(&self->client);
+    bool compressed = compression != ENCODING_IDENTITY;
+    if (bytes_reserve(out, GRPC_PREFIX_SIZE + (compressed ? content.size / 4 : content.size)) !=
+        BYTES_OK)
+        return false;
+    out->size = GRPC_PREFIX_SIZE;
+    bool good = compressed ? deflate_append(compression, content, out)
+                           : bytes_append_view(out, content) == BYTES_OK;
+    if (good)
+        grpc_frame_prefix(out->data, compressed, (uint32_t)(out->size - GRPC_PREFIX_SIZE));
+    return good;
+}
+
+static struct outcome read_success(const struct http_reply *reply)
+{
+    struct outcome outcome = OUTCOME_OK;
+    struct view message;
+    bool compressed;
+    uint64_t rejected;
+    if (grpc_frame_read(bytes_view(&reply->body), &compressed, &message) == GRPC_FRAME_OK &&
+        !compressed &&
+        export_response_decode(message, &rejected, outcome.text, sizeof outcome.text))
+        outcome.rejected = rejected > UINT32_MAX ? UINT32_MAX : (uint32_t)rejected;
+    return outcome;
+}
+
+static struct outcome read_failure(const struct http_reply *reply)
+{
+    int code = reply->grpc_status;
+    char text[128];
+    bool has_retry_info = false;
+    uint64_t retry_after_ns = 0;
+    if (reply->grpc_details.size)
+        rpc_status_decode(bytes_view(&reply->grpc_details), &code, text, sizeof text,
+                          &has_retry_info, &retry_after_ns);
+    struct outcome outcome =
+        status_from_grpc(reply->grpc_status, has_retry_info, reply->grpc_message);
+    snprintf(outcome.text, sizeof outcome.text, "gRPC %s: %.150s",
+             grpc_code_name((enum grpc_code)reply->grpc_status), reply->grpc_message);
+    outcome.retry_after_ns = retry_after_ns;
+    return outcome;
+}
+
+static struct outcome read_reply(const struct http_reply *reply)
+{
+    if (reply->status == 0)
+        return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s", reply->error);
+    if (reply->grpc_status == GRPC_OK)
+        return read_success(reply);
+    if (reply->grpc_status > 0)
+        return read_failure(reply);
+    if (reply->status == 200)
+        return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE,
+                          "the answer ended without a gRPC status");
+    struct outcome outcome = status_from_http(reply->status);
+    snprintf(outcome.text, sizeof outcome.text, "HTTP %ld, not a gRPC answer", reply->status);
+    return outcome;
+}
+
+static struct outcome otlp_grpc_send(void *instance, struct batch *batch)
+{
+    struct otlp_grpc_exporter *self = instance;
+    struct http_header headers[MAX_HEADERS];
+    struct http_reply reply = {0};
+    struct bytes message;
+    bytes_init(&message, UINT32_MAX, NULL);
+    struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    if (self->urls[batch->signal] && encode_message(self, buffer_view(batch->payload), &message)) {
+        http_client_post(self->http, self->urls[batch->signal], headers,
+                         fill_headers(self, batch, headers), bytes_view(&message), &reply);
+        outcome = read_reply(&reply);
+        http_reply_release(&reply);
+    }
+    bytes_release(&message);
+    return outcome;
+}
+
+static void otlp_grpc_abort(void *instance)
+{
+    struct otlp_grpc_exporter *self = instance;
+    http_client_abort(self->http);
+}
+
+static void otlp_grpc_close(void *instance)
+{
+    struct otlp_grpc_exporter *self = instance;
+    http_client_free(self->http);
+    self->http = NULL;
+    for (int i = 0; i < SIGNAL_COUNT; i++) {
+        free(self->urls[i]);
+        self->urls[i] = NULL;
+    }
+}
+
+static const struct delivery *otlp_grpc_delivery(const void *instance)
+{
+    return &((const struct otlp_grpc_exporter *)instance)->delivery;
+}
+
+const struct component exporter_otlp_grpc = {
+    .type = "otlp_grpc",
+    .alias = "otlp",
+    .text = "OTLP over gRPC, to Tempo or any OTLP endpoint",
+    .stability = "beta",
+    .kind = COMPONENT_EXPORTER,
+    .signals = SIGNALS_ALL,
+    .encodings = BATCH_BIT(BATCH_OTLP),
+    .size = sizeof(struct otlp_grpc_exporter),
+    .keys = keys,
+    .check = check,
+    .open = otlp_grpc_open,
+    .send = otlp_grpc_send,
+    .abort = otlp_grpc_abort,
+    .delivery = otlp_grpc_delivery,
+    .close = otlp_grpc_close,
+};

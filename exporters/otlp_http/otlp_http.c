@@ -1,0 +1,225 @@
+/* OTLP over HTTP/1.1. Statuses: OTLP specification 1.11, "OTLP/HTTP response". */
+#include "net/client_keys.h"
+#include "pipeline/component.h"
+#include "pipeline/delivery.h"
+#include "wire/otlp_json.h"
+#include "wire/status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { JSON_CAP = 1 << 30, MAX_ENDPOINT_HEADERS = 5 };
+
+struct otlp_http_exporter {
+    char *endpoint;
+    char *endpoints[SIGNAL_COUNT];
+    int encoding;
+    struct client_settings client;
+    struct delivery delivery;
+    char *urls[SIGNAL_COUNT];
+    struct http_client *http;
+    const struct env *env;
+};
+
+static const char *const encodings[] = {"proto", "json", NULL};
+enum { ENCODING_JSON = 1 };
+
+static const struct key keys[] = {
+    KEY_STRING(struct otlp_http_exporter, endpoint, "endpoint", NULL, 0,
+               "base URL; /v1/traces and its siblings are added"),
+    KEY_STRING(struct otlp_http_exporter, endpoints[SIGNAL_TRACES], "traces_endpoint", NULL, 0,
+               "URL for traces, used as it is"),
+    KEY_STRING(struct otlp_http_exporter, endpoints[SIGNAL_METRICS], "metrics_endpoint", NULL, 0,
+               "URL for metrics, used as it is"),
+    KEY_STRING(struct otlp_http_exporter, endpoints[SIGNAL_LOGS], "logs_endpoint", NULL, 0,
+               "URL for logs, used as it is"),
+    KEY_STRING(struct otlp_http_exporter, endpoints[SIGNAL_PROFILES], "profiles_endpoint", NULL,
+               0, "URL for profiles, used as it is"),
+    KEY_CHOICE(struct otlp_http_exporter, encoding, "encoding", "proto", encodings,
+               "protobuf or JSON bodies"),
+    CLIENT_KEYS(struct otlp_http_exporter, client, "30s"),
+    KEY_INT(struct otlp_http_exporter, delivery.max_request_bytes, "max_request_bytes",
+            "20000000", 0, 2147483647, "larger requests are split, inflated bytes; 0: never"),
+    KEY_GROUP(struct otlp_http_exporter, delivery.queue, struct queue_settings, "sending_queue",
+              queue_keys, "what waits for the backend"),
+    KEY_GROUP(struct otlp_http_exporter, delivery.retry, struct retry_settings,
+              "retry_on_failure", retry_keys, "when and how long to try again"),
+    KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
+    KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
+    KEY_IGNORED("max_idle_conns", "accepted; one connection a worker is kept"),
+    KEY_IGNORED("max_idle_conns_per_host", "accepted; one connection a worker is kept"),
+    KEY_IGNORED("max_conns_per_host", "accepted; one connection a worker is kept"),
+    KEY_IGNORED("idle_conn_timeout", "accepted; connections are kept"),
+    KEY_IGNORED("force_attempt_http2", "accepted; HTTP/1.1 is spoken"),
+    KEY_END,
+};
+
+static const char *const paths[SIGNAL_COUNT] = {"/v1/traces", "/v1/metrics", "/v1/logs",
+                                                "/v1development/profiles"};
+static const char *const endpoint_keys[SIGNAL_COUNT] = {"traces_endpoint", "metrics_endpoint",
+                                                        "logs_endpoint", "profiles_endpoint"};
+
+static void check(const void *config, struct key_report *report)
+{
+    const struct otlp_http_exporter *self = config;
+    const char *why;
+    bool any = *self->endpoint != '\0';
+    if (any && !url_check(self->endpoint, &why))
+        key_report_add(report, "endpoint", "\"%s\" is not a URL, %s", self->endpoint, why);
+    for (int i = 0; i < SIGNAL_COUNT; i++) {
+        if (*self->endpoints[i] && !url_check(self->endpoints[i], &why))
+            key_report_add(report, endpoint_keys[i], "\"%s\" is not a URL, %s",
+                           self->endpoints[i], why);
+        any |= *self->endpoints[i] != '\0';
+    }
+    if (!any)
+        key_report_add(report, "endpoint", "is missing, expected a URL such as "
+                                           "http://tempo:4318");
+    delivery_check(&self->delivery, report);
+}
+
+static bool otlp_http_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct otlp_http_exporter *self = instance;
+    self->env = env;
+    for (int i = 0; i < SIGNAL_COUNT; i++) {
+        if (*self->endpoints[i])
+            self->urls[i] = strdup(self->endpoints[i]);
+        else if (*self->endpoint)
+            self->urls[i] = url_join(self->endpoint, paths[i]);
+    }
+    self->http = client_open(&self->client, false, NULL, error, error_size);
+    return self->http != NULL;
+}
+
+/* Headers of one request: kind of body, its compression, and what the batch's sender sent. */
+static size_t fill_headers(const struct otlp_http_exporter *self, const struct batch *batch,
+                           struct http_header headers[MAX_ENDPOINT_HEADERS])
+{
+    size_t count = 0;
+    enum encoding_name compression = compression_of(&self->client);
+    headers[count++] = (struct http_header){
+        "Content-Type",
+        self->encoding == ENCODING_JSON ? "application/json" : "application/x-protobuf"};
+    if (compression != ENCODING_IDENTITY)
+        headers[count++] = (struct http_header){"Content-Encoding", encoding_text(compression)};
+    if (batch->metadata && batch->metadata->tenant)
+        headers[count++] = (struct http_header){"X-Scope-OrgID", batch->metadata->tenant};
+    if (batch->metadata && batch->metadata->authorization)
+        headers[count++] = (struct http_header){"Authorization", batch->metadata->authorization};
+    return count;
+}
+
+/* The body as it is sent: the payload itself, or what it becomes in `made`. */
+static bool encode_body(const struct otlp_http_exporter *self, const struct batch *batch,
+                        struct bytes *made, struct view *body)
+{
+    struct bytes json;
+    struct view content = buffer_view(batch->payload);
+    enum encoding_name compression = compression_of(&self->client);
+    bool good = true;
+    bytes_init(&json, JSON_CAP, NULL);
+    if (self->encoding == ENCODING_JSON) {
+        good = otlp_json_write(batch->signal, content, &json);
+        content = bytes_view(&json);
+    }
+    if (good && (compression != ENCODING_IDENTITY || json.size))
+        good = compression == ENCODING_IDENTITY
+                   ? bytes_append_view(made, content) == BYTES_OK
+                   : deflate_append(compression, content, made);
+    *body = made->size ? bytes_view(made) : content;
+    bytes_release(&json);
+    return good;
+}
+
+static struct outcome read_success(const struct http_reply *reply)
+{
+    struct outcome outcome = OUTCOME_OK;
+    uint64_t rejected;
+    if (export_response_decode(bytes_view(&reply->body), &rejected, outcome.text,
+                               sizeof outcome.text))
+        outcome.rejected = rejected > UINT32_MAX ? UINT32_MAX : (uint32_t)rejected;
+    return outcome;
+}
+
+static struct outcome read_reply(const struct http_reply *reply)
+{
+    char text[128];
+    int code;
+    bool has_retry_info;
+    uint64_t retry_after_ns;
+    if (reply->status == 0)
+        return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s", reply->error);
+    struct outcome outcome = status_from_http(reply->status);
+    if (outcome.verdict == VERDICT_OK)
+        return read_success(reply);
+    if (!rpc_status_decode(bytes_view(&reply->body), &code, text, sizeof text, &has_retry_info,
+                           &retry_after_ns))
+        snprintf(text, sizeof text, "%.*s", (int)(reply->body.size > 120 ? 120 : reply->body.size),
+                 reply->body.size ? (const char *)reply->body.data : "");
+    snprintf(outcome.text, sizeof outcome.text, "HTTP %ld: %s", reply->status, text);
+    outcome.retry_after_ns = reply->retry_after_ns;
+    return outcome;
+}
+
+static struct outcome otlp_http_send(void *instance, struct batch *batch)
+{
+    struct otlp_http_exporter *self = instance;
+    struct http_header headers[MAX_ENDPOINT_HEADERS];
+    struct http_reply reply = {0};
+    struct bytes made;
+    struct view body;
+    if (!self->urls[batch->signal])
+        return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "no endpoint for %s is configured",
+                          signal_name(batch->signal));
+    bytes_init(&made, SIZE_MAX / 2, NULL);
+    struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    if (encode_body(self, batch, &made, &body)) {
+        http_client_post(self->http, self->urls[batch->signal], headers,
+                         fill_headers(self, batch, headers), body, &reply);
+        outcome = read_reply(&reply);
+        http_reply_release(&reply);
+    }
+    bytes_release(&made);
+    return outcome;
+}
+
+static void otlp_http_abort(void *instance)
+{
+    struct otlp_http_exporter *self = instance;
+    http_client_abort(self->http);
+}
+
+static void otlp_http_close(void *instance)
+{
+    struct otlp_http_exporter *self = instance;
+    http_client_free(self->http);
+    self->http = NULL;
+    for (int i = 0; i < SIGNAL_COUNT; i++) {
+        free(self->urls[i]);
+        self->urls[i] = NULL;
+    }
+}
+
+static const struct delivery *otlp_http_delivery(const void *instance)
+{
+    return &((const struct otlp_http_exporter *)instance)->delivery;
+}
+
+const struct component exporter_otlp_http = {
+    .type = "otlp_http",
+    .alias = "otlphttp",
+    .text = "OTLP over HTTP, to Tempo or any OTLP endpoint",
+    .stability = "beta",
+    .kind = COMPONENT_EXPORTER,
+    .signals = SIGNALS_ALL,
+    .encodings = BATCH_BIT(BATCH_OTLP),
+    .size = sizeof(struct otlp_http_exporter),
+    .keys = keys,
+    .check = check,
+    .open = otlp_http_open,
+    .send = otlp_http_send,
+    .abort = otlp_http_abort,
+    .delivery = otlp_http_delivery,
+    .close = otlp_http_close,
+};

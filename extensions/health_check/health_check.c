@@ -1,0 +1,96 @@
+/* Answers 200 while the pipelines run and 503 before and after; it listens until the process
+ * exits. */
+#include "base/log.h"
+#include "net/http_server.h"
+#include "pipeline/component.h"
+#include "pipeline/runtime.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64 };
+
+struct health_check {
+    char *endpoint;
+    char *path;
+    const struct env *env;
+    struct http_server *server;
+};
+
+static const struct key keys[] = {
+    KEY_STRING(struct health_check, endpoint, "endpoint", "localhost:13133", KEY_REQUIRED,
+               "where to listen: host:port, [ipv6]:port or unix:/path"),
+    KEY_STRING(struct health_check, path, "path", "/", KEY_REQUIRED, "path that is answered"),
+    KEY_IGNORED("response_body", "accepted; the body is JSON with a status"),
+    KEY_IGNORED("check_collector_pipeline", "accepted; it has no effect in the Collector either"),
+    KEY_END,
+};
+
+static void check(const void *config, struct key_report *report)
+{
+    const struct health_check *self = config;
+    struct endpoint endpoint;
+    char error[160];
+    if (!endpoint_parse(self->endpoint, false, &endpoint, error, sizeof error))
+        key_report_add(report, "endpoint", "%s", error);
+    if (*self->path != '/')
+        key_report_add(report, "path", "expected a path that begins with /");
+}
+
+static void handle(void *ctx, struct http_request *request)
+{
+    struct health_check *self = ctx;
+    if (strcmp(http_request_path(request), self->path) != 0)
+        http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
+    else if (runtime_ready(self->env->runtime))
+        http_respond(request, 200, "application/json", VIEW("{\"status\":\"Server available\"}"),
+                     0);
+    else
+        http_respond(request, 503, "application/json",
+                     VIEW("{\"status\":\"Server not available\"}"), 0);
+}
+
+static bool health_check_open(void *instance, const struct env *env, char *error,
+                              size_t error_size)
+{
+    struct health_check *self = instance;
+    struct http_server_options options = {
+        .max_body = MAX_BODY,
+        .threads = 1,
+        .max_connections = MAX_CONNECTIONS,
+        .header_timeout_ns = 10 * NS_PER_S,
+        .idle_timeout_ns = 60 * NS_PER_S,
+        .handler = handle,
+        .ctx = self,
+    };
+    char reason[256] = "", bound[300];
+    self->env = env;
+    if (endpoint_parse(self->endpoint, false, &options.endpoint, reason, sizeof reason))
+        self->server = http_server_open(&options, bound, sizeof bound, reason, sizeof reason);
+    if (!self->server) {
+        snprintf(error, error_size, "endpoint: %s", reason);
+        return false;
+    }
+    log_info("%s: health checks, listening on %s", env->id, bound);
+    return true;
+}
+
+static void health_check_close(void *instance)
+{
+    struct health_check *self = instance;
+    if (self->server)
+        http_server_close(self->server, 0);
+    self->server = NULL;
+}
+
+const struct component extension_health_check = {
+    .type = "health_check",
+    .text = "answers 200 while the pipelines run, else 503",
+    .stability = "beta",
+    .kind = COMPONENT_EXTENSION,
+    .size = sizeof(struct health_check),
+    .keys = keys,
+    .check = check,
+    .open = health_check_open,
+    .close = health_check_close,
+};

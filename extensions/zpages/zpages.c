@@ -1,0 +1,92 @@
+/* What the process says of itself, over HTTP: /debug/explain, also under the Collector's
+ * /debug/pipelinez. */
+#include "base/log.h"
+#include "net/http_server.h"
+#include "pipeline/component.h"
+#include "pipeline/runtime.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64, MAX_PAGE = 4 << 20 };
+
+struct zpages {
+    char *endpoint;
+    const struct env *env;
+    struct http_server *server;
+};
+
+static const struct key keys[] = {
+    KEY_STRING(struct zpages, endpoint, "endpoint", "localhost:55679", KEY_REQUIRED,
+               "where to listen: host:port, [ipv6]:port or unix:/path"),
+    KEY_IGNORED("expvar", "accepted, without effect"),
+    KEY_END,
+};
+
+static void check(const void *config, struct key_report *report)
+{
+    const struct zpages *self = config;
+    struct endpoint endpoint;
+    char error[160];
+    if (!endpoint_parse(self->endpoint, false, &endpoint, error, sizeof error))
+        key_report_add(report, "endpoint", "%s", error);
+}
+
+static void handle(void *ctx, struct http_request *request)
+{
+    struct zpages *self = ctx;
+    const char *path = http_request_path(request);
+    if (strcmp(path, "/debug/explain") != 0 && strcmp(path, "/debug/pipelinez") != 0) {
+        http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
+        return;
+    }
+    struct bytes page;
+    bytes_init(&page, MAX_PAGE, NULL);
+    runtime_explain(self->env->runtime, &page);
+    http_respond(request, 200, "text/plain; charset=utf-8", bytes_view(&page), 0);
+    bytes_release(&page);
+}
+
+static bool zpages_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct zpages *self = instance;
+    struct http_server_options options = {
+        .max_body = MAX_BODY,
+        .threads = 1,
+        .max_connections = MAX_CONNECTIONS,
+        .header_timeout_ns = 10 * NS_PER_S,
+        .idle_timeout_ns = 60 * NS_PER_S,
+        .handler = handle,
+        .ctx = self,
+    };
+    char reason[256] = "", bound[300];
+    self->env = env;
+    if (endpoint_parse(self->endpoint, false, &options.endpoint, reason, sizeof reason))
+        self->server = http_server_open(&options, bound, sizeof bound, reason, sizeof reason);
+    if (!self->server) {
+        snprintf(error, error_size, "endpoint: %s", reason);
+        return false;
+    }
+    log_info("%s: /debug/explain, listening on %s", env->id, bound);
+    return true;
+}
+
+static void zpages_close(void *instance)
+{
+    struct zpages *self = instance;
+    if (self->server)
+        http_server_close(self->server, 0);
+    self->server = NULL;
+}
+
+const struct component extension_zpages = {
+    .type = "zpages",
+    .text = "what every component did and why, at /debug/explain",
+    .stability = "beta",
+    .kind = COMPONENT_EXTENSION,
+    .size = sizeof(struct zpages),
+    .keys = keys,
+    .check = check,
+    .open = zpages_open,
+    .close = zpages_close,
+};

@@ -1,0 +1,64 @@
+#include "net/client_keys.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MAX_REPLY = 64 << 10 };
+
+const char *const compression_words[] = {"gzip", "zstd", "none", "", NULL};
+
+const struct key tls_client_keys[] = {
+    KEY_BOOL(struct tls_client_settings, insecure, "insecure", "false",
+             "cleartext where the endpoint names no scheme"),
+    KEY_BOOL(struct tls_client_settings, insecure_skip_verify, "insecure_skip_verify", "false",
+             "accept any certificate"),
+    KEY_STRING(struct tls_client_settings, ca_file, "ca_file", NULL, 0,
+               "PEM file of CAs to trust instead of the system's"),
+    KEY_END,
+};
+
+enum encoding_name compression_of(const struct client_settings *settings)
+{
+    static const enum encoding_name encodings[] = {ENCODING_GZIP, ENCODING_ZSTD, ENCODING_IDENTITY,
+                                                   ENCODING_IDENTITY};
+    return encodings[settings->compression];
+}
+
+struct http_client *client_open(const struct client_settings *settings, bool http2,
+                                const char *unix_path, char *error, size_t error_size)
+{
+    struct http_client_options options = {
+        .http2 = http2,
+        .timeout_ns = settings->timeout,
+        .unix_path = unix_path,
+        .ca_file = settings->tls.ca_file,
+        .insecure_skip_verify = settings->tls.insecure_skip_verify,
+        .headers = &settings->headers,
+        .max_reply = MAX_REPLY,
+    };
+    return http_client_new(&options, error, error_size);
+}
+
+char *url_join(const char *base, const char *path)
+{
+    size_t size = strlen(base);
+    char *url = NULL;
+    while (size > 0 && base[size - 1] == '/')
+        size--;
+    if (asprintf(&url, "%.*s%s", (int)size, base, path) < 0)
+        return NULL;
+    return url;
+}
+
+bool url_check(const char *text, const char **why)
+{
+    const char *host = NULL;
+    *why = "expected a URL such as http://host:port or https://host";
+    if (strncasecmp(text, "http://", 7) == 0)
+        host = text + 7;
+    else if (strncasecmp(text, "https://", 8) == 0)
+        host = text + 8;
+    return host && *host && *host != '/' && *host != ':' && !strpbrk(host, " \t\r\n");
+}

@@ -1,0 +1,49 @@
+/* What every exporter over HTTP is configured with, and the client made from it. */
+#ifndef NET_CLIENT_KEYS_H
+#define NET_CLIENT_KEYS_H
+
+#include "net/http_client.h"
+#include "settings/key.h"
+#include "wire/compress.h"
+
+struct tls_client_settings {
+    bool insecure; /* gRPC: no TLS where the endpoint names no scheme */
+    bool insecure_skip_verify;
+    char *ca_file;
+};
+
+struct client_settings {
+    struct key_map headers;
+    int compression;
+    uint64_t timeout;
+    struct tls_client_settings tls;
+};
+
+/* Rows of the tls group. */
+extern const struct key tls_client_keys[];
+
+/* Rows for member `client` (struct client_settings) of an exporter's struct T. */
+#define CLIENT_KEYS(T, client, default_timeout)                                                   \
+    KEY_SECRETS(T, client.headers, "headers", "headers sent with every request"),                \
+        KEY_CHOICE(T, client.compression, "compression", "gzip", compression_words,              \
+                   "of request bodies"),                                                          \
+        KEY_DURATION(T, client.timeout, "timeout", default_timeout, 0,                            \
+                     "of one try; 0: none"),                                                      \
+        KEY_GROUP(T, client.tls, struct tls_client_settings, "tls", tls_client_keys,              \
+                  "TLS of the connection to the backend")
+
+/* The words of `compression`, and what one means. */
+extern const char *const compression_words[];
+enum encoding_name compression_of(const struct client_settings *settings);
+
+/* NULL: error is a sentence. */
+struct http_client *client_open(const struct client_settings *settings, bool http2,
+                                const char *unix_path, char *error, size_t error_size);
+
+/* base (a URL, trailing slashes or not) and path joined; malloc'ed, NULL without memory. */
+char *url_join(const char *base, const char *path);
+
+/* False: text is not http://host... or https://host...; why says what was expected. */
+bool url_check(const char *text, const char **why);
+
+#endif

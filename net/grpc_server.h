@@ -1,0 +1,55 @@
+/*
+ * gRPC server for unary calls over cleartext HTTP/2. The only door to nghttp2. A call comes whole
+ * and decompressed; it is answered exactly once, from any thread, now or later.
+ */
+#ifndef NET_GRPC_SERVER_H
+#define NET_GRPC_SERVER_H
+
+#include "base/bytes.h"
+#include "net/endpoint.h"
+#include "wire/status.h"
+
+struct grpc_server;
+struct grpc_call;
+
+typedef void grpc_handler_fn(void *ctx, struct grpc_call *call);
+
+struct grpc_server_options {
+    struct endpoint endpoint;
+    size_t max_message;            /* bytes, as they arrive and after decompression */
+    unsigned threads;
+    unsigned max_connections;
+    unsigned max_concurrent_streams; /* a connection */
+    uint64_t idle_timeout_ns;        /* without any stream; 0: none */
+    uint64_t header_timeout_ns;      /* preface and first settings */
+    struct budget *budget;           /* charged as message bytes arrive */
+    grpc_handler_fn *handler;
+    /* Whether a path is served at all; else UNIMPLEMENTED without reading the message. */
+    bool (*serves)(void *ctx, const char *path);
+    void *ctx;
+};
+
+/* Listens and serves. NULL: error is a sentence. bound gets the address with the real port. */
+struct grpc_server *grpc_server_open(const struct grpc_server_options *options, char *bound,
+                                     size_t bound_size, char *error, size_t error_size);
+
+/* Stops accepting and sends GOAWAY; streams under way are served. */
+void grpc_server_drain(struct grpc_server *server);
+
+/* Waits until no call is unanswered or until the deadline (monotonic), then closes all. */
+void grpc_server_close(struct grpc_server *server, uint64_t deadline_mono_ns);
+
+const char *grpc_call_path(const struct grpc_call *call);
+const char *grpc_call_metadata(const struct grpc_call *call, const char *name); /* NULL: absent */
+struct view grpc_call_message(const struct grpc_call *call);
+
+/* Moves the message out, charged to the budget. */
+void grpc_call_take_message(struct grpc_call *call, struct bytes *out);
+
+/* Answers and ends the call. message: the response for GRPC_OK, copied. Else text goes into
+ * grpc-message, and with retry_after_ns > 0 a google.rpc.Status with RetryInfo into
+ * grpc-status-details-bin. Any thread. */
+void grpc_respond(struct grpc_call *call, enum grpc_code code, const char *text,
+                  uint64_t retry_after_ns, struct view message);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * HTTP/1.1 and HTTP/2 client with kept connections. The only door to libcurl. A client is shared by
+ * the worker threads of one exporter; each call borrows a handle with its connection from a pool.
+ */
+#ifndef NET_HTTP_CLIENT_H
+#define NET_HTTP_CLIENT_H
+
+#include "base/bytes.h"
+#include "settings/key.h"
+
+struct http_client;
+
+struct http_client_options {
+    bool http2;               /* HTTP/2 with prior knowledge on http://, ALPN on https:// */
+    uint64_t timeout_ns;      /* of one exchange; 0: none */
+    const char *unix_path;    /* connect there; NULL: by the URL */
+    const char *ca_file;      /* NULL or "": the system's CAs */
+    bool insecure_skip_verify;
+    const struct key_map *headers; /* sent with every request; borrowed for the client's life */
+    size_t max_reply;         /* bytes of a reply's body that are kept; the rest is read past */
+};
+
+/* One request's header beyond those of the client. */
+struct http_header {
+    const char *name;
+    const char *value;
+};
+
+struct http_reply {
+    long status;              /* 0: no HTTP answer; error says why */
+    struct bytes body;
+    char content_type[64];
+    uint64_t retry_after_ns;  /* Retry-After in seconds or as a date; 0: none */
+    int grpc_status;          /* from trailers or headers; -1: none */
+    char grpc_message[256];   /* decoded */
+    struct bytes grpc_details; /* grpc-status-details-bin, base64 undone */
+    bool timed_out;
+    /* HTTP/2: the peer ended the stream in the middle of the body, and libcurl lost the answer that
+     * came with it (7.88 does where RST_STREAM follows at once, as gRPC servers in Go send it). A
+     * body that is sent before the peer answers, a small one, gets its answer. */
+    bool cut_short;
+    char error[192];
+};
+
+/* NULL: error is a sentence. */
+struct http_client *http_client_new(const struct http_client_options *options, char *error,
+                                    size_t error_size);
+
+/* POSTs body to url. Blocks up to the timeout. True: an HTTP answer came. Any thread. The caller
+ * releases the reply in both cases. */
+bool http_client_post(struct http_client *client, const char *url,
+                      const struct http_header *headers, size_t header_count, struct view body,
+                      struct http_reply *reply);
+void http_reply_release(struct http_reply *reply);
+
+/* Makes calls under way and later ones end at once. */
+void http_client_abort(struct http_client *client);
+void http_client_free(struct http_client *client); /* NULL is legal; no call is under way */
+
+#endif

@@ -1,0 +1,422 @@
+#include "net/http_connections.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define ACCEPT_BATCH 64
+#define BACKLOG      4096
+#define ACCEPT_PAUSE (100 * NS_PER_MS) /* while the process has no descriptor left */
+#define PHASE_BITS   3
+
+struct http_connection {
+    struct http_connection *next, *prev;
+    int fd;
+    _Atomic uint64_t mark; /* time of the phase's begin or last progress, and the phase */
+
+    /* Under the table's mutex. */
+    bool registered;     /* with epoll, for the first byte of a request */
+    bool watched;        /* that byte has not come yet */
+    uint64_t watch_mark; /* the mark when the watch began */
+    uint64_t woken_ns;   /* when the byte came */
+};
+
+struct http_connections {
+    struct http_connections_options options;
+    pthread_t thread;
+    int epoll, wake, listener;
+    uint64_t accept_again_ns; /* TIME_NEVER: accepting is not paused */
+    uint64_t visit_ns;        /* when the table is looked through next */
+
+    pthread_mutex_t mutex;
+    pthread_cond_t refused;
+    struct http_connection open; /* ring, by age */
+    unsigned count, shut;
+    struct http_connection *gone; /* freed by the thread once no event can name them */
+    bool refuse, closed, stop;
+};
+
+static uint64_t now_ns(void)
+{
+    return clock_mono(&clock_system);
+}
+
+static uint64_t mark_of(uint64_t since, enum http_phase phase)
+{
+    return since << PHASE_BITS | phase;
+}
+
+static enum http_phase mark_phase(uint64_t mark)
+{
+    return (enum http_phase)(mark & ((1u << PHASE_BITS) - 1));
+}
+
+static uint64_t later(uint64_t since, uint64_t timeout)
+{
+    return timeout && timeout < TIME_NEVER - since ? since + timeout : TIME_NEVER;
+}
+
+bool http_connection_mark(struct http_connection *connection, enum http_phase phase)
+{
+    uint64_t old = atomic_load_explicit(&connection->mark, memory_order_relaxed), since = now_ns();
+    do {
+        if (mark_phase(old) == HTTP_SHUT)
+            return false;
+        if (phase == HTTP_HEADER && mark_phase(old) == HTTP_FRESH)
+            since = old >> PHASE_BITS;
+    } while (!atomic_compare_exchange_weak(&connection->mark, &old, mark_of(since, phase)));
+    return true;
+}
+
+/* Under the mutex. False: the connection went on meanwhile. */
+static bool shut_down(struct http_connections *all, struct http_connection *connection,
+                      uint64_t seen)
+{
+    if (!atomic_compare_exchange_strong(&connection->mark, &seen, mark_of(0, HTTP_SHUT)))
+        return false;
+    shutdown(connection->fd, SHUT_RDWR);
+    all->shut++;
+    return true;
+}
+
+/* Under the mutex. The one without activity for longest; NULL when all are busy. */
+static struct http_connection *oldest(struct http_connections *all, uint64_t *seen)
+{
+    struct http_connection *found = NULL;
+    for (struct http_connection *it = all->open.next; it != &all->open; it = it->next) {
+        uint64_t mark = atomic_load_explicit(&it->mark, memory_order_relaxed);
+        enum http_phase phase = mark_phase(mark);
+        if (phase == HTTP_BUSY || phase == HTTP_SHUT)
+            continue;
+        if (!found || mark >> PHASE_BITS < *seen >> PHASE_BITS) {
+            found = it;
+            *seen = mark;
+        }
+    }
+    return found;
+}
+
+/* Under the mutex. */
+static void make_room(struct http_connections *all)
+{
+    uint64_t seen = 0;
+    struct http_connection *victim;
+    while ((victim = oldest(all, &seen)) && !shut_down(all, victim, seen)) {
+    }
+}
+
+struct http_connection *http_connections_add(struct http_connections *all, int fd)
+{
+    struct http_connection *connection = calloc(1, sizeof *connection);
+    if (!connection)
+        return NULL;
+    connection->fd = fd;
+    atomic_init(&connection->mark, mark_of(now_ns(), HTTP_FRESH));
+    pthread_mutex_lock(&all->mutex);
+    connection->next = &all->open;
+    connection->prev = all->open.prev;
+    connection->prev->next = all->open.prev = connection;
+    if (++all->count - all->shut > all->options.max)
+        make_room(all);
+    pthread_mutex_unlock(&all->mutex);
+    return connection;
+}
+
+void http_connections_remove(struct http_connections *all, struct http_connection *connection)
+{
+    pthread_mutex_lock(&all->mutex);
+    if (connection->registered)
+        epoll_ctl(all->epoll, EPOLL_CTL_DEL, connection->fd, NULL);
+    connection->next->prev = connection->prev;
+    connection->prev->next = connection->next;
+    connection->next = all->gone;
+    all->gone = connection;
+    all->count--;
+    if (mark_phase(connection->mark) == HTTP_SHUT)
+        all->shut--;
+    pthread_mutex_unlock(&all->mutex);
+}
+
+/* Under the mutex: from now on the first byte wakes the thread, once. */
+static void watch(struct http_connections *all, struct http_connection *connection, uint64_t mark)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET | EPOLLONESHOT, .data.ptr = connection};
+    int how = connection->registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    if (epoll_ctl(all->epoll, how, connection->fd, &event) != 0)
+        return;
+    connection->registered = connection->watched = true;
+    connection->watch_mark = mark;
+}
+
+/* How often connections that are not watched are looked at. */
+static uint64_t period(const struct http_connections *all)
+{
+    uint64_t header = later(0, all->options.header_timeout_ns);
+    uint64_t idle = later(0, all->options.idle_timeout_ns);
+    return header < idle ? header : idle;
+}
+
+/* Under the mutex. A connection that has been idle for a while is watched: then only its first
+ * byte or its deadline is worth a wakeup. */
+static uint64_t idle_deadline(struct http_connections *all, struct http_connection *connection,
+                              uint64_t mark, uint64_t now)
+{
+    uint64_t since = mark >> PHASE_BITS;
+    if (!connection->watched && connection->watch_mark == mark)
+        return later(connection->woken_ns, all->options.header_timeout_ns);
+    if (!connection->watched && later(since, period(all)) <= now)
+        watch(all, connection, mark);
+    return later(since, all->options.idle_timeout_ns);
+}
+
+/* Under the mutex. */
+static uint64_t deadline(struct http_connections *all, struct http_connection *connection,
+                         uint64_t mark, uint64_t now)
+{
+    uint64_t since = mark >> PHASE_BITS;
+    switch (mark_phase(mark)) {
+    case HTTP_FRESH:
+    case HTTP_HEADER:
+        return later(since, all->options.header_timeout_ns);
+    case HTTP_IDLE:
+        return idle_deadline(all, connection, mark, now);
+    case HTTP_BODY:
+    case HTTP_REPLY:
+        return later(since, all->options.idle_timeout_ns);
+    case HTTP_BUSY:
+    case HTTP_SHUT:
+        break;
+    }
+    return TIME_NEVER;
+}
+
+/* Under the mutex. Shuts what is overdue; answers when to look again. */
+static uint64_t visit(struct http_connections *all, struct http_connection *connection,
+                      uint64_t now)
+{
+    uint64_t mark = atomic_load_explicit(&connection->mark, memory_order_relaxed);
+    uint64_t due = deadline(all, connection, mark, now), again = later(now, period(all));
+    if (mark_phase(mark) == HTTP_SHUT || (due <= now && shut_down(all, connection, mark)))
+        return TIME_NEVER;
+    return !connection->watched && again < due ? again : due;
+}
+
+static void visit_all(struct http_connections *all)
+{
+    uint64_t now = now_ns(), next = TIME_NEVER, pause = period(all) / 8;
+    pthread_mutex_lock(&all->mutex);
+    for (struct http_connection *it = all->open.next; it != &all->open; it = it->next) {
+        uint64_t due = visit(all, it, now);
+        next = due < next ? due : next;
+    }
+    pthread_mutex_unlock(&all->mutex);
+    /* Deadlines a little apart share a wakeup. */
+    pause = pause > NS_PER_S ? NS_PER_S : pause < NS_PER_MS ? NS_PER_MS : pause;
+    all->visit_ns = next < now + pause ? now + pause : next;
+}
+
+static void visit_by(struct http_connections *all, uint64_t when)
+{
+    if (when < all->visit_ns)
+        all->visit_ns = when;
+}
+
+static void listen_for(struct http_connections *all, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = &all->listener};
+    epoll_ctl(all->epoll, EPOLL_CTL_MOD, all->listener, &event);
+}
+
+static void pause_accepting(struct http_connections *all)
+{
+    pthread_mutex_lock(&all->mutex);
+    make_room(all);
+    pthread_mutex_unlock(&all->mutex);
+    listen_for(all, 0);
+    all->accept_again_ns = now_ns() + ACCEPT_PAUSE;
+}
+
+/* False: nobody waits any more. */
+static bool accept_one(struct http_connections *all)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    int fd =
+        accept4(all->listener, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+        all->options.admit(all->options.ctx, fd, (struct sockaddr *)&address, size);
+        return true;
+    }
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+        pause_accepting(all);
+    return errno == ECONNABORTED || errno == EINTR;
+}
+
+static void accept_some(struct http_connections *all)
+{
+    for (int i = 0; i < ACCEPT_BATCH && accept_one(all); i++) {
+    }
+    visit_by(all, later(now_ns(), period(all)));
+}
+
+static void first_byte(struct http_connections *all, struct http_connection *connection)
+{
+    pthread_mutex_lock(&all->mutex);
+    connection->watched = false;
+    connection->woken_ns = now_ns();
+    pthread_mutex_unlock(&all->mutex);
+    visit_by(all, later(connection->woken_ns, period(all)));
+}
+
+static void handle(struct http_connections *all, const struct epoll_event *event)
+{
+    eventfd_t ignored;
+    if (event->data.ptr == &all->wake) {
+        eventfd_read(all->wake, &ignored);
+    } else if (event->data.ptr == &all->listener) {
+        if (all->listener >= 0)
+            accept_some(all);
+    } else {
+        first_byte(all, event->data.ptr);
+    }
+}
+
+static void stop_listening(struct http_connections *all)
+{
+    for (int i = 0; i < 2 * BACKLOG && accept_one(all); i++) {
+    }
+    close(all->listener);
+    all->listener = -1;
+    all->accept_again_ns = TIME_NEVER;
+    visit_by(all, later(now_ns(), period(all)));
+    pthread_mutex_lock(&all->mutex);
+    all->closed = true;
+    pthread_cond_broadcast(&all->refused);
+    pthread_mutex_unlock(&all->mutex);
+}
+
+static void free_gone(struct http_connection *gone)
+{
+    while (gone) {
+        struct http_connection *next = gone->next;
+        free(gone);
+        gone = next;
+    }
+}
+
+/* Between two waits. False: stop. */
+static bool housekeeping(struct http_connections *all)
+{
+    uint64_t now = now_ns();
+    if (all->accept_again_ns <= now) {
+        all->accept_again_ns = TIME_NEVER;
+        listen_for(all, EPOLLIN);
+    }
+    if (all->visit_ns <= now)
+        visit_all(all);
+    pthread_mutex_lock(&all->mutex);
+    bool refuse = all->refuse, go_on = !all->stop;
+    free_gone(all->gone);
+    all->gone = NULL;
+    pthread_mutex_unlock(&all->mutex);
+    if (refuse && all->listener >= 0)
+        stop_listening(all);
+    return go_on;
+}
+
+static int wait_ms(const struct http_connections *all)
+{
+    uint64_t until = all->visit_ns, now = now_ns();
+    if (all->accept_again_ns < until)
+        until = all->accept_again_ns;
+    if (until == TIME_NEVER)
+        return -1;
+    uint64_t ms = until <= now ? 0 : (until - now + NS_PER_MS - 1) / NS_PER_MS;
+    return ms > 3600000 ? 3600000 : (int)ms;
+}
+
+static void *run(void *arg)
+{
+    struct http_connections *all = arg;
+    struct epoll_event events[ACCEPT_BATCH];
+    while (housekeeping(all)) {
+        int n = epoll_wait(all->epoll, events, ACCEPT_BATCH, wait_ms(all));
+        for (int i = 0; i < n; i++)
+            handle(all, &events[i]);
+    }
+    return NULL;
+}
+
+bool http_connections_start(struct http_connections *all)
+{
+    struct epoll_event listener = {.events = EPOLLIN, .data.ptr = &all->listener};
+    struct epoll_event wake = {.events = EPOLLIN, .data.ptr = &all->wake};
+    if (all->epoll < 0 || all->wake < 0 ||
+        epoll_ctl(all->epoll, EPOLL_CTL_ADD, all->listener, &listener) != 0 ||
+        epoll_ctl(all->epoll, EPOLL_CTL_ADD, all->wake, &wake) != 0)
+        return false;
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    int failed = pthread_create(&all->thread, NULL, run, all);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !failed;
+}
+
+struct http_connections *http_connections_new(const struct http_connections_options *options)
+{
+    struct http_connections *all = calloc(1, sizeof *all);
+    if (!all) {
+        close(options->listener);
+        return NULL;
+    }
+    all->options = *options;
+    all->listener = options->listener;
+    all->epoll = epoll_create1(EPOLL_CLOEXEC);
+    all->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    all->visit_ns = all->accept_again_ns = TIME_NEVER;
+    all->open.next = all->open.prev = &all->open;
+    pthread_mutex_init(&all->mutex, NULL);
+    pthread_cond_init(&all->refused, NULL);
+    return all;
+}
+
+void http_connections_refuse(struct http_connections *all)
+{
+    pthread_mutex_lock(&all->mutex);
+    all->refuse = true;
+    eventfd_write(all->wake, 1);
+    while (!all->closed)
+        pthread_cond_wait(&all->refused, &all->mutex);
+    pthread_mutex_unlock(&all->mutex);
+}
+
+void http_connections_stop(struct http_connections *all)
+{
+    pthread_mutex_lock(&all->mutex);
+    all->stop = true;
+    pthread_mutex_unlock(&all->mutex);
+    eventfd_write(all->wake, 1);
+    pthread_join(all->thread, NULL);
+}
+
+void http_connections_free(struct http_connections *all)
+{
+    free_gone(all->gone);
+    if (all->listener >= 0)
+        close(all->listener);
+    if (all->wake >= 0)
+        close(all->wake);
+    if (all->epoll >= 0)
+        close(all->epoll);
+    pthread_mutex_destroy(&all->mutex);
+    pthread_cond_destroy(&all->refused);
+    free(all);
+}

@@ -1,0 +1,226 @@
+/* The path of one request through the library's callbacks, from its URI to the end of its answer.
+ */
+#include <stdio.h>
+
+#include "net/http_internal.h"
+
+struct MHD_Response *http_response_new(const char *content_type, struct view body,
+                                       unsigned retry_after_s)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        body.size, (void *)body.data, body.size ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
+    char seconds[16];
+    snprintf(seconds, sizeof seconds, "%u", retry_after_s);
+    if (response && content_type)
+        MHD_add_response_header(response, "Content-Type", content_type);
+    if (response && retry_after_s)
+        MHD_add_response_header(response, "Retry-After", seconds);
+    return response;
+}
+
+/* Hands a response to the library and lets go of it. */
+static enum MHD_Result queue(struct http_request *request, struct MHD_Connection *connection,
+                             unsigned status, struct MHD_Response *response)
+{
+    if (!response)
+        return MHD_NO;
+    if (request->last || request->fault || atomic_load(&request->server->draining))
+        MHD_add_response_header(response, "Connection", "close");
+    enum MHD_Result result = MHD_NO;
+    if (http_connection_mark(request->place, HTTP_REPLY))
+        result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* Answers without the handler and ends the connection. */
+static enum MHD_Result refuse(struct http_request *request, struct MHD_Connection *connection,
+                              unsigned status)
+{
+    struct view why = VIEW("the request's framing is ambiguous or malformed\n");
+    unsigned retry_after_s = 0;
+    if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
+        why = VIEW("shutting down or out of memory\n");
+        retry_after_s = 1;
+    } else if (status == MHD_HTTP_NOT_IMPLEMENTED) {
+        why = VIEW("the only transfer encoding understood is chunked\n");
+    }
+    request->last = true;
+    return queue(request, connection, status, http_response_new("text/plain", why, retry_after_s));
+}
+
+/* Under the server's mutex. */
+static void unlink_waiting(struct http_request *request)
+{
+    if (request->next)
+        request->next->prev = request->prev;
+    if (request->prev)
+        request->prev->next = request->next;
+    else
+        request->server->waiting = request->next;
+}
+
+/* Puts the connection to sleep, unless the answer is there already or can never be sent. Answers
+ * the state that it left: the next one may follow at once. */
+static enum http_answer_state suspend(struct http_request *request,
+                                      struct MHD_Connection *connection)
+{
+    struct http_server *server = request->server;
+    enum http_answer_state state = HTTP_HANDLING;
+    pthread_mutex_lock(&server->mutex);
+    enum http_answer_state next = server->closing ? HTTP_ABANDONED : HTTP_SUSPENDED;
+    if (atomic_compare_exchange_strong(&request->state, &state, next))
+        state = next;
+    if (state == HTTP_SUSPENDED) {
+        MHD_suspend_connection(connection);
+        request->connection = connection;
+        request->prev = NULL;
+        request->next = server->waiting;
+        if (request->next)
+            request->next->prev = request;
+        server->waiting = request;
+    }
+    pthread_mutex_unlock(&server->mutex);
+    return state;
+}
+
+/* After the handler had it: sends the answer or waits for it. */
+static enum MHD_Result settle(struct http_request *request, struct MHD_Connection *connection)
+{
+    enum http_answer_state state = atomic_load(&request->state);
+    if (state == HTTP_HANDLING)
+        state = suspend(request, connection);
+    if (state == HTTP_ABANDONED)
+        return MHD_NO;
+    if (state == HTTP_SUSPENDED)
+        return MHD_YES;
+    struct MHD_Response *response = request->response;
+    request->response = NULL;
+    return queue(request, connection, request->status, response);
+}
+
+static enum MHD_Result hand_over(struct http_request *request, struct MHD_Connection *connection)
+{
+    if (request->refused)
+        return refuse(request, connection, MHD_HTTP_SERVICE_UNAVAILABLE);
+    if (!request->handed) {
+        if (!http_connection_mark(request->place, HTTP_BUSY))
+            return MHD_NO;
+        request->handed = true;
+        atomic_fetch_add(&request->refs, 1);
+        request->server->options.handler(request->server->options.ctx, request);
+    }
+    return settle(request, connection);
+}
+
+/* The header is complete. */
+static enum MHD_Result begin(struct http_request *request, struct MHD_Connection *connection,
+                             const char *method, const char *version)
+{
+    request->begun = true;
+    atomic_fetch_add(&request->server->active, 1);
+    if (!http_connection_mark(request->place, HTTP_BODY))
+        return MHD_NO;
+    unsigned refusal = http_request_headers(request, connection, method, version);
+    if (refusal)
+        return refuse(request, connection, refusal);
+    request->refused = atomic_load(&request->server->draining);
+    /* An answer queued here makes the library close without reading the body. */
+    return http_request_hopeless(request) ? hand_over(request, connection) : MHD_YES;
+}
+
+enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connection, const char *url,
+                                      const char *method, const char *version, const char *data,
+                                      size_t *size, void **context)
+{
+    (void)cls;
+    (void)url;
+    struct http_request *request = *context;
+    if (!request)
+        return MHD_NO;
+    if (!request->begun)
+        return begin(request, connection, method, version);
+    if (*size == 0)
+        return hand_over(request, connection);
+    size_t n = *size;
+    *size = 0;
+    return http_connection_mark(request->place, HTTP_BODY) && http_request_receive(request, data, n)
+               ? MHD_YES
+               : MHD_NO;
+}
+
+void *http_exchange_uri(void *cls, const char *uri, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct http_connection *place = info ? info->socket_context : NULL;
+    if (!place || !http_connection_mark(place, HTTP_HEADER))
+        return NULL;
+    struct http_request *request = http_request_new(cls, uri);
+    if (request)
+        request->place = place;
+    return request;
+}
+
+static void one_less(struct http_server *server)
+{
+    if (atomic_fetch_sub(&server->active, 1) != 1 || !atomic_load(&server->draining))
+        return;
+    pthread_mutex_lock(&server->mutex);
+    pthread_cond_broadcast(&server->quiet);
+    pthread_mutex_unlock(&server->mutex);
+}
+
+void http_exchange_completed(void *cls, struct MHD_Connection *connection, void **context,
+                             enum MHD_RequestTerminationCode how)
+{
+    (void)connection;
+    (void)how;
+    struct http_request *request = *context;
+    if (!request)
+        return;
+    *context = NULL;
+    http_connection_mark(request->place, HTTP_IDLE);
+    if (request->begun)
+        one_less(cls);
+    http_request_unref(request);
+}
+
+void http_exchange_abandon(struct http_server *server)
+{
+    pthread_mutex_lock(&server->mutex);
+    server->closing = true;
+    for (struct http_request *request; (request = server->waiting);) {
+        unlink_waiting(request);
+        atomic_store(&request->state, HTTP_ABANDONED);
+        MHD_resume_connection(request->connection);
+    }
+    pthread_mutex_unlock(&server->mutex);
+}
+
+/* The handler returned before this answer, or the server is gone. */
+static void answer_late(struct http_request *request)
+{
+    struct http_server *server = request->server;
+    pthread_mutex_lock(&server->mutex);
+    if (atomic_load(&request->state) == HTTP_SUSPENDED) {
+        unlink_waiting(request);
+        atomic_store(&request->state, HTTP_ANSWERED);
+        MHD_resume_connection(request->connection);
+    }
+    pthread_mutex_unlock(&server->mutex);
+}
+
+void http_respond(struct http_request *request, unsigned status, const char *content_type,
+                  struct view body, unsigned retry_after_s)
+{
+    struct MHD_Response *response = http_response_new(content_type, body, retry_after_s);
+    for (unsigned i = 0; response && i < request->extra_count; i++)
+        MHD_add_response_header(response, request->extra[i].name, request->extra[i].value);
+    request->status = status;
+    request->response = response;
+    enum http_answer_state expected = HTTP_HANDLING;
+    if (!atomic_compare_exchange_strong(&request->state, &expected, HTTP_ANSWERED))
+        answer_late(request);
+    http_request_unref(request);
+}

@@ -1,0 +1,100 @@
+/* What the files of the HTTP server share. Included by net/http_*.c only. */
+#ifndef NET_HTTP_INTERNAL_H
+#define NET_HTTP_INTERNAL_H
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "net/http_connections.h"
+#include "net/http_server.h"
+
+#define HTTP_EXTRA_HEADERS 8
+
+struct http_server {
+    _Atomic unsigned refs; /* the owner's and one of each request */
+    struct http_server_options options;
+    struct MHD_Daemon *daemon;
+    struct http_connections *connections;
+    _Atomic bool draining;
+    _Atomic unsigned active; /* requests between their header and the end of their answer */
+
+    pthread_mutex_t mutex;
+    pthread_cond_t quiet;         /* active fell to 0 while draining */
+    struct http_request *waiting; /* suspended; linked by next and prev */
+    bool closing;                 /* nothing may be suspended any more */
+};
+
+/*
+ * Who acts next on a request that the handler has. HANDLING -> ANSWERED needs no lock; the steps
+ * to and from SUSPENDED are taken under the server's mutex.
+ */
+enum http_answer_state {
+    HTTP_HANDLING, /* the handler was called and has not returned */
+    HTTP_ANSWERED,
+    HTTP_SUSPENDED, /* the handler returned; the connection sleeps */
+    HTTP_ABANDONED  /* the server is gone; an answer is dropped */
+};
+
+struct http_request {
+    _Atomic unsigned refs; /* the connection's and the handler's */
+    _Atomic enum http_answer_state state;
+    struct http_server *server;
+    struct http_connection *place;
+    struct MHD_Connection *connection;
+    struct http_request *next, *prev;
+
+    const char *method, *path, *query;
+    struct bytes headers; /* method, then name and value pairs, each ending in NUL */
+    size_t headers_at;    /* where the pairs begin */
+    struct bytes body;
+    uint64_t received; /* body bytes, kept or not */
+    uint64_t declared; /* Content-Length; UINT64_MAX: chunked */
+    enum http_fault fault;
+    bool expects_continue;
+    bool begun;   /* the header is complete */
+    bool refused; /* came while draining */
+    bool handed;  /* to the handler */
+    bool last;    /* of its connection */
+
+    struct MHD_Response *response;
+    unsigned status;
+    unsigned extra_count;
+    struct {
+        char *name, *value;
+    } extra[HTTP_EXTRA_HEADERS];
+    char uri[];
+};
+
+/* A request that begins with its raw URI, copied; NULL: no memory. */
+struct http_request *http_request_new(struct http_server *server, const char *uri);
+void http_request_unref(struct http_request *request);
+
+/* Copies method and headers and checks what 0.9.75 lets pass: 0, or the status to refuse with. */
+unsigned http_request_headers(struct http_request *request, struct MHD_Connection *connection,
+                              const char *method, const char *version);
+
+/* Takes body bytes, or drops them where there is a fault. False: more than is read past. */
+bool http_request_receive(struct http_request *request, const char *data, size_t size);
+
+/* True: a rest of that body is more than is read past, or the client waits to hear of it. */
+bool http_request_hopeless(const struct http_request *request);
+
+/* A response with its body copied; NULL: no memory. */
+struct MHD_Response *http_response_new(const char *content_type, struct view body,
+                                       unsigned retry_after_s);
+
+/* Callbacks of the library. */
+enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connection, const char *url,
+                                      const char *method, const char *version, const char *data,
+                                      size_t *size, void **context);
+void *http_exchange_uri(void *cls, const char *uri, struct MHD_Connection *connection);
+void http_exchange_completed(void *cls, struct MHD_Connection *connection, void **context,
+                             enum MHD_RequestTerminationCode how);
+
+/* Lets go of every suspended request; later answers are dropped. */
+void http_exchange_abandon(struct http_server *server);
+
+void http_server_unref(struct http_server *server);
+
+#endif

@@ -1,0 +1,67 @@
+#include "net/http_server.h"
+
+#include <string.h>
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* One decoded byte at *at, which moves on. A '%' that begins no escape stands for itself, and so
+ * does %00: a NUL would cut the text. */
+static char decoded(const char **at)
+{
+    char c = *(*at)++;
+    if (c == '+')
+        return ' ';
+    if (c != '%')
+        return c;
+    int high = hex(**at), low = high < 0 ? -1 : hex((*at)[1]);
+    if (low < 0 || (high == 0 && low == 0))
+        return c;
+    *at += 2;
+    return (char)(high * 16 + low);
+}
+
+static bool name_is(const char *from, const char *to, const char *name)
+{
+    while (from < to && *name)
+        if (decoded(&from) != *name++)
+            return false;
+    return from == to && !*name;
+}
+
+static bool copy_value(const char *from, const char *to, char *out, size_t out_size)
+{
+    size_t n = 0;
+    while (from < to) {
+        if (n + 1 >= out_size)
+            return false;
+        out[n++] = decoded(&from);
+    }
+    if (n >= out_size)
+        return false;
+    out[n] = '\0';
+    return true;
+}
+
+bool http_query_get(const char *query, const char *name, char *out, size_t out_size)
+{
+    bool found = false;
+    for (const char *at = query; *at;) {
+        const char *end = at + strcspn(at, "&");
+        const char *equals = memchr(at, '=', (size_t)(end - at));
+        const char *value = equals ? equals + 1 : end;
+        if (end > at && name_is(at, equals ? equals : end, name)) {
+            found = true;
+            if (value < end)
+                return copy_value(value, end, out, out_size);
+        }
+        at = *end ? end + 1 : end;
+    }
+    return found && copy_value(query, query, out, out_size);
+}

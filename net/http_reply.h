@@ -1,0 +1,20 @@
+/* Inside of the HTTP client: a reply as its lines and bytes come in. */
+#ifndef NET_HTTP_REPLY_H
+#define NET_HTTP_REPLY_H
+
+#include "net/http_client.h"
+
+/* An empty reply that keeps up to max_body bytes of a body. */
+void http_reply_init(struct http_reply *reply, size_t max_body);
+
+/* One line of a header or trailer with its line end. A status line makes the reply new, so that
+ * the header of an informational answer leaves nothing behind. now: seconds since 1970. */
+void http_reply_line(struct http_reply *reply, struct view line, uint64_t now);
+
+/* The header that has just ended is all there is to a gRPC answer (an error as trailers only). */
+bool http_reply_is_trailers_only(const struct http_reply *reply, struct view line);
+
+/* Keeps what there is room for. */
+void http_reply_data(struct http_reply *reply, struct view data);
+
+#endif

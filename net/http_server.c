@@ -1,0 +1,206 @@
+#include "net/http_server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/http_internal.h"
+
+/* Header and read buffer of one connection; the library clears it after each request. */
+#define CONNECTION_MEMORY (64u << 10)
+#define OWN_DESCRIPTORS   256u /* listeners, files, exporters */
+
+static void on_log(void *cls, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+static void on_log(void *cls, const char *format, va_list args)
+{
+    (void)cls;
+    char text[512];
+    if (!log_enabled(LOG_DEBUG))
+        return;
+    vsnprintf(text, sizeof text, format, args);
+    text[strcspn(text, "\n")] = '\0';
+    log_debug("http: %s", text);
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct http_server *server = cls;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (*context)
+            http_connections_remove(server->connections, *context);
+        return;
+    }
+    int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    *context = http_connections_add(server->connections, fd);
+    if (!*context)
+        shutdown(fd, SHUT_RDWR);
+}
+
+static void on_accepted(void *ctx, int fd, const struct sockaddr *address, socklen_t size)
+{
+    struct http_server *server = ctx;
+    MHD_add_connection(server->daemon, fd, address, size);
+}
+
+/* Raises the limit of open files where max connections need it; answers how many there is room
+ * for. */
+static unsigned room_for(unsigned max)
+{
+    struct rlimit limit;
+    rlim_t need = (rlim_t)max + OWN_DESCRIPTORS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= need)
+        return max;
+    limit.rlim_cur = limit.rlim_max < need ? limit.rlim_max : need;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur >= need)
+        return max;
+    rlim_t room = limit.rlim_cur / 2;
+    if (limit.rlim_cur > 2 * OWN_DESCRIPTORS)
+        room = limit.rlim_cur - OWN_DESCRIPTORS;
+    return room < max ? (unsigned)room : max;
+}
+
+/* The library's own limits are set beyond ours: it would stop accepting. */
+static struct MHD_Daemon *start_daemon(struct http_server *server)
+{
+    unsigned threads = server->options.threads > 1 ? server->options.threads : 0;
+    unsigned limit = 1u << 30;
+    struct MHD_OptionItem options[] = {
+        {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_log, NULL},
+        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)http_exchange_uri, server},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)http_exchange_completed, server},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
+        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)limit, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
+        {threads ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)threads, NULL},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
+                                MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+                            0, NULL, NULL, http_exchange_request, server, MHD_OPTION_ARRAY, options,
+                            MHD_OPTION_END);
+}
+
+/* Threads of the library inherit the caller's signal mask; signals are not theirs to take. */
+static struct MHD_Daemon *start_unsignalled(struct http_server *server)
+{
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    struct MHD_Daemon *daemon = start_daemon(server);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return daemon;
+}
+
+static struct http_server *server_new(const struct http_server_options *options)
+{
+    struct http_server *server = calloc(1, sizeof *server);
+    if (!server)
+        return NULL;
+    atomic_init(&server->refs, 1);
+    server->options = *options;
+    server->options.max_connections = room_for(options->max_connections);
+    if (server->options.max_connections < options->max_connections)
+        log_warn("max_connections is lowered from %u to %u by the limit of open files",
+                 options->max_connections, server->options.max_connections);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&server->quiet, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&server->mutex, NULL);
+    return server;
+}
+
+void http_server_unref(struct http_server *server)
+{
+    if (atomic_fetch_sub(&server->refs, 1) != 1)
+        return;
+    pthread_cond_destroy(&server->quiet);
+    pthread_mutex_destroy(&server->mutex);
+    free(server);
+}
+
+/* Takes over the listener. */
+static bool start(struct http_server *server, int listener)
+{
+    const struct http_connections_options table = {
+        .listener = listener,
+        .max = server->options.max_connections,
+        .header_timeout_ns = server->options.header_timeout_ns,
+        .idle_timeout_ns = server->options.idle_timeout_ns,
+        .admit = on_accepted,
+        .ctx = server,
+    };
+    server->connections = http_connections_new(&table);
+    if (!server->connections)
+        return false;
+    server->daemon = start_unsignalled(server);
+    if (server->daemon && http_connections_start(server->connections))
+        return true;
+    if (server->daemon)
+        MHD_stop_daemon(server->daemon);
+    http_connections_free(server->connections);
+    return false;
+}
+
+struct http_server *http_server_open(const struct http_server_options *options, char *bound,
+                                     size_t bound_size, char *error, size_t error_size)
+{
+    int listener = endpoint_listen(&options->endpoint, bound, bound_size, error, error_size);
+    if (listener < 0)
+        return NULL;
+    struct http_server *server = server_new(options);
+    if (!server) {
+        close(listener);
+    } else if (start(server, listener)) {
+        return server;
+    } else {
+        http_server_unref(server);
+    }
+    endpoint_unlink(&options->endpoint);
+    snprintf(error, error_size, "cannot start an HTTP server: no memory, thread or descriptor");
+    return NULL;
+}
+
+void http_server_drain(struct http_server *server)
+{
+    if (!atomic_exchange(&server->draining, true)) {
+        http_connections_refuse(server->connections);
+        endpoint_unlink(&server->options.endpoint);
+    }
+}
+
+static void wait_until_quiet(struct http_server *server, uint64_t deadline_mono_ns)
+{
+    struct timespec until = {.tv_sec = (time_t)(deadline_mono_ns / NS_PER_S),
+                             .tv_nsec = (long)(deadline_mono_ns % NS_PER_S)};
+    int result = 0;
+    pthread_mutex_lock(&server->mutex);
+    while (atomic_load(&server->active) && result != ETIMEDOUT)
+        result = pthread_cond_timedwait(&server->quiet, &server->mutex, &until);
+    pthread_mutex_unlock(&server->mutex);
+}
+
+void http_server_close(struct http_server *server, uint64_t deadline_mono_ns)
+{
+    if (!server)
+        return;
+    http_server_drain(server);
+    wait_until_quiet(server, deadline_mono_ns);
+    http_connections_stop(server->connections);
+    http_exchange_abandon(server);
+    MHD_stop_daemon(server->daemon);
+    http_connections_free(server->connections);
+    http_server_unref(server);
+}

@@ -1,0 +1,77 @@
+/*
+ * HTTP/1.1 server. The only door to libmicrohttpd. Requests come whole: a handler sees method,
+ * path, query, headers and the body as it arrived. It must answer each request exactly once, from
+ * any thread, now or later; the connection is suspended meanwhile.
+ */
+#ifndef NET_HTTP_SERVER_H
+#define NET_HTTP_SERVER_H
+
+#include "base/bytes.h"
+#include "net/endpoint.h"
+#include "wire/compress.h"
+
+struct http_server;
+struct http_request;
+
+/* Why a request did not arrive whole; the handler words the answer in its protocol. */
+enum http_fault {
+    HTTP_FAULT_NONE,
+    HTTP_FAULT_TOO_LARGE, /* past max_body: answer 413 */
+    HTTP_FAULT_MEMORY     /* past the budget: answer 503 */
+};
+
+typedef void http_handler_fn(void *ctx, struct http_request *request);
+
+struct http_server_options {
+    struct endpoint endpoint;
+    size_t max_body; /* bytes as they arrive, and again after decompression */
+    unsigned threads;
+    unsigned max_connections;   /* past it the longest idle connection is closed */
+    uint64_t header_timeout_ns; /* to the end of the header, counted from the connection's begin,
+                                   later from a request's first byte; 0: none */
+    uint64_t idle_timeout_ns;   /* between requests, and without progress in a body; 0: none */
+    struct budget *budget;      /* charged as body bytes arrive; outlives every request */
+    http_handler_fn *handler;
+    void *ctx;
+};
+
+/* Listens and serves. NULL: error is a sentence. bound gets the address with the real port. Raises
+ * the process's limit of open files where max_connections need it. */
+struct http_server *http_server_open(const struct http_server_options *options, char *bound,
+                                     size_t bound_size, char *error, size_t error_size);
+
+/* Stops accepting; connections get their answers with "Connection: close"; new requests on open
+ * connections are answered 503 + Retry-After by the server itself. */
+void http_server_drain(struct http_server *server);
+
+/* Drains; waits until no request is unanswered or until the deadline (monotonic), then closes all.
+ * A request that the handler still has stays valid until it is answered; that answer is dropped.
+ * NULL is legal. */
+void http_server_close(struct http_server *server, uint64_t deadline_mono_ns);
+
+/* The request; views live until it is answered. */
+const char *http_request_method(const struct http_request *request);
+const char *http_request_path(const struct http_request *request);  /* without query */
+const char *http_request_query(const struct http_request *request); /* raw; "" for none */
+const char *http_request_header(const struct http_request *request, const char *name); /* NULL */
+struct view http_request_body(const struct http_request *request);
+enum http_fault http_request_fault(const struct http_request *request);
+
+/* The body with its Content-Encoding undone, in bytes charged to the budget; without an encoding
+ * the body itself is moved out. The request's own body is then empty; on failure it stays, and out
+ * is empty. ENCODING_UNKNOWN is the caller's to refuse before. */
+enum inflate_result http_request_take_body(struct http_request *request, struct bytes *out);
+
+/* Value of a query parameter, percent-decoded ('+' is a space) into out (NUL-ended). The first
+ * one that is not empty, else the first one. False: absent, or longer than out. */
+bool http_query_get(const char *query, const char *name, char *out, size_t out_size);
+
+/* Answers and ends the request. content_type NULL: none. retry_after_s 0: no such header. The body
+ * is copied. Any thread. */
+void http_respond(struct http_request *request, unsigned status, const char *content_type,
+                  struct view body, unsigned retry_after_s);
+
+/* Adds a header to the answer; before http_respond. Eight at most; both texts are copied. */
+void http_response_header(struct http_request *request, const char *name, const char *value);
+
+#endif

@@ -1,0 +1,85 @@
+#include "net/otlp_http.h"
+
+#include "base/clock.h"
+#include "wire/status.h"
+
+#include <strings.h>
+
+static const char type_protobuf[] = "application/x-protobuf";
+static const char type_json[] = "application/json";
+
+bool media_type_is(const char *header, const char *type)
+{
+    size_t size = strlen(type);
+    if (!header || strncasecmp(header, type, size) != 0)
+        return false;
+    header += size;
+    return *header == '\0' || *header == ';' || *header == ' ';
+}
+
+static struct outcome no_memory(void)
+{
+    return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
+}
+
+struct outcome request_take_body(struct http_request *request, struct bytes *out)
+{
+    const char *name = http_request_header(request, "Content-Encoding");
+    if (http_request_fault(request) == HTTP_FAULT_TOO_LARGE)
+        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                          "request body too large, the maximum is %zu bytes", out->max);
+    if (http_request_fault(request) == HTTP_FAULT_MEMORY)
+        return no_memory();
+    enum encoding_name encoding = encoding_parse(view_of(name));
+    if (encoding == ENCODING_UNKNOWN)
+        return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
+                          "unknown Content-Encoding \"%.40s\", expected gzip, zstd or identity",
+                          name);
+    switch (http_request_take_body(request, out)) {
+    case INFLATE_OK:
+        return OUTCOME_OK;
+    case INFLATE_TOO_LARGE:
+        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                          "request body too large after decompression, the maximum is %zu bytes",
+                          out->max);
+    case INFLATE_NO_MEMORY:
+        return no_memory();
+    case INFLATE_BAD:
+        break;
+    }
+    return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the body is not valid %s",
+                      encoding_text(encoding));
+}
+
+unsigned outcome_retry_seconds(const struct outcome *outcome)
+{
+    if (outcome->verdict != VERDICT_RETRY)
+        return 0;
+    unsigned seconds = (unsigned)((outcome->retry_after_ns + NS_PER_S - 1) / NS_PER_S);
+    return seconds ? seconds : 1;
+}
+
+void otlp_http_succeed(struct http_request *request, enum signal signal, bool json,
+                       uint32_t rejected, const char *reason)
+{
+    struct bytes body;
+    bytes_init(&body, 4096, NULL);
+    export_response_encode((int)signal, json, rejected, reason, &body);
+    http_respond(request, 200, json ? type_json : type_protobuf, bytes_view(&body), 0);
+    bytes_release(&body);
+}
+
+void otlp_http_refuse(struct http_request *request, bool json, unsigned status,
+                      const struct outcome *outcome)
+{
+    struct bytes body;
+    unsigned wait = outcome_retry_seconds(outcome);
+    bytes_init(&body, 4096, NULL);
+    if (json)
+        rpc_status_encode_json(status_grpc(outcome), outcome->text, wait * NS_PER_S, &body);
+    else
+        rpc_status_encode(status_grpc(outcome), outcome->text, wait * NS_PER_S, &body);
+    http_respond(request, status ? status : status_http(outcome), json ? type_json : type_protobuf,
+                 bytes_view(&body), wait);
+    bytes_release(&body);
+}

@@ -1,0 +1,242 @@
+#include "pipeline/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
+                        uint32_t items, struct receipt *receipt)
+{
+    struct batch *batch = calloc(1, sizeof *batch);
+    if (!batch) {
+        buffer_unref(payload);
+        return NULL;
+    }
+    atomic_init(&batch->refs, 1);
+    batch->signal = signal;
+    batch->encoding = encoding;
+    batch->payload = payload;
+    batch->items = items;
+    batch->receipts = batch->receipt_inline;
+    if (receipt)
+        batch_add_receipt(batch, receipt);
+    return batch;
+}
+
+static char *copy_text(const char *text, bool *failed)
+{
+    char *copy = text ? strdup(text) : NULL;
+    if (text && !copy)
+        *failed = true;
+    return copy;
+}
+
+static bool copy_profile(struct batch *to, const struct profile_origin *from)
+{
+    bool failed = false;
+    to->profile = malloc(sizeof *from);
+    if (!to->profile)
+        return false;
+    *to->profile = *from;
+    to->profile->sample_type_config = copy_text(from->sample_type_config, &failed);
+    to->profile->spy_name = copy_text(from->spy_name, &failed);
+    return !failed;
+}
+
+static bool copy_opaque(struct batch *to, const struct opaque_request *from)
+{
+    bool failed = false;
+    to->opaque = malloc(sizeof *from);
+    if (!to->opaque)
+        return false;
+    to->opaque->query = copy_text(from->query, &failed);
+    to->opaque->content_type = copy_text(from->content_type, &failed);
+    return !failed;
+}
+
+static bool copy_rest(struct batch *to, const struct batch *from)
+{
+    to->admitted = from->admitted;
+    if (from->metadata)
+        to->metadata = metadata_ref(from->metadata);
+    if (from->series)
+        to->series = series_ref(from->series);
+    return (!from->profile || copy_profile(to, from->profile)) &&
+           (!from->opaque || copy_opaque(to, from->opaque)) && batch_add_receipts(to, from);
+}
+
+struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items)
+{
+    struct batch *copy = batch_new(batch->signal, batch->encoding, payload, items, NULL);
+    if (copy && !copy_rest(copy, batch)) {
+        batch_unref(copy);
+        copy = NULL;
+    }
+    return copy;
+}
+
+struct batch *batch_with_series(const struct batch *batch, struct series *series)
+{
+    struct batch *copy = batch_with_payload(batch, buffer_ref(batch->payload), batch->items);
+    if (copy)
+        batch_set_series(copy, series);
+    else
+        series_unref(series);
+    return copy;
+}
+
+/* Room for one more: the array doubles whenever its count is a power of two. */
+static bool grow_receipts(struct batch *batch)
+{
+    size_t count = batch->receipt_count;
+    if (count == 0 || (count & (count - 1)) != 0)
+        return true;
+    bool is_inline = batch->receipts == batch->receipt_inline;
+    struct receipt **bigger = realloc(is_inline ? NULL : batch->receipts,
+                                      2 * count * sizeof(struct receipt *));
+    if (!bigger)
+        return false;
+    if (is_inline)
+        bigger[0] = batch->receipt_inline[0];
+    batch->receipts = bigger;
+    return true;
+}
+
+bool batch_add_receipt(struct batch *batch, struct receipt *receipt)
+{
+    if (!grow_receipts(batch))
+        return false;
+    batch->receipts[batch->receipt_count++] = receipt_ref(receipt);
+    return true;
+}
+
+bool batch_add_receipts(struct batch *batch, const struct batch *from)
+{
+    for (size_t i = 0; i < from->receipt_count; i++)
+        if (!batch_add_receipt(batch, from->receipts[i]))
+            return false;
+    return true;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_metadata(const struct metadata *a, const struct metadata *b)
+{
+    return a == b || (a && b && same_text(a->tenant, b->tenant) &&
+                      same_text(a->authorization, b->authorization));
+}
+
+bool batch_mergeable(const struct batch *a, const struct batch *b)
+{
+    return a->signal == b->signal && a->encoding == BATCH_OTLP && b->encoding == BATCH_OTLP &&
+           same_metadata(a->metadata, b->metadata);
+}
+
+static void free_profile(struct profile_origin *profile)
+{
+    if (profile) {
+        free(profile->sample_type_config);
+        free(profile->spy_name);
+        free(profile);
+    }
+}
+
+static void free_opaque(struct opaque_request *opaque)
+{
+    if (opaque) {
+        free(opaque->query);
+        free(opaque->content_type);
+        free(opaque);
+    }
+}
+
+void batch_set_profile(struct batch *batch, struct profile_origin *profile)
+{
+    free_profile(batch->profile);
+    batch->profile = profile;
+}
+
+void batch_set_opaque(struct batch *batch, struct opaque_request *opaque)
+{
+    free_opaque(batch->opaque);
+    batch->opaque = opaque;
+}
+
+void batch_set_series(struct batch *batch, struct series *series)
+{
+    series_unref(batch->series);
+    batch->series = series;
+}
+
+void batch_set_metadata(struct batch *batch, struct metadata *metadata)
+{
+    metadata_unref(batch->metadata);
+    batch->metadata = metadata;
+}
+
+struct batch *batch_ref(struct batch *batch)
+{
+    atomic_fetch_add_explicit(&batch->refs, 1, memory_order_relaxed);
+    return batch;
+}
+
+void batch_unref(struct batch *batch)
+{
+    if (!batch || atomic_fetch_sub_explicit(&batch->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    buffer_unref(batch->payload);
+    metadata_unref(batch->metadata);
+    series_unref(batch->series);
+    free_profile(batch->profile);
+    free_opaque(batch->opaque);
+    /* Last: a receipt that settles may answer a client, who then finds the memory given back. */
+    for (size_t i = 0; i < batch->receipt_count; i++)
+        receipt_unref(batch->receipts[i]);
+    if (batch->receipts != batch->receipt_inline)
+        free(batch->receipts);
+    free(batch);
+}
+
+static char *copy_view(struct view text, bool *failed)
+{
+    char *copy = text.data ? strndup((const char *)text.data, text.size) : NULL;
+    if (text.data && !copy)
+        *failed = true;
+    return copy;
+}
+
+struct metadata *metadata_new(struct view tenant, struct view authorization, bool *failed)
+{
+    *failed = false;
+    if (!tenant.data && !authorization.data)
+        return NULL;
+    struct metadata *metadata = calloc(1, sizeof *metadata);
+    *failed = !metadata;
+    if (!metadata)
+        return NULL;
+    atomic_init(&metadata->refs, 1);
+    metadata->tenant = copy_view(tenant, failed);
+    metadata->authorization = copy_view(authorization, failed);
+    if (*failed) {
+        metadata_unref(metadata);
+        metadata = NULL;
+    }
+    return metadata;
+}
+
+struct metadata *metadata_ref(struct metadata *metadata)
+{
+    atomic_fetch_add_explicit(&metadata->refs, 1, memory_order_relaxed);
+    return metadata;
+}
+
+void metadata_unref(struct metadata *metadata)
+{
+    if (!metadata || atomic_fetch_sub_explicit(&metadata->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    free(metadata->tenant);
+    free(metadata->authorization);
+    free(metadata);
+}

@@ -1,0 +1,94 @@
+/*
+ * A batch: telemetry of one signal in wire form on its way through the pipeline. Refcounted and
+ * immutable once it was handed on; a change makes a new batch. Any thread.
+ */
+#ifndef PIPELINE_BATCH_H
+#define PIPELINE_BATCH_H
+
+#include "base/buffer.h"
+#include "pipeline/receipt.h"
+#include "wire/series.h"
+#include "wire/signal.h"
+
+enum batch_encoding {
+    BATCH_OTLP,   /* payload: a checked Export*ServiceRequest */
+    BATCH_PPROF,  /* payload: one inflated, checked pprof; series and profile are set */
+    BATCH_OPAQUE  /* payload: a body to be forwarded as it is; opaque is set */
+};
+#define BATCH_BIT(encoding) (1u << (encoding))
+
+/* What is sent on of the request's headers when a receiver has include_metadata. Never mixed:
+ * batches merge only where these are equal. */
+struct metadata {
+    _Atomic unsigned refs;
+    char *tenant;        /* X-Scope-OrgID; NULL: none */
+    char *authorization; /* Authorization; NULL: none */
+};
+
+/* BATCH_PPROF: what stands beside the pprof. */
+struct profile_origin {
+    bool by_ingest;           /* came by /ingest: __name__ is the app name, not the type */
+    uint64_t from_ns;         /* /ingest's window; 0: not given */
+    uint64_t until_ns;
+    char *sample_type_config; /* JSON text; NULL: none */
+    char *spy_name;           /* NULL: none */
+};
+
+/* BATCH_OPAQUE: a POST to the backend's /ingest. */
+struct opaque_request {
+    char *query;        /* as it came, without '?' */
+    char *content_type; /* as it came; NULL: none */
+};
+
+struct batch {
+    _Atomic unsigned refs;
+    enum signal signal;
+    enum batch_encoding encoding;
+    uint32_t items;           /* spans, data points, log records, profiles */
+    bool admitted;            /* its request has a place reserved in every queue ahead */
+    struct buffer *payload;
+    struct metadata *metadata; /* NULL: none */
+    struct series *series;
+    struct profile_origin *profile;
+    struct opaque_request *opaque;
+    struct receipt **receipts; /* one reference each */
+    size_t receipt_count;
+    struct receipt *receipt_inline[1];
+};
+
+/* A batch over a payload, whose reference it takes over. The receipt (NULL: none) is referenced.
+ * NULL: no memory; the payload is then unreferenced. */
+struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
+                        uint32_t items, struct receipt *receipt);
+
+/* The same batch with another payload (taken over) and item count: everything else is shared,
+ * `admitted` too. NULL: no memory. */
+struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload,
+                                 uint32_t items);
+
+/* The same batch with other series labels (taken over). NULL: no memory. */
+struct batch *batch_with_series(const struct batch *batch, struct series *series);
+
+/* Adds references to all receipts of another batch, for one that holds some of its data. Only
+ * before the batch is handed on. False: no memory. */
+bool batch_add_receipts(struct batch *batch, const struct batch *from);
+bool batch_add_receipt(struct batch *batch, struct receipt *receipt);
+
+/* Whether two batches may become one: signal, OTLP encoding, metadata. */
+bool batch_mergeable(const struct batch *a, const struct batch *b);
+
+/* Ownership of profile and opaque (malloc'ed structs with malloc'ed texts) goes to the batch. */
+void batch_set_profile(struct batch *batch, struct profile_origin *profile);
+void batch_set_opaque(struct batch *batch, struct opaque_request *opaque);
+void batch_set_series(struct batch *batch, struct series *series);
+void batch_set_metadata(struct batch *batch, struct metadata *metadata);
+
+struct batch *batch_ref(struct batch *batch);
+void batch_unref(struct batch *batch); /* NULL is legal */
+
+/* Copies the texts; NULL for none of both, or without memory (then *failed). */
+struct metadata *metadata_new(struct view tenant, struct view authorization, bool *failed);
+struct metadata *metadata_ref(struct metadata *metadata);
+void metadata_unref(struct metadata *metadata);
+
+#endif

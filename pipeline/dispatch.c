@@ -1,0 +1,220 @@
+#include "pipeline/dispatch.h"
+
+#include "pipeline/retry.h"
+#include "wire/otlp.h"
+
+#include <stdlib.h>
+
+/* Each halving leads to two more sends. */
+enum { MAX_HALVINGS = 31 };
+
+static void next_part(struct queue_element *element)
+{
+    struct queue_part *part = element->rest;
+    element->current = part ? part->batch : NULL;
+    element->rest = part ? part->next : NULL;
+    element->attempt = 0;
+    free(part);
+}
+
+static void note(const struct batch *batch, const struct outcome *outcome)
+{
+    for (size_t i = 0; i < batch->receipt_count; i++)
+        receipt_note(batch->receipts[i], outcome);
+}
+
+static void lose(struct dispatcher *dispatcher, const struct batch *batch, uint32_t items,
+                 const struct outcome *why)
+{
+    meter_drop(dispatcher->meter, why->cause, batch->signal, items);
+    loss_log_add(&dispatcher->losses, batch->signal, items, why);
+}
+
+/* What a waiting client is told is decided when all parts have had their turn. */
+static void refuse(struct queue_element *element, const struct outcome *why)
+{
+    batch_unref(element->last_refused);
+    element->last_refused = element->current;
+    element->refused += element->current->items;
+    if (element->worst.verdict != VERDICT_RETRY)
+        element->worst = *why;
+}
+
+static void drop_current(struct dispatcher *dispatcher, struct queue_element *element,
+                         const struct outcome *why)
+{
+    struct batch *batch = element->current;
+    if (dispatcher->waits) {
+        refuse(element, why);
+    } else {
+        lose(dispatcher, batch, batch->items, why);
+        note(batch, why);
+        batch_unref(batch);
+    }
+    next_part(element);
+}
+
+static void answer_waiting(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    struct batch *batch = element->last_refused;
+    struct outcome outcome = element->worst;
+    if (!batch)
+        return;
+    if (element->delivered_any && outcome.verdict == VERDICT_REJECT) {
+        /* Refused as a whole, the client would take what was delivered for lost. */
+        lose(dispatcher, batch, element->refused, &outcome);
+        outcome.verdict = VERDICT_OK;
+        outcome.rejected = element->refused;
+    } else {
+        meter_add(dispatcher->meter, METER_REFUSED, batch->signal, element->refused);
+    }
+    note(batch, &outcome);
+    element->last_refused = NULL;
+    batch_unref(batch);
+}
+
+void dispatch_give_up(struct dispatcher *dispatcher, struct queue_element *element,
+                      const struct outcome *why)
+{
+    while (element->current)
+        drop_current(dispatcher, element, why);
+    answer_waiting(dispatcher, element);
+}
+
+static struct batch *part_of(const struct batch *batch, struct buffer *payload)
+{
+    return batch_with_payload(batch, payload, otlp_count(batch->signal, buffer_view(payload)));
+}
+
+/* Puts the front part in the current one's place and the rest behind it. False: it is one piece,
+ * or there is no memory; nothing changed. */
+static bool split(struct dispatcher *dispatcher, struct queue_element *element,
+                  uint32_t max_items, size_t max_bytes)
+{
+    struct batch *whole = element->current;
+    struct buffer *front_bytes, *rest_bytes;
+    if (whole->encoding != BATCH_OTLP ||
+        !otlp_split(whole->signal, buffer_view(whole->payload), max_items, max_bytes,
+                    dispatcher->budget, &front_bytes, &rest_bytes))
+        return false;
+    struct queue_part *part = malloc(sizeof *part);
+    struct batch *front = part_of(whole, front_bytes);
+    struct batch *rest = part_of(whole, rest_bytes);
+    if (!part || !front || !rest) {
+        free(part);
+        batch_unref(front);
+        batch_unref(rest);
+        return false;
+    }
+    *part = (struct queue_part){rest, element->rest};
+    element->rest = part;
+    element->current = front;
+    element->attempt = 0;
+    batch_unref(whole);
+    return true;
+}
+
+static bool halve(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    uint32_t items = element->current->items;
+    return items > 1 && split(dispatcher, element, (items + 1) / 2, 0);
+}
+
+static void delivered(struct dispatcher *dispatcher, struct queue_element *element,
+                      const struct outcome *outcome)
+{
+    struct batch *batch = element->current;
+    uint32_t rejected = outcome->rejected < batch->items ? outcome->rejected : batch->items;
+    meter_add(dispatcher->meter, METER_SENT, batch->signal, batch->items - rejected);
+    element->delivered_any = true;
+    if (rejected) {
+        struct outcome partial = *outcome;
+        partial.cause = CAUSE_INVALID;
+        partial.rejected = rejected;
+        lose(dispatcher, batch, rejected, &partial);
+        note(batch, &partial);
+    }
+    batch_unref(batch);
+    next_part(element);
+}
+
+static void rejected(struct dispatcher *dispatcher, struct queue_element *element,
+                     const struct outcome *outcome)
+{
+    bool smaller = false;
+    if (outcome->cause == CAUSE_TOO_LARGE)
+        smaller = halve(dispatcher, element);
+    if (outcome->cause == CAUSE_INVALID && element->halvings < MAX_HALVINGS) {
+        smaller = halve(dispatcher, element);
+        element->halvings++;
+    }
+    if (!smaller)
+        drop_current(dispatcher, element, outcome);
+}
+
+static double draw(struct dispatcher *dispatcher)
+{
+    uint64_t x = atomic_fetch_add(&dispatcher->random, UINT64_C(0x9e3779b97f4a7c15));
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (double)((x ^ (x >> 31)) >> 11) / 9007199254740992.0;
+}
+
+/* Decides over a part that was answered RETRY. */
+static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element *element,
+                            const struct outcome *outcome, uint64_t *due)
+{
+    const struct retry_settings *settings = &dispatcher->settings.retry;
+    uint64_t now = clock_mono(dispatcher->clock);
+    uint64_t wait = retry_wait(settings, element->attempt, draw(dispatcher),
+                               outcome->retry_after_ns);
+    element->attempt++;
+    bool stopping = dispatcher->stopping;
+    if (dispatcher->aborted || (stopping && dispatcher->waits) || !settings->enabled ||
+        (outcome->max_tries && element->attempt >= outcome->max_tries))
+        return false;
+    if (!stopping && !retry_allowed(settings, now - element->first_try, wait))
+        return false;
+    if (stopping && wait > DISPATCH_STOPPING_WAIT_NS)
+        wait = DISPATCH_STOPPING_WAIT_NS;
+    meter_add(dispatcher->meter, METER_RETRIES, element->current->signal, 1);
+    *due = now + wait;
+    return true;
+}
+
+static bool fits(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    size_t most = (size_t)dispatcher->settings.max_request_bytes;
+    if (most == 0 || element->current->encoding != BATCH_OTLP ||
+        element->current->payload->size <= most)
+        return true;
+    if (!split(dispatcher, element, 0, most)) {
+        struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                                            "one item above max_request_bytes (%zu)", most);
+        drop_current(dispatcher, element, &outcome);
+    }
+    return false;
+}
+
+enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_element *element,
+                                  uint64_t *due)
+{
+    while (element->current && !dispatcher->aborted) {
+        if (!fits(dispatcher, element))
+            continue;
+        if (element->attempt == 0)
+            element->first_try = clock_mono(dispatcher->clock);
+        struct outcome outcome = dispatcher->component->send(dispatcher->self, element->current);
+        if (outcome.verdict == VERDICT_OK)
+            delivered(dispatcher, element, &outcome);
+        else if (outcome.verdict == VERDICT_REJECT)
+            rejected(dispatcher, element, &outcome);
+        else if (waits_for_retry(dispatcher, element, &outcome, due))
+            return DISPATCH_WAIT;
+        else
+            dispatch_give_up(dispatcher, element, &outcome);
+    }
+    struct outcome stopped = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    dispatch_give_up(dispatcher, element, &stopped);
+    return DISPATCH_DONE;
+}

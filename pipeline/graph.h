@@ -1,0 +1,65 @@
+/*
+ * The graph: instances, pipelines, and the ways between them. Built by plan, wired once the
+ * queues exist, immutable while data flow.
+ */
+#ifndef PIPELINE_GRAPH_H
+#define PIPELINE_GRAPH_H
+
+#include "pipeline/instance.h"
+
+/* A list of instances, not owned. */
+struct instance_list {
+    struct instance **items;
+    size_t count;
+};
+
+/* False: no memory. */
+bool instance_list_add(struct instance_list *list, struct instance *instance);
+bool instance_list_has(const struct instance_list *list, const struct instance *instance);
+
+/* One stage of a pipeline: a processor with the way ahead of it, or the end with its exporters. */
+struct outlet {
+    struct instance *processor; /* NULL: the end */
+    struct outlet *next;
+    struct sender **branches; /* the end: one per exporter */
+    size_t branch_count;
+};
+
+struct pipeline {
+    char *name; /* "traces/2" */
+    enum signal signal;
+    struct instance_list stages[COMPONENT_EXTENSION]; /* by receiver, processor, exporter */
+    struct outlet *outlets; /* one per processor and the end */
+};
+
+/* Places that one request needs in a queue ahead. */
+struct intake_queue {
+    struct sender *sender;
+    size_t places;
+};
+
+struct intake {
+    struct outlet **heads; /* one per pipeline */
+    size_t head_count;
+    struct intake_queue *queues;
+    size_t queue_count;
+    bool waits; /* a queue ahead makes clients wait */
+    struct budget *budget;
+};
+
+struct graph {
+    struct instance_list instances;  /* owned, in the order of the configuration */
+    struct instance_list extensions; /* those in use, in the order of service.extensions */
+    struct pipeline *pipelines;
+    size_t pipeline_count;
+};
+
+/* Makes outlets and intakes; every used exporter has its sender. False: no memory. */
+bool graph_wire(struct graph *graph, struct budget *budget);
+
+/* Processors in use such that each comes before those that any pipeline has behind it. */
+bool graph_processors_in_order(const struct graph *graph, struct instance_list *order);
+
+void graph_release(struct graph *graph); /* everything closed before; legal twice */
+
+#endif

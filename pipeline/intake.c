@@ -1,0 +1,96 @@
+#include "pipeline/intake.h"
+
+#include "pipeline/graph.h"
+
+#include <stdlib.h>
+
+struct waiter {
+    intake_done_fn *done;
+    void *ctx;
+};
+
+static struct outcome refuse(enum cause cause, const char *text)
+{
+    struct outcome outcome = outcome_of(VERDICT_RETRY, cause, "%s", text);
+    outcome.retry_after_ns = NS_PER_S;
+    return outcome;
+}
+
+static struct outcome no_memory(void)
+{
+    return refuse(CAUSE_MEMORY, "data refused due to high memory usage");
+}
+
+static void release(struct intake *intake, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sender_release(intake->queues[i].sender, intake->queues[i].places);
+}
+
+static struct outcome reserve(struct intake *intake)
+{
+    if (intake->budget && budget_used(intake->budget) > intake->budget->limit)
+        return no_memory();
+    for (size_t i = 0; i < intake->queue_count; i++)
+        if (!sender_reserve(intake->queues[i].sender, intake->queues[i].places)) {
+            release(intake, i);
+            return refuse(CAUSE_FULL, "sending queue is full");
+        }
+    return OUTCOME_OK;
+}
+
+static struct outcome run(struct intake *intake, struct batch *batch)
+{
+    for (size_t i = 0; i < intake->head_count; i++) {
+        enum verdict verdict = outlet_push(intake->heads[i], batch);
+        if (verdict == VERDICT_RETRY)
+            return no_memory();
+        if (verdict == VERDICT_REJECT)
+            return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "refused by a processor");
+    }
+    return OUTCOME_OK;
+}
+
+static void answer(void *ctx, const struct outcome *worst)
+{
+    struct waiter *waiter = ctx;
+    waiter->done(waiter->ctx, worst);
+    free(waiter);
+}
+
+/* The answer comes when the last of the data is delivered or given up. False: no memory. */
+static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_fn *done,
+                        void *ctx)
+{
+    struct waiter *waiter = malloc(sizeof *waiter);
+    struct receipt *receipt = waiter ? receipt_new(answer, waiter) : NULL;
+    if (!receipt || !batch_add_receipt(batch, receipt)) {
+        free(receipt);
+        free(waiter);
+        return false;
+    }
+    *waiter = (struct waiter){done, ctx};
+    struct outcome outcome = run(intake, batch);
+    receipt_note(receipt, &outcome);
+    receipt_unref(receipt);
+    return true;
+}
+
+void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
+{
+    struct outcome outcome = reserve(intake);
+    bool reserved = outcome.verdict == VERDICT_OK;
+    bool answered = false;
+    batch->admitted = true;
+    if (reserved && intake->waits) {
+        answered = run_waiting(intake, batch, done, ctx);
+        if (!answered)
+            outcome = no_memory();
+    } else if (reserved) {
+        outcome = run(intake, batch);
+    }
+    if (reserved)
+        release(intake, intake->queue_count);
+    if (!answered)
+        done(ctx, &outcome);
+}

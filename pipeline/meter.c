@@ -1,0 +1,91 @@
+#include "pipeline/meter.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *const count_words[METER_COUNT] = {
+    [METER_RECEIVED] = "received", [METER_ACCEPTED] = "accepted", [METER_REFUSED] = "refused",
+    [METER_SENT] = "sent",         [METER_DROPPED] = "dropped",   [METER_RETRIES] = "retries",
+};
+
+static const char *const cause_words[CAUSE_COUNT] = {
+    [CAUSE_NONE] = "no reason given",
+    [CAUSE_INVALID] = "invalid",
+    [CAUSE_TOO_LARGE] = "too large",
+    [CAUSE_UNSUPPORTED] = "unsupported",
+    [CAUSE_AUTH] = "not authenticated",
+    [CAUSE_FORBIDDEN] = "forbidden",
+    [CAUSE_FULL] = "queue full",
+    [CAUSE_MEMORY] = "out of memory",
+    [CAUSE_UNAVAILABLE] = "unavailable",
+    [CAUSE_SHUTDOWN] = "shutdown",
+    [CAUSE_INTERNAL] = "internal error",
+};
+
+const char *cause_name(enum cause cause)
+{
+    return cause_words[cause];
+}
+
+void meter_init(struct meter *meter, const char *id)
+{
+    memset(meter, 0, sizeof *meter);
+    meter->id = id;
+}
+
+void meter_add(struct meter *meter, enum meter_count what, enum signal signal, uint64_t n)
+{
+    atomic_fetch_add_explicit(&meter->counts[what][signal], n, memory_order_relaxed);
+}
+
+void meter_drop(struct meter *meter, enum cause cause, enum signal signal, uint64_t n)
+{
+    meter_add(meter, METER_DROPPED, signal, n);
+    atomic_fetch_add_explicit(&meter->dropped_by_cause[cause][signal], n, memory_order_relaxed);
+}
+
+uint64_t meter_get(const struct meter *meter, enum meter_count what, enum signal signal)
+{
+    return atomic_load_explicit(&meter->counts[what][signal], memory_order_relaxed);
+}
+
+static void explain_causes(const struct meter *meter, enum signal signal, struct bytes *out)
+{
+    const char *before = " (";
+    for (int i = 0; i < CAUSE_COUNT; i++) {
+        uint64_t n = atomic_load_explicit(&meter->dropped_by_cause[i][signal],
+                                          memory_order_relaxed);
+        if (n == 0)
+            continue;
+        bytes_printf(out, "%s%s %" PRIu64, before, cause_words[i], n);
+        before = ", ";
+    }
+    if (*before == ',')
+        bytes_printf(out, ")");
+}
+
+static void explain_signal(const struct meter *meter, enum signal signal, struct bytes *out)
+{
+    bool any = false;
+    for (int i = 0; i < METER_COUNT; i++) {
+        uint64_t n = meter_get(meter, (enum meter_count)i, signal);
+        if (n == 0)
+            continue;
+        if (any)
+            bytes_printf(out, ", ");
+        else
+            bytes_printf(out, "%s: %s ", meter->id, signal_items(signal));
+        bytes_printf(out, "%s %" PRIu64, count_words[i], n);
+        if (i == METER_DROPPED)
+            explain_causes(meter, signal, out);
+        any = true;
+    }
+    if (any)
+        bytes_printf(out, "\n");
+}
+
+void meter_explain(const struct meter *meter, struct bytes *out)
+{
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        explain_signal(meter, (enum signal)i, out);
+}

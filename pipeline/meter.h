@@ -1,0 +1,39 @@
+/*
+ * Counters of one component instance, and the process's account of what was acknowledged and then
+ * not delivered. Adding is lock-free. Any thread.
+ */
+#ifndef PIPELINE_METER_H
+#define PIPELINE_METER_H
+
+#include "base/bytes.h"
+#include "base/verdict.h"
+#include "wire/signal.h"
+
+enum meter_count {
+    METER_RECEIVED, /* items of requests that came whole */
+    METER_ACCEPTED, /* items answered with success */
+    METER_REFUSED,  /* items refused with an answer that says so (retryable or not) */
+    METER_SENT,     /* items that a backend took */
+    METER_DROPPED,  /* items acknowledged and then not delivered */
+    METER_RETRIES,  /* requests tried again */
+    METER_COUNT
+};
+
+struct meter {
+    const char *id; /* the instance's, borrowed */
+    _Atomic uint64_t counts[METER_COUNT][SIGNAL_COUNT];
+    _Atomic uint64_t dropped_by_cause[CAUSE_COUNT][SIGNAL_COUNT];
+};
+
+void meter_init(struct meter *meter, const char *id);
+void meter_add(struct meter *meter, enum meter_count what, enum signal signal, uint64_t n);
+void meter_drop(struct meter *meter, enum cause cause, enum signal signal, uint64_t n);
+uint64_t meter_get(const struct meter *meter, enum meter_count what, enum signal signal);
+
+/* "id: spans accepted 10, sent 9, dropped 1 (invalid 1)": a line per signal with any count. */
+void meter_explain(const struct meter *meter, struct bytes *out);
+
+/* A cause in a word or two. */
+const char *cause_name(enum cause cause);
+
+#endif

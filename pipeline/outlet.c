@@ -1,0 +1,36 @@
+/* The way ahead: the next processor that is open, and at the end the queues. */
+#include "pipeline/graph.h"
+
+static size_t reserve_branches(const struct outlet *end)
+{
+    size_t reserved = 0;
+    while (reserved < end->branch_count && sender_reserve(end->branches[reserved], 1))
+        reserved++;
+    return reserved;
+}
+
+static void release_branches(const struct outlet *end, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sender_release(end->branches[i], 1);
+}
+
+static enum verdict fan_out(const struct outlet *end, struct batch *batch)
+{
+    size_t reserved = batch->admitted ? 0 : reserve_branches(end);
+    bool taken = batch->admitted || reserved == end->branch_count;
+    for (size_t i = 0; taken && i < end->branch_count; i++)
+        sender_put(end->branches[i], batch);
+    release_branches(end, reserved);
+    return taken ? VERDICT_OK : VERDICT_RETRY;
+}
+
+enum verdict outlet_push(struct outlet *outlet, struct batch *batch)
+{
+    /* Where two pipelines order their processors differently, one may be closed already. */
+    while (outlet->processor && outlet->processor->closed)
+        outlet = outlet->next;
+    if (!outlet->processor)
+        return fan_out(outlet, batch);
+    return outlet->processor->component->consume(outlet->processor->self, batch, outlet->next);
+}

@@ -1,0 +1,26 @@
+/* From the settings' tree to a graph of filled, unopened instances. All faults are reported. */
+#ifndef PIPELINE_PLAN_H
+#define PIPELINE_PLAN_H
+
+#include "pipeline/graph.h"
+#include "pipeline/service.h"
+
+/* False: problems were added; the caller releases both in either case. */
+bool plan_read(const struct node *root, struct graph *graph, struct service_settings *service,
+               struct problems *problems);
+
+/* The names of the sections: "receivers", ... */
+const char *plan_section(enum component_kind kind);
+/* "receiver", ... */
+const char *plan_kind(enum component_kind kind);
+
+/* Checks service.pipelines against the instances of the graph, and fills its pipelines. */
+void plan_pipelines(const struct node *root, struct graph *graph, struct problems *problems);
+
+/* What an id in a list stands for. NULL: not configured (a problem is added at place, unless its
+ * own entry had one). */
+struct instance *plan_resolve(const struct node *root, const struct graph *graph,
+                              enum component_kind kind, const struct node *place,
+                              const char *path, struct problems *problems);
+
+#endif

@@ -1,0 +1,173 @@
+/* service.pipelines: what each one names, and whether its parts fit together. */
+#include "pipeline/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Filled only so that unknown keys and wrong types are reported as everywhere. */
+struct pipeline_settings {
+    struct key_list receivers, processors, exporters;
+};
+
+static const struct key pipeline_keys[] = {
+    KEY_LIST(struct pipeline_settings, receivers, "receivers", NULL, "where the data come from"),
+    KEY_LIST(struct pipeline_settings, processors, "processors", NULL,
+             "what is done to them, in this order"),
+    KEY_LIST(struct pipeline_settings, exporters, "exporters", NULL, "where each of them goes"),
+    KEY_END,
+};
+
+struct planning {
+    const struct node *root;
+    struct graph *graph;
+    struct problems *problems;
+    const struct node *node; /* of the pipeline */
+    char path[512];
+};
+
+static bool keys_are_fine(const struct planning *plan)
+{
+    struct pipeline_settings settings = {0};
+    bool fine = keys_fill(pipeline_keys, plan->node, plan->node, plan->path, &settings,
+                          plan->problems);
+    keys_release(pipeline_keys, &settings);
+    return fine;
+}
+
+static void signal_words(unsigned signals, char *out, size_t size)
+{
+    size_t n = 0;
+    *out = '\0';
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        if ((signals & SIGNAL_BIT(i)) && n < size)
+            n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "",
+                                  signal_name((enum signal)i));
+}
+
+static void add_stage(const struct planning *plan, struct pipeline *pipeline,
+                      struct instance *instance, const struct node *place)
+{
+    enum component_kind kind = instance->component->kind;
+    struct instance_list *stage = &pipeline->stages[kind];
+    if (instance_list_has(stage, instance)) {
+        problems_add(plan->problems, place, plan->path, "references %s \"%s\" multiple times",
+                     plan_kind(kind), instance->id);
+        return;
+    }
+    if (!(instance->component->signals & SIGNAL_BIT(pipeline->signal))) {
+        char words[64];
+        signal_words(instance->component->signals, words, sizeof words);
+        problems_add(plan->problems, place, plan->path,
+                     "%s \"%s\" does not support %s, it supports %s", plan_kind(kind),
+                     instance->id, signal_name(pipeline->signal), words);
+        return;
+    }
+    instance->used = true;
+    if (!instance_list_add(stage, instance))
+        problems_add(plan->problems, place, plan->path, "out of memory");
+}
+
+static void plan_stage(const struct planning *plan, struct pipeline *pipeline,
+                       enum component_kind kind)
+{
+    const struct node *list = node_get(plan->node, plan_section(kind));
+    bool empty = !list || list->kind != NODE_LIST || list->count == 0;
+    if (empty && kind != COMPONENT_PROCESSOR)
+        problems_add(plan->problems, list ? list : plan->node, plan->path,
+                     "must have at least one %s", plan_kind(kind));
+    for (size_t i = 0; !empty && i < list->count; i++) {
+        struct instance *instance = plan_resolve(plan->root, plan->graph, kind, list->items[i],
+                                                 plan->path, plan->problems);
+        if (instance)
+            add_stage(plan, pipeline, instance, list->items[i]);
+    }
+}
+
+static void encoding_words(unsigned encodings, char *out, size_t size)
+{
+    static const char *const words[] = {
+        [BATCH_OTLP] = "OTLP", [BATCH_PPROF] = "pprof", [BATCH_OPAQUE] = "forwarded bodies"};
+    size_t n = 0;
+    *out = '\0';
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if ((encodings & BATCH_BIT(i)) && n < size)
+            n += (size_t)snprintf(out + n, size - n, "%s%s", n ? " and " : "", words[i]);
+}
+
+static void check_encodings(const struct planning *plan, const struct pipeline *pipeline)
+{
+    const struct instance_list *receivers = &pipeline->stages[COMPONENT_RECEIVER];
+    const struct instance_list *exporters = &pipeline->stages[COMPONENT_EXPORTER];
+    for (size_t r = 0; r < receivers->count; r++)
+        for (size_t e = 0; e < exporters->count; e++) {
+            const struct instance *receiver = receivers->items[r];
+            const struct instance *exporter = exporters->items[e];
+            unsigned taken = exporter->component->encodings;
+            unsigned missing = receiver->component->encodings & ~taken;
+            char made[64], takes[64];
+            encoding_words(missing, made, sizeof made);
+            encoding_words(taken, takes, sizeof takes);
+            if (missing)
+                problems_add(plan->problems, node_get(plan->node, "exporters"), plan->path,
+                             "receiver \"%s\" makes %s, which exporter \"%s\" does not take (it "
+                             "takes %s)",
+                             receiver->id, made, exporter->id, takes);
+        }
+}
+
+static bool pipeline_signal(const char *name, enum signal *signal)
+{
+    char word[32];
+    size_t n = strcspn(name, "/");
+    if (n >= sizeof word || (name[n] == '/' && name[n + 1] == '\0'))
+        return false;
+    memcpy(word, name, n);
+    word[n] = '\0';
+    return signal_parse(word, signal);
+}
+
+static void plan_pipeline(struct planning *plan)
+{
+    struct graph *graph = plan->graph;
+    struct pipeline *pipeline = &graph->pipelines[graph->pipeline_count];
+    snprintf(plan->path, sizeof plan->path, "service.pipelines.%s", plan->node->key);
+    if (!pipeline_signal(plan->node->key, &pipeline->signal)) {
+        problems_add(plan->problems, plan->node, plan->path,
+                     "\"%s\" is no pipeline, expected traces, metrics, logs or profiles, with "
+                     "/name where there are several",
+                     plan->node->key);
+        return;
+    }
+    pipeline->name = strdup(plan->node->key);
+    graph->pipeline_count++;
+    if (!pipeline->name)
+        problems_add(plan->problems, plan->node, plan->path, "out of memory");
+    if (!keys_are_fine(plan))
+        return;
+    for (int kind = 0; kind < COMPONENT_EXTENSION; kind++)
+        plan_stage(plan, pipeline, (enum component_kind)kind);
+    check_encodings(plan, pipeline);
+}
+
+void plan_pipelines(const struct node *root, struct graph *graph, struct problems *problems)
+{
+    struct planning plan = {.root = root, .graph = graph, .problems = problems};
+    const struct node *service = node_get(root, "service");
+    const struct node *pipelines = node_get(service, "pipelines");
+    const struct node *place = pipelines ? pipelines : service ? service : root;
+    if (!pipelines || pipelines->kind != NODE_MAP || pipelines->count == 0) {
+        problems_add(problems, place, "service.pipelines",
+                     "service must have at least one pipeline");
+        return;
+    }
+    graph->pipelines = calloc(pipelines->count, sizeof *graph->pipelines);
+    if (!graph->pipelines) {
+        problems_add(problems, place, "service.pipelines", "out of memory");
+        return;
+    }
+    for (size_t i = 0; i < pipelines->count; i++) {
+        plan.node = pipelines->items[i];
+        plan_pipeline(&plan);
+    }
+}

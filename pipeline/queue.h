@@ -1,0 +1,83 @@
+/*
+ * The bounded queue in front of one exporter: order, places, reservations and what waits for a
+ * retry. A passive structure: its owner holds a lock around every call.
+ */
+#ifndef PIPELINE_QUEUE_H
+#define PIPELINE_QUEUE_H
+
+#include "pipeline/batch.h"
+
+#include <stdbool.h>
+
+/* A part of a request that was split, not tried yet. */
+struct queue_part {
+    struct batch *batch;
+    struct queue_part *next;
+};
+
+/* One request on its way: its current part, what is left of it, and what became of it so far. */
+struct queue_element {
+    struct queue_element *next;
+    struct batch *current;
+    struct queue_part *rest;
+    uint64_t due;         /* parked: when to try again */
+    uint64_t first_try;   /* of the current part */
+    unsigned attempt;     /* tries of the current part that were answered RETRY */
+    unsigned halvings;    /* after "invalid" */
+    bool delivered_any;
+    uint32_t refused;     /* items of a waiting client that were not delivered */
+    struct outcome worst; /* of those */
+    struct batch *last_refused;
+};
+
+struct queue_list {
+    struct queue_element *head, *tail;
+};
+
+struct queue {
+    size_t size;      /* places */
+    size_t consumers; /* elements that may be under way at once, those parked included */
+    bool drop_oldest;
+    bool unbounded; /* while stopping: everything is taken */
+    struct queue_list fresh, ready, parked;
+    size_t queued;   /* fresh */
+    size_t active;   /* ready, parked and in flight */
+    size_t reserved; /* places promised */
+};
+
+/* An element over a batch (referenced). NULL: no memory. */
+struct queue_element *queue_element_new(struct batch *batch);
+void queue_element_free(struct queue_element *element); /* NULL is legal */
+uint64_t queue_element_items(const struct queue_element *element);
+
+/* Promises n places, or none and answers false: used + reserved + n <= size. */
+bool queue_reserve(struct queue *queue, size_t n);
+void queue_release(struct queue *queue, size_t n);
+
+/* Takes an element in, over a promise: never refuses. Returns the oldest one, which it displaced
+ * under drop_oldest, or NULL. */
+struct queue_element *queue_put(struct queue *queue, struct queue_element *element);
+
+/* The next to deliver: what waited for its retry, else the oldest while consumers are free. */
+struct queue_element *queue_take(struct queue *queue);
+/* How many queue_take would give in a row. */
+size_t queue_takeable(const struct queue *queue);
+
+/* What was taken waits until due; its place and consumer stay occupied. */
+void queue_park(struct queue *queue, struct queue_element *element, uint64_t due);
+
+/* Makes parked ones ready whose time has come; returns when the next one's comes. */
+uint64_t queue_wake(struct queue *queue, uint64_t now);
+
+/* What was taken is finished with: its place is free. */
+void queue_finish(struct queue *queue);
+
+/* Empties it but for what is in flight; returns the elements as a list. */
+struct queue_element *queue_clear(struct queue *queue);
+
+static inline size_t queue_used(const struct queue *queue)
+{
+    return queue->queued + queue->active;
+}
+
+#endif

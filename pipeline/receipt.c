@@ -1,0 +1,62 @@
+#include "pipeline/receipt.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct receipt {
+    _Atomic unsigned refs;
+    receipt_settled_fn *settled;
+    void *ctx;
+    pthread_mutex_t lock;
+    struct outcome worst; /* under lock */
+};
+
+struct receipt *receipt_new(receipt_settled_fn *settled, void *ctx)
+{
+    struct receipt *receipt = calloc(1, sizeof *receipt);
+    if (!receipt)
+        return NULL;
+    atomic_init(&receipt->refs, 1);
+    receipt->settled = settled;
+    receipt->ctx = ctx;
+    pthread_mutex_init(&receipt->lock, NULL);
+    return receipt;
+}
+
+struct receipt *receipt_ref(struct receipt *receipt)
+{
+    atomic_fetch_add_explicit(&receipt->refs, 1, memory_order_relaxed);
+    return receipt;
+}
+
+void receipt_unref(struct receipt *receipt)
+{
+    if (!receipt || atomic_fetch_sub_explicit(&receipt->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (receipt->settled)
+        receipt->settled(receipt->ctx, &receipt->worst);
+    pthread_mutex_destroy(&receipt->lock);
+    free(receipt);
+}
+
+static int gravity(enum verdict verdict)
+{
+    static const int ranks[] = {[VERDICT_OK] = 0, [VERDICT_REJECT] = 1, [VERDICT_RETRY] = 2};
+    return ranks[verdict];
+}
+
+void receipt_note(struct receipt *receipt, const struct outcome *outcome)
+{
+    pthread_mutex_lock(&receipt->lock);
+    struct outcome *worst = &receipt->worst;
+    if (gravity(outcome->verdict) > gravity(worst->verdict)) {
+        *worst = *outcome;
+    } else if (outcome->verdict == VERDICT_OK && worst->verdict == VERDICT_OK) {
+        uint32_t rejected = worst->rejected + outcome->rejected;
+        if (worst->rejected == 0)
+            *worst = *outcome;
+        worst->rejected = rejected;
+    }
+    pthread_mutex_unlock(&receipt->lock);
+}

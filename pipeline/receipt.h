@@ -1,0 +1,29 @@
+/*
+ * A receipt follows the data of one accepted request: every batch made from it holds a reference.
+ * It settles when the last reference goes; then its owner learns how many items were not
+ * delivered. Any thread.
+ */
+#ifndef PIPELINE_RECEIPT_H
+#define PIPELINE_RECEIPT_H
+
+#include "base/verdict.h"
+
+#include <stdint.h>
+
+struct receipt;
+
+/* Called once, from the thread that drops the last reference. worst: the gravest outcome noted,
+ * OK if none was. */
+typedef void receipt_settled_fn(void *ctx, const struct outcome *worst);
+
+/* With one reference. settled may be NULL. NULL: no memory. */
+struct receipt *receipt_new(receipt_settled_fn *settled, void *ctx);
+
+struct receipt *receipt_ref(struct receipt *receipt);
+void receipt_unref(struct receipt *receipt); /* NULL is legal */
+
+/* Notes that items of it were not delivered. The gravest outcome is kept: RETRY, which asks for the
+ * data again, before REJECT before OK; the `rejected` items of OK outcomes add up. */
+void receipt_note(struct receipt *receipt, const struct outcome *outcome);
+
+#endif

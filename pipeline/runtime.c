@@ -1,0 +1,161 @@
+#include "pipeline/runtime.h"
+
+#include "base/log.h"
+#include "pipeline/memory_limit.h"
+#include "pipeline/plan.h"
+#include "pipeline/runtime_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* The smallest of what the instances in use ask for, else the default. */
+static size_t budget_limit(const struct graph *graph)
+{
+    size_t total = memory_limit_total(), least = 0;
+    for (size_t i = 0; i < graph->instances.count; i++) {
+        const struct instance *instance = graph->instances.items[i];
+        if (!instance->used || !instance->component->memory_limit)
+            continue;
+        size_t limit = instance->component->memory_limit(instance->self, total);
+        if (limit && (!least || limit < least))
+            least = limit;
+    }
+    return least ? least : memory_limit_default(memory_limit_cgroup(""));
+}
+
+struct runtime *runtime_plan(const struct settings *settings, const struct clock *clock,
+                             struct problems *problems)
+{
+    struct runtime *runtime = calloc(1, sizeof *runtime);
+    if (!runtime) {
+        problems_add(problems, NULL, NULL, "out of memory");
+        return NULL;
+    }
+    runtime->clock = clock;
+    pthread_mutex_init(&runtime->lock, NULL);
+    if (!plan_read(settings_root(settings), &runtime->graph, &runtime->service, problems)) {
+        runtime_free(runtime);
+        return NULL;
+    }
+    budget_init(&runtime->budget, budget_limit(&runtime->graph));
+    return runtime;
+}
+
+void runtime_each(struct runtime *runtime, enum component_kind kind,
+                  void (*visit)(struct runtime *runtime, struct instance *instance))
+{
+    const struct instance_list *list =
+        kind == COMPONENT_EXTENSION ? &runtime->graph.extensions : &runtime->graph.instances;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i]->used && list->items[i]->component->kind == kind)
+            visit(runtime, list->items[i]);
+}
+
+static bool prepare(struct runtime *runtime)
+{
+    struct instance_list *instances = &runtime->graph.instances;
+    runtime->ticker = ticker_new(runtime->clock);
+    if (!runtime->ticker)
+        return false;
+    for (size_t i = 0; i < instances->count; i++) {
+        struct instance *instance = instances->items[i];
+        instance->env.clock = runtime->clock;
+        instance->env.budget = &runtime->budget;
+        instance->env.runtime = runtime;
+        instance->env.ticker = runtime->ticker;
+        if (!instance->used || instance->component->kind != COMPONENT_EXPORTER)
+            continue;
+        instance->sender = sender_new(instance->component, instance->self, &instance->env);
+        if (!instance->sender)
+            return false;
+    }
+    return graph_wire(&runtime->graph, &runtime->budget);
+}
+
+static bool open_kind(struct runtime *runtime, enum component_kind kind,
+                      struct problems *problems)
+{
+    const struct instance_list *list =
+        kind == COMPONENT_EXTENSION ? &runtime->graph.extensions : &runtime->graph.instances;
+    bool opened = true;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i]->used && list->items[i]->component->kind == kind)
+            opened = instance_open(list->items[i], problems) && opened;
+    return opened;
+}
+
+static bool open_all(struct runtime *runtime, struct problems *problems)
+{
+    static const enum component_kind order[] = {COMPONENT_EXTENSION, COMPONENT_EXPORTER,
+                                                COMPONENT_PROCESSOR, COMPONENT_RECEIVER};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (!open_kind(runtime, order[i], problems))
+            return false;
+    if (ticker_start(runtime->ticker))
+        return true;
+    problems_add(problems, NULL, NULL, "no thread to be had");
+    return false;
+}
+
+bool runtime_start(struct runtime *runtime, struct problems *problems)
+{
+    bool prepared = prepare(runtime);
+    if (!prepared)
+        problems_add(problems, NULL, NULL, "out of memory");
+    if (!prepared || !open_all(runtime, problems)) {
+        runtime_close_all(runtime, 0);
+        return false;
+    }
+    log_debug("memory budget: %zu MiB", runtime->budget.limit >> 20);
+    runtime->phase = RUNTIME_READY;
+    return true;
+}
+
+bool runtime_ready(const struct runtime *runtime)
+{
+    return runtime->phase == RUNTIME_READY;
+}
+
+uint64_t runtime_step(struct runtime *runtime)
+{
+    return ticker_step(runtime->ticker);
+}
+
+static void explain_instance(struct instance *instance, struct bytes *out)
+{
+    meter_explain(&instance->meter, out);
+    if (instance->sender)
+        sender_explain(instance->sender, out);
+    if (instance->component->explain)
+        instance->component->explain(instance->self, out);
+}
+
+void runtime_explain(struct runtime *runtime, struct bytes *out)
+{
+    const struct instance_list *instances = &runtime->graph.instances;
+    pthread_mutex_lock(&runtime->lock);
+    bytes_printf(out, "memory: %zu of %zu bytes\n", budget_used(&runtime->budget),
+                 runtime->budget.limit);
+    if (runtime->phase != RUNTIME_READY)
+        bytes_printf(out, "%s\n", runtime->phase == RUNTIME_PLANNED ? "starting" : "stopping");
+    for (size_t i = 0; runtime->phase == RUNTIME_READY && i < instances->count; i++)
+        if (instances->items[i]->used)
+            explain_instance(instances->items[i], out);
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+const char *runtime_log_level(const struct runtime *runtime)
+{
+    return runtime->service.telemetry.logs.level;
+}
+
+void runtime_free(struct runtime *runtime)
+{
+    if (!runtime || runtime->abandoned)
+        return;
+    graph_release(&runtime->graph);
+    ticker_free(runtime->ticker);
+    service_release(&runtime->service);
+    pthread_mutex_destroy(&runtime->lock);
+    free(runtime);
+}

@@ -1,0 +1,38 @@
+/*
+ * The process as the cli and the extensions see it: build from settings, start, explain, stop.
+ */
+#ifndef PIPELINE_RUNTIME_H
+#define PIPELINE_RUNTIME_H
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "settings/load.h"
+
+struct runtime;
+
+/* Plans the graph of a configuration and fills every component's keys. All faults are added to
+ * problems; NULL if there was any. Opens nothing: this is all that `validate` does. */
+struct runtime *runtime_plan(const struct settings *settings, const struct clock *clock,
+                             struct problems *problems);
+
+/* Opens everything. False: problems say why, and what was open is closed again. */
+bool runtime_start(struct runtime *runtime, struct problems *problems);
+
+/* True from a complete start until stop begins; what health_check answers. */
+bool runtime_ready(const struct runtime *runtime);
+
+/* Stops: receivers first, then processors hand on what they hold, queues drain until the deadline
+ * (service.shutdown_timeout), exporters and extensions last. hurry: a flag that may be set from
+ * a signal handler to cut the wait short. Returns the items that were acknowledged and never
+ * delivered, over the whole run; a report of them in lines is appended to report. */
+uint64_t runtime_stop(struct runtime *runtime, const volatile int *hurry, struct bytes *report);
+
+/* What every component says of itself, for people. Any thread. */
+void runtime_explain(struct runtime *runtime, struct bytes *out);
+
+/* service.telemetry.logs.level, e.g. "info". */
+const char *runtime_log_level(const struct runtime *runtime);
+
+void runtime_free(struct runtime *runtime); /* NULL is legal; stop comes first */
+
+#endif

@@ -1,0 +1,26 @@
+/* The section `service` but for its pipelines. */
+#ifndef PIPELINE_SERVICE_H
+#define PIPELINE_SERVICE_H
+
+#include "settings/fill.h"
+
+struct telemetry_logs {
+    char *level;
+};
+
+struct telemetry {
+    struct telemetry_logs logs;
+};
+
+struct service_settings {
+    uint64_t shutdown_timeout; /* nanoseconds */
+    struct key_list extensions;
+    struct telemetry telemetry;
+};
+
+/* Fills from the section, NULL for none. False: problems were added. */
+bool service_fill(struct service_settings *service, const struct node *section,
+                  const struct node *place, struct problems *problems);
+void service_release(struct service_settings *service);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * One thread for all that waits for a time: ticks of components and retries of queues. It sleeps
+ * until the earliest. With a clock other than the system's there is no thread: tests step it.
+ */
+#ifndef PIPELINE_TICKER_H
+#define PIPELINE_TICKER_H
+
+#include "base/clock.h"
+
+#include <stdbool.h>
+
+struct ticker;
+
+/* Embedded in what waits. The owner sets tick and ctx; the rest is the ticker's. */
+struct ticker_entry {
+    uint64_t (*tick)(void *ctx, uint64_t mono_ns); /* returns when next; TIME_NEVER: not by itself */
+    void *ctx;
+    uint64_t due;
+    uint64_t round;
+    struct ticker_entry *next;
+};
+
+struct ticker *ticker_new(const struct clock *clock); /* NULL: no memory */
+void ticker_free(struct ticker *ticker);              /* NULL is legal; ends the thread */
+
+/* Starts the thread, where the clock is the system's. False: no thread to be had. */
+bool ticker_start(struct ticker *ticker);
+bool ticker_threaded(const struct ticker *ticker);
+
+void ticker_add(struct ticker *ticker, struct ticker_entry *entry);
+
+/* Takes an entry out; its tick neither runs nor follows afterwards. Legal for one not in it. Not
+ * from a tick. */
+void ticker_remove(struct ticker *ticker, struct ticker_entry *entry);
+
+/* Asks for the entry's tick at a time (0: at once); the earliest asked counts. Any thread, also
+ * from a tick. */
+void ticker_at(struct ticker *ticker, struct ticker_entry *entry, uint64_t mono_ns);
+
+/* Runs what is due now, each entry once; returns when the next is due. */
+uint64_t ticker_step(struct ticker *ticker);
+
+#endif

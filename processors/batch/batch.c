@@ -1,0 +1,349 @@
+/* Gathers small requests into larger ones: by number of items, by time, and by what may be mixed:
+ * one pipeline's data of one tenant. OTLP requests are merged by concatenation. */
+#include "pipeline/component.h"
+#include "wire/otlp.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define RETRY_NS (200 * NS_PER_MS)
+
+/* Requests that become one: the same way ahead, mergeable with each other. */
+struct group {
+    struct group *next;
+    struct outlet *outlet;
+    uint64_t due;
+    uint64_t items;
+    struct batch **batches;
+    size_t count;
+};
+
+/* What was merged and not taken yet by a full queue. */
+struct stuck {
+    struct stuck *next;
+    struct outlet *outlet;
+    struct batch *batch;
+};
+
+struct batcher {
+    int64_t send_batch_size;
+    int64_t send_batch_max_size;
+    uint64_t timeout;
+    const struct env *env;
+    pthread_mutex_t lock;
+    struct group *groups; /* the rest is under lock */
+    struct stuck *stuck;
+};
+
+static const struct key keys[] = {
+    KEY_INT(struct batcher, send_batch_size, "send_batch_size", "8192", 0, 4294967295.0,
+            "items after which a batch is sent at once; 0: every request by itself"),
+    KEY_INT(struct batcher, send_batch_max_size, "send_batch_max_size", "0", 0, 4294967295.0,
+            "larger batches are split; 0: no limit"),
+    KEY_DURATION(struct batcher, timeout, "timeout", "200ms", 0,
+                 "a batch is sent after this time whatever its size; 0: at once"),
+    KEY_IGNORED("metadata_keys", "accepted; requests of different tenants are never mixed"),
+    KEY_IGNORED("metadata_cardinality_limit", "accepted; the memory budget is the limit"),
+    KEY_END,
+};
+
+static void check(const void *config, struct key_report *report)
+{
+    const struct batcher *self = config;
+    if (self->send_batch_max_size > 0 && self->send_batch_max_size < self->send_batch_size)
+        key_report_add(report, "send_batch_max_size",
+                       "must be greater than or equal to send_batch_size");
+}
+
+static bool batch_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct batcher *self = instance;
+    (void)error;
+    (void)error_size;
+    pthread_mutex_init(&self->lock, NULL);
+    self->env = env;
+    return true;
+}
+
+static void free_group(struct group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        batch_unref(group->batches[i]);
+    free(group->batches);
+    free(group);
+}
+
+static struct buffer *concatenate(const struct group *group, struct budget *budget)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < group->count; i++)
+        size += group->batches[i]->payload->size;
+    struct buffer *buffer = buffer_new(size, budget, true);
+    if (!buffer)
+        return NULL;
+    uint8_t *at = buffer->data;
+    for (size_t i = 0; i < group->count; i++) {
+        const struct buffer *from = group->batches[i]->payload;
+        memcpy(at, from->data, from->size);
+        at += from->size;
+    }
+    return buffer;
+}
+
+/* NULL: no memory. */
+static struct batch *merge(const struct group *group, struct budget *budget)
+{
+    const struct batch *first = group->batches[0];
+    struct buffer *payload = group->count == 1 ? buffer_ref(first->payload)
+                                               : concatenate(group, budget);
+    struct batch *merged = payload ? batch_with_payload(first, payload, (uint32_t)group->items)
+                                   : NULL;
+    for (size_t i = 1; merged && i < group->count; i++)
+        if (!batch_add_receipts(merged, group->batches[i])) {
+            batch_unref(merged);
+            merged = NULL;
+        }
+    return merged;
+}
+
+static struct batch *part_of(const struct batch *batch, struct buffer *payload)
+{
+    return batch_with_payload(batch, payload, otlp_count(batch->signal, buffer_view(payload)));
+}
+
+/* Splits at send_batch_max_size. False: not needed, or not possible. */
+static bool split(const struct batcher *self, const struct batch *batch, struct batch **front,
+                  struct batch **rest)
+{
+    struct buffer *front_bytes, *rest_bytes;
+    uint32_t most = (uint32_t)self->send_batch_max_size;
+    if (most == 0 || batch->items <= most || batch->encoding != BATCH_OTLP ||
+        !otlp_split(batch->signal, buffer_view(batch->payload), most, 0, self->env->budget,
+                    &front_bytes, &rest_bytes))
+        return false;
+    *front = part_of(batch, front_bytes);
+    *rest = part_of(batch, rest_bytes);
+    if (*front && *rest)
+        return true;
+    batch_unref(*front);
+    batch_unref(*rest);
+    return false;
+}
+
+/* Hands on a batch (taken over) in parts; returns what no queue took, or NULL. */
+static struct batch *push(const struct batcher *self, struct outlet *outlet, struct batch *batch)
+{
+    struct batch *front, *rest;
+    while (split(self, batch, &front, &rest)) {
+        enum verdict verdict = outlet_push(outlet, front);
+        batch_unref(front);
+        if (verdict == VERDICT_RETRY) {
+            batch_unref(rest);
+            return batch;
+        }
+        batch_unref(batch);
+        batch = rest;
+    }
+    if (outlet_push(outlet, batch) == VERDICT_RETRY)
+        return batch;
+    batch_unref(batch);
+    return NULL;
+}
+
+static void lose(struct batcher *self, struct batch *batch)
+{
+    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "no memory to hold the batch");
+    meter_drop(self->env->meter, why.cause, batch->signal, batch->items);
+    for (size_t i = 0; i < batch->receipt_count; i++)
+        receipt_note(batch->receipts[i], &why);
+    batch_unref(batch);
+}
+
+static void keep(struct batcher *self, struct outlet *outlet, struct batch *batch)
+{
+    struct stuck *stuck = malloc(sizeof *stuck);
+    if (!stuck) {
+        lose(self, batch);
+        return;
+    }
+    *stuck = (struct stuck){.outlet = outlet, .batch = batch};
+    pthread_mutex_lock(&self->lock);
+    struct stuck **at = &self->stuck;
+    while (*at)
+        at = &(*at)->next;
+    *at = stuck;
+    pthread_mutex_unlock(&self->lock);
+    env_tick_at(self->env, clock_mono(self->env->clock) + RETRY_NS);
+}
+
+static void push_or_keep(struct batcher *self, struct outlet *outlet, struct batch *batch)
+{
+    struct batch *left = push(self, outlet, batch);
+    if (left)
+        keep(self, outlet, left);
+}
+
+/* Merges a group (taken over) and hands it on. admitted: a place is reserved for it. */
+static void flush(struct batcher *self, struct group *group, bool admitted)
+{
+    struct batch *merged = merge(group, self->env->budget);
+    if (merged) {
+        merged->admitted = admitted;
+        push_or_keep(self, group->outlet, merged);
+    }
+    for (size_t i = 0; !merged && i < group->count; i++)
+        push_or_keep(self, group->outlet, batch_ref(group->batches[i]));
+    free_group(group);
+}
+
+static struct group **find(struct batcher *self, const struct batch *batch,
+                           const struct outlet *outlet)
+{
+    struct group **at = &self->groups;
+    while (*at && ((*at)->outlet != outlet || !batch_mergeable((*at)->batches[0], batch)))
+        at = &(*at)->next;
+    return at;
+}
+
+static struct group *group_new(struct batcher *self, struct outlet *outlet)
+{
+    struct group *group = calloc(1, sizeof *group);
+    if (group) {
+        group->outlet = outlet;
+        group->due = clock_mono(self->env->clock) + self->timeout;
+    }
+    return group;
+}
+
+/* Room doubles whenever the count is a power of two. */
+static bool group_add(struct group *group, struct batch *batch)
+{
+    if ((group->count & (group->count - 1)) == 0) {
+        size_t capacity = group->count ? 2 * group->count : 1;
+        struct batch **batches = realloc(group->batches, capacity * sizeof(struct batch *));
+        if (!batches)
+            return false;
+        group->batches = batches;
+    }
+    group->batches[group->count++] = batch_ref(batch);
+    group->items += batch->items;
+    return true;
+}
+
+/* Adds to the batch's group; sets *full to the group where it is to be sent now. */
+static bool gather(struct batcher *self, struct batch *batch, struct outlet *next,
+                   struct group **full)
+{
+    struct group **at = find(self, batch, next);
+    struct group *group = *at ? *at : group_new(self, next);
+    if (!group || !group_add(group, batch)) {
+        if (!*at)
+            free(group);
+        return false;
+    }
+    if (!*at) {
+        *at = group;
+        env_tick_at(self->env, group->due);
+    }
+    if (group->items >= (uint64_t)self->send_batch_size) {
+        *at = group->next;
+        *full = group;
+    }
+    return true;
+}
+
+static enum verdict batch_consume(void *instance, struct batch *batch, struct outlet *next)
+{
+    struct batcher *self = instance;
+    struct group *full = NULL;
+    /* Profiles refer to their request's dictionary: two requests are no concatenation. */
+    if (batch->encoding != BATCH_OTLP || batch->signal == SIGNAL_PROFILES)
+        return outlet_push(next, batch);
+    if (self->timeout == 0 || self->send_batch_size == 0) {
+        push_or_keep(self, next, batch_ref(batch));
+        return VERDICT_OK;
+    }
+    pthread_mutex_lock(&self->lock);
+    bool gathered = gather(self, batch, next, &full);
+    pthread_mutex_unlock(&self->lock);
+    if (full)
+        flush(self, full, batch->admitted);
+    return gathered ? VERDICT_OK : VERDICT_RETRY;
+}
+
+/* Takes out the groups whose time has come; *next gets the earliest of the others. */
+static struct group *take_due(struct batcher *self, uint64_t now, uint64_t *next)
+{
+    struct group *due = NULL, **at = &self->groups;
+    while (*at) {
+        struct group *group = *at;
+        if (group->due > now) {
+            *next = group->due < *next ? group->due : *next;
+            at = &group->next;
+            continue;
+        }
+        *at = group->next;
+        group->next = due;
+        due = group;
+    }
+    return due;
+}
+
+static void flush_due(struct batcher *self, uint64_t now, uint64_t *next)
+{
+    pthread_mutex_lock(&self->lock);
+    struct group *due = take_due(self, now, next);
+    struct stuck *stuck = self->stuck;
+    self->stuck = NULL;
+    pthread_mutex_unlock(&self->lock);
+    while (stuck) {
+        struct stuck *first = stuck;
+        stuck = first->next;
+        push_or_keep(self, first->outlet, first->batch);
+        free(first);
+    }
+    while (due) {
+        struct group *group = due;
+        due = group->next;
+        flush(self, group, false);
+    }
+}
+
+static uint64_t batch_tick(void *instance, uint64_t mono_ns)
+{
+    uint64_t next = TIME_NEVER;
+    flush_due(instance, mono_ns, &next);
+    return next;
+}
+
+static void batch_close(void *instance)
+{
+    struct batcher *self = instance;
+    uint64_t next = TIME_NEVER;
+    if (!self->env)
+        return;
+    flush_due(self, TIME_NEVER, &next);
+    while (self->stuck) {
+        struct stuck *first = self->stuck;
+        self->stuck = first->next;
+        lose(self, first->batch);
+        free(first);
+    }
+    pthread_mutex_destroy(&self->lock);
+    self->env = NULL;
+}
+
+const struct component processor_batch = {
+    .type = "batch",
+    .text = "gathers small requests into larger ones",
+    .stability = "beta",
+    .kind = COMPONENT_PROCESSOR,
+    .signals = SIGNALS_ALL,
+    .size = sizeof(struct batcher),
+    .keys = keys,
+    .check = check,
+    .open = batch_open,
+    .consume = batch_consume,
+    .tick = batch_tick,
+    .close = batch_close,
+};

@@ -1,0 +1,249 @@
+/* The component: configuration, lifecycle, and what belongs to no single signal. */
+#include "processors/correlation/correlation.h"
+
+#include "processors/correlation/decide.h"
+#include "processors/correlation/passing.h"
+#include "processors/correlation/release.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define MIB ((size_t)1 << 20)
+#define TICK_AT_MOST (100 * NS_PER_MS)
+
+enum { MAX_SERVICES = 10000 };
+
+static const char *const link_words[] = {"confirmed", "local_root", "all", NULL};
+static const char *const candidates_words[] = {"auto", "local_root", "all", NULL};
+static const char *const unconfirmed_words[] = {"remove", "keep", NULL};
+static const char *const children_words[] = {"none", "inherit", NULL};
+static const char *const trace_id_words[] = {"keep", "strip", NULL};
+
+static const struct key keys[] = {
+    KEY_CHOICE(struct correlation_config, link, "link", "confirmed", link_words,
+               "which spans get the attribute: those whose samples arrived, every local root, all"),
+    KEY_CHOICE(struct correlation_config, candidates, "candidates", "auto", candidates_words,
+               "with link: confirmed, which spans wait for samples besides those the SDK marked"),
+    KEY_DURATION(struct correlation_config, hold, "hold", "auto", KEY_AUTO,
+                 "how long a span waits at most; auto: from the profile windows seen"),
+    KEY_LIST(struct correlation_config, confirm_by, "confirm_by", "auto",
+             "kinds of profile that confirm a span; auto: process_cpu if the service sends it, "
+             "else wall"),
+    KEY_DURATION(struct correlation_config, remember, "remember", "1h", 0,
+                 "how long span ids from samples, and that a service is profiled, are remembered"),
+    KEY_INT(struct correlation_config, index_max_mib, "index_max_mib", "16", 1, 65536,
+            "ceiling of the index of span ids, MiB; the oldest give way"),
+    KEY_INT(struct correlation_config, hold_max_mib, "hold_max_mib", "32", 1, 65536,
+            "ceiling of the spans that wait, MiB; the oldest leave as they came"),
+    KEY_INT(struct correlation_config, hold_max_spans, "hold_max_spans", "0", 0, 1e12,
+            "the same in spans; 0: no other limit"),
+    KEY_CHOICE(struct correlation_config, unconfirmed, "unconfirmed", "remove", unconfirmed_words,
+               "what becomes of the SDK's attribute on a span without samples"),
+    KEY_CHOICE(struct correlation_config, children, "children", "none", children_words,
+               "inherit: descendants of a linked local root get its id"),
+    KEY_BOOL(struct correlation_config, annotate, "annotate", "false",
+             "adds pyroscope.profile.samples and pyroscope.profile.cpu_time_ns to linked spans"),
+    KEY_MAP(struct correlation_config, remap, "remap", "{service.name: service_name}",
+            KEY_REPLACES_MAP,
+            "resource attributes and series labels copied under a second name; {}: none"),
+    KEY_CHOICE(struct correlation_config, trace_id, "trace_id", "keep", trace_id_words,
+               "trace_id labels of samples; strip them for Pyroscope servers before 2.1"),
+    KEY_END,
+};
+
+static void check_confirm_by(const struct correlation_config *config, struct key_report *report)
+{
+    const struct key_list *list = &config->confirm_by;
+    if (list->count == 0)
+        key_report_add(report, "confirm_by", "empty, expected auto or kinds of profile");
+    for (size_t i = 0; i < list->count; i++) {
+        bool automatic = strcmp(list->items[i], "auto") == 0;
+        if (automatic && list->count > 1)
+            key_report_add(report, "confirm_by", "auto stands alone, or kinds are listed");
+        else if (!automatic && kind_parse(view_of(list->items[i])) == KIND_OTHER)
+            key_report_add(report, "confirm_by",
+                           "\"%s\" is not a kind of profile, expected auto or some of process_cpu, "
+                           "wall, memory, mutex, block, goroutine, off_cpu, exceptions",
+                           list->items[i]);
+    }
+}
+
+static void check(const void *self, struct key_report *report)
+{
+    const struct correlation_config *config = self;
+    check_confirm_by(config, report);
+    if (config->remember < NS_PER_S)
+        key_report_add(report, "remember", "must be 1s or more");
+    if (config->children == CHILDREN_INHERIT && config->link != LINK_CONFIRMED)
+        key_report_add(report, "children", "inherit needs link: confirmed");
+    for (size_t i = 0; i < config->remap.count; i++)
+        if (!*config->remap.pairs[i].name || !*config->remap.pairs[i].value)
+            key_report_add(report, "remap", "names must not be empty");
+}
+
+/* for_profiles: without what a server makes itself of service.name, and refuses to get twice. */
+static bool fill_remap(struct remap *remap, const struct key_map *map, bool for_profiles)
+{
+    remap->pairs = calloc(map->count + 1, sizeof *remap->pairs);
+    for (size_t i = 0; remap->pairs && i < map->count; i++) {
+        const struct key_pair *pair = &map->pairs[i];
+        if (!for_profiles || strcmp(pair->value, "service_name") != 0)
+            remap->pairs[remap->count++] = (struct remap_pair){pair->name, pair->value};
+    }
+    return remap->pairs;
+}
+
+static struct confirm_by confirm_of(const struct key_list *list)
+{
+    struct confirm_by confirm = {0};
+    for (size_t i = 0; i < list->count; i++) {
+        enum kind kind = kind_parse(view_of(list->items[i]));
+        if (kind == KIND_OTHER)
+            confirm.automatic = true;
+        else
+            confirm.kinds |= KIND_BIT(kind);
+    }
+    return confirm;
+}
+
+static void init_tables(struct correlation *self)
+{
+    const struct correlation_config *config = &self->config;
+    struct budget *budget = self->env->budget;
+    uint64_t seconds = config->remember / NS_PER_S, seed = self->started;
+    uint32_t remember = seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
+    size_t index = (size_t)config->index_max_mib * MIB;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed)
+        seed = self->started;
+    id_table_init(&self->index.table, index, remember, seed, budget);
+    id_table_init(&self->lineage, index, remember, ~seed, budget);
+    services_init(&self->services, MAX_SERVICES, config->remember, budget);
+    runs_init(&self->runs, budget);
+    self->hold = (struct hold){
+        .max_bytes = (size_t)config->hold_max_mib * MIB,
+        .max_spans = (uint64_t)config->hold_max_spans,
+    };
+}
+
+static bool open_instance(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct correlation *self = instance;
+    self->env = env;
+    if (!fill_remap(&self->remap, &self->config.remap, false) ||
+        !fill_remap(&self->profile_remap, &self->config.remap, true)) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
+    self->confirm = confirm_of(&self->config.confirm_by);
+    self->policy = (struct edit_policy){
+        .keep_unconfirmed = self->config.unconfirmed == UNCONFIRMED_KEEP,
+        .annotate = self->config.annotate,
+    };
+    self->started = clock_wall(env->clock);
+    self->started_mono = clock_mono(env->clock);
+    self->parcels_due = TIME_NEVER;
+    self->tick_at = TIME_NEVER;
+    init_tables(self);
+    pthread_mutex_init(&self->lock, NULL);
+    self->open = true;
+    return true;
+}
+
+static enum verdict consume(void *instance, struct batch *batch, struct outlet *next)
+{
+    struct correlation *self = instance;
+    switch (batch->signal) {
+    case SIGNAL_TRACES:
+        return traces_consume(self, batch, next);
+    case SIGNAL_PROFILES:
+        return profiles_consume(self, batch, next);
+    case SIGNAL_METRICS:
+    case SIGNAL_LOGS:
+        return passing_consume(&self->remap, self->env->budget, batch, next);
+    case SIGNAL_COUNT:
+        break;
+    }
+    return VERDICT_REJECT;
+}
+
+static uint64_t judge_due(struct correlation *self, uint64_t mono, struct release *release)
+{
+    uint64_t next = TIME_NEVER;
+    for (struct service *each = self->services.oldest; each; each = each->newer) {
+        if (each->due <= mono)
+            decide_waiting(self, each, false, release);
+        if (each->due < next)
+            next = each->due;
+    }
+    return next;
+}
+
+static uint64_t tick(void *instance, uint64_t mono_ns)
+{
+    struct correlation *self = instance;
+    struct release release = {0};
+    pthread_mutex_lock(&self->lock);
+    bool resume = self->parcels_due <= mono_ns;
+    pthread_mutex_unlock(&self->lock);
+    if (resume)
+        release_resume(self);
+
+    pthread_mutex_lock(&self->lock);
+    uint64_t next = judge_due(self, mono_ns, &release);
+    /* Spans that are due within a moment of one another leave in one batch. */
+    if (next < mono_ns + TICK_AT_MOST)
+        next = mono_ns + TICK_AT_MOST;
+    self->tick_at = next;
+    pthread_mutex_unlock(&self->lock);
+    release_send(self, &release);
+
+    pthread_mutex_lock(&self->lock);
+    if (self->parcels_due < next)
+        next = self->parcels_due;
+    pthread_mutex_unlock(&self->lock);
+    return next;
+}
+
+static void hand_on(struct correlation *self)
+{
+    struct release release = {0};
+    decide_all(self, &release);
+    release_send(self, &release);
+    release_resume(self);
+    release_give_up(self);
+}
+
+static void close_instance(void *instance)
+{
+    struct correlation *self = instance;
+    if (self->open) {
+        hand_on(self);
+        services_release(&self->services);
+        id_table_release(&self->index.table);
+        id_table_release(&self->lineage);
+        runs_release(&self->runs);
+        pthread_mutex_destroy(&self->lock);
+        self->open = false;
+    }
+    free(self->remap.pairs);
+    free(self->profile_remap.pairs);
+    self->remap = self->profile_remap = (struct remap){0};
+}
+
+const struct component processor_correlation = {
+    .type = "correlation",
+    .text = "links spans with the profile samples that were taken while they ran",
+    .stability = "beta",
+    .kind = COMPONENT_PROCESSOR,
+    .signals = SIGNALS_ALL,
+    .size = sizeof(struct correlation),
+    .keys = keys,
+    .check = check,
+    .open = open_instance,
+    .consume = consume,
+    .tick = tick,
+    .explain = correlation_explain,
+    .close = close_instance,
+};

@@ -1,0 +1,84 @@
+/*
+ * The processor's instance, shared by its files: correlation.c (lifecycle), traces.c and
+ * profiles.c (the two signals), decide.c (the rules applied), release.c (spans on their way out),
+ * explain.c.
+ */
+#ifndef CORRELATION_CORRELATION_H
+#define CORRELATION_CORRELATION_H
+
+#include "pipeline/component.h"
+#include "processors/correlation/hold.h"
+#include "processors/correlation/lineage.h"
+#include "processors/correlation/remap.h"
+
+enum link { LINK_CONFIRMED, LINK_LOCAL_ROOT, LINK_ALL };
+enum candidates { CANDIDATES_AUTO, CANDIDATES_LOCAL_ROOT, CANDIDATES_ALL };
+enum unconfirmed { UNCONFIRMED_REMOVE, UNCONFIRMED_KEEP };
+enum children { CHILDREN_NONE, CHILDREN_INHERIT };
+enum trace_id { TRACE_ID_KEEP, TRACE_ID_STRIP };
+
+struct correlation_config {
+    int link;
+    int candidates;
+    uint64_t hold; /* DURATION_AUTO: from the windows seen */
+    struct key_list confirm_by;
+    uint64_t remember;
+    int64_t index_max_mib;
+    int64_t hold_max_mib;
+    int64_t hold_max_spans;
+    int unconfirmed;
+    int children;
+    bool annotate;
+    struct key_map remap;
+    int trace_id;
+};
+
+/* A batch that downstream could not take yet. */
+struct parcel {
+    struct parcel *next;
+    struct batch *batch;
+    struct outlet *outlet;
+};
+
+struct correlation {
+    struct correlation_config config; /* first: filled by the key table */
+    const struct env *env;
+    bool open;
+    struct confirm_by confirm;
+    struct edit_policy policy;
+    struct remap remap;
+    struct remap profile_remap; /* without what the server makes itself of OTLP profiles */
+    uint64_t started; /* wall */
+    uint64_t started_mono;
+    struct runs runs;
+
+    pthread_mutex_t lock; /* guards all below */
+    struct span_index index;
+    struct id_table lineage; /* children: inherit */
+    struct services services;
+    struct hold hold;
+    struct release unwritten; /* left the hold, and there was no memory to write them */
+    struct parcel *parcels, **parcels_end;
+    uint64_t parcels_due;   /* mono; when to offer them again */
+    uint64_t tick_at;       /* mono; when tick was last asked for */
+};
+
+static inline struct judge_now correlation_now(const struct correlation *self)
+{
+    return (struct judge_now){clock_wall(self->env->clock), clock_mono(self->env->clock)};
+}
+
+/* Seconds since the start, for the span index. */
+static inline uint32_t correlation_second(const struct correlation *self, uint64_t mono)
+{
+    return (uint32_t)((mono - self->started_mono) / NS_PER_S);
+}
+
+/* traces.c, profiles.c: consume of each signal. */
+enum verdict traces_consume(struct correlation *self, struct batch *batch, struct outlet *next);
+enum verdict profiles_consume(struct correlation *self, struct batch *batch, struct outlet *next);
+
+/* explain.c */
+void correlation_explain(void *self, struct bytes *out);
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * The hold: spans that await a decision, copied out of their requests in wire form. A segment is
+ * what one request held of one service; its spans share the headers of their resource and scopes.
+ * Segments stand in the order in which they came, over all and within their service.
+ *
+ * A span leaves through a release list, from which release.h makes batches. Its segment lives until
+ * the last of its spans was written. All but origin_unref and segment_written are called under the
+ * owner's lock.
+ */
+#ifndef CORRELATION_HOLD_H
+#define CORRELATION_HOLD_H
+
+#include "pipeline/component.h"
+#include "processors/correlation/edit.h"
+#include "processors/correlation/runs.h"
+#include "processors/correlation/services.h"
+
+/* Of the request that held spans came with. */
+struct origin {
+    _Atomic unsigned refs;
+    struct outlet *outlet; /* borrowed */
+    struct metadata *metadata;
+    size_t receipt_count;
+    struct receipt *receipts[];
+};
+
+/* NULL: no memory. */
+struct origin *origin_new(const struct batch *batch, struct outlet *outlet);
+void origin_unref(struct origin *origin); /* NULL is legal */
+
+enum held_flag {
+    HELD_ROOT = 1,
+    HELD_BEFORE_START = 2,
+    HELD_CHILD = 4, /* waits for its parent; `named` is the parent's id */
+    HELD_INHERITED = 8,
+    HELD_GONE = 16 /* in a release list or written */
+};
+
+struct held {
+    uint64_t own;      /* span id; once linked, the id of the link */
+    uint64_t named;    /* id that its attribute names; 0: none that is one */
+    uint64_t end;      /* wall; once linked, the CPU time known */
+    struct held *next; /* in a release list */
+    uint32_t back;     /* bytes from the segment's start to here */
+    uint32_t at, size; /* its message in the segment's bytes */
+    uint32_t scope;
+    uint32_t samples; /* once linked */
+    uint8_t flags;    /* enum held_flag */
+    uint8_t fate;     /* enum fate */
+};
+
+struct segment {
+    struct segment *older, *newer;               /* of all */
+    struct segment *service_older, *service_newer; /* of its service */
+    struct service *service;
+    struct origin *origin;
+    struct runs *runs;
+    struct budget *budget;
+    size_t charged;
+    uint64_t arrived, due; /* mono */
+    _Atomic uint32_t unwritten;
+    uint32_t live, count;
+    uint32_t oldest_live; /* no span before it is live */
+    bool forced;          /* the budget had no room for it */
+    struct run *resource; /* all of ResourceSpans but its ScopeSpans */
+    size_t scope_count;
+    struct run **scopes; /* all of ScopeSpans but its spans */
+    struct held *spans;
+    uint8_t *bytes;
+};
+
+/* What a segment is to have room for. */
+struct segment_size {
+    uint32_t spans;
+    uint32_t scopes;
+    size_t bytes;
+};
+
+/* Bytes of memory that a segment takes. */
+size_t segment_memory(const struct segment_size *size);
+
+/* An empty segment, charged to the budget (past its limit only where may_force). Takes over the
+ * reference to resource; its maker fills scopes, spans and bytes. NULL: no room; resource kept. */
+struct segment *segment_new(const struct segment_size *size, struct runs *runs,
+                            struct run *resource, bool may_force);
+
+/* Frees one that was never put into the hold. NULL is legal. */
+void segment_free(struct segment *segment);
+
+/* Notes that n of its spans were written and handed on; the last one frees it. Any thread. */
+void segment_written(struct segment *segment, uint32_t n);
+
+static inline struct segment *segment_of(struct held *held)
+{
+    return (struct segment *)(void *)((char *)held - held->back);
+}
+
+/* Spans on their way out, in order. */
+struct release {
+    struct held *first;
+    struct held **end; /* NULL while empty */
+    size_t count;
+};
+
+/* Moves all of more behind what is there; more is empty then. */
+void release_join(struct release *release, struct release *more);
+
+struct hold {
+    struct segment *oldest, *newest;
+    size_t bytes;
+    uint64_t spans;
+    size_t max_bytes;
+    uint64_t max_spans; /* 0: no other limit */
+};
+
+/* Puts a segment behind all others. */
+void hold_put(struct hold *hold, struct segment *segment);
+
+/* Takes a span out, as its edit says. */
+void hold_take(struct hold *hold, struct held *held, const struct edit *edit,
+               struct release *release);
+
+/* The oldest span of all; NULL: empty. */
+struct held *hold_oldest(const struct hold *hold);
+
+/* Whether a segment that is to come, of so many spans and bytes, is too much beside what is there. */
+bool hold_over(const struct hold *hold, uint64_t spans, size_t bytes);
+
+#endif

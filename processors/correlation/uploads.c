@@ -1,0 +1,276 @@
+#include "processors/correlation/uploads.h"
+
+#include "net/http_server.h"
+#include "wire/otlp_profiles.h"
+#include "wire/otlp_span.h"
+
+#include <string.h>
+
+static const struct view cpu = {(const uint8_t *)"cpu", 3};
+static const struct view samples = {(const uint8_t *)"samples", 7};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Times as a profile states them, 0 where it does not. */
+struct stated {
+    uint64_t time, duration, from, until;
+};
+
+/* A window ends where the profile says, yet never past `until` or the time of arrival: Node puts
+ * the end into time_nanos. */
+static void set_window(struct window *window, const struct stated *stated, uint64_t now)
+{
+    uint64_t end = stated->time;
+    if (end)
+        end = stated->duration > UINT64_MAX - end ? UINT64_MAX : end + stated->duration;
+    if (stated->until)
+        end = end ? least(end, stated->until) : stated->until;
+    window->end = least(end, now);
+    window->length = stated->duration;
+    if (!window->length && stated->from && stated->until > stated->from)
+        window->length = stated->until - stated->from;
+}
+
+static uint64_t positive(int64_t value)
+{
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static uint32_t small(uint64_t value)
+{
+    return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+/* Which of a pprof's values matter; -1: there is none such. */
+struct columns {
+    int samples; /* samples/count */
+    int cpu;     /* cpu/nanoseconds */
+    int decides; /* must be positive for a sample to count; -1: any one */
+};
+
+static int column(const struct pprof *pprof, struct view type, struct view unit)
+{
+    for (size_t i = 0; i < pprof->type_count; i++)
+        if (view_eq(pprof->types[i].type, type) &&
+            (unit.size == 0 || view_eq(pprof->types[i].unit, unit)))
+            return (int)i;
+    return -1;
+}
+
+static struct columns columns_of(const struct pprof *pprof, enum kind kind)
+{
+    struct columns columns = {
+        .samples = column(pprof, samples, VIEW("count")),
+        .cpu = column(pprof, cpu, VIEW("nanoseconds")),
+        .decides = -1,
+    };
+    if (kind == KIND_PROCESS_CPU)
+        columns.decides = column(pprof, cpu, VIEW(""));
+    else if (kind == KIND_WALL)
+        columns.decides = column(pprof, VIEW("wall"), VIEW(""));
+    return columns;
+}
+
+static bool counts(const struct pprof_sample *sample, const struct columns *columns)
+{
+    if (sample->frame_count == 0)
+        return false;
+    if (columns->decides >= 0)
+        return sample->values[columns->decides] > 0;
+    for (size_t i = 0; i < sample->value_count; i++)
+        if (sample->values[i] > 0)
+            return true;
+    return false;
+}
+
+static bool read_ids(struct upload *upload, const struct pprof *pprof, struct arena *arena)
+{
+    unsigned keys = 1u << PPROF_KEY_SPAN_ID | 1u << PPROF_KEY_PROFILE_ID;
+    if (!(pprof->keys_seen & keys))
+        return true;
+    upload->ids = arena_array(arena, pprof->sample_count, sizeof *upload->ids);
+    if (!upload->ids)
+        return false;
+    struct columns columns = columns_of(pprof, upload->window.kind);
+    struct proto_scan scan = proto_scan_begin(pprof->raw);
+    struct pprof_sample sample;
+    uint64_t id;
+    while (pprof_next_sample(pprof, &scan, &sample)) {
+        if (!sample.span_id.data || !span_id_parse(sample.span_id, &id) ||
+            !counts(&sample, &columns))
+            continue;
+        upload->ids[upload->count++] = (struct span_figures){
+            .id = id,
+            .samples =
+                columns.samples < 0 ? 1 : small(positive(sample.values[columns.samples])),
+            .cpu_ns = columns.cpu < 0 ? 0 : positive(sample.values[columns.cpu]),
+        };
+    }
+    return true;
+}
+
+/* The name that the server will know the series by, a label remapped or set by the SDK; of
+ * /ingest the application's. */
+static struct view service_of(const struct series *series, bool by_ingest)
+{
+    static const char *const labels[] = {"service_name", "service.name", "__name__"};
+    for (size_t i = 0; series && i < (by_ingest ? 3 : 2); i++) {
+        struct view value = series_get(series, view_of(labels[i]));
+        if (value.size > 0)
+            return value;
+    }
+    return UNKNOWN_SERVICE;
+}
+
+static bool is_from_go(const struct series *series, const struct profile_origin *origin)
+{
+    if (origin && origin->spy_name && strcmp(origin->spy_name, "gospy") == 0)
+        return true;
+    return series && view_starts(series_get(series, VIEW("otel.scope.name")),
+                                 VIEW("com.grafana.pyroscope/go"));
+}
+
+struct upload *uploads_of_pprof(const struct batch *batch, const struct series *series,
+                                const struct pprof *pprof, unsigned kinds, uint64_t now,
+                                struct arena *arena)
+{
+    const struct profile_origin *origin = batch->profile;
+    bool by_ingest = origin && origin->by_ingest;
+    struct upload *upload = arena_alloc(arena, sizeof *upload);
+    if (!upload)
+        return NULL;
+    struct view name = {0};
+    if (by_ingest)
+        name = pprof_series_name(pprof, view_of(origin->sample_type_config), arena);
+    else if (series)
+        name = series_get(series, VIEW("__name__"));
+    struct stated stated = {
+        .time = positive(pprof->time_nanos),
+        .duration = positive(pprof->duration_nanos),
+        .from = origin ? origin->from_ns : 0,
+        .until = origin ? origin->until_ns : 0,
+    };
+    upload->service = service_of(series, by_ingest);
+    upload->from_go = is_from_go(series, origin);
+    upload->window.kind = kind_parse(name);
+    set_window(&upload->window, &stated, now);
+    bool wanted = kinds & KIND_BIT(upload->window.kind);
+    return !wanted || read_ids(upload, pprof, arena) ? upload : NULL;
+}
+
+/* As the server names an OTLP profile. */
+static enum kind kind_of_otlp(const struct otlp_profile *profile)
+{
+    if (view_eq(profile->type, samples) && view_eq(profile->period_type, cpu))
+        return KIND_PROCESS_CPU;
+    if (view_eq(profile->type, VIEW("off_cpu")))
+        return KIND_OFF_CPU;
+    return profile->period_type.size ? kind_parse(profile->period_type) : KIND_PROCESS_CPU;
+}
+
+static struct span_figures otlp_figures(const struct otlp_profile *profile, uint64_t id,
+                                        const struct otlp_profile_sample *sample)
+{
+    uint64_t value = positive(sample->value_sum), period = positive(profile->period);
+    struct span_figures figures = {.id = id, .samples = 1};
+    if (view_eq(profile->type, samples)) {
+        figures.samples = small(value);
+        if (view_eq(profile->period_type, cpu) && period && value <= UINT64_MAX / period)
+            figures.cpu_ns = value * period;
+    } else if (view_eq(profile->type, cpu) && view_eq(profile->unit, VIEW("nanoseconds"))) {
+        figures.cpu_ns = value;
+    }
+    return figures;
+}
+
+static bool otlp_id(const struct otlp_profile_sample *sample, uint64_t *id)
+{
+    if (sample->span_id_bytes.size == 8) {
+        *id = span_id_load(sample->span_id_bytes.data);
+        return *id != 0;
+    }
+    return sample->span_id_text.data && span_id_parse(sample->span_id_text, id);
+}
+
+static bool read_otlp_ids(struct upload *upload, const struct otlp_dictionary *dictionary,
+                          const struct otlp_profile *profile, struct arena *arena)
+{
+    upload->ids = arena_array(arena, profile->sample_count, sizeof *upload->ids);
+    if (!upload->ids)
+        return false;
+    struct proto_scan scan = proto_scan_begin(profile->body);
+    struct otlp_profile_sample sample;
+    uint64_t id;
+    while (otlp_profile_next_sample(dictionary, profile, &scan, &sample))
+        if (sample.frame_count > 0 && sample.value_sum > 0 && otlp_id(&sample, &id))
+            upload->ids[upload->count++] = otlp_figures(profile, id, &sample);
+    return true;
+}
+
+static struct view otlp_service(const struct otlp_dictionary *dictionary, struct view entry)
+{
+    struct view name = otlp_profiles_resource_attribute(dictionary, entry, VIEW("service.name"));
+    return name.size ? name : UNKNOWN_SERVICE;
+}
+
+static struct upload *upload_of_otlp(const struct otlp_dictionary *dictionary,
+                                     const struct otlp_walk *walk, unsigned kinds, uint64_t now,
+                                     struct arena *arena)
+{
+    struct otlp_profile profile;
+    struct upload *upload = arena_alloc(arena, sizeof *upload);
+    if (!upload)
+        return NULL;
+    otlp_profile_read(dictionary, walk->item.bytes, &profile);
+    upload->service = otlp_service(dictionary, walk->resource_entry.bytes);
+    upload->window.kind = kind_of_otlp(&profile);
+    struct stated stated = {.time = profile.time_ns, .duration = profile.duration_ns};
+    set_window(&upload->window, &stated, now);
+    bool wanted = kinds & KIND_BIT(upload->window.kind);
+    return !wanted || read_otlp_ids(upload, dictionary, &profile, arena) ? upload : NULL;
+}
+
+bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct arena *arena,
+                     struct upload **uploads)
+{
+    struct otlp_dictionary dictionary;
+    const char *reason;
+    if (!otlp_dictionary_open(&dictionary, request, arena, &reason))
+        return false;
+    struct otlp_walk walk;
+    otlp_walk_begin(&walk, SIGNAL_PROFILES, request);
+    enum otlp_step step = otlp_walk_next(&walk);
+    for (; step != OTLP_END; step = otlp_walk_next(&walk)) {
+        if (step != OTLP_ITEM)
+            continue;
+        *uploads = upload_of_otlp(&dictionary, &walk, kinds, now, arena);
+        if (!*uploads)
+            return false;
+        uploads = &(*uploads)->next;
+    }
+    return true;
+}
+
+struct upload *uploads_of_opaque(const struct opaque_request *request, struct arena *arena)
+{
+    const char *query = request->query ? request->query : "";
+    size_t size = strlen(query) + 1;
+    char *name = arena_alloc(arena, size);
+    struct upload *upload = arena_alloc(arena, sizeof *upload);
+    const char *reason;
+    if (!name || !upload || !http_query_get(query, "name", name, size))
+        return NULL;
+    struct series *series = series_parse(view_of(name), &reason);
+    if (!series)
+        return NULL;
+    upload->unread = true;
+    upload->service = service_of(series, true);
+    char *kept = arena_text(arena, upload->service);
+    if (kept)
+        upload->service.data = (const uint8_t *)kept;
+    series_unref(series);
+    return kept ? upload : NULL;
+}

@@ -1,0 +1,192 @@
+#include "receivers/otlp/otlp.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+
+static const char *const transports[] = {"tcp", "tcp4", "tcp6", "unix", NULL};
+enum { TRANSPORT_UNIX = 3 };
+
+enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 3000 };
+
+static const struct key grpc_keys[] = {
+    KEY_STRING(struct otlp_grpc_settings, endpoint, "endpoint", "localhost:4317", KEY_REQUIRED,
+               "where to listen: host:port, [ipv6]:port or unix:/path"),
+    KEY_CHOICE(struct otlp_grpc_settings, transport, "transport", "tcp", transports,
+               "tcp, or unix with a path as endpoint"),
+    KEY_INT(struct otlp_grpc_settings, max_recv_msg_size_mib, "max_recv_msg_size_mib", "64", 1,
+            2047, "largest message in MiB, before and after decompression"),
+    KEY_INT(struct otlp_grpc_settings, max_concurrent_streams, "max_concurrent_streams", "256", 1,
+            100000, "calls that one connection may have under way"),
+    KEY_INT(struct otlp_grpc_settings, threads, "threads", "1", 1, 64,
+            "threads that read connections"),
+    KEY_BOOL(struct otlp_grpc_settings, include_metadata, "include_metadata", "false",
+             "send the client's X-Scope-OrgID and Authorization on"),
+    KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
+    KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
+    KEY_END,
+};
+
+static const struct key http_keys[] = {
+    KEY_STRING(struct otlp_http_settings, endpoint, "endpoint", "localhost:4318", KEY_REQUIRED,
+               "where to listen: host:port, [ipv6]:port or unix:/path"),
+    KEY_CHOICE(struct otlp_http_settings, transport, "transport", "tcp", transports,
+               "tcp, or unix with a path as endpoint"),
+    KEY_INT(struct otlp_http_settings, max_request_body_size, "max_request_body_size", "67108864",
+            1, 2147483647, "largest body in bytes, before and after decompression"),
+    KEY_INT(struct otlp_http_settings, threads, "threads", "1", 1, 64,
+            "threads that read connections"),
+    KEY_BOOL(struct otlp_http_settings, include_metadata, "include_metadata", "false",
+             "send the client's X-Scope-OrgID and Authorization on"),
+    KEY_STRING(struct otlp_http_settings, paths[SIGNAL_TRACES], "traces_url_path", "/v1/traces",
+               0, "path of traces"),
+    KEY_STRING(struct otlp_http_settings, paths[SIGNAL_METRICS], "metrics_url_path",
+               "/v1/metrics", 0, "path of metrics"),
+    KEY_STRING(struct otlp_http_settings, paths[SIGNAL_LOGS], "logs_url_path", "/v1/logs", 0,
+               "path of logs"),
+    KEY_DURATION(struct otlp_http_settings, read_header_timeout, "read_header_timeout", "10s", 0,
+                 "time for a request's header; 0: none"),
+    KEY_DURATION(struct otlp_http_settings, idle_timeout, "idle_timeout", "120s", 0,
+                 "time between requests and between parts of a body; 0: none"),
+    KEY_IGNORED("keep_alives_enabled", "accepted; connections are kept"),
+    KEY_IGNORED("compression_algorithms", "accepted; gzip, zstd and identity are read"),
+    KEY_IGNORED("read_timeout", "accepted; idle_timeout limits a slow body"),
+    KEY_IGNORED("write_timeout", "accepted; idle_timeout limits a slow reader"),
+    KEY_END,
+};
+
+static const struct key protocol_keys[] = {
+    KEY_SWITCHED(struct otlp_protocols, grpc, struct otlp_grpc_settings, has_grpc, "grpc",
+                 grpc_keys, "OTLP over gRPC; on when its key is there"),
+    KEY_SWITCHED(struct otlp_protocols, http, struct otlp_http_settings, has_http, "http",
+                 http_keys, "OTLP over HTTP; on when its key is there"),
+    KEY_END,
+};
+
+static const struct key keys[] = {
+    KEY_GROUP(struct otlp_receiver, protocols, struct otlp_protocols, "protocols", protocol_keys,
+              "which doors are open"),
+    KEY_END,
+};
+
+static void check_endpoint(struct key_report *report, const char *path, const char *text,
+                           int transport)
+{
+    struct endpoint endpoint;
+    char error[160];
+    if (!endpoint_parse(text, transport == TRANSPORT_UNIX, &endpoint, error, sizeof error))
+        key_report_add(report, path, "%s", error);
+}
+
+static void check(const void *config, struct key_report *report)
+{
+    const struct otlp_protocols *self = &((const struct otlp_receiver *)config)->protocols;
+    if (!self->has_grpc && !self->has_http)
+        key_report_add(report, "protocols",
+                       "must specify at least one protocol, expected grpc or http");
+    if (self->has_grpc)
+        check_endpoint(report, "protocols.grpc.endpoint", self->grpc.endpoint,
+                       self->grpc.transport);
+    if (self->has_http)
+        check_endpoint(report, "protocols.http.endpoint", self->http.endpoint,
+                       self->http.transport);
+}
+
+static bool open_http(struct otlp_receiver *self, char *error, size_t error_size)
+{
+    const struct otlp_http_settings *http = &self->protocols.http;
+    struct http_server_options options = {
+        .max_body = (size_t)http->max_request_body_size,
+        .threads = (unsigned)http->threads,
+        .max_connections = MAX_CONNECTIONS,
+        .header_timeout_ns = http->read_header_timeout,
+        .idle_timeout_ns = http->idle_timeout,
+        .budget = self->env->budget,
+        .handler = otlp_http_handle,
+        .ctx = self,
+    };
+    char reason[256] = "", bound[300];
+    if (endpoint_parse(http->endpoint, http->transport == TRANSPORT_UNIX,
+                       &options.endpoint, reason, sizeof reason))
+        self->http_server = http_server_open(&options, bound, sizeof bound, reason,
+                                             sizeof reason);
+    if (!self->http_server) {
+        snprintf(error, error_size, "protocols.http.endpoint: %s", reason);
+        return false;
+    }
+    log_info("%s: OTLP over HTTP, listening on %s", self->env->id, bound);
+    return true;
+}
+
+static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size)
+{
+    const struct otlp_grpc_settings *grpc = &self->protocols.grpc;
+    struct grpc_server_options options = {
+        .max_message = (size_t)grpc->max_recv_msg_size_mib << 20,
+        .threads = (unsigned)grpc->threads,
+        .max_connections = MAX_CONNECTIONS,
+        .max_concurrent_streams = (unsigned)grpc->max_concurrent_streams,
+        .header_timeout_ns = 10 * NS_PER_S,
+        .budget = self->env->budget,
+        .handler = otlp_grpc_handle,
+        .serves = otlp_grpc_serves,
+        .ctx = self,
+    };
+    char reason[256] = "", bound[300];
+    if (endpoint_parse(grpc->endpoint, grpc->transport == TRANSPORT_UNIX,
+                       &options.endpoint, reason, sizeof reason))
+        self->grpc_server = grpc_server_open(&options, bound, sizeof bound, reason,
+                                             sizeof reason);
+    if (!self->grpc_server) {
+        snprintf(error, error_size, "protocols.grpc.endpoint: %s", reason);
+        return false;
+    }
+    log_info("%s: OTLP over gRPC, listening on %s", self->env->id, bound);
+    return true;
+}
+
+static bool otlp_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct otlp_receiver *self = instance;
+    self->env = env;
+    return (!self->protocols.has_grpc || open_grpc(self, error, error_size)) &&
+           (!self->protocols.has_http || open_http(self, error, error_size));
+}
+
+static void otlp_close(void *instance)
+{
+    struct otlp_receiver *self = instance;
+    if (self->http_server)
+        http_server_drain(self->http_server);
+    if (self->grpc_server)
+        grpc_server_drain(self->grpc_server);
+    uint64_t deadline = clock_mono(&clock_system) + DRAIN_GRACE_MS * NS_PER_MS;
+    if (self->http_server)
+        http_server_close(self->http_server, deadline);
+    if (self->grpc_server)
+        grpc_server_close(self->grpc_server, deadline);
+    self->http_server = NULL;
+    self->grpc_server = NULL;
+}
+
+void otlp_receiver_count(const struct otlp_receiver *self, enum signal signal, uint32_t received,
+                uint32_t accepted)
+{
+    meter_add(self->env->meter, METER_RECEIVED, signal, received);
+    meter_add(self->env->meter, METER_ACCEPTED, signal, accepted);
+    meter_add(self->env->meter, METER_REFUSED, signal, received - accepted);
+}
+
+const struct component receiver_otlp = {
+    .type = "otlp",
+    .text = "OTLP traces, metrics, logs and profiles over gRPC and HTTP",
+    .stability = "beta",
+    .kind = COMPONENT_RECEIVER,
+    .signals = SIGNALS_ALL,
+    .encodings = BATCH_BIT(BATCH_OTLP),
+    .size = sizeof(struct otlp_receiver),
+    .keys = keys,
+    .check = check,
+    .open = otlp_open,
+    .close = otlp_close,
+};

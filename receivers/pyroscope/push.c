@@ -1,0 +1,118 @@
+/* POST /push.v1.PusherService/Push: a unary connect call (Pyroscope push/v1, connect protocol). */
+#include "receivers/pyroscope/pyroscope.h"
+
+#include "wire/push.h"
+#include "wire/status.h"
+
+#include <stdlib.h>
+
+static bool is_json(const struct http_request *request)
+{
+    return media_type_is(http_request_header(request, "Content-Type"), "application/json");
+}
+
+static void answer_error(struct http_request *request, unsigned status, enum grpc_code code,
+                         const struct outcome *outcome)
+{
+    struct bytes body;
+    bytes_init(&body, 4096, NULL);
+    connect_error_encode(code, outcome->text, &body);
+    http_respond(request, status, "application/json", bytes_view(&body),
+                 outcome_retry_seconds(outcome));
+    bytes_release(&body);
+}
+
+static void answer(const struct pyroscope_receiver *self, struct http_request *request,
+                   const struct outcome *outcome)
+{
+    (void)self;
+    if (outcome->verdict == VERDICT_OK)
+        http_respond(request, 200, is_json(request) ? "application/json" : "application/proto",
+                     is_json(request) ? VIEW("{}") : VIEW(""), 0);
+    else if (outcome->cause == CAUSE_UNSUPPORTED)
+        answer_error(request, 501, GRPC_UNIMPLEMENTED, outcome);
+    else
+        answer_error(request, status_http(outcome), status_grpc(outcome), outcome);
+}
+
+static struct outcome read_message(const struct pyroscope_receiver *self,
+                                   struct http_request *request, struct bytes *message)
+{
+    bytes_init(message, (size_t)self->max_request_body_size, self->env->budget);
+    struct outcome outcome = request_take_body(request, message);
+    if (outcome.verdict == VERDICT_OK && is_json(request)) {
+        struct bytes binary;
+        const char *reason = "";
+        bytes_init(&binary, message->max, message->budget);
+        if (!push_from_json(bytes_view(message), &binary, &reason))
+            outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed JSON: %s", reason);
+        bytes_release(message);
+        *message = binary;
+    }
+    struct proto_fault fault;
+    if (outcome.verdict == VERDICT_OK &&
+        !proto_check(&shape_push_request, bytes_view(message), &fault))
+        outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                             "malformed protobuf: %s in %s, field %u", fault.reason,
+                             fault.message, fault.field);
+    return outcome;
+}
+
+static struct outcome add_profile(const struct pyroscope_receiver *self,
+                                  const struct push_profile *profile,
+                                  struct submission *submission)
+{
+    struct outcome no_memory = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    struct series *series = push_series_labels(profile->series);
+    struct batch *batch;
+    if (!series)
+        return no_memory;
+    if (series_get(series, VIEW("__name__")).size == 0) {
+        series_unref(series);
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                          "a series has no label __name__, the profile's type");
+    }
+    struct outcome outcome = pprof_batch(self, profile->raw_profile, series, &batch);
+    if (batch && !submission_add(submission, batch))
+        return no_memory;
+    return outcome;
+}
+
+static struct outcome add_profiles(const struct pyroscope_receiver *self, struct view request,
+                                   struct submission *submission)
+{
+    struct push_walk walk;
+    struct push_profile profile;
+    struct outcome outcome = OUTCOME_OK;
+    push_walk_begin(&walk, request);
+    while (outcome.verdict == VERDICT_OK && push_walk_next(&walk, &profile))
+        outcome = add_profile(self, &profile, submission);
+    return outcome;
+}
+
+void handle_push(const struct pyroscope_receiver *self, struct http_request *request)
+{
+    const char *type = http_request_header(request, "Content-Type");
+    if (!is_json(request) && !media_type_is(type, "application/proto")) {
+        http_response_header(request, "Accept-Post", "application/json, application/proto");
+        http_respond(request, 415, "text/plain",
+                     VIEW("415 unsupported media type, supported: "
+                          "[application/json, application/proto]"),
+                     0);
+        return;
+    }
+    struct bytes message;
+    struct outcome outcome = read_message(self, request, &message);
+    struct submission *submission = submission_new(self, request, answer);
+    if (!submission)
+        outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    else if (outcome.verdict == VERDICT_OK)
+        outcome = add_profiles(self, bytes_view(&message), submission);
+    bytes_release(&message);
+    if (!submission)
+        answer(self, request, &outcome);
+    else if (outcome.verdict == VERDICT_OK)
+        submission_offer(submission);
+    else
+        submission_refuse(submission, &outcome);
+}

@@ -1,0 +1,118 @@
+#include "receivers/pyroscope/pyroscope.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+
+static const char *const transports[] = {"tcp", "tcp4", "tcp6", "unix", NULL};
+enum { TRANSPORT_UNIX = 3 };
+
+enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 3000 };
+
+static const struct key keys[] = {
+    KEY_STRING(struct pyroscope_receiver, endpoint, "endpoint", "localhost:4040", KEY_REQUIRED,
+               "where to listen: host:port, [ipv6]:port or unix:/path"),
+    KEY_CHOICE(struct pyroscope_receiver, transport, "transport", "tcp", transports,
+               "tcp, or unix with a path as endpoint"),
+    KEY_INT(struct pyroscope_receiver, max_request_body_size, "max_request_body_size", "67108864",
+            1, 2147483647, "largest body in bytes, before and after decompression"),
+    KEY_INT(struct pyroscope_receiver, threads, "threads", "1", 1, 64,
+            "threads that read connections"),
+    KEY_BOOL(struct pyroscope_receiver, include_metadata, "include_metadata", "false",
+             "send the client's X-Scope-OrgID and Authorization on"),
+    KEY_DURATION(struct pyroscope_receiver, read_header_timeout, "read_header_timeout", "10s", 0,
+                 "time for a request's header; 0: none"),
+    KEY_DURATION(struct pyroscope_receiver, idle_timeout, "idle_timeout", "120s", 0,
+                 "time between requests and between parts of a body; 0: none"),
+    KEY_END,
+};
+
+struct route {
+    const char *path;
+    void (*handle)(const struct pyroscope_receiver *self, struct http_request *request);
+};
+
+static const struct route routes[] = {
+    {"/ingest", handle_ingest},
+    {"/pyroscope/ingest", handle_ingest},
+    {"/push.v1.PusherService/Push", handle_push},
+    {"/v1development/profiles", handle_otlp},
+};
+
+static void handle(void *ctx, struct http_request *request)
+{
+    const char *path = http_request_path(request);
+    const struct route *route = NULL;
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        if (strcmp(path, routes[i].path) == 0)
+            route = &routes[i];
+    if (!route) {
+        http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
+    } else if (strcmp(http_request_method(request), "POST") != 0) {
+        http_response_header(request, "Allow", "POST");
+        http_respond(request, 405, "text/plain",
+                     VIEW("405 method not allowed, supported: [POST]"), 0);
+    } else {
+        route->handle(ctx, request);
+    }
+}
+
+static void check(const void *config, struct key_report *report)
+{
+    const struct pyroscope_receiver *self = config;
+    struct endpoint endpoint;
+    char error[160];
+    if (!endpoint_parse(self->endpoint, self->transport == TRANSPORT_UNIX, &endpoint, error,
+                        sizeof error))
+        key_report_add(report, "endpoint", "%s", error);
+}
+
+static bool pyroscope_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct pyroscope_receiver *self = instance;
+    struct http_server_options options = {
+        .max_body = (size_t)self->max_request_body_size,
+        .threads = (unsigned)self->threads,
+        .max_connections = MAX_CONNECTIONS,
+        .header_timeout_ns = self->read_header_timeout,
+        .idle_timeout_ns = self->idle_timeout,
+        .budget = env->budget,
+        .handler = handle,
+        .ctx = self,
+    };
+    char reason[256] = "", bound[300];
+    self->env = env;
+    if (endpoint_parse(self->endpoint, self->transport == TRANSPORT_UNIX, &options.endpoint,
+                       reason, sizeof reason))
+        self->server = http_server_open(&options, bound, sizeof bound, reason, sizeof reason);
+    if (!self->server) {
+        snprintf(error, error_size, "endpoint: %s", reason);
+        return false;
+    }
+    log_info("%s: Pyroscope, listening on %s", env->id, bound);
+    return true;
+}
+
+static void pyroscope_close(void *instance)
+{
+    struct pyroscope_receiver *self = instance;
+    if (!self->server)
+        return;
+    http_server_drain(self->server);
+    http_server_close(self->server, clock_mono(&clock_system) + DRAIN_GRACE_MS * NS_PER_MS);
+    self->server = NULL;
+}
+
+const struct component receiver_pyroscope = {
+    .type = "pyroscope",
+    .text = "profiles of the Pyroscope SDKs: /ingest, Push and OTLP",
+    .stability = "beta",
+    .kind = COMPONENT_RECEIVER,
+    .signals = SIGNAL_BIT(SIGNAL_PROFILES),
+    .encodings = BATCH_BIT(BATCH_PPROF) | BATCH_BIT(BATCH_OPAQUE) | BATCH_BIT(BATCH_OTLP),
+    .size = sizeof(struct pyroscope_receiver),
+    .keys = keys,
+    .check = check,
+    .open = pyroscope_open,
+    .close = pyroscope_close,
+};

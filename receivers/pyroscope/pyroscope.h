@@ -1,0 +1,52 @@
+/* The pyroscope receiver's instance and its doors. */
+#ifndef RECEIVERS_PYROSCOPE_H
+#define RECEIVERS_PYROSCOPE_H
+
+#include "net/otlp_http.h"
+#include "pipeline/component.h"
+
+struct pyroscope_receiver {
+    char *endpoint;
+    int transport;
+    int64_t max_request_body_size;
+    int64_t threads;
+    bool include_metadata;
+    uint64_t read_header_timeout;
+    uint64_t idle_timeout;
+    const struct env *env;
+    struct http_server *server;
+};
+
+/* The batches of one HTTP request on their way through the intake; its client is answered when
+ * the last one was. */
+struct submission;
+
+/* Answers the client; called once, with the gravest outcome. Any thread. */
+typedef void submission_answer_fn(const struct pyroscope_receiver *self,
+                                  struct http_request *request, const struct outcome *outcome);
+
+/* NULL: no memory. */
+struct submission *submission_new(const struct pyroscope_receiver *self,
+                                  struct http_request *request, submission_answer_fn *answer);
+
+/* Adds a batch (taken over); the request's tenant and authorization are set on it where the
+ * configuration says so. False: no memory, the batch is freed. */
+bool submission_add(struct submission *submission, struct batch *batch);
+
+/* Offers all batches and ends the submission; without any, the answer is OK. */
+void submission_offer(struct submission *submission);
+
+/* Ends it without offering anything, the answer being outcome. */
+void submission_refuse(struct submission *submission, const struct outcome *outcome);
+
+/* Checks a gzip or plain pprof and makes a batch of it. OK with *batch NULL: an empty profile. The
+ * series is taken over in every case. */
+struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pprof,
+                           struct series *series, struct batch **batch);
+
+/* One handler a path; each answers the request. */
+void handle_ingest(const struct pyroscope_receiver *self, struct http_request *request);
+void handle_push(const struct pyroscope_receiver *self, struct http_request *request);
+void handle_otlp(const struct pyroscope_receiver *self, struct http_request *request);
+
+#endif

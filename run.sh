@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds spanlink and runs it. See --help.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+usage() {
+  cat <<'TEXT'
+usage: ./run.sh [--config FILE]... [--set KEY=VALUE]... [--no-sample]
+       ./run.sh --build
+
+Without --config it runs configs/standalone.yaml, which needs no backend, plays a small recorded
+sample of real SDK traffic through it once, and then keeps listening.
+
+  --config FILE   run this configuration instead (no sample is played)
+  --set A.B=C     set one key of the configuration
+  --no-sample     do not play the sample
+  --build         only install and build
+TEXT
+}
+
+arguments=()
+sample=yes
+build_only=no
+while [ $# -gt 0 ]; do
+  case $1 in
+    --config | --set)
+      [ $# -ge 2 ] || { echo "run.sh: $1 needs a value" >&2; exit 2; }
+      [ "$1" = --config ] && sample=no
+      arguments+=("$1" "$2")
+      shift 2
+      ;;
+    --config=*) sample=no; arguments+=("$1"); shift ;;
+    --set=*) arguments+=("$1"); shift ;;
+    --no-sample) sample=no; shift ;;
+    --build) build_only=yes; shift ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "run.sh: unknown argument $1; try ./run.sh --help" >&2; exit 2 ;;
+  esac
+done
+
+tools/install_debian.sh build
+[ -f build/release/build.ninja ] || cmake --preset release >/dev/null
+cmake --build --preset release -- --quiet
+[ "$build_only" = yes ] && { echo "built: build/release/spanlink"; exit 0; }
+
+own_config=no
+for argument in "${arguments[@]+"${arguments[@]}"}"; do
+  case $argument in --config*) own_config=yes ;; esac
+done
+if [ "$own_config" = no ]; then
+  arguments=(--config configs/standalone.yaml "${arguments[@]+"${arguments[@]}"}")
+fi
+[ "$sample" = no ] && exec build/release/spanlink "${arguments[@]}"
+
+build/release/spanlink "${arguments[@]}" &
+spanlink=$!
+trap 'kill -TERM $spanlink 2>/dev/null' INT TERM
+python3 tests/recorded/play.py tests/recorded/python \
+  --otlp http://localhost:4318 --pyroscope http://localhost:4040 &
+player=$!
+wait $player || true
+if kill -0 $spanlink 2>/dev/null; then
+  cat <<'TEXT'
+
+The sample has been played. Linked spans appear above as their profiles decide them (a few seconds
+more for the last ones). spanlink keeps listening; point an SDK at it:
+  OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318   (gRPC: http://localhost:4317)
+  PYROSCOPE_SERVER_ADDRESS=http://localhost:4040
+Ctrl-C stops it.
+TEXT
+fi
+status=0
+wait $spanlink || status=$?
+# A signal ends the first wait early; the second one has spanlink's own exit code.
+if kill -0 $spanlink 2>/dev/null; then wait $spanlink || status=$?; fi
+exit $status

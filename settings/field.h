@@ -1,0 +1,23 @@
+/* One value of a tree into one field of an instance. One thread. */
+#ifndef SETTINGS_FIELD_H
+#define SETTINGS_FIELD_H
+
+#include "settings/key.h"
+#include "settings/node.h"
+#include "settings/problems.h"
+
+struct field {
+    const struct key *key;
+    void *at;                /* the field itself */
+    const struct node *node; /* the value; never NULL */
+    const char *path;
+    struct problems *problems;
+};
+
+/* Sets any type but GROUP. A fault is added to problems and the field keeps what it has. */
+void field_set(const struct field *field);
+
+/* Adds "found X, expected Y" for a value; a secret one is not shown. */
+void field_expected(const struct field *field, const char *expected);
+
+#endif

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds and runs every test. Prints "N passed, N failed" at the end.
+# Usage: ./test.sh [unit] [lint] [e2e]   (default: all)
+set -uo pipefail
+cd "$(dirname "$0")"
+
+passed=0
+failed=0
+logs=build/test-logs
+parts=${*:-lint unit e2e}
+
+step() { # name, command...
+  local name=$1
+  shift
+  printf '== %s\n' "$name"
+  if "$@" >"$logs/$name.log" 2>&1; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s, the end of %s:\n' "$name" "$logs/$name.log"
+    tail -n 40 "$logs/$name.log"
+  fi
+}
+
+build() {
+  step "build-$1" bash -c "cmake --preset $1 >/dev/null && cmake --build --preset $1"
+}
+
+# Counts what a runner reported: ctest's "N tests failed out of M", pytest's closing line.
+ctest_run() {
+  printf '== ctest %s\n' "$1"
+  ctest --preset "$1" -j "$(nproc)" >"$logs/ctest-$1.log" 2>&1
+  local line bad all
+  line=$(grep -E 'tests passed, .* failed out of|tests failed out of' "$logs/ctest-$1.log" | tail -1)
+  bad=$(sed -nE 's/.* ([0-9]+) tests failed out of ([0-9]+).*/\1/p' <<<"$line")
+  all=$(sed -nE 's/.* ([0-9]+) tests failed out of ([0-9]+).*/\2/p' <<<"$line")
+  if [ -z "$all" ]; then
+    failed=$((failed + 1))
+    tail -n 40 "$logs/ctest-$1.log"
+    return
+  fi
+  passed=$((passed + all - bad))
+  failed=$((failed + bad))
+  [ "$bad" = 0 ] || grep -vE '^ +[0-9]+/[0-9]+ Test .* Passed' "$logs/ctest-$1.log" | tail -n 120
+  echo "   $line"
+}
+
+pytest_run() {
+  printf '== pytest tests/e2e\n'
+  build/e2e/venv/bin/python -m pytest tests/e2e -q -p no:cacheprovider 2>&1 |
+    tee "$logs/pytest.log"
+  local line good bad errors
+  line=$(grep -E '[0-9]+ (passed|failed|error)' "$logs/pytest.log" | tail -1)
+  good=$(grep -oE '[0-9]+ passed' <<<"$line" | grep -oE '[0-9]+')
+  bad=$(grep -oE '[0-9]+ failed' <<<"$line" | grep -oE '[0-9]+')
+  errors=$(grep -oE '[0-9]+ error' <<<"$line" | grep -oE '[0-9]+')
+  [ -n "$line" ] || bad=1
+  passed=$((passed + ${good:-0}))
+  failed=$((failed + ${bad:-0} + ${errors:-0}))
+}
+
+tools/install_debian.sh test || exit 1
+mkdir -p "$logs"
+
+for part in $parts; do
+  case $part in
+    lint)
+      step layers python3 tools/layers.py
+      step form tools/form.sh
+      ;;
+    unit)
+      build asan
+      ctest_run asan
+      ;;
+    e2e)
+      build release
+      step configs tools/validate_configs.sh
+      step sizes tools/sizes.sh
+      cat "$logs/sizes.log"
+      step e2e-setup tests/e2e/setup.sh
+      pytest_run
+      ;;
+    *) echo "test.sh: unknown part $part, expected lint, unit or e2e" >&2; exit 2 ;;
+  esac
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

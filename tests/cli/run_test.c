@@ -1,0 +1,102 @@
+#include "tests/cli/ran.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static struct child start(const char *path, const char *level)
+{
+    char set[80];
+    snprintf(set, sizeof set, "service.telemetry.logs.level=%s", level);
+    return child_start(WORDS("--config", path, "--set", set));
+}
+
+static void ends_well_on(int number)
+{
+    char path[64];
+    struct child child = start(ran_file(ran_config, path), "info");
+    ck_assert(child_says(&child, " is ready"));
+    kill(child.pid, number);
+    ck_assert(child_says(&child, "stopped; all that was acknowledged was delivered"));
+    ck_assert_int_eq(child_end(&child), EXIT_OK);
+    unlink(path);
+}
+
+START_TEST(it_runs_until_a_signal_and_exits_well)
+{
+    ends_well_on(SIGTERM);
+    ends_well_on(SIGINT);
+}
+END_TEST
+
+START_TEST(usr1_explains_and_hup_says_what_to_do)
+{
+    char path[64];
+    struct child child = start(ran_file(ran_config, path), "info");
+    ck_assert(child_says(&child, " is ready"));
+    kill(child.pid, SIGHUP);
+    ck_assert(child_says(&child, "restart to apply a new configuration"));
+    kill(child.pid, SIGUSR1);
+    ck_assert(child_says(&child, "debug"));
+    kill(child.pid, SIGPIPE);
+    kill(child.pid, SIGTERM);
+    ck_assert_int_eq(child_end(&child), EXIT_OK);
+    unlink(path);
+}
+END_TEST
+
+/* Waits until somebody listens; by then the signals are blocked. */
+static void await_listener(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strcpy(address.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    while (connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+        sched_yield();
+    close(fd);
+}
+
+START_TEST(at_level_error_health_is_silent)
+{
+    char path[64], socket_path[80], set[200], line[256];
+    ran_file(ran_config, path);
+    snprintf(socket_path, sizeof socket_path, "%s.sock", path);
+    snprintf(set, sizeof set, "receivers.otlp.protocols.http.endpoint=unix:%s", socket_path);
+    struct child child = child_start(
+        WORDS("--config", path, "--set", set, "--set", "service.telemetry.logs.level=error"));
+    await_listener(socket_path);
+    kill(child.pid, SIGTERM);
+    ck_assert_msg(!fgets(line, sizeof line, child.err), "%s", line);
+    ck_assert_int_eq(child_end(&child), EXIT_OK);
+    unlink(path);
+    unlink(socket_path);
+}
+END_TEST
+
+START_TEST(what_cannot_start_exits_with_the_reason)
+{
+    char path[64];
+    ran_file(ran_config, path);
+    struct ran *got = ran(WORDS("--config", path, "--set",
+                                "receivers.otlp.protocols.http.endpoint=unix:/nowhere/at/all"));
+    ck_assert_int_eq(got->code, EXIT_CONFIG);
+    ck_assert_ptr_nonnull(strstr(got->err, "--set receivers.otlp.protocols.http.endpoint="));
+    ck_assert_ptr_nonnull(strstr(got->err, "/nowhere/at/all"));
+    ck_assert_ptr_null(strstr(got->err, "is ready"));
+    free(got);
+    unlink(path);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return ran_main(argc, argv, "run",
+                    (const TTest *const[]){
+                        it_runs_until_a_signal_and_exits_well,
+                        usr1_explains_and_hup_says_what_to_do,
+                        at_level_error_health_is_silent,
+                        what_cannot_start_exits_with_the_reason,
+                        NULL,
+                    });
+}

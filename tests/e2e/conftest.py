@@ -1,0 +1,129 @@
+"""Fixtures: backends for the whole run, and rows that run in the background from the start.
+
+    SPANLINK_BIN     the binary under test; build/release/spanlink by default
+    PYROSCOPE_BIN    a real Pyroscope server, in place of the stand-in
+    TEMPO_BIN        a real Tempo, in place of the Collector
+    E2E_BYPASS=1     no spanlink: what the SDKs do alone (only arrival is asserted)
+"""
+import concurrent.futures
+import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import faults  # noqa: E402
+import harness  # noqa: E402
+import recorded  # noqa: E402
+import rows  # noqa: E402
+
+BYPASS = os.environ.get("E2E_BYPASS") == "1"
+_outcomes = []
+
+
+def pytest_configure(config):
+    if not BYPASS and not harness.SPANLINK.exists():
+        pytest.exit(f"no binary at {harness.SPANLINK}; set SPANLINK_BIN", returncode=2)
+
+
+def pytest_collection_modifyitems(items):
+    """Quick tests first: they run while the background works."""
+    order = ["test_standin", "test_config", "test_link", "test_recorded", "test_loss"]
+    items.sort(key=lambda item: order.index(item.module.__name__))
+
+
+@pytest.fixture(scope="session")
+def bypass():
+    return BYPASS
+
+
+@pytest.fixture(scope="session")
+def traces(tmp_path_factory):
+    kind = harness.Tempo if os.environ.get("TEMPO_BIN") else harness.Collector
+    backend = kind(tmp_path_factory.mktemp("traces"))
+    try:
+        yield backend.start()
+    finally:
+        backend.stop()
+
+
+@pytest.fixture(scope="session")
+def profiles(tmp_path_factory):
+    kind = harness.Pyroscope if os.environ.get("PYROSCOPE_BIN") else harness.Standin
+    backend = kind(tmp_path_factory.mktemp("profiles"))
+    try:
+        yield backend.start()
+    finally:
+        backend.stop()
+
+
+@pytest.fixture(scope="session")
+def background():
+    """Threads in which what takes long runs beside the rest."""
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        yield pool
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def started(request):
+    """Starts, before the first test, every long run that a collected test will ask for."""
+    wanted = {name for item in request.session.items for name in item.fixturenames}
+    if "outcome" in wanted:
+        request.getfixturevalue("row_futures")
+    for name in ("recorded_futures", "sigterm_future", "outage_future"):
+        if name in wanted and not BYPASS:
+            request.getfixturevalue(name)
+
+
+@pytest.fixture(scope="session")
+def row_futures(request, background, traces, profiles, tmp_path_factory):
+    wanted = {item.callspec.params["outcome"] for item in request.session.items
+              if hasattr(item, "callspec") and "outcome" in item.callspec.params}
+    return {row: background.submit(rows.run, row, tmp_path_factory.mktemp(row.name), traces,
+                                   profiles, BYPASS)
+            for row in rows.ROWS if row in wanted}
+
+
+@pytest.fixture(scope="session")
+def sigterm_future(background, tmp_path_factory):
+    return background.submit(faults.end_in_mid_traffic, tmp_path_factory.mktemp("sigterm"))
+
+
+@pytest.fixture(scope="session")
+def outage_future(background, tmp_path_factory):
+    return background.submit(faults.run_through_an_outage, tmp_path_factory.mktemp("outage"))
+
+
+@pytest.fixture(scope="session")
+def recorded_futures(background, tmp_path_factory):
+    return {name: background.submit(recorded.play, tmp_path_factory.mktemp(name), name)
+            for name in recorded.SERVICES}
+
+
+@pytest.fixture(scope="session")
+def outcome(request, row_futures):
+    """What came of the row that the test is about."""
+    result = row_futures[request.param].result()
+    if result not in _outcomes:
+        _outcomes.append(result)
+    return result
+
+
+def pytest_terminal_summary(terminalreporter):
+    if not _outcomes:
+        return
+
+    def ratio(value):
+        return "-" if value is None else f"{value:.3f}"
+
+    write = terminalreporter.write_line
+    terminalreporter.section("end to end" + (", without spanlink" if BYPASS else ""))
+    write(f"{'SDK':8}{'mode':11}{'OTLP':6}{'processes':>9}{'sent':>7}{'received':>10}"
+          f"{'linked':>8}{'with samples':>14}{'precision':>11}{'recall':>8}")
+    for o in sorted(_outcomes, key=lambda o: o.row.name):
+        sampled = sum(1 for i in o.copies if i in o.sampled)
+        write(f"{o.row.language:8}{o.row.mode:11}{o.row.protocol:6}{o.row.processes:>9}"
+              f"{len(o.sent):>7}{len(o.received):>10}{len(o.linked):>8}{sampled:>14}"
+              f"{ratio(o.precision):>11}{ratio(o.recall):>8}")

@@ -1,0 +1,391 @@
+"""The programs that the end-to-end tests start: spanlink, its backends and the applications.
+
+Every program listens on a port that was free a moment ago, logs into its own file and is stopped by
+its own process id.
+"""
+import atexit
+import base64
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import requests
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[1]
+BUILT = ROOT / "build" / "e2e" / "bin"
+SPANLINK = pathlib.Path(os.environ.get("SPANLINK_BIN", ROOT / "build" / "release" / "spanlink"))
+CPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+PROFILE_ID = "pyroscope.profile.id"
+
+
+_handed_out = set()
+
+
+def free_port():
+    """A port that nobody listens on and that no other test of this run was given."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if port not in _handed_out:
+            _handed_out.add(port)
+            return port
+
+
+def wait_for(condition, seconds, every=0.1):
+    """The first true value of condition(), or its last value when the time is over."""
+    until = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value or time.monotonic() > until:
+            return value
+        time.sleep(every)
+
+
+def answers(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
+
+
+class Program:
+    """A child process with its log. Whatever still runs when the tests end is killed."""
+    running = []
+
+    def __init__(self, name, folder, command, env=None, cwd=None):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.name, self.log = name, folder / f"{name}.log"
+        with open(self.log, "ab") as out:
+            self.process = subprocess.Popen(
+                [str(c) for c in command], stdout=out, stderr=out, stdin=subprocess.DEVNULL,
+                cwd=cwd, env={**os.environ, **(env or {})})
+        Program.running.append(self)
+
+    def tail(self, lines=15):
+        text = self.log.read_text(errors="replace").splitlines()
+        return "\n".join(f"    {self.name}: {line}" for line in text[-lines:])
+
+    def wait_ports(self, *ports, seconds=30):
+        for port in ports:
+            wait_for(lambda: answers(port) or self.process.poll() is not None, seconds, 0.02)
+            if self.process.poll() is not None or not answers(port):
+                raise AssertionError(f"{self.name} does not listen on {port}:\n{self.tail()}")
+
+    def wait_ready(self, url, seconds):
+        def ready():
+            if self.process.poll() is not None:
+                raise AssertionError(f"{self.name} ended:\n{self.tail()}")
+            try:
+                return requests.get(url, timeout=2).status_code == 200
+            except requests.RequestException:
+                return False
+        if not wait_for(ready, seconds):
+            raise AssertionError(f"{self.name} is not ready:\n{self.tail()}")
+
+    def wait(self, seconds):
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name} still runs:\n{self.tail()}") from None
+
+    def stop(self, seconds=20):
+        """SIGTERM, then the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.wait(seconds)
+        finally:
+            self.kill()
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+@atexit.register
+def kill_what_runs():
+    for program in Program.running:
+        program.kill()
+
+
+# Backends for traces
+
+class Span:
+    """A span as a backend has it."""
+
+    def __init__(self, raw, resource):
+        self.span_id, self.trace_id = hex_id(raw["spanId"], 16), hex_id(raw["traceId"], 32)
+        self.start = int(raw["startTimeUnixNano"])
+        self.end = int(raw["endTimeUnixNano"])
+        self.resource = resource
+        self.profile_ids = [a["value"].get("stringValue") for a in raw.get("attributes", [])
+                            if a["key"] == PROFILE_ID]
+
+
+def hex_id(text, length):
+    """OTLP JSON has ids in hex, Tempo in base64."""
+    return text.lower() if len(text) == length else base64.b64decode(text).hex()
+
+
+def read_spans(resource_spans):
+    for group in resource_spans:
+        attributes = group.get("resource", {}).get("attributes", [])
+        resource = [(a["key"], a["value"].get("stringValue")) for a in attributes]
+        for scope in group.get("scopeSpans", []):
+            for raw in scope.get("spans", []):
+                yield Span(raw, resource)
+
+
+class Collector:
+    """A real Collector that writes what arrives to a file. It may be stopped and started again."""
+
+    def __init__(self, folder):
+        self.folder, self.runs, self.program = folder, 0, None
+        self.grpc, self.http = free_port(), free_port()
+        self.files = {}         # what was read so far: file -> [position, spans]
+        self.lock = threading.Lock()
+
+    def start(self):
+        self.runs += 1
+        sink = self.folder / f"sink-{self.runs}"
+        sink.mkdir(parents=True)
+        config = HERE / "backends" / "collector" / "sink.yaml"
+        self.program = Program(
+            f"collector-{self.runs}", self.folder, [BUILT / "otelcol-e2e", "--config", config],
+            env={"SINK_DIR": str(sink), "SINK_GRPC_PORT": str(self.grpc),
+                 "SINK_HTTP_PORT": str(self.http)})
+        self.program.wait_ports(self.grpc, self.http)
+        self.files[sink / "traces.jsonl"] = [0, []]
+        return self
+
+    def stop(self):
+        self.program.stop()
+
+    def spans(self, service, _traces=()):
+        """Every copy of every span of a service that has arrived so far."""
+        with self.lock:
+            for file, state in self.files.items():
+                self.read_on(file, state)
+            return [span for _, spans in self.files.values() for span in spans
+                    if ("service.name", service) in span.resource]
+
+    @staticmethod
+    def read_on(file, state):
+        if not file.exists():
+            return
+        with open(file, "rb") as lines:
+            lines.seek(state[0])
+            for line in lines:
+                if not line.endswith(b"\n"):
+                    break               # still being written
+                state[0] += len(line)
+                state[1].extend(read_spans(json.loads(line)["resourceSpans"]))
+
+
+class Tempo:
+    """A real Tempo, where TEMPO_BIN names one."""
+    CONFIG = """
+server: {{http_listen_address: 127.0.0.1, http_listen_port: {api}, grpc_listen_address: 127.0.0.1,
+  grpc_listen_port: {internal}, log_level: warn}}
+distributor: {{receivers: {{otlp: {{protocols: {{grpc: {{endpoint: "127.0.0.1:{grpc}"}},
+  http: {{endpoint: "127.0.0.1:{http}"}}}}}}}}}}
+storage: {{trace: {{backend: local, local: {{path: {dir}/blocks}}, wal: {{path: {dir}/wal}}}}}}
+live_store: {{wal: {{path: {dir}/live}}, shutdown_marker_dir: {dir}/marker}}
+backend_scheduler: {{local_work_path: {dir}/work}}
+usage_report: {{reporting_enabled: false}}
+"""
+
+    def __init__(self, folder):
+        self.folder, self.program = folder, None
+        self.grpc, self.http, self.api = free_port(), free_port(), free_port()
+
+    def start(self):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        config = self.folder / "tempo.yaml"
+        config.write_text(self.CONFIG.format(api=self.api, internal=free_port(), grpc=self.grpc,
+                                             http=self.http, dir=self.folder))
+        self.program = Program("tempo", self.folder,
+                               [os.environ["TEMPO_BIN"], f"-config.file={config}"])
+        self.program.wait_ready(f"http://127.0.0.1:{self.api}/ready", 120)
+        return self
+
+    def stop(self):
+        self.program.stop(60)
+
+    def spans(self, service, traces=()):
+        found = []
+        with requests.Session() as session:
+            for trace in set(traces):
+                answer = session.get(f"http://127.0.0.1:{self.api}/api/v2/traces/{trace}",
+                                     headers={"Accept": "application/json"}, timeout=10)
+                if answer.status_code == 200:
+                    trace = answer.json().get("trace") or {}
+                    found += read_spans(trace.get("resourceSpans", []))
+        return [span for span in found if ("service.name", service) in span.resource]
+
+
+# Backends for profiles
+
+class Querier:
+    """What Grafana asks a Pyroscope server, over connect with JSON."""
+
+    def ask(self, method, body, session=requests):
+        answer = session.post(f"{self.url}/querier.v1.QuerierService/{method}", json=body,
+                              timeout=30)
+        assert answer.status_code == 200, f"{method} {body}: {answer.status_code} {answer.text}"
+        return answer.json()
+
+    def span_frames(self, service, span_id, start, end, session=requests):
+        """Levels of the flame graph that Grafana would show below a span; 1 is only the root."""
+        graph = self.ask("SelectMergeSpanProfile", {
+            "profileTypeID": CPU, "labelSelector": f'{{service_name="{service}"}}',
+            "spanSelector": [span_id], "start": str(start // 10**6 - 30000),
+            "end": str(end // 10**6 + 30000)}, session).get("flamegraph", {})
+        return len(graph.get("levels", []))
+
+    def totals(self, service, since):
+        """The sum of all values of each profile type, by the tail of its id."""
+        period = {"start": str(int(since * 1000) - 60000), "end": str(int(time.time() * 1000))}
+        totals = {}
+        for kind in self.ask("ProfileTypes", period).get("profileTypes", []):
+            graph = self.ask("SelectMergeStacktraces", {
+                **period, "profileTypeID": kind["ID"],
+                "labelSelector": f'{{service_name="{service}"}}'}).get("flamegraph", {})
+            tail = kind["ID"].partition(":")[2]
+            totals[tail] = totals.get(tail, 0) + int(graph.get("total", 0))
+        return totals
+
+
+class Standin(Querier):
+    def __init__(self, folder):
+        self.folder, self.program, self.port = folder, None, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        self.program = Program("pyroscope-standin", self.folder, [
+            BUILT / "pyroscope-standin", "-listen", f"127.0.0.1:{self.port}", "-delay", "300ms"])
+        self.program.wait_ports(self.port)
+        return self
+
+    def stop(self):
+        self.program.kill()
+
+    def fault(self, **what):
+        requests.post(f"{self.url}/debug/fault", json=what, timeout=5).raise_for_status()
+
+    def complaints(self, service):
+        """What the server refused, lost as a duplicate or found odd about a service."""
+        seen = requests.get(f"{self.url}/debug/profiles?service={service}", timeout=10).json()
+        return ([r for r in seen["refused"] if service in json.dumps(r)]
+                + [p["labels"] for p in seen["profiles"] if p["duplicate"] or p.get("pprof_check")])
+
+
+class Pyroscope(Querier):
+    """A real Pyroscope, where PYROSCOPE_BIN names one."""
+    RINGS = ("compactor.ring", "distributor.ring", "overrides-exporter.ring", "query-frontend",
+             "query-scheduler.ring", "store-gateway.sharding-ring")
+
+    def __init__(self, folder):
+        self.folder, self.program, self.port = folder, None, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        here = "127.0.0.1"
+        flags = {f"{ring}.instance-addr": here for ring in self.RINGS} | {
+            "architecture.storage": "v2", "log.level": "warn",
+            "server.http-listen-address": here, "server.http-listen-port": self.port,
+            "server.grpc-listen-address": here, "server.grpc-listen-port": 9095,
+            "ingester.lifecycler.addr": here, "segment-writer.lifecycler.addr": here,
+            "metastore.address": "localhost:9095", "metastore.data-dir": self.folder / "meta",
+            "metastore.raft.dir": self.folder / "raft",
+            "metastore.raft.snapshots-dir": self.folder / "raft",
+            "memberlist.bind-addr": here, "memberlist.bind-port": free_port(),
+            "usage-stats.enabled": "false", "self-profiling.disable-push": "true",
+            "storage.backend": "filesystem", "storage.filesystem.dir": self.folder / "shared",
+            "pyroscopedb.data-path": self.folder / "db"}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.program = Program("pyroscope", self.folder, [os.environ["PYROSCOPE_BIN"]]
+                               + [f"-{k}={v}" for k, v in flags.items()], cwd=self.folder)
+        self.program.wait_ready(f"{self.url}/ready", 120)
+        return self
+
+    def stop(self):
+        self.program.kill()
+
+    def complaints(self, _service):
+        return []
+
+
+# spanlink and the applications
+
+class Spanlink(Program):
+    """spanlink on a sidecar configuration in front of the given backends."""
+
+    CONFIG = """\
+receivers:
+  otlp: {{protocols: {{grpc: {{endpoint: "127.0.0.1:{grpc}"}},
+    http: {{endpoint: "127.0.0.1:{http}"}}}}}}
+  pyroscope: {{endpoint: "127.0.0.1:{ingest}"}}
+processors:
+  correlation: {{}}
+exporters:
+  otlp_grpc:
+    endpoint: 127.0.0.1:{traces.grpc}
+    tls: {{insecure: true}}
+    retry_on_failure: {retry}
+  otlp_http: {{endpoint: "http://127.0.0.1:{traces.http}", retry_on_failure: {retry}}}
+  pyroscope: {{endpoint: "{profiles.url}", retry_on_failure: {retry}}}
+service:
+  telemetry: {{logs: {{level: info}}}}
+  pipelines:
+    traces: {{receivers: [otlp], processors: [correlation], exporters: [otlp_{protocol}]}}
+    profiles: {{receivers: [pyroscope, otlp], processors: [correlation], exporters: [pyroscope]}}
+"""
+    RETRY = "{initial_interval: 500ms, max_interval: 2s, max_elapsed_time: 0s}"
+
+    def __init__(self, folder, traces, profiles, protocol):
+        self.grpc, self.http, self.ingest = free_port(), free_port(), free_port()
+        folder.mkdir(parents=True, exist_ok=True)
+        self.config = folder / "spanlink.yaml"
+        self.config.write_text(self.CONFIG.format(
+            grpc=self.grpc, http=self.http, ingest=self.ingest, traces=traces, profiles=profiles,
+            protocol=protocol, retry=self.RETRY))
+        super().__init__("spanlink", folder, [SPANLINK, "--config", self.config])
+        self.wait_ports(self.grpc, self.http, self.ingest, seconds=10)
+
+    def otlp(self, protocol):
+        return f"http://127.0.0.1:{self.grpc if protocol == 'grpc' else self.http}"
+
+    @property
+    def pyroscope(self):
+        return f"http://127.0.0.1:{self.ingest}"
+
+
+class App(Program):
+    """A rideshare application with its own load."""
+
+    def __init__(self, folder, number, language, otlp, pyroscope, *, service, mode, protocol,
+                 seconds, env=None):
+        self.report_file = folder / f"report-{number}.json"
+        command = ([sys.executable, HERE / "apps" / "python" / "rideshare.py"]
+                   if language == "python" else [BUILT / "rideshare-go"])
+        super().__init__(f"app-{number}", folder, command + [
+            "--service", service, "--mode", mode, "--protocol", protocol, "--otlp", otlp,
+            "--pyroscope", pyroscope, "--seconds", seconds, "--workers", 2,
+            "--report", self.report_file], env)
+
+    def report(self, seconds):
+        """Waits for the end and returns the spans that the application made."""
+        code = self.wait(seconds)
+        assert code == 0 and self.report_file.exists(), f"{self.name} failed:\n{self.tail()}"
+        return json.loads(self.report_file.read_text())["spans"]

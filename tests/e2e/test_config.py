@@ -1,0 +1,114 @@
+"""A wrong configuration ends with a sentence that names file, line and key."""
+import re
+import socket
+import subprocess
+
+import pytest
+
+import harness
+
+GOOD = """\
+receivers:
+  otlp:
+    protocols:
+      grpc:
+        endpoint: 127.0.0.1:{grpc}
+      http:
+        endpoint: 127.0.0.1:{http}
+  pyroscope:
+    endpoint: 127.0.0.1:{ingest}
+processors:
+  correlation:
+    hold_max_mib: 8
+exporters:
+  otlp_grpc:
+    endpoint: 127.0.0.1:4417
+    tls:
+      insecure: true
+  pyroscope:
+    endpoint: http://127.0.0.1:4440
+service:
+  pipelines:
+    traces:
+      receivers: [otlp]
+      processors: [correlation]
+      exporters: [otlp_grpc]
+    profiles:
+      receivers: [pyroscope]
+      processors: [correlation]
+      exporters: [pyroscope]
+"""
+
+# what is replaced, by what, the line of the mistake, the key that the sentence names, other words
+WRONG = {
+    "misspelt key": ("        endpoint: 127.0.0.1:{grpc}", "        endpiont: 127.0.0.1:{grpc}", 5,
+                     "receivers.otlp.protocols.grpc.endpiont", "endpoint"),
+    "wrong type": ("hold_max_mib: 8", "hold_max_mib: many", 12,
+                   "processors.correlation.hold_max_mib", ""),
+    "unknown component": ("  correlation:\n", "  corelation:\n", 11, "processors.corelation",
+                          "correlation"),
+    "undefined component": ("exporters: [otlp_grpc]", "exporters: [otlp_http]", 25,
+                            "service.pipelines.traces", "otlp_http"),
+    "duplicate key": ("    hold_max_mib: 8", "    hold_max_mib: 8\n    hold_max_mib: 9", 13,
+                      "processors.correlation.hold_max_mib", ""),
+    "unset variable": ("http://127.0.0.1:4440", "${{env:SPANLINK_E2E_IS_NOT_SET}}", 19,
+                       "exporters.pyroscope.endpoint", ""),
+}
+
+
+@pytest.fixture(autouse=True)
+def needs_spanlink(bypass):
+    if bypass:
+        pytest.skip("no spanlink")
+
+
+def write(folder, text):
+    config = folder / "config.yaml"
+    config.write_text(text.format(grpc=harness.free_port(), http=harness.free_port(),
+                                  ingest=harness.free_port()))
+    return config
+
+
+def spanlink(*arguments):
+    return subprocess.run([harness.SPANLINK, *arguments], capture_output=True, text=True,
+                          timeout=10)
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_a_mistake_is_named(tmp_path, command, mistake):
+    old, new, line, key, words = WRONG[mistake]
+    assert old in GOOD
+    config = write(tmp_path, GOOD.replace(old, new))
+    ended = spanlink(*(["validate"] if command == "validate" else []), "--config", config)
+    assert ended.returncode not in (0, 2) and ended.returncode > 0, ended.stderr
+    sentences = [s for s in ended.stderr.splitlines() if key in s]
+    assert sentences, ended.stderr
+    assert re.search(rf"{re.escape(str(config))}:{line}: {re.escape(key)}[^:]*: \S",
+                     sentences[0]), ended.stderr
+    assert words in sentences[0].replace(key, "", 1), ended.stderr
+
+
+def test_all_mistakes_are_told_at_once(tmp_path):
+    text = GOOD
+    for name in ("misspelt key", "wrong type"):
+        text = text.replace(*WRONG[name][:2])
+    ended = spanlink("validate", "--config", write(tmp_path, text))
+    assert "endpiont" in ended.stderr and "hold_max_mib" in ended.stderr
+
+
+def test_a_good_configuration_is_valid(tmp_path):
+    ended = spanlink("validate", "--config", write(tmp_path, GOOD))
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_port_in_use_is_one_line(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        config = write(tmp_path, GOOD.replace("127.0.0.1:{ingest}", address))
+        ended = spanlink("--config", config)
+    assert ended.returncode not in (0, 2)
+    told = [s for s in ended.stderr.splitlines() if address in s and "in use" in s]
+    assert len(told) == 1 and "receivers.pyroscope" in told[0], ended.stderr

@@ -1,0 +1,33 @@
+/* Input: a name, a line end, a query. A value is found whole or not at all, whatever the room. */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/http_server.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *name = malloc(size + 2), *value = malloc(size + 1);
+    if (!name || !value)
+        abort();
+    if (size)
+        memcpy(name, data, size);
+    name[size] = name[size + 1] = '\0';
+    char *query = name + strcspn(name, "\n");
+    if (*query)
+        *query++ = '\0';
+    bool found = http_query_get(query, name, value, size + 1);
+    for (size_t room = 0; room < 40; room++) {
+        char *small = malloc(room ? room : 1);
+        bool fits = http_query_get(query, name, small, room);
+        assert(fits == (found && strlen(value) < room));
+        assert(!fits || strcmp(small, value) == 0);
+        free(small);
+    }
+    free(value);
+    free(name);
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* JSON to protobuf: the first byte picks the signal. What is read is well-formed but for the
+ * lengths of ids, and can be written again. */
+#include "wire/otlp.h"
+#include "wire/otlp_json.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_back(enum signal signal, struct view request)
+{
+    struct proto_fault fault;
+    struct bytes json;
+    bytes_init(&json, 1 << 24, NULL);
+    if (!proto_check(otlp_shape(signal), request, &fault)) {
+        if (strcmp(fault.reason, "id of wrong length") != 0)
+            abort();
+    } else if (!otlp_json_write(signal, request, &json) && request.size < 1 << 20) {
+        abort();
+    }
+    bytes_release(&json);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct bytes out;
+    char reason[128];
+    if (size == 0)
+        return 0;
+    enum signal signal = (enum signal)(data[0] % SIGNAL_COUNT);
+    bytes_init(&out, 1 << 24, NULL);
+    if (otlp_json_read(signal, (struct view){data + 1, size - 1}, &out, reason, sizeof reason))
+        read_back(signal, bytes_view(&out));
+    else if (out.size != 0 || !reason[0])
+        abort();
+    bytes_release(&out);
+    return 0;
+}

@@ -1,0 +1,816 @@
+#include "net/http_client.h"
+
+#include "base/clock.h"
+#include "net/endpoint.h"
+#include "net/grpc_server.h"
+#include "tests/support/tls_server.h"
+#include "wire/grpc_frame.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OK_EMPTY "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+/* ---- a server that says what a test wrote down ---- */
+
+/* Answers the n-th request with the n-th text. "" hangs up instead; NULL ends the script: the last
+ * connection stays open until the test stops the server. */
+struct script {
+    const char *const *answers;
+    const char *unix_path;
+    bool hang_up; /* after each answer, without saying so */
+    bool early;   /* answers when the header is there, without reading the body */
+    char bound[256];
+    char request[4096]; /* the last one, from its first byte */
+    unsigned requests;
+    unsigned connections;
+    int listener;
+    int stop[2];
+    pthread_t thread;
+};
+
+static bool wait_readable(int fd)
+{
+    struct timeval patience = {.tv_sec = 20};
+    fd_set set;
+    FD_ZERO(&set);
+    FD_SET(fd, &set);
+    return select(fd + 1, &set, NULL, NULL, &patience) == 1;
+}
+
+static size_t body_size(const char *head)
+{
+    const char *field = strcasestr(head, "content-length:");
+    return field ? strtoul(field + 15, NULL, 10) : 0;
+}
+
+/* One request into script->request as far as it fits; false: the client has gone. */
+static bool read_request(struct script *script, int fd)
+{
+    char rest[65536];
+    size_t size = 0, left;
+    char *end = NULL;
+    memset(script->request, 0, sizeof script->request);
+    while (!end) {
+        ssize_t n = recv(fd, script->request + size, sizeof script->request - 1 - size, 0);
+        if (n <= 0)
+            return false;
+        size += (size_t)n;
+        end = strstr(script->request, "\r\n\r\n");
+    }
+    size_t have = size - (size_t)(end + 4 - script->request);
+    left = body_size(script->request) - have;
+    while (left && !script->early) {
+        ssize_t n = recv(fd, rest, left < sizeof rest ? left : sizeof rest, 0);
+        if (n <= 0)
+            return false;
+        if (size < sizeof script->request - 1) {
+            size_t room = sizeof script->request - 1 - size;
+            memcpy(script->request + size, rest, (size_t)n < room ? (size_t)n : room);
+            size += (size_t)n < room ? (size_t)n : room;
+        }
+        left -= (size_t)n;
+    }
+    return true;
+}
+
+static void *run_script(void *arg)
+{
+    struct script *script = arg;
+    const char *const *next = script->answers;
+    char byte;
+    while (*next && wait_readable(script->listener)) {
+        int fd = accept4(script->listener, NULL, NULL, SOCK_CLOEXEC);
+        script->connections++;
+        bool open = true;
+        while (open && *next && read_request(script, fd)) {
+            script->requests++;
+            send(fd, *next, strlen(*next), MSG_NOSIGNAL);
+            open = **next && !script->hang_up;
+            next++;
+        }
+        if (open)
+            (void)!read(script->stop[0], &byte, 1);
+        close(fd);
+    }
+    return NULL;
+}
+
+static void script_start(struct script *script)
+{
+    struct endpoint endpoint = {.host = "127.0.0.1", .service = "0"};
+    char error[256];
+    if (script->unix_path) {
+        endpoint = (struct endpoint){0};
+        snprintf(endpoint.unix_path, sizeof endpoint.unix_path, "%s", script->unix_path);
+    }
+    script->listener = endpoint_listen(&endpoint, script->bound, sizeof script->bound, error,
+                                       sizeof error);
+    ck_assert_msg(script->listener >= 0, "%s", error);
+    ck_assert_int_eq(pipe(script->stop), 0);
+    ck_assert_int_eq(pthread_create(&script->thread, NULL, run_script, script), 0);
+}
+
+static void script_stop(struct script *script)
+{
+    ck_assert_int_eq(write(script->stop[1], "x", 1), 1);
+    shutdown(script->listener, SHUT_RDWR);
+    pthread_join(script->thread, NULL);
+    close(script->listener);
+    close(script->stop[0]);
+    close(script->stop[1]);
+}
+
+/* ---- the client's side ---- */
+
+static struct http_client_options defaults(void)
+{
+    return (struct http_client_options){.timeout_ns = 20 * NS_PER_S, .max_reply = 1000};
+}
+
+static struct http_client *make_client(const struct http_client_options *options)
+{
+    char error[256];
+    struct http_client *client = http_client_new(options, error, sizeof error);
+    ck_assert_msg(client, "%s", error);
+    return client;
+}
+
+static bool post(struct http_client *client, const char *bound, struct view body,
+                 struct http_reply *reply)
+{
+    const struct http_header headers[] = {{"Content-Type", "application/x-protobuf"},
+                                          {"X-Own", "of the call"}};
+    char url[300];
+    snprintf(url, sizeof url, "http://%s/v1/traces", bound);
+    return http_client_post(client, url, headers, 2, body, reply);
+}
+
+/* One exchange with a server that gives that answer. */
+static bool exchange(const char *answer, struct http_reply *reply)
+{
+    const char *answers[] = {answer, NULL};
+    struct script script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    script_start(&script);
+    bool ok = post(client, script.bound, VIEW("body"), reply);
+    http_client_free(client);
+    script_stop(&script);
+    return ok;
+}
+
+START_TEST(a_post_sends_the_body_and_the_headers_of_client_and_call)
+{
+    const char *answers[] = {OK_EMPTY, NULL};
+    struct key_pair pairs[] = {{"X-Scope-OrgID", "tenant"}, {"x-own", "of the client"},
+                               {"X-Empty", ""}};
+    const struct key_map map = {pairs, 3};
+    struct script script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_reply reply;
+    options.headers = &map;
+    struct http_client *client = make_client(&options);
+    script_start(&script);
+    ck_assert(post(client, script.bound, VIEW("the body"), &reply));
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_stop(&script);
+    ck_assert_ptr_eq(strstr(script.request, "POST /v1/traces HTTP/1.1\r\n"), script.request);
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\nX-Scope-OrgID: tenant\r\n"));
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\nContent-Type: application/x-protobuf\r\n"));
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\nx-own: of the client\r\n"));
+    ck_assert_ptr_null(strstr(script.request, "of the call"));
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\nX-Empty:\r\n"));
+    ck_assert_ptr_null(strcasestr(script.request, "\r\nExpect:"));
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\n\r\nthe body"));
+}
+END_TEST
+
+START_TEST(a_large_body_goes_without_waiting_for_100_continue)
+{
+    const char *answers[] = {OK_EMPTY, NULL};
+    struct script script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    struct http_reply reply;
+    size_t size = 8 << 20;
+    uint8_t *body = calloc(1, size);
+    script_start(&script);
+    ck_assert(post(client, script.bound, (struct view){body, size}, &reply));
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert_uint_eq(script.requests, 1);
+    ck_assert_ptr_null(strcasestr(script.request, "\r\nExpect:"));
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_stop(&script);
+    free(body);
+}
+END_TEST
+
+START_TEST(status_content_type_and_body_of_the_reply_are_told)
+{
+    struct http_reply reply;
+    ck_assert(exchange("HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
+                       "Content-Length: 7\r\n\r\nbecause", &reply));
+    ck_assert_int_eq(reply.status, 400);
+    ck_assert_str_eq(reply.content_type, "application/json");
+    ck_assert(view_eq(bytes_view(&reply.body), VIEW("because")));
+    ck_assert_uint_eq(reply.retry_after_ns, 0);
+    ck_assert_int_eq(reply.grpc_status, -1);
+    http_reply_release(&reply);
+}
+END_TEST
+
+START_TEST(a_reply_is_kept_up_to_its_maximum)
+{
+    const char *answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 26\r\n\r\n"
+                             "abcdefghijklmnopqrstuvwxyz",
+                             OK_EMPTY, NULL};
+    struct script script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_reply reply;
+    options.max_reply = 5;
+    struct http_client *client = make_client(&options);
+    script_start(&script);
+    ck_assert(post(client, script.bound, VIEW("1"), &reply));
+    ck_assert(view_eq(bytes_view(&reply.body), VIEW("abcde")));
+    http_reply_release(&reply);
+    ck_assert(post(client, script.bound, VIEW("2"), &reply));
+    ck_assert_uint_eq(reply.body.size, 0);
+    ck_assert_uint_eq(script.connections, 1);
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_stop(&script);
+}
+END_TEST
+
+START_TEST(an_informational_answer_leaves_nothing_behind)
+{
+    struct http_reply reply;
+    ck_assert(exchange("HTTP/1.1 103 Early Hints\r\nRetry-After: 9\r\nContent-Type: x/y\r\n\r\n"
+                       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", &reply));
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert_str_eq(reply.content_type, "");
+    ck_assert_uint_eq(reply.retry_after_ns, 0);
+    http_reply_release(&reply);
+}
+END_TEST
+
+static uint64_t retry_after_of(const char *value)
+{
+    struct http_reply reply;
+    char answer[256];
+    snprintf(answer, sizeof answer,
+             "HTTP/1.1 503 Busy\r\nRetry-After: %s\r\nContent-Length: 0\r\n\r\n", value);
+    ck_assert(exchange(answer, &reply));
+    ck_assert_int_eq(reply.status, 503);
+    uint64_t wait = reply.retry_after_ns;
+    http_reply_release(&reply);
+    return wait;
+}
+
+START_TEST(retry_after_is_read_as_seconds_or_as_a_date)
+{
+    char date[64];
+    time_t then = time(NULL) + 1000;
+    struct tm utc;
+    strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&then, &utc));
+    ck_assert_uint_eq(retry_after_of("7"), 7 * NS_PER_S);
+    ck_assert_uint_eq(retry_after_of("0"), 0);
+    ck_assert_uint_gt(retry_after_of(date), 900 * NS_PER_S);
+    ck_assert_uint_le(retry_after_of(date), 1000 * NS_PER_S);
+    ck_assert_uint_eq(retry_after_of("Thu, 01 Jan 1998 00:00:00 GMT"), 0);
+    ck_assert_uint_eq(retry_after_of("soon"), 0);
+    ck_assert_uint_eq(retry_after_of("-5"), 0);
+    ck_assert_uint_gt(retry_after_of("99999999999999999999999999"), 1000 * NS_PER_S);
+}
+END_TEST
+
+START_TEST(redirects_are_not_followed)
+{
+    struct http_reply reply;
+    ck_assert(exchange("HTTP/1.1 307 Elsewhere\r\nLocation: http://127.0.0.1:1/\r\n"
+                       "Content-Length: 0\r\n\r\n", &reply));
+    ck_assert_int_eq(reply.status, 307);
+    http_reply_release(&reply);
+}
+END_TEST
+
+START_TEST(the_connection_is_kept_between_calls)
+{
+    const char *answers[] = {OK_EMPTY, OK_EMPTY, OK_EMPTY, NULL};
+    struct script script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    script_start(&script);
+    for (int i = 0; i < 3; i++) {
+        struct http_reply reply;
+        ck_assert(post(client, script.bound, VIEW("body"), &reply));
+        http_reply_release(&reply);
+    }
+    http_client_free(client);
+    script_stop(&script);
+    ck_assert_uint_eq(script.connections, 1);
+    ck_assert_uint_eq(script.requests, 3);
+}
+END_TEST
+
+START_TEST(a_kept_connection_that_the_server_closed_is_no_error)
+{
+    const char *answers[] = {OK_EMPTY, OK_EMPTY, OK_EMPTY, OK_EMPTY, OK_EMPTY, NULL};
+    struct script script = {.answers = answers, .hang_up = true};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    script_start(&script);
+    for (int i = 0; i < 5; i++) {
+        struct http_reply reply;
+        bool ok = post(client, script.bound, VIEW("body"), &reply);
+        ck_assert_msg(ok, "call %d: %s", i, reply.error);
+        http_reply_release(&reply);
+    }
+    http_client_free(client);
+    script_stop(&script);
+    ck_assert_uint_eq(script.requests, 5);
+}
+END_TEST
+
+START_TEST(a_kept_connection_that_dies_under_a_request_is_tried_anew)
+{
+    const char *answers[] = {OK_EMPTY, "", OK_EMPTY, NULL};
+    struct script script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    struct http_reply reply;
+    script_start(&script);
+    ck_assert(post(client, script.bound, VIEW("first"), &reply));
+    http_reply_release(&reply);
+    bool ok = post(client, script.bound, VIEW("second"), &reply);
+    ck_assert_msg(ok, "%s", reply.error);
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_stop(&script);
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\n\r\nsecond"));
+}
+END_TEST
+
+START_TEST(a_refusal_in_the_middle_of_a_body_is_an_answer)
+{
+    const char *answers[] = {"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n"
+                             "Connection: close\r\n\r\n", NULL};
+    struct script script = {.answers = answers, .early = true};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    struct http_reply reply;
+    size_t size = 16 << 20;
+    uint8_t *body = calloc(1, size);
+    script_start(&script);
+    ck_assert(post(client, script.bound, (struct view){body, size}, &reply));
+    ck_assert_int_eq(reply.status, 413);
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_stop(&script);
+    free(body);
+}
+END_TEST
+
+START_TEST(calls_go_over_a_unix_socket)
+{
+    char path[] = "/tmp/http_client_test.XXXXXX", file[64];
+    const char *answers[] = {OK_EMPTY, NULL};
+    struct http_client_options options = defaults();
+    struct http_reply reply;
+    ck_assert_ptr_nonnull(mkdtemp(path));
+    snprintf(file, sizeof file, "%s/socket", path);
+    struct script script = {.answers = answers, .unix_path = file};
+    options.unix_path = file;
+    struct http_client *client = make_client(&options);
+    script_start(&script);
+    bool ok = post(client, "localhost", VIEW("body"), &reply);
+    ck_assert_msg(ok, "%s", reply.error);
+    http_reply_release(&reply);
+    script_stop(&script);
+    unlink(file);
+    ck_assert(!post(client, "localhost", VIEW("body"), &reply));
+    ck_assert_ptr_nonnull(strstr(reply.error, file));
+    http_reply_release(&reply);
+    http_client_free(client);
+    rmdir(path);
+}
+END_TEST
+
+/* ---- failures ---- */
+
+START_TEST(a_refused_connection_names_the_peer_and_the_reason)
+{
+    const struct endpoint endpoint = {.host = "127.0.0.1", .service = "0"};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    struct http_reply reply;
+    char bound[64], error[256], want[128];
+    close(endpoint_listen(&endpoint, bound, sizeof bound, error, sizeof error));
+    ck_assert(!post(client, bound, VIEW("body"), &reply));
+    snprintf(want, sizeof want, "connect to %s: connection refused", bound);
+    ck_assert_str_eq(reply.error, want);
+    ck_assert_int_eq(reply.status, 0);
+    ck_assert(!reply.timed_out);
+    http_reply_release(&reply);
+    http_client_free(client);
+}
+END_TEST
+
+START_TEST(a_server_that_hangs_up_without_an_answer_is_an_error)
+{
+    struct http_reply reply;
+    ck_assert(!exchange("", &reply));
+    ck_assert_int_eq(reply.status, 0);
+    ck_assert_ptr_nonnull(strstr(reply.error, "127.0.0.1:"));
+    http_reply_release(&reply);
+}
+END_TEST
+
+START_TEST(a_success_that_is_cut_off_is_an_error)
+{
+    const char *answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", NULL};
+    struct script script = {.answers = answers, .hang_up = true};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    struct http_reply reply;
+    script_start(&script);
+    ck_assert(!post(client, script.bound, VIEW("body"), &reply));
+    ck_assert_int_eq(reply.status, 0);
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_stop(&script);
+}
+END_TEST
+
+START_TEST(a_server_that_never_answers_times_out)
+{
+    const struct endpoint endpoint = {.host = "127.0.0.1", .service = "0"};
+    struct http_client_options options = defaults();
+    struct http_reply reply;
+    char bound[64], error[256];
+    options.timeout_ns = 30 * NS_PER_MS;
+    struct http_client *client = make_client(&options);
+    int listener = endpoint_listen(&endpoint, bound, sizeof bound, error, sizeof error);
+    ck_assert_int_ge(listener, 0);
+    ck_assert(!post(client, bound, VIEW("body"), &reply));
+    ck_assert(reply.timed_out);
+    ck_assert_ptr_nonnull(strstr(reply.error, bound));
+    ck_assert_ptr_nonnull(strstr(reply.error, "no answer within"));
+    http_reply_release(&reply);
+    http_client_free(client);
+    close(listener);
+}
+END_TEST
+
+START_TEST(a_header_value_with_a_line_end_is_not_sent)
+{
+    const struct http_header header = {"X-Scope-OrgID", "a\r\nX-Evil: b"};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    struct http_reply reply;
+    ck_assert(!http_client_post(client, "http://127.0.0.1:1/", &header, 1, VIEW(""), &reply));
+    ck_assert_ptr_nonnull(strstr(reply.error, "header"));
+    http_reply_release(&reply);
+    http_client_free(client);
+}
+END_TEST
+
+struct blocked_call {
+    struct http_client *client;
+    const char *bound;
+    struct http_reply reply;
+    bool ok;
+};
+
+static void *call_blocked(void *arg)
+{
+    struct blocked_call *call = arg;
+    call->ok = post(call->client, call->bound, VIEW("body"), &call->reply);
+    return NULL;
+}
+
+START_TEST(abort_ends_calls_under_way_and_later_ones)
+{
+    const struct endpoint endpoint = {.host = "127.0.0.1", .service = "0"};
+    struct http_client_options options = defaults();
+    char bound[64], error[256], byte;
+    pthread_t thread;
+    options.timeout_ns = 0;
+    struct http_client *client = make_client(&options);
+    struct blocked_call call = {.client = client, .bound = bound};
+    int listener = endpoint_listen(&endpoint, bound, sizeof bound, error, sizeof error);
+    ck_assert_int_ge(listener, 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, call_blocked, &call), 0);
+    ck_assert(wait_readable(listener));
+    int fd = accept(listener, NULL, NULL);
+    ck_assert_int_eq(recv(fd, &byte, 1, 0), 1);
+    http_client_abort(client);
+    pthread_join(thread, NULL);
+    ck_assert(!call.ok);
+    ck_assert_int_eq(call.reply.status, 0);
+    ck_assert_ptr_nonnull(strstr(call.reply.error, "given up"));
+    http_reply_release(&call.reply);
+    ck_assert(!post(client, bound, VIEW("body"), &call.reply));
+    http_reply_release(&call.reply);
+    http_client_free(client);
+    close(fd);
+    close(listener);
+}
+END_TEST
+
+/* ---- gRPC ---- */
+
+static void answer_grpc(void *ctx, struct grpc_call *call)
+{
+    unsigned *calls = ctx;
+    ++*calls;
+    struct view message = grpc_call_message(call);
+    if (view_eq(message, VIEW("fail")))
+        grpc_respond(call, GRPC_UNAVAILABLE, "50% caf\xc3\xa9", 3 * NS_PER_S, (struct view){0});
+    else
+        grpc_respond(call, GRPC_OK, "", 0, VIEW("reply"));
+}
+
+static bool serves(void *ctx, const char *path)
+{
+    (void)ctx;
+    return strcmp(path, "/test.Service/Export") == 0;
+}
+
+static struct grpc_server *open_grpc(const char *port, char *bound, size_t bound_size,
+                                     unsigned *calls)
+{
+    char error[256];
+    struct grpc_server_options options = {.max_message = 1000,
+                                          .threads = 1,
+                                          .max_connections = 10,
+                                          .max_concurrent_streams = 10,
+                                          .handler = answer_grpc,
+                                          .serves = serves,
+                                          .ctx = calls};
+    strcpy(options.endpoint.host, "127.0.0.1");
+    strcpy(options.endpoint.service, port);
+    struct grpc_server *server = grpc_server_open(&options, bound, bound_size, error,
+                                                  sizeof error);
+    ck_assert_msg(server, "%s", error);
+    return server;
+}
+
+static void close_grpc(struct grpc_server *server)
+{
+    grpc_server_close(server, clock_mono(&clock_system) + 20 * NS_PER_S);
+}
+
+static bool call_grpc(struct http_client *client, const char *bound, struct view message,
+                      struct http_reply *reply)
+{
+    const struct http_header headers[] = {{"content-type", "application/grpc"},
+                                          {"te", "trailers"}};
+    struct bytes body;
+    char url[128];
+    uint8_t prefix[GRPC_PREFIX_SIZE];
+    snprintf(url, sizeof url, "http://%s/test.Service/Export", bound);
+    bytes_init(&body, SIZE_MAX / 2, NULL);
+    grpc_frame_prefix(prefix, false, (uint32_t)message.size);
+    bytes_append(&body, prefix, sizeof prefix);
+    bytes_append_view(&body, message);
+    bool ok = http_client_post(client, url, headers, 2, bytes_view(&body), reply);
+    bytes_release(&body);
+    return ok;
+}
+
+static struct http_client *make_grpc_client(void)
+{
+    struct http_client_options options = defaults();
+    options.http2 = true;
+    return make_client(&options);
+}
+
+START_TEST(a_grpc_answer_has_its_message_and_its_status)
+{
+    char bound[64];
+    unsigned calls = 0;
+    struct grpc_server *server = open_grpc("0", bound, sizeof bound, &calls);
+    struct http_client *client = make_grpc_client();
+    for (int i = 0; i < 3; i++) {
+        struct http_reply reply;
+        bool ok = call_grpc(client, bound, VIEW("hello"), &reply);
+        ck_assert_msg(ok, "%s", reply.error);
+        ck_assert_int_eq(reply.status, 200);
+        ck_assert_int_eq(reply.grpc_status, GRPC_OK);
+        ck_assert(view_eq(bytes_view(&reply.body), VIEW("\0\0\0\0\5reply")));
+        http_reply_release(&reply);
+    }
+    ck_assert_uint_eq(calls, 3);
+    http_client_free(client);
+    close_grpc(server);
+}
+END_TEST
+
+START_TEST(a_grpc_error_has_its_decoded_message_and_its_details)
+{
+    char bound[64], message[64];
+    unsigned calls = 0;
+    int code;
+    bool has_retry_info;
+    uint64_t wait;
+    struct http_reply reply;
+    struct grpc_server *server = open_grpc("0", bound, sizeof bound, &calls);
+    struct http_client *client = make_grpc_client();
+    ck_assert(call_grpc(client, bound, VIEW("fail"), &reply));
+    ck_assert_int_eq(reply.grpc_status, GRPC_UNAVAILABLE);
+    ck_assert_str_eq(reply.grpc_message, "50% caf\xc3\xa9");
+    ck_assert(rpc_status_decode(bytes_view(&reply.grpc_details), &code, message, sizeof message,
+                                &has_retry_info, &wait));
+    ck_assert(has_retry_info);
+    ck_assert_uint_eq(wait, 3 * NS_PER_S);
+    http_reply_release(&reply);
+    http_client_free(client);
+    close_grpc(server);
+}
+END_TEST
+
+START_TEST(a_grpc_refusal_in_the_middle_of_a_message_is_an_answer)
+{
+    char bound[64];
+    unsigned calls = 0;
+    struct http_reply reply;
+    struct grpc_server *server = open_grpc("0", bound, sizeof bound, &calls);
+    struct http_client *client = make_grpc_client();
+    size_t size = 20 << 20;
+    uint8_t *body = calloc(1, size);
+    bool ok = call_grpc(client, bound, (struct view){body, size}, &reply);
+    ck_assert_msg(ok, "%s", reply.error);
+    ck_assert_int_eq(reply.grpc_status, GRPC_RESOURCE_EXHAUSTED);
+    http_reply_release(&reply);
+    ok = call_grpc(client, bound, VIEW("next"), &reply);
+    ck_assert_msg(ok, "%s", reply.error);
+    ck_assert_int_eq(reply.grpc_status, GRPC_OK);
+    http_reply_release(&reply);
+    http_client_free(client);
+    close_grpc(server);
+    free(body);
+}
+END_TEST
+
+START_TEST(a_grpc_server_that_was_restarted_is_found_again)
+{
+    char bound[64];
+    unsigned calls = 0;
+    struct http_reply reply;
+    struct grpc_server *server = open_grpc("0", bound, sizeof bound, &calls);
+    struct http_client *client = make_grpc_client();
+    ck_assert(call_grpc(client, bound, VIEW("one"), &reply));
+    http_reply_release(&reply);
+    close_grpc(server);
+    ck_assert(!call_grpc(client, bound, VIEW("two"), &reply));
+    ck_assert_ptr_nonnull(strstr(reply.error, "connection refused"));
+    http_reply_release(&reply);
+    server = open_grpc(strrchr(bound, ':') + 1, bound, sizeof bound, &calls);
+    bool ok = call_grpc(client, bound, VIEW("three"), &reply);
+    ck_assert_msg(ok, "%s", reply.error);
+    ck_assert_int_eq(reply.grpc_status, GRPC_OK);
+    http_reply_release(&reply);
+    http_client_free(client);
+    close_grpc(server);
+}
+END_TEST
+
+/* ---- TLS ---- */
+
+/* What a client with these options makes of a server whose certificate is its own. */
+static bool post_tls(struct tls_server *server, struct http_client_options *options,
+                     struct http_reply *reply)
+{
+    char url[128];
+    struct http_client *client = make_client(options);
+    snprintf(url, sizeof url, "https://localhost:%s/x", strrchr(server->bound, ':') + 1);
+    bool ok = http_client_post(client, url, NULL, 0, VIEW("body"), reply);
+    http_client_free(client);
+    return ok;
+}
+
+START_TEST(an_unknown_certificate_is_refused_with_a_sentence)
+{
+    struct tls_server server;
+    struct http_client_options options = defaults();
+    struct http_reply reply;
+    tls_server_start(&server);
+    ck_assert(!post_tls(&server, &options, &reply));
+    ck_assert_ptr_eq(strstr(reply.error, "TLS with localhost:"), reply.error);
+    ck_assert_ptr_nonnull(strstr(reply.error, "certificate"));
+    http_reply_release(&reply);
+    tls_server_stop(&server);
+}
+END_TEST
+
+START_TEST(a_ca_file_makes_a_certificate_known)
+{
+    struct tls_server server;
+    struct http_client_options options = defaults();
+    struct http_reply reply;
+    tls_server_start(&server);
+    options.ca_file = server.certificate_file;
+    bool ok = post_tls(&server, &options, &reply);
+    ck_assert_msg(ok, "%s", reply.error);
+    ck_assert_int_eq(reply.status, 200);
+    http_reply_release(&reply);
+    tls_server_stop(&server);
+}
+END_TEST
+
+START_TEST(verification_can_be_skipped)
+{
+    struct tls_server server;
+    struct http_client_options options = defaults();
+    struct http_reply reply;
+    tls_server_start(&server);
+    options.insecure_skip_verify = true;
+    bool ok = post_tls(&server, &options, &reply);
+    ck_assert_msg(ok, "%s", reply.error);
+    http_reply_release(&reply);
+    tls_server_stop(&server);
+}
+END_TEST
+
+START_TEST(a_ca_file_that_cannot_be_read_is_said_at_once)
+{
+    char error[256];
+    struct http_client_options options = defaults();
+    options.ca_file = "/nonexistent/ca.pem";
+    ck_assert_ptr_null(http_client_new(&options, error, sizeof error));
+    ck_assert_ptr_nonnull(strstr(error, "/nonexistent/ca.pem"));
+}
+END_TEST
+
+static TCase *make_case(Suite *suite, const char *name)
+{
+    TCase *tcase = tcase_create(name);
+    tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+    return tcase;
+}
+
+static void add_exchanges(TCase *tcase)
+{
+    tcase_add_test(tcase, a_post_sends_the_body_and_the_headers_of_client_and_call);
+    tcase_add_test(tcase, a_large_body_goes_without_waiting_for_100_continue);
+    tcase_add_test(tcase, status_content_type_and_body_of_the_reply_are_told);
+    tcase_add_test(tcase, a_reply_is_kept_up_to_its_maximum);
+    tcase_add_test(tcase, an_informational_answer_leaves_nothing_behind);
+    tcase_add_test(tcase, retry_after_is_read_as_seconds_or_as_a_date);
+    tcase_add_test(tcase, redirects_are_not_followed);
+    tcase_add_test(tcase, the_connection_is_kept_between_calls);
+    tcase_add_test(tcase, a_kept_connection_that_the_server_closed_is_no_error);
+    tcase_add_test(tcase, a_kept_connection_that_dies_under_a_request_is_tried_anew);
+    tcase_add_test(tcase, a_refusal_in_the_middle_of_a_body_is_an_answer);
+    tcase_add_test(tcase, calls_go_over_a_unix_socket);
+}
+
+static void add_failures(TCase *tcase)
+{
+    tcase_add_test(tcase, a_refused_connection_names_the_peer_and_the_reason);
+    tcase_add_test(tcase, a_server_that_hangs_up_without_an_answer_is_an_error);
+    tcase_add_test(tcase, a_success_that_is_cut_off_is_an_error);
+    tcase_add_test(tcase, a_server_that_never_answers_times_out);
+    tcase_add_test(tcase, a_header_value_with_a_line_end_is_not_sent);
+    tcase_add_test(tcase, abort_ends_calls_under_way_and_later_ones);
+}
+
+static void add_grpc(TCase *tcase)
+{
+    tcase_add_test(tcase, a_grpc_answer_has_its_message_and_its_status);
+    tcase_add_test(tcase, a_grpc_error_has_its_decoded_message_and_its_details);
+    tcase_add_test(tcase, a_grpc_refusal_in_the_middle_of_a_message_is_an_answer);
+    tcase_add_test(tcase, a_grpc_server_that_was_restarted_is_found_again);
+}
+
+static void add_tls(TCase *tcase)
+{
+    tcase_add_test(tcase, an_unknown_certificate_is_refused_with_a_sentence);
+    tcase_add_test(tcase, a_ca_file_makes_a_certificate_known);
+    tcase_add_test(tcase, verification_can_be_skipped);
+    tcase_add_test(tcase, a_ca_file_that_cannot_be_read_is_said_at_once);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("net/http_client");
+    add_exchanges(make_case(suite, "exchanges"));
+    add_failures(make_case(suite, "failures"));
+    add_grpc(make_case(suite, "grpc"));
+    add_tls(make_case(suite, "tls"));
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed;
+}

@@ -1,0 +1,133 @@
+#include "pipeline/batch.h"
+
+#include "tests/support/some_batch.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned settled_count;
+static struct outcome settled_worst;
+
+static void settled(void *ctx, const struct outcome *worst)
+{
+    (void)ctx;
+    settled_count++;
+    settled_worst = *worst;
+}
+
+static struct metadata *tenant(const char *name)
+{
+    bool failed;
+    struct metadata *metadata = metadata_new(view_of(name), (struct view){0}, &failed);
+    ck_assert(!failed);
+    return metadata;
+}
+
+static struct profile_origin *origin(void)
+{
+    struct profile_origin *profile = calloc(1, sizeof *profile);
+    profile->by_ingest = true;
+    profile->from_ns = 7;
+    profile->spy_name = strdup("pyspy");
+    return profile;
+}
+
+START_TEST(a_copy_with_another_payload_shares_the_rest)
+{
+    struct receipt *receipt = receipt_new(settled, NULL);
+    struct batch *batch = some_spans(0, 2, NULL);
+    batch_add_receipt(batch, receipt);
+    batch_set_metadata(batch, tenant("a"));
+    batch_set_profile(batch, origin());
+    batch->admitted = true;
+    struct batch *copy = batch_with_payload(batch, buffer_new(3, NULL, true), 1);
+    batch_unref(batch);
+    receipt_unref(receipt);
+    ck_assert_uint_eq(settled_count, 0);
+    ck_assert_uint_eq(copy->items, 1);
+    ck_assert_uint_eq(copy->payload->size, 3);
+    ck_assert(copy->admitted);
+    ck_assert_str_eq(copy->metadata->tenant, "a");
+    ck_assert_str_eq(copy->profile->spy_name, "pyspy");
+    ck_assert_uint_eq(copy->profile->from_ns, 7);
+    batch_unref(copy);
+    ck_assert_uint_eq(settled_count, 1);
+    ck_assert_int_eq(settled_worst.verdict, VERDICT_OK);
+}
+END_TEST
+
+START_TEST(a_merged_batch_settles_the_receipts_of_all_its_parts)
+{
+    enum { PARTS = 9 };
+    struct batch *merged = some_spans(0, 1, NULL);
+    for (unsigned i = 0; i < PARTS; i++) {
+        struct receipt *receipt = receipt_new(settled, NULL);
+        struct batch *part = some_spans(i, 1, NULL);
+        ck_assert(batch_add_receipt(part, receipt));
+        ck_assert(batch_add_receipts(merged, part));
+        receipt_unref(receipt);
+        batch_unref(part);
+    }
+    ck_assert_uint_eq(merged->receipt_count, PARTS);
+    ck_assert_uint_eq(settled_count, 0);
+    batch_unref(merged);
+    ck_assert_uint_eq(settled_count, PARTS);
+}
+END_TEST
+
+START_TEST(only_equal_signal_and_metadata_merge)
+{
+    struct batch *a = some_spans(0, 1, NULL), *b = some_spans(1, 1, NULL);
+    ck_assert(batch_mergeable(a, b));
+    batch_set_metadata(a, tenant("a"));
+    ck_assert(!batch_mergeable(a, b));
+    batch_set_metadata(b, tenant("a"));
+    ck_assert(batch_mergeable(a, b));
+    batch_set_metadata(b, tenant("b"));
+    ck_assert(!batch_mergeable(a, b));
+    batch_set_metadata(b, tenant("a"));
+    b->signal = SIGNAL_LOGS;
+    ck_assert(!batch_mergeable(a, b));
+    b->signal = SIGNAL_TRACES;
+    b->encoding = BATCH_OPAQUE;
+    ck_assert(!batch_mergeable(a, b));
+    batch_unref(a);
+    batch_unref(b);
+}
+END_TEST
+
+START_TEST(no_metadata_is_no_object)
+{
+    bool failed = true;
+    ck_assert_ptr_null(metadata_new((struct view){0}, (struct view){0}, &failed));
+    ck_assert(!failed);
+}
+END_TEST
+
+START_TEST(a_batch_gives_its_bytes_back_to_the_budget)
+{
+    struct budget budget;
+    budget_init(&budget, 1000);
+    struct batch *batch = some_spans(0, 3, &budget);
+    struct batch *copy = batch_with_series(batch, NULL);
+    ck_assert_uint_eq(budget_used(&budget), batch->payload->size);
+    batch_unref(batch);
+    ck_assert_uint_gt(budget_used(&budget), 0);
+    batch_unref(copy);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        a_copy_with_another_payload_shares_the_rest,
+        a_merged_batch_settles_the_receipts_of_all_its_parts,
+        only_equal_signal_and_metadata_merge,
+        no_metadata_is_no_object,
+        a_batch_gives_its_bytes_back_to_the_budget,
+        NULL,
+    };
+    return suite_run("batch", tests);
+}

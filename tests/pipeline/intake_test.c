@@ -1,0 +1,259 @@
+#include "pipeline/intake.h"
+
+#include "tests/support/given_runtime.h"
+#include "tests/support/scripted.h"
+#include "tests/support/some_batch.h"
+#include "tests/support/suite.h"
+
+const struct component *const component_table[] = {&scripted_source, &scripted_holder,
+                                                   &scripted_sink, NULL};
+
+#define TRACES                                                                                     \
+    "service:\n"                                                                                   \
+    "  pipelines:\n"                                                                               \
+    "    traces: {receivers: [source], processors: [holder], exporters: [sink]}\n"
+#define BASE "receivers: {source: }\nprocessors: {holder: }\n"
+
+static struct given_runtime given;
+static struct answer answer;
+
+static struct outcome offer(unsigned spans)
+{
+    answer_init(&answer);
+    source_offer("source", some_spans(0, spans, &given.runtime->budget), &answer);
+    return answer_wait(&answer);
+}
+
+/* Offers without waiting for the answer. */
+static void offer_only(unsigned spans)
+{
+    answer_init(&answer);
+    source_offer("source", some_spans(0, spans, &given.runtime->budget), &answer);
+}
+
+START_TEST(what_is_accepted_is_answered_at_once_and_delivered)
+{
+    given_start(&given, BASE "exporters: {sink: }\n" TRACES);
+    sink_gate(sink_at(0), true);
+    ck_assert_int_eq(offer(3).verdict, VERDICT_OK);
+    sink_gate(sink_at(0), false);
+    sink_wait_delivered(sink_at(0), 3);
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_str_eq(given.report, "");
+}
+END_TEST
+
+START_TEST(a_full_queue_refuses_and_counts_what_is_under_way)
+{
+    given_start(&given, BASE "exporters: {sink: {sending_queue: {queue_size: 2}}}\n" TRACES);
+    sink_gate(sink_at(0), true);
+    ck_assert_int_eq(offer(1).verdict, VERDICT_OK);
+    sink_wait_begun(sink_at(0), 1);
+    ck_assert_int_eq(offer(1).verdict, VERDICT_OK);
+    struct outcome outcome = offer(1);
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_FULL);
+    ck_assert_uint_gt(outcome.retry_after_ns, 0);
+    sink_gate(sink_at(0), false);
+    sink_wait_delivered(sink_at(0), 2);
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_uint_eq(sink_at(0)->delivered, 2);
+}
+END_TEST
+
+START_TEST(one_full_branch_and_no_branch_takes_it)
+{
+    given_start(&given, BASE "exporters: {sink: , sink/full: {slot: 1, sending_queue: "
+                             "{queue_size: 1}}}\n"
+                             "service:\n"
+                             "  pipelines:\n"
+                             "    traces: {receivers: [source], exporters: [sink]}\n"
+                             "    traces/2: {receivers: [source], exporters: [sink/full]}\n");
+    sink_gate(sink_at(1), true);
+    ck_assert_int_eq(offer(1).verdict, VERDICT_OK);
+    sink_wait_delivered(sink_at(0), 1);
+    ck_assert_int_eq(offer(1).verdict, VERDICT_RETRY);
+    sink_gate(sink_at(1), false);
+    sink_wait_delivered(sink_at(1), 1);
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_uint_eq(sink_at(0)->delivered, 1);
+    ck_assert_uint_eq(sink_at(1)->delivered, 1);
+}
+END_TEST
+
+START_TEST(two_ways_to_one_exporter_need_two_places)
+{
+    given_start(&given, BASE "exporters: {sink: {sending_queue: {queue_size: 1}}}\n"
+                             "service:\n"
+                             "  pipelines:\n"
+                             "    traces: {receivers: [source], exporters: [sink]}\n"
+                             "    traces/2: {receivers: [source], exporters: [sink]}\n");
+    ck_assert_int_eq(offer(1).cause, CAUSE_FULL);
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_uint_eq(sink_at(0)->begun, 0);
+}
+END_TEST
+
+START_TEST(drop_oldest_accepts_and_counts_what_it_loses)
+{
+    given_start(&given, BASE "exporters: {sink: {sending_queue: {queue_size: 2, num_consumers: "
+                             "1, on_full: drop_oldest}}}\n" TRACES);
+    sink_gate(sink_at(0), true);
+    ck_assert_int_eq(offer(1).verdict, VERDICT_OK);
+    sink_wait_begun(sink_at(0), 1);
+    ck_assert_int_eq(offer(2).verdict, VERDICT_OK);
+    ck_assert_int_eq(offer(4).verdict, VERDICT_OK);
+    ck_assert_int_eq(offer(8).verdict, VERDICT_OK);
+    sink_gate(sink_at(0), false);
+    sink_wait_delivered(sink_at(0), 9);
+    ck_assert_uint_eq(given_stop(&given), 6);
+    ck_assert_str_eq(given.report,
+                     "sink: 6 spans acknowledged and not delivered, 6 queue full\n");
+}
+END_TEST
+
+START_TEST(past_the_memory_budget_requests_are_refused)
+{
+    given_start(&given, BASE "exporters: {sink: }\n" TRACES);
+    given.runtime->budget.limit = 100;
+    struct outcome outcome = offer(10);
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_MEMORY);
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+END_TEST
+
+START_TEST(without_a_queue_the_client_waits_for_the_backend)
+{
+    given_start(&given, BASE "exporters: {sink: {sending_queue: {enabled: false}}}\n" TRACES);
+    sink_gate(sink_at(0), true);
+    offer_only(2);
+    sink_wait_begun(sink_at(0), 1);
+    ck_assert_uint_eq(answer.count, 0);
+    sink_gate(sink_at(0), false);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+END_TEST
+
+static struct outcome forbid(const struct batch *batch, unsigned nth)
+{
+    (void)batch;
+    (void)nth;
+    return outcome_of(VERDICT_REJECT, CAUSE_FORBIDDEN, "not you");
+}
+
+START_TEST(a_waiting_client_gets_the_backends_refusal)
+{
+    given_start(&given, BASE "exporters: {sink: {sending_queue: {wait_for_result: true}}}\n" TRACES);
+    sink_at(0)->script = forbid;
+    struct outcome outcome = offer(2);
+    ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
+    ck_assert_int_eq(outcome.cause, CAUSE_FORBIDDEN);
+    ck_assert_str_eq(outcome.text, "not you");
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+END_TEST
+
+static struct outcome down(const struct batch *batch, unsigned nth)
+{
+    (void)batch;
+    (void)nth;
+    return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "down");
+}
+
+START_TEST(a_waiting_client_is_told_to_retry_at_shutdown)
+{
+    given_start(&given, BASE "exporters: {sink: {sending_queue: {enabled: false}}}\n" TRACES);
+    sink_at(0)->script = down;
+    offer_only(2);
+    sink_wait_count(sink_at(0), 1);
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_uint_eq(answer.count, 1);
+    ck_assert_int_eq(answer.outcome.verdict, VERDICT_RETRY);
+}
+END_TEST
+
+static struct outcome down_once(const struct batch *batch, unsigned nth)
+{
+    (void)batch;
+    return nth == 0 ? outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "down") : OUTCOME_OK;
+}
+
+/* Moves the clock until the sink has begun so many sends: a worker parks what failed soon after
+ * its answer, not before. */
+static void advance_until_begun(struct sink *sink, size_t begun)
+{
+    for (;;) {
+        given_advance(&given, 10 * NS_PER_S);
+        pthread_mutex_lock(&sink->lock);
+        bool enough = sink->begun >= begun;
+        pthread_mutex_unlock(&sink->lock);
+        if (enough)
+            return;
+    }
+}
+
+START_TEST(a_waiting_client_waits_through_the_retries)
+{
+    given_start(&given, BASE "exporters: {sink: {sending_queue: {enabled: false}, "
+                             "retry_on_failure: {max_elapsed_time: 0}}}\n" TRACES);
+    sink_at(0)->script = down_once;
+    offer_only(2);
+    sink_wait_count(sink_at(0), 1);
+    advance_until_begun(sink_at(0), 2);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+END_TEST
+
+enum { THREADS = 4, EACH = 50 };
+
+static void *offer_many(void *ctx)
+{
+    unsigned *accepted = ctx;
+    for (unsigned i = 0; i < EACH; i++) {
+        struct answer own;
+        answer_init(&own);
+        source_offer("source", some_spans(i, 1, &given.runtime->budget), &own);
+        *accepted += answer_wait(&own).verdict == VERDICT_OK;
+    }
+    return NULL;
+}
+
+START_TEST(many_threads_lose_nothing_that_was_accepted)
+{
+    pthread_t threads[THREADS];
+    unsigned accepted[THREADS] = {0}, sum = 0;
+    given_start(&given, BASE "exporters: {sink: {sending_queue: {queue_size: 8}}}\n" TRACES);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, offer_many, &accepted[i]);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        sum += accepted[i];
+    }
+    sink_wait_delivered(sink_at(0), sum);
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_uint_eq(sink_at(0)->delivered, sum);
+    ck_assert_uint_gt(sum, 0);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        what_is_accepted_is_answered_at_once_and_delivered,
+        a_full_queue_refuses_and_counts_what_is_under_way,
+        one_full_branch_and_no_branch_takes_it,
+        two_ways_to_one_exporter_need_two_places,
+        drop_oldest_accepts_and_counts_what_it_loses,
+        past_the_memory_budget_requests_are_refused,
+        without_a_queue_the_client_waits_for_the_backend,
+        a_waiting_client_gets_the_backends_refusal,
+        a_waiting_client_is_told_to_retry_at_shutdown,
+        a_waiting_client_waits_through_the_retries,
+        many_threads_lose_nothing_that_was_accepted,
+        NULL,
+    };
+    return suite_run("intake", tests);
+}

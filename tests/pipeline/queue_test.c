@@ -1,0 +1,147 @@
+#include "pipeline/queue.h"
+
+#include "base/clock.h"
+#include "tests/support/some_batch.h"
+#include "tests/support/suite.h"
+
+static struct queue_element *element(unsigned number)
+{
+    struct batch *batch = some_spans(number, 1, NULL);
+    struct queue_element *made = queue_element_new(batch);
+    batch_unref(batch);
+    return made;
+}
+
+static bool is(const struct queue_element *made, unsigned number)
+{
+    return made && some_batch_has(made->current, number);
+}
+
+static void free_list(struct queue_element *list)
+{
+    while (list) {
+        struct queue_element *next = list->next;
+        queue_element_free(list);
+        list = next;
+    }
+}
+
+START_TEST(places_promised_and_taken_count_together)
+{
+    struct queue queue = {.size = 2, .consumers = 1};
+    ck_assert(queue_reserve(&queue, 1));
+    ck_assert_ptr_null(queue_put(&queue, element(1)));
+    queue_release(&queue, 1);
+    ck_assert(!queue_reserve(&queue, 2));
+    ck_assert(queue_reserve(&queue, 1));
+    ck_assert(!queue_reserve(&queue, 1));
+    queue_release(&queue, 1);
+    ck_assert(queue_reserve(&queue, 1));
+    free_list(queue_clear(&queue));
+}
+END_TEST
+
+START_TEST(a_place_is_free_only_when_its_request_is_finished)
+{
+    struct queue queue = {.size = 1, .consumers = 1};
+    queue_put(&queue, element(1));
+    struct queue_element *taken = queue_take(&queue);
+    ck_assert(!queue_reserve(&queue, 1));
+    queue_park(&queue, taken, 10);
+    ck_assert(!queue_reserve(&queue, 1));
+    queue_wake(&queue, 10);
+    taken = queue_take(&queue);
+    queue_element_free(taken);
+    queue_finish(&queue);
+    ck_assert(queue_reserve(&queue, 1));
+}
+END_TEST
+
+START_TEST(the_oldest_comes_first_and_consumers_are_bounded)
+{
+    struct queue queue = {.size = 9, .consumers = 2};
+    for (unsigned i = 1; i <= 3; i++)
+        queue_put(&queue, element(i));
+    ck_assert_uint_eq(queue_takeable(&queue), 2);
+    struct queue_element *first = queue_take(&queue), *second = queue_take(&queue);
+    ck_assert(is(first, 1));
+    ck_assert(is(second, 2));
+    ck_assert_ptr_null(queue_take(&queue));
+    queue_park(&queue, first, 50);
+    ck_assert_ptr_null(queue_take(&queue));
+    queue_element_free(second);
+    queue_finish(&queue);
+    second = queue_take(&queue);
+    ck_assert(is(second, 3));
+    queue_element_free(second);
+    free_list(queue_clear(&queue));
+}
+END_TEST
+
+START_TEST(parked_ones_come_back_when_due_and_before_fresh_ones)
+{
+    struct queue queue = {.size = 9, .consumers = 3};
+    for (unsigned i = 1; i <= 3; i++)
+        queue_put(&queue, element(i));
+    queue_park(&queue, queue_take(&queue), 200);
+    queue_park(&queue, queue_take(&queue), 100);
+    ck_assert_uint_eq(queue_wake(&queue, 99), 100);
+    ck_assert_uint_eq(queue_wake(&queue, 100), 200);
+    ck_assert_uint_eq(queue_takeable(&queue), 2);
+    struct queue_element *taken = queue_take(&queue);
+    ck_assert(is(taken, 2));
+    queue_element_free(taken);
+    queue_finish(&queue);
+    ck_assert_uint_eq(queue_wake(&queue, 200), TIME_NEVER);
+    taken = queue_take(&queue);
+    ck_assert(is(taken, 1));
+    queue_element_free(taken);
+    queue_finish(&queue);
+    free_list(queue_clear(&queue));
+    ck_assert_uint_eq(queue_used(&queue), 0);
+}
+END_TEST
+
+START_TEST(drop_oldest_never_refuses_and_gives_back_the_oldest_queued)
+{
+    struct queue queue = {.size = 3, .consumers = 1, .drop_oldest = true};
+    for (unsigned i = 1; i <= 3; i++)
+        ck_assert_ptr_null(queue_put(&queue, element(i)));
+    struct queue_element *under_way = queue_take(&queue);
+    ck_assert(queue_reserve(&queue, 5));
+    queue_release(&queue, 5);
+    struct queue_element *displaced = queue_put(&queue, element(4));
+    ck_assert(is(under_way, 1));
+    ck_assert(is(displaced, 2));
+    ck_assert_uint_eq(queue_used(&queue), 3);
+    queue_element_free(displaced);
+    queue_element_free(under_way);
+    queue_finish(&queue);
+    free_list(queue_clear(&queue));
+}
+END_TEST
+
+START_TEST(an_unbounded_queue_takes_everything)
+{
+    struct queue queue = {.size = 1, .consumers = 1, .unbounded = true, .drop_oldest = true};
+    for (unsigned i = 0; i < 5; i++) {
+        ck_assert(queue_reserve(&queue, 1));
+        ck_assert_ptr_null(queue_put(&queue, element(i)));
+    }
+    free_list(queue_clear(&queue));
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        places_promised_and_taken_count_together,
+        a_place_is_free_only_when_its_request_is_finished,
+        the_oldest_comes_first_and_consumers_are_bounded,
+        parked_ones_come_back_when_due_and_before_fresh_ones,
+        drop_oldest_never_refuses_and_gives_back_the_oldest_queued,
+        an_unbounded_queue_takes_everything,
+        NULL,
+    };
+    return suite_run("queue", tests);
+}

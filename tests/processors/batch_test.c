@@ -1,0 +1,332 @@
+#include "pipeline/component.h"
+#include "settings/fill.h"
+#include "tests/support/collecting_sink.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/some_batch.h"
+#include "tests/support/suite.h"
+#include "wire/otlp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct component processor_batch;
+
+static struct fake_clock fake;
+static struct budget budget;
+static struct meter meter;
+static struct env env;
+static struct collecting_sink sink;
+static void *batcher;
+static struct problems problems;
+static unsigned settled_count;
+static struct outcome settled_worst;
+
+static bool fill(const char *yaml)
+{
+    char *text;
+    ck_assert_int_gt(asprintf(&text, "yaml:%s", yaml), 0);
+    struct settings_source source = {SETTINGS_FILE, text};
+    struct settings *settings = settings_load(&source, 1, &problems);
+    ck_assert_ptr_nonnull(settings);
+    free(text);
+    const struct node *root = settings_root(settings);
+    batcher = calloc(1, processor_batch.size);
+    bool fine = keys_fill(processor_batch.keys, root, root, "processors.batch", batcher,
+                          &problems) &&
+                keys_check(processor_batch.check, batcher, root, root, "processors.batch",
+                           &problems);
+    settings_free(settings);
+    return fine;
+}
+
+static void given(const char *yaml)
+{
+    char error[128];
+    ck_assert(fill(yaml));
+    fake_clock_init(&fake);
+    budget_init(&budget, 1 << 30);
+    meter_init(&meter, "batch");
+    collecting_sink_init(&sink);
+    env = (struct env){.id = "batch", .clock = &fake.clock, .budget = &budget, .meter = &meter};
+    ck_assert(processor_batch.open(batcher, &env, error, sizeof error));
+}
+
+static void finish(void)
+{
+    processor_batch.close(batcher);
+    keys_release(processor_batch.keys, batcher);
+    free(batcher);
+    collecting_sink_clear(&sink);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+
+static void settled(void *ctx, const struct outcome *worst)
+{
+    (void)ctx;
+    settled_count++;
+    settled_worst = *worst;
+}
+
+static void consume(struct batch *batch)
+{
+    struct receipt *receipt = receipt_new(settled, NULL);
+    batch_add_receipt(batch, receipt);
+    receipt_unref(receipt);
+    ck_assert_int_eq(processor_batch.consume(batcher, batch, &sink.outlet), VERDICT_OK);
+    batch_unref(batch);
+}
+
+static uint64_t tick(uint64_t ns)
+{
+    fake_clock_advance(&fake, ns);
+    return processor_batch.tick(batcher, fake.mono);
+}
+
+static struct batch *of_tenant(struct batch *batch, const char *tenant)
+{
+    bool failed;
+    batch_set_metadata(batch, metadata_new(view_of(tenant), (struct view){0}, &failed));
+    return batch;
+}
+
+START_TEST(small_requests_leave_as_one_when_the_time_is_up)
+{
+    given("timeout: 200ms");
+    for (unsigned i = 0; i < 10; i++)
+        consume(some_spans(10 * i, 10, &budget));
+    uint64_t due = fake.mono + 200 * NS_PER_MS;
+    ck_assert_uint_eq(tick(199 * NS_PER_MS), due);
+    ck_assert_uint_eq(sink.count, 0);
+    ck_assert_uint_eq(tick(NS_PER_MS), TIME_NEVER);
+    ck_assert_uint_eq(sink.count, 1);
+    ck_assert_uint_eq(sink.batches[0]->items, 100);
+    ck_assert_uint_eq(otlp_count(SIGNAL_TRACES, buffer_view(sink.batches[0]->payload)), 100);
+    for (unsigned i = 0; i < 100; i++)
+        ck_assert(some_batch_has(sink.batches[0], i));
+    ck_assert_uint_eq(settled_count, 0);
+    collecting_sink_clear(&sink);
+    ck_assert_uint_eq(settled_count, 10);
+    finish();
+}
+END_TEST
+
+START_TEST(enough_items_leave_at_once)
+{
+    given("send_batch_size: 30");
+    consume(some_spans(0, 10, &budget));
+    consume(some_spans(10, 19, &budget));
+    ck_assert_uint_eq(sink.count, 0);
+    consume(some_spans(29, 1, &budget));
+    ck_assert_uint_eq(sink.count, 1);
+    ck_assert_uint_eq(sink.batches[0]->items, 30);
+    finish();
+}
+END_TEST
+
+START_TEST(larger_batches_are_split_and_nothing_is_lost)
+{
+    struct outcome bad = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "bad");
+    given("{send_batch_size: 10, send_batch_max_size: 16}");
+    consume(some_spans(0, 9, &budget));
+    consume(some_spans(9, 41, &budget));
+    ck_assert_uint_eq(collecting_sink_items(&sink), 50);
+    ck_assert_uint_eq(sink.count, 4);
+    for (size_t i = 0; i < sink.count; i++) {
+        ck_assert_uint_le(sink.batches[i]->items, 16);
+        ck_assert_uint_eq(sink.batches[i]->receipt_count, 2);
+    }
+    for (unsigned i = 0; i < 50; i++) {
+        unsigned copies = 0;
+        for (size_t b = 0; b < sink.count; b++)
+            copies += some_batch_has(sink.batches[b], i);
+        ck_assert_uint_eq(copies, 1);
+    }
+    receipt_note(sink.batches[3]->receipts[0], &bad);
+    collecting_sink_clear(&sink);
+    ck_assert_uint_eq(settled_count, 2);
+    finish();
+}
+END_TEST
+
+START_TEST(timeout_zero_passes_requests_through_split)
+{
+    given("{timeout: 0s, send_batch_max_size: 10000}");
+    consume(some_spans(0, 3, &budget));
+    ck_assert_uint_eq(sink.count, 1);
+    ck_assert_uint_eq(sink.batches[0]->items, 3);
+    finish();
+}
+END_TEST
+
+START_TEST(tenants_are_never_mixed)
+{
+    given("timeout: 200ms");
+    consume(of_tenant(some_spans(0, 1, &budget), "a"));
+    consume(of_tenant(some_spans(1, 1, &budget), "b"));
+    consume(of_tenant(some_spans(2, 1, &budget), "a"));
+    consume(some_spans(3, 1, &budget));
+    tick(NS_PER_S);
+    ck_assert_uint_eq(sink.count, 3);
+    for (size_t i = 0; i < sink.count; i++) {
+        const struct metadata *metadata = sink.batches[i]->metadata;
+        ck_assert(some_batch_has(sink.batches[i], 1) ==
+                  (metadata && strcmp(metadata->tenant, "b") == 0));
+        ck_assert(some_batch_has(sink.batches[i], 3) == !metadata);
+    }
+    finish();
+}
+END_TEST
+
+START_TEST(pipelines_are_never_mixed)
+{
+    struct collecting_sink other;
+    given("timeout: 200ms");
+    collecting_sink_init(&other);
+    struct batch *batch = some_spans(0, 1, &budget);
+    processor_batch.consume(batcher, batch, &other.outlet);
+    batch_unref(batch);
+    consume(some_spans(1, 1, &budget));
+    tick(NS_PER_S);
+    ck_assert_uint_eq(sink.count, 1);
+    ck_assert_uint_eq(other.count, 1);
+    ck_assert(some_batch_has(other.batches[0], 0));
+    collecting_sink_clear(&other);
+    finish();
+}
+END_TEST
+
+START_TEST(profiles_and_other_encodings_pass_untouched_at_once)
+{
+    given("timeout: 200ms");
+    struct batch *pprof = some_spans(0, 1, &budget), *profiles = some_spans(0, 1, &budget);
+    pprof->encoding = BATCH_PPROF;
+    pprof->signal = profiles->signal = SIGNAL_PROFILES;
+    ck_assert_int_eq(processor_batch.consume(batcher, pprof, &sink.outlet), VERDICT_OK);
+    ck_assert_int_eq(processor_batch.consume(batcher, profiles, &sink.outlet), VERDICT_OK);
+    ck_assert_uint_eq(sink.count, 2);
+    ck_assert_ptr_eq(sink.batches[0], pprof);
+    sink.verdict = VERDICT_RETRY;
+    ck_assert_int_eq(processor_batch.consume(batcher, profiles, &sink.outlet), VERDICT_RETRY);
+    batch_unref(pprof);
+    batch_unref(profiles);
+    finish();
+}
+END_TEST
+
+START_TEST(what_a_full_queue_refuses_is_kept_and_offered_again)
+{
+    given("timeout: 200ms");
+    sink.verdict = VERDICT_RETRY;
+    consume(some_spans(0, 5, &budget));
+    tick(NS_PER_S);
+    ck_assert_uint_eq(sink.pushes, 1);
+    ck_assert_uint_gt(budget_used(&budget), 0);
+    ck_assert_uint_eq(settled_count, 0);
+    tick(NS_PER_S);
+    ck_assert_uint_eq(sink.pushes, 2);
+    sink.verdict = VERDICT_OK;
+    tick(NS_PER_S);
+    ck_assert_uint_eq(collecting_sink_items(&sink), 5);
+    ck_assert(!sink.batches[0]->admitted);
+    finish();
+}
+END_TEST
+
+START_TEST(a_place_reserved_for_the_request_serves_its_batch)
+{
+    given("send_batch_size: 10");
+    struct batch *first = some_spans(0, 5, &budget), *second = some_spans(5, 5, &budget);
+    first->admitted = second->admitted = true;
+    consume(first);
+    consume(second);
+    ck_assert_uint_eq(sink.count, 1);
+    ck_assert(sink.batches[0]->admitted);
+    finish();
+}
+END_TEST
+
+START_TEST(close_hands_on_what_is_held)
+{
+    given("timeout: 1h");
+    consume(some_spans(0, 5, &budget));
+    processor_batch.close(batcher);
+    ck_assert_uint_eq(collecting_sink_items(&sink), 5);
+    finish();
+}
+END_TEST
+
+START_TEST(what_nobody_takes_at_close_is_counted_and_noted)
+{
+    given("timeout: 1h");
+    sink.verdict = VERDICT_RETRY;
+    consume(some_spans(0, 5, &budget));
+    processor_batch.close(batcher);
+    ck_assert_uint_eq(meter_get(&meter, METER_DROPPED, SIGNAL_TRACES), 5);
+    ck_assert_uint_eq(settled_count, 1);
+    ck_assert_int_eq(settled_worst.verdict, VERDICT_RETRY);
+    finish();
+}
+END_TEST
+
+enum { THREADS = 4, EACH = 200 };
+
+static void *consume_many(void *ctx)
+{
+    unsigned first = *(unsigned *)ctx;
+    for (unsigned i = 0; i < EACH; i++) {
+        struct batch *batch = some_spans(first + i, 1, &budget);
+        processor_batch.consume(batcher, batch, &sink.outlet);
+        batch_unref(batch);
+    }
+    return NULL;
+}
+
+START_TEST(threads_lose_nothing)
+{
+    pthread_t threads[THREADS];
+    unsigned firsts[THREADS];
+    given("{send_batch_size: 7, send_batch_max_size: 7}");
+    for (unsigned i = 0; i < THREADS; i++) {
+        firsts[i] = i * EACH;
+        pthread_create(&threads[i], NULL, consume_many, &firsts[i]);
+    }
+    tick(NS_PER_S);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    processor_batch.close(batcher);
+    ck_assert_uint_eq(collecting_sink_items(&sink), THREADS * EACH);
+    finish();
+}
+END_TEST
+
+START_TEST(the_largest_size_must_not_be_below_the_size)
+{
+    ck_assert(!fill("{send_batch_size: 100, send_batch_max_size: 50}"));
+    ck_assert_ptr_nonnull(
+        strstr(problems.lines[0], "must be greater than or equal to send_batch_size"));
+    keys_release(processor_batch.keys, batcher);
+    free(batcher);
+    problems_release(&problems);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        small_requests_leave_as_one_when_the_time_is_up,
+        enough_items_leave_at_once,
+        larger_batches_are_split_and_nothing_is_lost,
+        timeout_zero_passes_requests_through_split,
+        tenants_are_never_mixed,
+        pipelines_are_never_mixed,
+        profiles_and_other_encodings_pass_untouched_at_once,
+        what_a_full_queue_refuses_is_kept_and_offered_again,
+        a_place_reserved_for_the_request_serves_its_batch,
+        close_hands_on_what_is_held,
+        what_nobody_takes_at_close_is_counted_and_noted,
+        threads_lose_nothing,
+        the_largest_size_must_not_be_below_the_size,
+        NULL,
+    };
+    return suite_run("batch processor", tests);
+}

@@ -1,0 +1,400 @@
+/* What profiles say to correlation, and in what shape they go on. */
+#include "tests/processors/correlation/rig.h"
+#include "wire/pprof.h"
+
+/* The one profile that went on. */
+static struct batch *went_on(struct rig *rig)
+{
+    ck_assert_uint_eq(rig->profiles.count, 1);
+    return rig->profiles.batches[0];
+}
+
+static bool confirms(const struct rig_profile *profile)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_advance(&rig, 20 * S);
+    rig_push(&rig, profile);
+    rig_root(&rig, 1, 0, S);
+    bool linked = rig_linked(&rig, 1);
+    rig_close(&rig);
+    return linked;
+}
+
+START_TEST(only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count)
+{
+    ck_assert(confirms(&(struct rig_profile){.ids = {1}}));
+    ck_assert(confirms(&(struct rig_profile){.ids = {1}, .label = "profile_id"}));
+    ck_assert(confirms(&(struct rig_profile){.ids = {1}, .name = "wall", .type = "wall"}));
+    ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .label = "thread_id"}));
+    ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .no_frames = true}));
+    ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .value = -1}));
+    ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .name = "goroutines", .type = "x"}));
+    ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .name = "memory", .type = "x"}));
+}
+END_TEST
+
+START_TEST(wall_stops_confirming_once_the_service_sends_cpu)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_advance(&rig, 20 * S);
+    RIG_PROFILE(&rig, .name = "wall", .type = "wall", .time = 10 * S, .duration = 10 * S,
+                .ids = {1, 2});
+    rig_root(&rig, 1, 5 * S, 15 * S);
+    ck_assert(rig_linked(&rig, 1));
+    RIG_PROFILE(&rig, .time = 10 * S, .duration = 10 * S, .ids = {3});
+    RIG_SPANS(&rig, {.id = 2, .start = 5 * S, .end = 15 * S},
+              {.id = 3, .start = 5 * S, .end = 15 * S});
+    ck_assert(rig_linked(&rig, 3) && rig_waits(&rig, 2));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(confirm_by_names_the_kinds)
+{
+    struct rig rig;
+    rig_open(&rig, "{confirm_by: [wall, goroutine]}");
+    rig_advance(&rig, 20 * S);
+    RIG_PROFILE(&rig, .time = 10 * S, .duration = 10 * S, .ids = {1});
+    RIG_PROFILE(&rig, .name = "goroutines", .type = "x", .time = 20 * S, .ids = {2});
+    rig_root(&rig, 1, 5 * S, 15 * S);
+    rig_root(&rig, 2, 5 * S, 15 * S);
+    ck_assert(rig_linked(&rig, 2) && rig_waits(&rig, 1));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_profile_whose_window_ended_before_the_span_did_confirms_it)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_advance(&rig, 10 * S);
+    rig_window(&rig, 1, 0, 0);
+    rig_advance(&rig, 50 * S);
+    rig_root(&rig, 1, S, 59 * S);
+    ck_assert(rig_linked(&rig, 1));
+    rig_close(&rig);
+}
+END_TEST
+
+/* Whether a root that ended at 24 s is judged by rule 2 when this profile came at 30 s. */
+static bool moves_the_watermark(struct rig *rig, struct batch *batch)
+{
+    rig_until(rig, 25 * S);
+    rig_root(rig, 1, 23 * S, 24 * S);
+    rig_until(rig, 30 * S);
+    rig_upload(rig, batch);
+    rig_until(rig, 38 * S);
+    return !rig_waits(rig, 1);
+}
+
+START_TEST(a_heap_profile_does_not_stand_for_the_cpu_window)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_warm(&rig);
+    struct rig_profile heap = {.name = "memory", .type = "x", .time = 30 * S};
+    ck_assert(!moves_the_watermark(&rig, rig_profile_batch(&rig, &heap)));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_window_ends_no_later_than_until)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_warm(&rig);
+    /* As Node does: time_nanos is the end. */
+    struct rig_profile profile = {.time = 20 * S, .duration = 10 * S};
+    struct batch *batch = rig_profile_batch(&rig, &profile);
+    batch->profile->from_ns = RIG_START + 10 * S;
+    batch->profile->until_ns = RIG_START + 20 * S;
+    ck_assert(!moves_the_watermark(&rig, batch));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_window_ends_no_later_than_its_arrival)
+{
+    struct rig rig;
+    rig_open(&rig, "{hold: 40s}");
+    rig_advance(&rig, 10 * S);
+    RIG_PROFILE(&rig, .time = 9 * S, .duration = 300 * S);
+    rig_root(&rig, 1, 9 * S, 11 * S);
+    rig_until(&rig, 49 * S);
+    ck_assert(rig_waits(&rig, 1));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_profile_without_times_takes_those_of_the_request)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_warm(&rig);
+    struct rig_profile profile = {.no_time = true};
+    struct batch *batch = rig_profile_batch(&rig, &profile);
+    batch->profile->from_ns = RIG_START + 20 * S;
+    batch->profile->until_ns = RIG_START + 30 * S;
+    ck_assert(moves_the_watermark(&rig, batch));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(windows_of_pyroscope_go_count_for_thirty_seconds)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    for (int i = 0; i < 2; i++) {
+        rig_advance(&rig, 15 * S);
+        RIG_PROFILE(&rig, .time = rig_now(&rig) - 15 * S, .duration = 15 * S,
+                    .scope = "com.grafana.pyroscope/go");
+    }
+    rig_root(&rig, 1, 29 * S, 30 * S);
+    rig_until(&rig, 45 * S);
+    RIG_PROFILE(&rig, .time = 30 * S, .duration = 15 * S, .scope = "com.grafana.pyroscope/go");
+    rig_until(&rig, 59 * S);
+    ck_assert(rig_waits(&rig, 1));
+    RIG_PROFILE(&rig, .time = 28 * S, .duration = 30 * S, .ids = {1});
+    ck_assert(rig_linked(&rig, 1));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(by_ingest_the_kind_follows_the_types_and_the_service_the_name)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_advance(&rig, 10 * S);
+    struct rig_profile profile = {.duration = 10 * S, .ids = {1}};
+    struct batch *batch = rig_profile_batch(&rig, &profile);
+    struct series_label labels[] = {{VIEW("__name__"), VIEW("shop")}};
+    batch_set_series(batch, series_new(labels, 1));
+    batch->profile->by_ingest = true;
+    rig_upload(&rig, batch);
+    rig_root(&rig, 1, 0, S);
+    ck_assert(rig_linked(&rig, 1));
+    ck_assert(rig_explains(&rig, "service shop: spans linked 1"));
+    ck_assert(rig_explains(&rig, "process_cpu windows of up to 10.0 s"));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(the_remap_gives_a_series_its_second_label)
+{
+    struct rig rig;
+    rig_open(&rig, "{remap: {service.name: service_name, region: zone}}");
+    struct rig_profile profile = {.duration = 10 * S, .ids = {1}};
+    struct batch *batch = rig_profile_batch(&rig, &profile);
+    struct series_label labels[] = {{VIEW("__name__"), VIEW("process_cpu")},
+                                    {VIEW("service.name"), VIEW("shop")},
+                                    {VIEW("region"), VIEW("eu")},
+                                    {VIEW("zone"), VIEW("mine")}};
+    batch_set_series(batch, series_new(labels, 4));
+    rig_upload(&rig, batch);
+    const struct series *series = went_on(&rig)->series;
+    ck_assert(view_eq(series_get(series, VIEW("service_name")), VIEW("shop")));
+    ck_assert(view_eq(series_get(series, VIEW("service.name")), VIEW("shop")));
+    ck_assert(view_eq(series_get(series, VIEW("zone")), VIEW("mine")));
+    ck_assert_uint_eq(series->count, 5);
+    ck_assert(rig_explains(&rig, "service shop:"));
+    rig_close(&rig);
+}
+END_TEST
+
+static bool has_text(const struct batch *batch, const char *text)
+{
+    return memmem(batch->payload->data, batch->payload->size, text, strlen(text));
+}
+
+START_TEST(aliases_of_labels_are_normalised)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1}, .label = "profile_id");
+    ck_assert(has_text(went_on(&rig), "span_id"));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(trace_id_labels_are_kept_or_stripped)
+{
+    const char *trace = "0123456789abcdef0123456789abcdef";
+    for (int strip = 0; strip < 2; strip++) {
+        struct rig rig;
+        rig_open(&rig, strip ? "{trace_id: strip}" : "{}");
+        struct pprof_build *build = pprof_build_new();
+        pprof_build_type(build, "cpu", "nanoseconds");
+        pprof_build_sample(build, (const int64_t[]){1}, (const char *const[]){"work", NULL});
+        pprof_build_label(build, "trace_id", trace);
+        pprof_build_label(build, "span_id", "00000000000000ab");
+        struct bytes raw = pprof_build_raw(build);
+        rig_consume(&rig, SIGNAL_PROFILES, BATCH_PPROF, &raw, 1);
+        pprof_build_free(build);
+        struct arena arena;
+        struct pprof pprof;
+        struct proto_fault fault;
+        struct pprof_sample sample;
+        arena_init(&arena, SIZE_MAX);
+        ck_assert(pprof_open(&pprof, buffer_view(went_on(&rig)->payload), &arena, &fault));
+        struct proto_scan scan = proto_scan_begin(pprof.raw);
+        ck_assert(pprof_next_sample(&pprof, &scan, &sample));
+        ck_assert_int_eq(sample.trace_id.data == NULL, strip);
+        ck_assert(view_eq(sample.span_id, VIEW("00000000000000ab")));
+        arena_release(&arena);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+START_TEST(a_profile_with_nothing_to_change_is_the_same_buffer)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    struct rig_profile profile = {.duration = 10 * S, .ids = {1}};
+    struct batch *batch = rig_profile_batch(&rig, &profile);
+    struct buffer *payload = buffer_ref(batch->payload);
+    rig_upload(&rig, batch);
+    ck_assert_ptr_eq(went_on(&rig)->payload, payload);
+    buffer_unref(payload);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_profile_that_is_refused_downstream_counts_for_nothing)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_advance(&rig, 10 * S);
+    rig.profiles.verdict = VERDICT_RETRY;
+    ck_assert_int_eq(RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1}), VERDICT_RETRY);
+    rig_root(&rig, 1, 0, S);
+    ck_assert(rig_waits(&rig, 1));
+    rig.profiles.verdict = VERDICT_OK;
+    RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1});
+    ck_assert(rig_linked(&rig, 1));
+    rig_close(&rig);
+}
+END_TEST
+
+/* An OTLP profiles request of one resource and profile: sample type, period cpu/nanoseconds, and
+ * one sample of two counts whose link names span 1. */
+static struct bytes otlp_profiles(const char *service, bool with_frame)
+{
+    struct bytes resource, type, sample, profile, scope, entry, stack, link, dictionary, request;
+    struct bytes *all[] = {&resource, &type, &sample, &profile, &scope,
+                           &entry,    &stack, &link,  &dictionary, &request};
+    for (size_t i = 0; i < 10; i++)
+        bytes_init(all[i], SIZE_MAX, NULL);
+    rig_attribute(&resource, 1, "service.name", service);
+    rig_number(&type, 1, WIRE_VARINT, 1);
+    rig_number(&type, 2, WIRE_VARINT, 2);
+    if (with_frame)
+        rig_number(&sample, 1, WIRE_VARINT, 1);
+    rig_number(&sample, 3, WIRE_VARINT, 1);
+    rig_field(&sample, 4, VIEW("\x02"));
+    rig_field(&profile, 1, bytes_view(&type));
+    rig_field(&profile, 2, bytes_view(&sample));
+    rig_number(&profile, 3, WIRE_I64, RIG_START);
+    rig_number(&profile, 4, WIRE_VARINT, 10 * S);
+    rig_field(&profile, 5, VIEW("\x08\x03\x10\x04"));
+    rig_number(&profile, 6, WIRE_VARINT, 10000000);
+    rig_field(&scope, 2, bytes_view(&profile));
+    rig_field(&entry, 1, bytes_view(&resource));
+    rig_field(&entry, 2, bytes_view(&scope));
+    rig_field(&request, 1, bytes_view(&entry));
+
+    rig_field(&stack, 1, VIEW("\x01"));
+    rig_id(&link, 2, 1);
+    rig_field(&dictionary, 2, VIEW(""));
+    rig_field(&dictionary, 2, VIEW(""));
+    rig_field(&dictionary, 4, VIEW(""));
+    rig_field(&dictionary, 4, bytes_view(&link));
+    static const char *const strings[] = {"", "samples", "count", "cpu", "nanoseconds"};
+    for (size_t i = 0; i < 5; i++)
+        rig_field(&dictionary, 5, view_of(strings[i]));
+    rig_field(&dictionary, 7, VIEW(""));
+    rig_field(&dictionary, 7, bytes_view(&stack));
+    rig_field(&request, 2, bytes_view(&dictionary));
+    for (size_t i = 0; i < 9; i++)
+        bytes_release(all[i]);
+    return request;
+}
+
+START_TEST(links_of_otlp_profiles_confirm)
+{
+    for (int with_frame = 0; with_frame < 2; with_frame++) {
+        struct rig rig;
+        rig_open(&rig, "{annotate: true}");
+        rig_advance(&rig, 10 * S);
+        struct bytes request = otlp_profiles("shop", with_frame);
+        struct proto_fault fault = {0};
+        uint32_t items;
+        ck_assert_msg(otlp_check(SIGNAL_PROFILES, bytes_view(&request), &items, &fault), "%s: %s",
+                      fault.message, fault.reason);
+        rig_consume(&rig, SIGNAL_PROFILES, BATCH_OTLP, &request, items);
+        rig_root(&rig, 1, 0, S);
+        ck_assert_int_eq(rig_linked(&rig, 1), with_frame);
+        if (with_frame) {
+            ck_assert_int_eq(rig_left(&rig, 1)->samples, 2);
+            ck_assert_int_eq(rig_left(&rig, 1)->cpu_ns, 20000000);
+        }
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+START_TEST(otlp_profiles_get_no_service_name_beside_the_servers_own)
+{
+    struct rig rig;
+    rig_open(&rig, "{remap: {service.name: copy}}");
+    struct bytes request = otlp_profiles("shop", true);
+    rig_consume(&rig, SIGNAL_PROFILES, BATCH_OTLP, &request, 1);
+    ck_assert(has_text(went_on(&rig), "copy"));
+    rig_close(&rig);
+    rig_open(&rig, "{}");
+    request = otlp_profiles("shop", true);
+    rig_consume(&rig, SIGNAL_PROFILES, BATCH_OTLP, &request, 1);
+    ck_assert(!has_text(went_on(&rig), "service_name"));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(metrics_and_logs_are_remapped_and_pass)
+{
+    const enum signal signals[] = {SIGNAL_METRICS, SIGNAL_LOGS};
+    for (size_t i = 0; i < 2; i++) {
+        struct rig rig;
+        rig_open(&rig, "{}");
+        struct bytes resource, entry, request;
+        bytes_init(&resource, SIZE_MAX, NULL);
+        bytes_init(&entry, SIZE_MAX, NULL);
+        bytes_init(&request, SIZE_MAX, NULL);
+        rig_attribute(&resource, 1, "service.name", "shop");
+        rig_field(&entry, 1, bytes_view(&resource));
+        rig_field(&request, 1, bytes_view(&entry));
+        bytes_release(&resource);
+        bytes_release(&entry);
+        ck_assert_int_eq(rig_consume(&rig, signals[i], BATCH_OTLP, &request, 0), VERDICT_OK);
+        ck_assert(has_text(went_on(&rig), "service_name"));
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+SUITE_MAIN("correlation profiles",
+           only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count,
+           wall_stops_confirming_once_the_service_sends_cpu, confirm_by_names_the_kinds,
+           a_profile_whose_window_ended_before_the_span_did_confirms_it,
+           a_heap_profile_does_not_stand_for_the_cpu_window, a_window_ends_no_later_than_until,
+           a_window_ends_no_later_than_its_arrival,
+           a_profile_without_times_takes_those_of_the_request,
+           windows_of_pyroscope_go_count_for_thirty_seconds,
+           by_ingest_the_kind_follows_the_types_and_the_service_the_name,
+           the_remap_gives_a_series_its_second_label, aliases_of_labels_are_normalised,
+           trace_id_labels_are_kept_or_stripped,
+           a_profile_with_nothing_to_change_is_the_same_buffer,
+           a_profile_that_is_refused_downstream_counts_for_nothing,
+           links_of_otlp_profiles_confirm, otlp_profiles_get_no_service_name_beside_the_servers_own,
+           metrics_and_logs_are_remapped_and_pass)

@@ -1,0 +1,35 @@
+#include "settings/node.h"
+
+#include "tests/settings/given.h"
+
+START_TEST(the_nearest_node_of_a_path_is_found_through_dotted_keys)
+{
+    struct problems problems = {0};
+    struct settings *settings =
+        given_load(&problems, "yaml:{a: {b: {service.name: x, service: {name: y}}}}", NULL, NULL);
+    const struct node *root = settings_root(settings);
+    ck_assert_str_eq(node_nearest(root, "a.b.service.name")->text, "x");
+    ck_assert_ptr_eq(node_nearest(root, "a.b.c.d"), node_nearest(root, "a.b"));
+    ck_assert_ptr_eq(node_nearest(root, ""), root);
+    ck_assert_ptr_eq(node_nearest(root, NULL), root);
+    ck_assert_ptr_null(node_nearest(NULL, "a"));
+    settings_free(settings);
+}
+END_TEST
+
+START_TEST(getting_from_what_is_no_map_gives_nothing)
+{
+    const struct node scalar = {.kind = NODE_SCALAR, .text = "x"};
+    ck_assert_ptr_null(node_get(&scalar, "x"));
+    ck_assert_ptr_null(node_get(NULL, "x"));
+}
+END_TEST
+
+int main(void)
+{
+    return given_run("node", (const TTest *const[]){
+                                 the_nearest_node_of_a_path_is_found_through_dotted_keys,
+                                 getting_from_what_is_no_map_gives_nothing,
+                                 NULL,
+                             });
+}

@@ -1,0 +1,20 @@
+/* The independent decoder: protobuf-c on the messages of proto/. */
+#ifndef TESTS_SUPPORT_OTLP_REFERENCE_H
+#define TESTS_SUPPORT_OTLP_REFERENCE_H
+
+#include "base/bytes.h"
+#include "wire/signal.h"
+
+#include <protobuf-c/protobuf-c.h>
+
+/* NULL: refused. Freed with protobuf_c_message_free_unpacked(message, NULL). */
+ProtobufCMessage *otlp_reference_read(enum signal signal, struct view request);
+
+/* Decodes and encodes again, known fields only, appended to out: equal for all encodings of the
+ * same content. False: refused. */
+bool otlp_reference_normal(enum signal signal, struct view request, struct bytes *out);
+
+/* Whether both are read and mean the same. */
+bool otlp_reference_same(enum signal signal, struct view a, struct view b);
+
+#endif

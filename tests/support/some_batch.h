@@ -1,0 +1,13 @@
+/* Small batches for tests of what moves batches about. */
+#ifndef TESTS_SUPPORT_SOME_BATCH_H
+#define TESTS_SUPPORT_SOME_BATCH_H
+
+#include "pipeline/batch.h"
+
+/* A traces request of one resource and scope with spans named after first, first + 1, ... */
+struct batch *some_spans(unsigned first, unsigned count, struct budget *budget);
+
+/* Whether a traces batch has a span of that number. */
+bool some_batch_has(const struct batch *batch, unsigned number);
+
+#endif

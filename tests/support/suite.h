@@ -1,0 +1,18 @@
+/* A test file's main in one line: return suite_run("queue", tests). */
+#ifndef TESTS_SUPPORT_SUITE_H
+#define TESTS_SUPPORT_SUITE_H
+
+#include <check.h>
+
+/* Runs a NULL-ended list of tests, each in a process of its own; returns the number of failures. */
+int suite_run(const char *name, const TTest *const *tests);
+
+/* The whole main: SUITE_MAIN("queue", test_a, test_b) */
+#define SUITE_MAIN(name, ...)                                                                      \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        const TTest *const tests[] = {__VA_ARGS__, NULL};                                          \
+        return suite_run(name, tests);                                                             \
+    }
+
+#endif

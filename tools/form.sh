@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The limits that the code keeps: form, line width, file and function length.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+bad=0
+folders="base wire settings pipeline net receivers processors exporters extensions cli main.c"
+# shellcheck disable=SC2086
+files=$(find $folders tests -name '*.[ch]' -not -path '*/node_modules/*')
+own=$(find $folders -name '*.[ch]')
+
+say() { echo "$1"; bad=1; }
+
+while read -r line; do say "wider than 100 columns: $line"; done < <(
+  grep -nE '^.{101,}$' $files /dev/null | cut -c1-120)
+while read -r line; do say "left to do: $line"; done < <(
+  grep -nE '\b(TODO|FIXME|XXX|HACK)\b' $files /dev/null)
+while read -r lines file; do
+  [ "$file" = total ] && continue
+  limit=600
+  case $file in *.h) limit=150 ;; esac
+  [ "$lines" -le $limit ] || say "$file has $lines lines, at most $limit"
+done < <(wc -l $own)
+while read -r row; do say "$row"; done < <(
+  ctags --output-format=json --languages=C --langmap=C:.c.h --fields=+ne --kinds-C=f -f- $own |
+    python3 -c '
+import json, sys
+for text in sys.stdin:
+    tag = json.loads(text)
+    if "end" in tag and tag["end"] - tag["line"] + 1 > 80:
+        print(tag["path"] + ": " + tag["name"], "has", tag["end"] - tag["line"] + 1,
+              "lines, at most 80")')
+[ $bad = 0 ] && echo "the form is kept"
+exit $bad

@@ -1,0 +1,160 @@
+#include "wire/compress.h"
+
+#include "wire/gzip.h"
+
+#include <strings.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+/* What RFC 9659 allows for zstd as a content coding: 8 MiB. */
+enum { ZSTD_WINDOW_LOG = 23, ZSTD_LEVEL = 1 };
+
+static const char *const names[] = {"identity", "gzip", "zstd", "unknown"};
+
+static bool same(struct view name, const char *word)
+{
+    return name.size == strlen(word) && strncasecmp((const char *)name.data, word, name.size) == 0;
+}
+
+enum encoding_name encoding_parse(struct view name)
+{
+    if (name.size == 0 || same(name, "identity"))
+        return ENCODING_IDENTITY;
+    if (same(name, "gzip") || same(name, "x-gzip"))
+        return ENCODING_GZIP;
+    return same(name, "zstd") ? ENCODING_ZSTD : ENCODING_UNKNOWN;
+}
+
+const char *encoding_text(enum encoding_name encoding)
+{
+    return names[encoding];
+}
+
+bool looks_gzip(struct view data)
+{
+    return data.size >= 2 && data.data[0] == 0x1f && data.data[1] == 0x8b;
+}
+
+static enum inflate_result copy(struct view in, struct bytes *out)
+{
+    switch (bytes_append_view(out, in)) {
+    case BYTES_OK:
+        return INFLATE_OK;
+    case BYTES_FULL:
+        return INFLATE_TOO_LARGE;
+    case BYTES_NO_MEMORY:
+        break;
+    }
+    return INFLATE_NO_MEMORY;
+}
+
+static enum inflate_result zstd_failure(size_t code)
+{
+    switch ((int)ZSTD_getErrorCode(code)) {
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return INFLATE_TOO_LARGE;
+    case ZSTD_error_memory_allocation:
+        return INFLATE_NO_MEMORY;
+    default:
+        return INFLATE_BAD;
+    }
+}
+
+/* Room for the next piece of output, doubling; at the ceiling one spare byte tells a body that is
+ * too large from one that fits exactly. */
+static enum inflate_result zstd_room(struct bytes *out, uint8_t *spare, ZSTD_outBuffer *room)
+{
+    size_t left = out->max - out->size;
+    if (left == 0) {
+        *room = (ZSTD_outBuffer){spare, 1, 0};
+        return INFLATE_OK;
+    }
+    size_t wanted = out->size > 65536 ? out->size : 65536;
+    if (out->size == out->capacity && bytes_reserve(out, wanted < left ? wanted : left) != BYTES_OK)
+        return INFLATE_NO_MEMORY;
+    *room = (ZSTD_outBuffer){out->data + out->size, out->capacity - out->size, 0};
+    return INFLATE_OK;
+}
+
+static enum inflate_result zstd_run(ZSTD_DStream *stream, struct view in, struct bytes *out)
+{
+    ZSTD_inBuffer input = {in.data, in.size, 0};
+    size_t more = 1; /* 0 at the end of a frame */
+    for (;;) {
+        uint8_t spare;
+        ZSTD_outBuffer room;
+        enum inflate_result result = zstd_room(out, &spare, &room);
+        if (result != INFLATE_OK)
+            return result;
+        size_t before = input.pos;
+        more = ZSTD_decompressStream(stream, &room, &input);
+        if (ZSTD_isError(more))
+            return zstd_failure(more);
+        if (room.dst == &spare && room.pos)
+            return INFLATE_TOO_LARGE;
+        out->size += room.pos;
+        if (more == 0 && input.pos == input.size)
+            return INFLATE_OK;
+        if (input.pos == before && room.pos == 0)
+            return INFLATE_BAD;
+    }
+}
+
+static enum inflate_result zstd_inflate(struct view in, struct bytes *out)
+{
+    size_t before = out->size;
+    ZSTD_DStream *stream = ZSTD_createDStream();
+    if (!stream)
+        return INFLATE_NO_MEMORY;
+    enum inflate_result result = INFLATE_BAD;
+    if (!ZSTD_isError(ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG)) &&
+        in.size > 0)
+        result = zstd_run(stream, in, out);
+    ZSTD_freeDStream(stream);
+    if (result != INFLATE_OK)
+        out->size = before;
+    return result;
+}
+
+static bool zstd_deflate(struct view in, struct bytes *out)
+{
+    size_t bound = ZSTD_compressBound(in.size), left = out->max - out->size;
+    if (bytes_reserve(out, bound < left ? bound : left) != BYTES_OK)
+        return false;
+    size_t made = ZSTD_compress(out->data ? out->data + out->size : NULL, out->capacity - out->size,
+                                in.data, in.size, ZSTD_LEVEL);
+    if (ZSTD_isError(made))
+        return false;
+    out->size += made;
+    return true;
+}
+
+enum inflate_result inflate_append(enum encoding_name encoding, struct view in, struct bytes *out)
+{
+    switch (encoding) {
+    case ENCODING_IDENTITY:
+        return copy(in, out);
+    case ENCODING_GZIP:
+        return gzip_inflate(gzip_engine_here(), in, out);
+    case ENCODING_ZSTD:
+        return zstd_inflate(in, out);
+    case ENCODING_UNKNOWN:
+        break;
+    }
+    return INFLATE_BAD;
+}
+
+bool deflate_append(enum encoding_name encoding, struct view in, struct bytes *out)
+{
+    switch (encoding) {
+    case ENCODING_IDENTITY:
+        return copy(in, out) == INFLATE_OK;
+    case ENCODING_GZIP:
+        return gzip_deflate(gzip_engine_here(), in, out);
+    case ENCODING_ZSTD:
+        return zstd_deflate(in, out);
+    case ENCODING_UNKNOWN:
+        break;
+    }
+    return false;
+}

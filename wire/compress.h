@@ -1,0 +1,36 @@
+/*
+ * gzip and zstd, whole runs at once. gzip: ISA-L igzip where the CPU has what it needs, libdeflate
+ * otherwise. Output is capped by the target's ceiling and charged as it grows; the length that a
+ * gzip file claims is never trusted. Any thread; scratch memory is per call.
+ */
+#ifndef WIRE_COMPRESS_H
+#define WIRE_COMPRESS_H
+
+#include "base/bytes.h"
+
+enum encoding_name { ENCODING_IDENTITY, ENCODING_GZIP, ENCODING_ZSTD, ENCODING_UNKNOWN };
+
+/* Content-Encoding or grpc-encoding value, in any case; absent (data NULL), "" and "identity" are
+ * IDENTITY, "x-gzip" is GZIP. A list of codings is UNKNOWN. */
+enum encoding_name encoding_parse(struct view name);
+const char *encoding_text(enum encoding_name encoding);
+
+enum inflate_result {
+    INFLATE_OK,
+    INFLATE_BAD,       /* not that format, cut off, or a wrong checksum */
+    INFLATE_TOO_LARGE, /* past out's ceiling, or a zstd window past 8 MiB */
+    INFLATE_NO_MEMORY  /* past the budget */
+};
+
+/* Appends the decompressed content. All members of a multi-member gzip and all frames of a zstd
+ * body are read; bytes behind the last are BAD. On failure out's size is as before. */
+enum inflate_result inflate_append(enum encoding_name encoding, struct view in, struct bytes *out);
+
+/* Appends the compressed content (igzip level 1, zstd level 1). False: out is full or no memory;
+ * out's size is as before. */
+bool deflate_append(enum encoding_name encoding, struct view in, struct bytes *out);
+
+/* The gzip magic number. */
+bool looks_gzip(struct view data);
+
+#endif

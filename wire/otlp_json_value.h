@@ -1,0 +1,13 @@
+/* Scalars of OTLP JSON on their way into protobuf. For wire/otlp_json_read.c only. */
+#ifndef WIRE_OTLP_JSON_VALUE_H
+#define WIRE_OTLP_JSON_VALUE_H
+
+#include "wire/proto_shape.h"
+
+#include <jansson.h>
+
+/* The bits of a number, bool or enum as its kind stores them (zigzag done, doubles as bits).
+ * NULL: done; else what was expected instead (static text). */
+const char *otlp_json_number(const struct proto_row *row, const json_t *json, uint64_t *bits);
+
+#endif

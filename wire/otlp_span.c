@@ -1,0 +1,122 @@
+#include "wire/otlp_span.h"
+
+#include "wire/otlp_attribute.h"
+#include "wire/text.h"
+
+#include <endian.h>
+
+#define PROFILE_ATTRIBUTE VIEW("pyroscope.profile.id")
+
+enum {
+    SPAN_TRACE_ID = 1,
+    SPAN_SPAN_ID = 2,
+    SPAN_PARENT_SPAN_ID = 4,
+    SPAN_NAME = 5,
+    SPAN_KIND = 6,
+    SPAN_START = 7,
+    SPAN_END = 8,
+    SPAN_ATTRIBUTES = 9,
+    SPAN_FLAGS = 16
+};
+
+static void read_attribute(const struct proto_field *field, struct otlp_span *span)
+{
+    /* A length that cannot hold the name rules many attributes out at once. */
+    if (field->bytes.size < PROFILE_ATTRIBUTE.size ||
+        !view_eq(otlp_key(field->bytes), PROFILE_ATTRIBUTE))
+        return;
+    if (span->profile_attributes++ == 0) {
+        span->profile_id = otlp_string_value(field->bytes);
+        span->profile_attribute = *field;
+    }
+}
+
+void otlp_span_read(struct view body, struct otlp_span *span)
+{
+    *span = (struct otlp_span){.body = body};
+    struct proto_scan scan = proto_scan_begin(body);
+    struct proto_field field;
+    while (proto_scan_next(&scan, &field)) {
+        switch (field.number) {
+        case SPAN_TRACE_ID:
+            span->trace_id = field.bytes;
+            break;
+        case SPAN_SPAN_ID:
+            span->span_id = field.bytes;
+            break;
+        case SPAN_PARENT_SPAN_ID:
+            span->parent_span_id = field.bytes;
+            break;
+        case SPAN_NAME:
+            span->name = field.bytes;
+            break;
+        case SPAN_KIND:
+            span->kind = (uint32_t)field.value;
+            break;
+        case SPAN_START:
+            span->start_ns = field.value;
+            break;
+        case SPAN_END:
+            span->end_ns = field.value;
+            break;
+        case SPAN_ATTRIBUTES:
+            read_attribute(&field, span);
+            break;
+        case SPAN_FLAGS:
+            span->flags = (uint32_t)field.value;
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static bool all_zero(struct view id)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < id.size; i++)
+        any |= id.data[i];
+    return any == 0;
+}
+
+bool otlp_span_is_local_root(const struct otlp_span *span)
+{
+    if (all_zero(span->parent_span_id))
+        return true;
+    if (span->flags & SPAN_FLAG_HAS_IS_REMOTE)
+        return span->flags & SPAN_FLAG_IS_REMOTE;
+    return span->kind == SPAN_KIND_SERVER || span->kind == SPAN_KIND_CONSUMER;
+}
+
+uint64_t span_id_load(const uint8_t bytes[8])
+{
+    uint64_t id;
+    memcpy(&id, bytes, sizeof id);
+    return be64toh(id);
+}
+
+bool span_id_parse(struct view hex, uint64_t *id)
+{
+    if (hex.size != 16)
+        return false;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < hex.size; i++) {
+        int digit = text_hex_digit(hex.data[i]);
+        if (digit < 0)
+            return false;
+        sum = sum << 4 | (uint64_t)digit;
+    }
+    *id = sum;
+    return sum != 0;
+}
+
+void span_id_format(uint64_t id, char out[16])
+{
+    for (unsigned i = 0; i < 16; i++)
+        out[i] = "0123456789abcdef"[id >> (60 - 4 * i) & 15];
+}
+
+uint64_t span_id_reversed(uint64_t id)
+{
+    return __builtin_bswap64(id);
+}

@@ -1,0 +1,55 @@
+/*
+ * What correlation needs of a Span, read in one pass over its bytes. Numbers:
+ * opentelemetry-proto 1.11 trace.proto. Pure.
+ */
+#ifndef WIRE_OTLP_SPAN_H
+#define WIRE_OTLP_SPAN_H
+
+#include "wire/proto_scan.h"
+
+#define SPAN_FLAG_HAS_IS_REMOTE UINT32_C(0x100)
+#define SPAN_FLAG_IS_REMOTE     UINT32_C(0x200)
+
+enum span_kind {
+    SPAN_KIND_UNSPECIFIED,
+    SPAN_KIND_INTERNAL,
+    SPAN_KIND_SERVER,
+    SPAN_KIND_CLIENT,
+    SPAN_KIND_PRODUCER,
+    SPAN_KIND_CONSUMER
+};
+
+struct otlp_span {
+    struct view body;     /* the Span message */
+    struct view trace_id; /* views into body; empty where absent */
+    struct view span_id;
+    struct view parent_span_id;
+    struct view name;
+    uint64_t start_ns, end_ns;
+    uint32_t kind;
+    uint32_t flags;
+    unsigned profile_attributes;          /* how many attributes named pyroscope.profile.id */
+    struct view profile_id;               /* string value of the first of them; data NULL: none */
+    struct proto_field profile_attribute; /* the first one's whole KeyValue field */
+};
+
+/* Reads a checked span. Last one wins for scalars, as protobuf asks. */
+void otlp_span_read(struct view body, struct otlp_span *span);
+
+/* Local root: no parent (absent, empty, all zero); or flags has both 0x100 and 0x200; or flags
+ * lacks 0x100 and the kind is SERVER or CONSUMER. */
+bool otlp_span_is_local_root(const struct otlp_span *span);
+
+/* The eight id bytes as a number whose hex, most significant first, is the id's hex. */
+uint64_t span_id_load(const uint8_t bytes[8]);
+
+/* 16 hex digits of either case; false: anything else, or all zero. */
+bool span_id_parse(struct view hex, uint64_t *id);
+
+/* 16 lowercase hex digits, no NUL. */
+void span_id_format(uint64_t id, char out[16]);
+
+/* The same bytes in reversed order (.NET's old profiler writes ids so). */
+uint64_t span_id_reversed(uint64_t id);
+
+#endif

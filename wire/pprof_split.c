@@ -1,0 +1,207 @@
+#include "wire/pprof_split.h"
+
+#include "wire/pprof_fields.h"
+#include "wire/pprof_tables.h"
+
+#include <assert.h>
+
+/* Room for a message's tag and length in front of its content, before the length is known. */
+enum { HEAD_ROOM = 16 };
+
+/* How often the profile's own size may be written in all, parts and their overlap together. Real
+ * profiles come to a few times. */
+enum { MAX_GROWTH = 256, FREE_WORK = 1 << 20 };
+
+bool pprof_split_fits(const struct pprof *pprof, size_t max_samples, size_t max_bytes)
+{
+    return (max_samples == 0 || pprof->sample_count <= max_samples) &&
+           (max_bytes == 0 || pprof->raw.size <= max_bytes);
+}
+
+bool pprof_split_begin(struct pprof_split *split, const struct pprof *pprof, size_t max_samples,
+                       size_t max_bytes, struct arena *arena)
+{
+    *split = (struct pprof_split){
+        .pprof = pprof,
+        .max_samples = max_samples ? max_samples : SIZE_MAX,
+        .max_bytes = max_bytes ? max_bytes : SIZE_MAX,
+        .at = proto_scan_begin(pprof->raw),
+        .tables = arena_alloc(arena, sizeof *split->tables),
+    };
+    return split->tables && pprof_tables_open(split->tables, pprof, arena);
+}
+
+static bool next_sample(struct proto_scan *scan, struct proto_field *sample)
+{
+    while (proto_scan_next(scan, sample))
+        if (sample->number == PROFILE_SAMPLE)
+            return true;
+    return false;
+}
+
+/* Chooses the samples of the next part, from where the split stands: their count; *size is the
+ * part's, at most. */
+static size_t choose(struct pprof_split *split, size_t *size)
+{
+    struct pprof_tables *tables = split->tables;
+    struct proto_field sample;
+    size_t count = 0;
+    /* Behind the fixed fields, the time. */
+    *size = tables->fixed_size + 1 + 10;
+    tables->first = tables->next;
+    tables->last = tables->next - 1;
+    while (count < split->max_samples) {
+        struct proto_scan before = split->at;
+        if (!next_sample(&split->at, &sample))
+            break;
+        size_t more = pprof_tables_mark(tables, &sample);
+        if (count > 0 && (*size > split->max_bytes || more > split->max_bytes - *size)) {
+            split->at = before;
+            break;
+        }
+        *size += more;
+        count++;
+        tables->last = tables->next - 1;
+    }
+    return count;
+}
+
+/* Puts tag and length in front of a message whose content was written HEAD_ROOM behind out. */
+static uint8_t *close_message(uint8_t *out, uint32_t number, const uint8_t *end)
+{
+    const uint8_t *content = out + HEAD_ROOM;
+    size_t size = (size_t)(end - content);
+    out = proto_len_put(out, number, size);
+    memmove(out, content, size);
+    return out + size;
+}
+
+static uint8_t *put_field(uint8_t *out, const struct proto_field *field)
+{
+    return proto_bytes_put(out, view_between(field->start, field->end));
+}
+
+static uint8_t *put_index(const struct pprof_tables *tables, uint8_t *out, uint32_t number,
+                          uint64_t index)
+{
+    out = proto_varint_put(out, proto_tag(number, WIRE_VARINT));
+    return proto_varint_put(out, tables->string_ranks[index]);
+}
+
+/* Writes a message with its string indices, the fields whose bits are set, in the new numbers. */
+static uint8_t *put_message(const struct pprof_tables *tables, uint8_t *out,
+                            const struct proto_field *message, unsigned bits)
+{
+    struct proto_scan scan = proto_scan_begin(message->bytes);
+    struct proto_field field;
+    uint8_t *at = out + HEAD_ROOM;
+    while (proto_scan_next(&scan, &field))
+        at = field.number < 32 && (bits & BIT(field.number))
+                 ? put_index(tables, at, field.number, field.value)
+                 : put_field(at, &field);
+    return close_message(out, message->number, at);
+}
+
+static uint8_t *put_sample(const struct pprof_tables *tables, uint8_t *out,
+                           const struct proto_field *sample)
+{
+    struct proto_scan scan = proto_scan_begin(sample->bytes);
+    struct proto_field field;
+    uint8_t *at = out + HEAD_ROOM;
+    while (proto_scan_next(&scan, &field))
+        at = field.number == SAMPLE_LABEL ? put_message(tables, at, &field, LABEL_STRINGS)
+                                          : put_field(at, &field);
+    return close_message(out, PROFILE_SAMPLE, at);
+}
+
+/* A top-level field that names strings, packed or not. */
+static uint8_t *put_strings(const struct pprof_tables *tables, uint8_t *out,
+                            const struct proto_field *field)
+{
+    const uint8_t *from = field->bytes.data;
+    uint8_t *at = out + HEAD_ROOM;
+    uint64_t index;
+    if (field->type == WIRE_VARINT)
+        return put_index(tables, out, field->number, field->value);
+    while (from < field->end && (from = proto_varint(from, field->end, &index)))
+        at = proto_varint_put(at, tables->string_ranks[index]);
+    return close_message(out, field->number, at);
+}
+
+/* Everything that is neither sample nor table. */
+static uint8_t *put_fixed(const struct pprof_split *split, uint8_t *out)
+{
+    const struct pprof_tables *tables = split->tables;
+    for (size_t i = 0; i < tables->fixed_count; i++) {
+        const struct proto_field *field = &tables->fixed[i];
+        if (field->number == PROFILE_SAMPLE_TYPE || field->number == PROFILE_PERIOD_TYPE)
+            out = put_message(tables, out, field, VALUE_TYPE_STRINGS);
+        else if (field->number < 32 && (PROFILE_STRINGS & BIT(field->number)))
+            out = put_strings(tables, out, field);
+        else if (field->number != PROFILE_TIME_NANOS)
+            out = put_field(out, field);
+    }
+    if (split->pprof->time_nanos == 0)
+        return out;
+    out = proto_varint_put(out, proto_tag(PROFILE_TIME_NANOS, WIRE_VARINT));
+    return proto_varint_put(out, (uint64_t)split->pprof->time_nanos + split->part);
+}
+
+static uint8_t *put_tables(struct pprof_tables *tables, uint8_t *out)
+{
+    static const unsigned strings[TABLE_KINDS] = {
+        [TABLE_MAPPING] = MAPPING_STRINGS,
+        [TABLE_LOCATION] = 0,
+        [TABLE_FUNCTION] = FUNCTION_STRINGS,
+    };
+    for (unsigned kind = 0; kind < TABLE_KINDS; kind++)
+        for (size_t i = 0; i < tables->of[kind].count; i++) {
+            const struct pprof_entry *entry = &tables->of[kind].entries[i];
+            if (pprof_tables_used(tables, entry->mark))
+                out = put_message(tables, out, &entry->field, strings[kind]);
+        }
+    for (size_t i = 0; i < tables->pprof->string_count; i++)
+        if (pprof_tables_used(tables, tables->string_marks[i])) {
+            out = proto_len_put(out, PROFILE_STRING_TABLE, tables->pprof->strings[i].size);
+            out = proto_bytes_put(out, tables->pprof->strings[i]);
+        }
+    return out;
+}
+
+/* Counts what this part costs; false: the parts have come to too much. */
+static bool charge(struct pprof_split *split, size_t size)
+{
+    struct pprof_tables *tables = split->tables;
+    tables->work += size + tables->pprof->string_count + tables->fixed_count;
+    for (unsigned kind = 0; kind < TABLE_KINDS; kind++)
+        tables->work += tables->of[kind].count;
+    return tables->work / MAX_GROWTH <= split->pprof->raw.size + FREE_WORK / MAX_GROWTH;
+}
+
+bool pprof_split_next(struct pprof_split *split, struct bytes *out, const char **fault)
+{
+    struct pprof_tables *tables = split->tables;
+    struct proto_scan from = split->at;
+    struct proto_field sample;
+    size_t size;
+    *fault = NULL;
+    bytes_clear(out);
+    size_t count = choose(split, &size);
+    if (count == 0)
+        return false;
+    if (tables->fixed_size >= split->max_bytes || !charge(split, size))
+        *fault = "each part would repeat too much of the profile";
+    else if (bytes_reserve(out, size + 3 * HEAD_ROOM) != BYTES_OK)
+        *fault = "a part has no room";
+    if (*fault)
+        return false;
+    pprof_tables_rank(tables);
+    uint8_t *at = put_fixed(split, out->data);
+    for (size_t i = 0; i < count && next_sample(&from, &sample); i++)
+        at = put_sample(tables, at, &sample);
+    at = put_tables(tables, at);
+    out->size = (size_t)(at - out->data);
+    assert(out->size <= size);
+    split->part++;
+    return true;
+}
