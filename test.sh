@@ -65,8 +65,10 @@ mkdir -p "$logs"
 for part in $parts; do
   case $part in
     lint)
+      build asan
       step layers python3 tools/layers.py
       step form tools/form.sh
+      step tidy tools/tidy.sh build/asan
       ;;
     unit)
       build asan
@@ -75,6 +77,7 @@ for part in $parts; do
     e2e)
       build release
       step configs tools/validate_configs.sh
+      step key-tables python3 tools/key_tables.py build/release/spanlink --check
       step sizes tools/sizes.sh
       cat "$logs/sizes.log"
       step e2e-setup tests/e2e/setup.sh

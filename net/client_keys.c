@@ -26,6 +26,16 @@ enum encoding_name compression_of(const struct client_settings *settings)
     return encodings[settings->compression];
 }
 
+size_t client_sender(struct http_header *headers, size_t count, const char *tenant,
+                     const char *authorization)
+{
+    if (tenant)
+        headers[count++] = (struct http_header){"X-Scope-OrgID", tenant};
+    if (authorization)
+        headers[count++] = (struct http_header){"Authorization", authorization};
+    return count;
+}
+
 struct http_client *client_open(const struct client_settings *settings, bool http2,
                                 const char *unix_path, char *error, size_t error_size)
 {

@@ -36,6 +36,11 @@ extern const struct key tls_client_keys[];
 extern const char *const compression_words[];
 enum encoding_name compression_of(const struct client_settings *settings);
 
+/* What a request's sender wants known of itself (NULL: nothing), behind the headers given; room for
+ * two more. Returns the new count. A header of that name in `headers` wins. */
+size_t client_sender(struct http_header *headers, size_t count, const char *tenant,
+                     const char *authorization);
+
 /* NULL: error is a sentence. */
 struct http_client *client_open(const struct client_settings *settings, bool http2,
                                 const char *unix_path, char *error, size_t error_size);

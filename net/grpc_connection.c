@@ -20,7 +20,7 @@ enum {
  * with streams may make no progress. */
 #define DRAIN_QUIET_NS (300 * NS_PER_MS)
 #define DRAIN_STALL_NS NS_PER_S
-#define LINGER_NS (500 * NS_PER_MS)
+#define LINGER_NS      (500 * NS_PER_MS)
 
 /* ---- what the session reports ---- */
 

@@ -18,7 +18,7 @@ enum {
 };
 
 enum grpc_connection_state {
-    GRPC_GREETING,  /* preface and first settings are awaited */
+    GRPC_GREETING, /* preface and first settings are awaited */
     GRPC_SERVING,
     GRPC_LINGERING, /* all is sent; what the peer still sends is read past, so that it gets it */
     GRPC_DEAD       /* freed at the end of the loop's turn */
@@ -54,7 +54,7 @@ struct grpc_loop {
     bool running;
     int epoll;
     int wake;
-    size_t room;                /* connections it may have */
+    size_t room; /* connections it may have */
     _Atomic size_t connection_count;
     struct grpc_connections connections;
     struct grpc_connections dead;
@@ -80,7 +80,7 @@ struct grpc_server {
     struct grpc_loop *loops;
     _Atomic bool draining;
     _Atomic bool stopping;
-    _Atomic size_t refs; /* the owner, each connection, each call */
+    _Atomic size_t refs;   /* the owner, each connection, each call */
     pthread_mutex_t mutex; /* of the condition only */
     pthread_cond_t quiet;  /* refs has come down to the owner's */
 };

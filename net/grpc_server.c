@@ -3,11 +3,11 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -42,8 +42,8 @@ static void evict_longest_idle(struct grpc_loop *loop)
 {
     struct grpc_connection *each, *idle = NULL;
     TAILQ_FOREACH(each, &loop->connections, of_loop)
-        if (each->handled == 0 && (!idle || each->progress < idle->progress))
-            idle = each;
+    if (each->handled == 0 && (!idle || each->progress < idle->progress))
+        idle = each;
     if (idle)
         grpc_connection_evict(idle);
 }

@@ -16,13 +16,14 @@ typedef void grpc_handler_fn(void *ctx, struct grpc_call *call);
 
 struct grpc_server_options {
     struct endpoint endpoint;
-    size_t max_message;            /* bytes, as they arrive and after decompression */
+    size_t max_message; /* bytes, as they arrive and after decompression */
     unsigned threads;
-    unsigned max_connections;
+    unsigned max_connections;        /* past it the longest idle one is closed */
     unsigned max_concurrent_streams; /* a connection */
-    uint64_t idle_timeout_ns;        /* without any stream; 0: none */
+    uint64_t idle_timeout_ns;        /* without a call in its handler and without progress of one
+                                      * that arrives (pings do not count); 0: none */
     uint64_t header_timeout_ns;      /* preface and first settings */
-    struct budget *budget;           /* charged as message bytes arrive */
+    struct budget *budget;           /* charged as bytes arrive; outlives every call */
     grpc_handler_fn *handler;
     /* Whether a path is served at all; else UNIMPLEMENTED without reading the message. */
     bool (*serves)(void *ctx, const char *path);
@@ -36,9 +37,12 @@ struct grpc_server *grpc_server_open(const struct grpc_server_options *options, 
 /* Stops accepting and sends GOAWAY; streams under way are served. */
 void grpc_server_drain(struct grpc_server *server);
 
-/* Waits until no call is unanswered or until the deadline (monotonic), then closes all. */
+/* Waits until no call is unanswered and the connections are wound up, or until the deadline
+ * (monotonic), then closes all. Calls that are unanswered then stay valid until they are answered.
+ * NULL is legal. */
 void grpc_server_close(struct grpc_server *server, uint64_t deadline_mono_ns);
 
+/* The call; valid until it is answered, also where its stream or connection has died. */
 const char *grpc_call_path(const struct grpc_call *call);
 const char *grpc_call_metadata(const struct grpc_call *call, const char *name); /* NULL: absent */
 struct view grpc_call_message(const struct grpc_call *call);

@@ -11,13 +11,14 @@
 struct http_client;
 
 struct http_client_options {
-    bool http2;               /* HTTP/2 with prior knowledge on http://, ALPN on https:// */
-    uint64_t timeout_ns;      /* of one exchange; 0: none */
-    const char *unix_path;    /* connect there; NULL: by the URL */
-    const char *ca_file;      /* NULL or "": the system's CAs */
+    bool http2;            /* HTTP/2 with prior knowledge on http://, ALPN on https:// */
+    uint64_t timeout_ns;   /* of one exchange; 0: none */
+    const char *unix_path; /* connect there; NULL: by the URL */
+    const char *ca_file;   /* NULL or "": the system's CAs */
     bool insecure_skip_verify;
-    const struct key_map *headers; /* sent with every request; borrowed for the client's life */
-    size_t max_reply;         /* bytes of a reply's body that are kept; the rest is read past */
+    const struct key_map *headers; /* sent with every request, and winning over a call's of the same
+                                    * name; borrowed for the client's life, like the texts here */
+    size_t max_reply; /* bytes of a reply's body that are kept; the rest is read past */
 };
 
 /* One request's header beyond those of the client. */
@@ -27,18 +28,14 @@ struct http_header {
 };
 
 struct http_reply {
-    long status;              /* 0: no HTTP answer; error says why */
+    long status; /* 0: no HTTP answer; error says why */
     struct bytes body;
     char content_type[64];
-    uint64_t retry_after_ns;  /* Retry-After in seconds or as a date; 0: none */
-    int grpc_status;          /* from trailers or headers; -1: none */
-    char grpc_message[256];   /* decoded */
+    uint64_t retry_after_ns;   /* Retry-After in seconds or as a date; 0: none */
+    int grpc_status;           /* from trailers or headers; -1: none */
+    char grpc_message[256];    /* decoded */
     struct bytes grpc_details; /* grpc-status-details-bin, base64 undone */
     bool timed_out;
-    /* HTTP/2: the peer ended the stream in the middle of the body, and libcurl lost the answer that
-     * came with it (7.88 does where RST_STREAM follows at once, as gRPC servers in Go send it). A
-     * body that is sent before the peer answers, a small one, gets its answer. */
-    bool cut_short;
     char error[192];
 };
 
@@ -46,7 +43,8 @@ struct http_reply {
 struct http_client *http_client_new(const struct http_client_options *options, char *error,
                                     size_t error_size);
 
-/* POSTs body to url. Blocks up to the timeout. True: an HTTP answer came. Any thread. The caller
+/* POSTs body to url. A kept connection that has died is replaced unnoticed; redirects and proxies
+ * are not followed. Blocks up to the timeout. True: an HTTP answer came. Any thread. The caller
  * releases the reply in both cases. */
 bool http_client_post(struct http_client *client, const char *url,
                       const struct http_header *headers, size_t header_count, struct view body,

@@ -108,23 +108,31 @@ static void forget(struct http_reply *reply)
     bytes_clear(&reply->grpc_details);
 }
 
+void http_reply_field(struct http_reply *reply, struct view name, struct view value, uint64_t now)
+{
+    char text[VALUE_LIMIT];
+    if (name.size >= sizeof text)
+        return;
+    copy_text(name, text, sizeof text);
+    if (strcmp(text, ":status") == 0) {
+        forget(reply);
+        copy_text(value, text, sizeof text);
+        reply->status = atol(text);
+        return;
+    }
+    set_field(reply, text, trimmed(value), now);
+}
+
 void http_reply_line(struct http_reply *reply, struct view line, uint64_t now)
 {
-    char name[VALUE_LIMIT];
     if (view_starts(line, VIEW("HTTP/"))) {
         forget(reply);
         return;
     }
     const uint8_t *colon = line.size ? memchr(line.data, ':', line.size) : NULL;
-    if (!colon || (size_t)(colon - line.data) >= sizeof name)
-        return;
-    copy_text(view_between(line.data, colon), name, sizeof name);
-    set_field(reply, name, trimmed(view_between(colon + 1, line.data + line.size)), now);
-}
-
-bool http_reply_is_trailers_only(const struct http_reply *reply, struct view line)
-{
-    return reply->grpc_status > 0 && trimmed(line).size == 0;
+    if (colon && colon > line.data)
+        http_reply_field(reply, view_between(line.data, colon),
+                         view_between(colon + 1, line.data + line.size), now);
 }
 
 void http_reply_data(struct http_reply *reply, struct view data)

@@ -11,8 +11,8 @@ void http_reply_init(struct http_reply *reply, size_t max_body);
  * the header of an informational answer leaves nothing behind. now: seconds since 1970. */
 void http_reply_line(struct http_reply *reply, struct view line, uint64_t now);
 
-/* The header that has just ended is all there is to a gRPC answer (an error as trailers only). */
-bool http_reply_is_trailers_only(const struct http_reply *reply, struct view line);
+/* One field, as HTTP/2 delivers them; ":status" begins a header as a status line does. */
+void http_reply_field(struct http_reply *reply, struct view name, struct view value, uint64_t now);
 
 /* Keeps what there is room for. */
 void http_reply_data(struct http_reply *reply, struct view data);

@@ -22,12 +22,18 @@ static struct outcome no_memory(void)
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
 }
 
+/* A body may also be too large for the whole memory budget. */
+static size_t largest(const struct bytes *out)
+{
+    return out->budget && out->budget->limit < out->max ? out->budget->limit : out->max;
+}
+
 struct outcome request_take_body(struct http_request *request, struct bytes *out)
 {
     const char *name = http_request_header(request, "Content-Encoding");
     if (http_request_fault(request) == HTTP_FAULT_TOO_LARGE)
         return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
-                          "request body too large, the maximum is %zu bytes", out->max);
+                          "request body too large, the maximum is %zu bytes", largest(out));
     if (http_request_fault(request) == HTTP_FAULT_MEMORY)
         return no_memory();
     enum encoding_name encoding = encoding_parse(view_of(name));
@@ -51,6 +57,14 @@ struct outcome request_take_body(struct http_request *request, struct bytes *out
                       encoding_text(encoding));
 }
 
+struct outcome otlp_http_take_body(struct http_request *request, struct bytes *out)
+{
+    struct outcome outcome = request_take_body(request, out);
+    if (outcome.cause == CAUSE_UNSUPPORTED)
+        outcome.cause = CAUSE_INVALID;
+    return outcome;
+}
+
 unsigned outcome_retry_seconds(const struct outcome *outcome)
 {
     if (outcome->verdict != VERDICT_RETRY)
@@ -69,8 +83,7 @@ void otlp_http_succeed(struct http_request *request, enum signal signal, bool js
     bytes_release(&body);
 }
 
-void otlp_http_refuse(struct http_request *request, bool json, unsigned status,
-                      const struct outcome *outcome)
+void otlp_http_refuse(struct http_request *request, bool json, const struct outcome *outcome)
 {
     struct bytes body;
     unsigned wait = outcome_retry_seconds(outcome);
@@ -79,7 +92,7 @@ void otlp_http_refuse(struct http_request *request, bool json, unsigned status,
         rpc_status_encode_json(status_grpc(outcome), outcome->text, wait * NS_PER_S, &body);
     else
         rpc_status_encode(status_grpc(outcome), outcome->text, wait * NS_PER_S, &body);
-    http_respond(request, status ? status : status_http(outcome), json ? type_json : type_protobuf,
+    http_respond(request, status_http(outcome), json ? type_json : type_protobuf,
                  bytes_view(&body), wait);
     bytes_release(&body);
 }

@@ -1,5 +1,7 @@
 #include "pipeline/batch.h"
 
+#include "wire/otlp.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,8 +93,8 @@ static bool grow_receipts(struct batch *batch)
     if (count == 0 || (count & (count - 1)) != 0)
         return true;
     bool is_inline = batch->receipts == batch->receipt_inline;
-    struct receipt **bigger = realloc(is_inline ? NULL : batch->receipts,
-                                      2 * count * sizeof(struct receipt *));
+    struct receipt **bigger =
+        realloc(is_inline ? NULL : batch->receipts, 2 * count * sizeof(struct receipt *));
     if (!bigger)
         return false;
     if (is_inline)
@@ -115,6 +117,28 @@ bool batch_add_receipts(struct batch *batch, const struct batch *from)
         if (!batch_add_receipt(batch, from->receipts[i]))
             return false;
     return true;
+}
+
+static struct batch *part_of(const struct batch *batch, struct buffer *payload)
+{
+    return batch_with_payload(batch, payload, otlp_count(batch->signal, buffer_view(payload)));
+}
+
+bool batch_split(const struct batch *batch, uint32_t max_items, size_t max_bytes,
+                 struct batch **front, struct batch **rest)
+{
+    struct buffer *front_bytes, *rest_bytes;
+    if (batch->encoding != BATCH_OTLP ||
+        !otlp_split(batch->signal, buffer_view(batch->payload), max_items, max_bytes,
+                    batch->payload->budget, &front_bytes, &rest_bytes))
+        return false;
+    *front = part_of(batch, front_bytes);
+    *rest = part_of(batch, rest_bytes);
+    if (*front && *rest)
+        return true;
+    batch_unref(*front);
+    batch_unref(*rest);
+    return false;
 }
 
 static bool same_text(const char *a, const char *b)

@@ -11,9 +11,9 @@
 #include "wire/signal.h"
 
 enum batch_encoding {
-    BATCH_OTLP,   /* payload: a checked Export*ServiceRequest */
-    BATCH_PPROF,  /* payload: one inflated, checked pprof; series and profile are set */
-    BATCH_OPAQUE  /* payload: a body to be forwarded as it is; opaque is set */
+    BATCH_OTLP,  /* payload: a checked Export*ServiceRequest */
+    BATCH_PPROF, /* payload: one inflated, checked pprof; series and profile are set */
+    BATCH_OPAQUE /* payload: a body to be forwarded as it is; opaque is set */
 };
 #define BATCH_BIT(encoding) (1u << (encoding))
 
@@ -27,8 +27,8 @@ struct metadata {
 
 /* BATCH_PPROF: what stands beside the pprof. */
 struct profile_origin {
-    bool by_ingest;           /* came by /ingest: __name__ is the app name, not the type */
-    uint64_t from_ns;         /* /ingest's window; 0: not given */
+    bool by_ingest;   /* came by /ingest: __name__ is the app name, not the type */
+    uint64_t from_ns; /* /ingest's window; 0: not given */
     uint64_t until_ns;
     char *sample_type_config; /* JSON text; NULL: none */
     char *spy_name;           /* NULL: none */
@@ -44,8 +44,8 @@ struct batch {
     _Atomic unsigned refs;
     enum signal signal;
     enum batch_encoding encoding;
-    uint32_t items;           /* spans, data points, log records, profiles */
-    bool admitted;            /* its request has a place reserved in every queue ahead */
+    uint32_t items; /* spans, data points, log records, profiles */
+    bool admitted;  /* its request has a place reserved in every queue ahead */
     struct buffer *payload;
     struct metadata *metadata; /* NULL: none */
     struct series *series;
@@ -63,8 +63,7 @@ struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct
 
 /* The same batch with another payload (taken over) and item count: everything else is shared,
  * `admitted` too. NULL: no memory. */
-struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload,
-                                 uint32_t items);
+struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items);
 
 /* The same batch with other series labels (taken over). NULL: no memory. */
 struct batch *batch_with_series(const struct batch *batch, struct series *series);
@@ -73,6 +72,12 @@ struct batch *batch_with_series(const struct batch *batch, struct series *series
  * before the batch is handed on. False: no memory. */
 bool batch_add_receipts(struct batch *batch, const struct batch *from);
 bool batch_add_receipt(struct batch *batch, struct receipt *receipt);
+
+/* Splits an OTLP batch into a front of at most max_items items and max_bytes bytes (at least one
+ * item; 0: no limit) and the rest, both with its receipts and the bytes forced on the budget.
+ * False: another encoding, one piece, or no memory. */
+bool batch_split(const struct batch *batch, uint32_t max_items, size_t max_bytes,
+                 struct batch **front, struct batch **rest);
 
 /* Whether two batches may become one: signal, OTLP encoding, metadata. */
 bool batch_mergeable(const struct batch *a, const struct batch *b);

@@ -38,13 +38,13 @@ enum verdict outlet_push(struct outlet *outlet, struct batch *batch);
 
 /* What an instance gets at open; everything in it outlives the instance. */
 struct env {
-    const char *id;            /* "otlp/2" */
-    const struct clock *clock; /* the only source of time */
-    struct budget *budget;     /* the process's memory budget */
-    struct meter *meter;       /* this instance's counters */
+    const char *id;                       /* "otlp/2" */
+    const struct clock *clock;            /* the only source of time */
+    struct budget *budget;                /* the process's memory budget */
+    struct meter *meter;                  /* this instance's counters */
     struct intake *intakes[SIGNAL_COUNT]; /* receivers; NULL: no pipeline of that signal */
-    struct runtime *runtime;   /* pipeline/runtime.h */
-    struct ticker *ticker;     /* for env_tick_at */
+    struct runtime *runtime;              /* pipeline/runtime.h */
+    struct ticker *ticker;                /* for env_tick_at */
     void *instance;
 };
 

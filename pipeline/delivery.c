@@ -16,8 +16,7 @@ const struct key queue_keys[] = {
              "accepted; a full queue never blocks, clients are told to retry"),
     KEY_BOOL(struct queue_settings, wait_for_result, "wait_for_result", "false",
              "clients wait for the backend's answer"),
-    KEY_CHOICE(struct queue_settings, sizer, "sizer", "requests", sizers,
-               "what queue_size counts"),
+    KEY_CHOICE(struct queue_settings, sizer, "sizer", "requests", sizers, "what queue_size counts"),
     KEY_END,
 };
 

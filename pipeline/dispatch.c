@@ -1,7 +1,6 @@
 #include "pipeline/dispatch.h"
 
 #include "pipeline/retry.h"
-#include "wire/otlp.h"
 
 #include <stdlib.h>
 
@@ -81,43 +80,28 @@ void dispatch_give_up(struct dispatcher *dispatcher, struct queue_element *eleme
     answer_waiting(dispatcher, element);
 }
 
-static struct batch *part_of(const struct batch *batch, struct buffer *payload)
-{
-    return batch_with_payload(batch, payload, otlp_count(batch->signal, buffer_view(payload)));
-}
-
 /* Puts the front part in the current one's place and the rest behind it. False: it is one piece,
  * or there is no memory; nothing changed. */
-static bool split(struct dispatcher *dispatcher, struct queue_element *element,
-                  uint32_t max_items, size_t max_bytes)
+static bool split(struct queue_element *element, uint32_t max_items, size_t max_bytes)
 {
-    struct batch *whole = element->current;
-    struct buffer *front_bytes, *rest_bytes;
-    if (whole->encoding != BATCH_OTLP ||
-        !otlp_split(whole->signal, buffer_view(whole->payload), max_items, max_bytes,
-                    dispatcher->budget, &front_bytes, &rest_bytes))
-        return false;
+    struct batch *front, *rest;
     struct queue_part *part = malloc(sizeof *part);
-    struct batch *front = part_of(whole, front_bytes);
-    struct batch *rest = part_of(whole, rest_bytes);
-    if (!part || !front || !rest) {
+    if (!part || !batch_split(element->current, max_items, max_bytes, &front, &rest)) {
         free(part);
-        batch_unref(front);
-        batch_unref(rest);
         return false;
     }
     *part = (struct queue_part){rest, element->rest};
     element->rest = part;
+    batch_unref(element->current);
     element->current = front;
     element->attempt = 0;
-    batch_unref(whole);
     return true;
 }
 
-static bool halve(struct dispatcher *dispatcher, struct queue_element *element)
+static bool halve(struct queue_element *element)
 {
     uint32_t items = element->current->items;
-    return items > 1 && split(dispatcher, element, (items + 1) / 2, 0);
+    return items > 1 && split(element, (items + 1) / 2, 0);
 }
 
 static void delivered(struct dispatcher *dispatcher, struct queue_element *element,
@@ -143,9 +127,9 @@ static void rejected(struct dispatcher *dispatcher, struct queue_element *elemen
 {
     bool smaller = false;
     if (outcome->cause == CAUSE_TOO_LARGE)
-        smaller = halve(dispatcher, element);
+        smaller = halve(element);
     if (outcome->cause == CAUSE_INVALID && element->halvings < MAX_HALVINGS) {
-        smaller = halve(dispatcher, element);
+        smaller = halve(element);
         element->halvings++;
     }
     if (!smaller)
@@ -166,8 +150,8 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
 {
     const struct retry_settings *settings = &dispatcher->settings.retry;
     uint64_t now = clock_mono(dispatcher->clock);
-    uint64_t wait = retry_wait(settings, element->attempt, draw(dispatcher),
-                               outcome->retry_after_ns);
+    uint64_t wait =
+        retry_wait(settings, element->attempt, draw(dispatcher), outcome->retry_after_ns);
     element->attempt++;
     bool stopping = dispatcher->stopping;
     if (dispatcher->aborted || (stopping && dispatcher->waits) || !settings->enabled ||
@@ -188,7 +172,7 @@ static bool fits(struct dispatcher *dispatcher, struct queue_element *element)
     if (most == 0 || element->current->encoding != BATCH_OTLP ||
         element->current->payload->size <= most)
         return true;
-    if (!split(dispatcher, element, 0, most)) {
+    if (!split(element, 0, most)) {
         struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
                                             "one item above max_request_bytes (%zu)", most);
         drop_current(dispatcher, element, &outcome);

@@ -15,7 +15,6 @@ struct dispatcher {
     void *self;
     struct delivery settings;
     struct meter *meter;
-    struct budget *budget;
     const struct clock *clock;
     struct loss_log losses;
     bool waits;              /* clients wait for the outcome */

@@ -49,8 +49,8 @@ static bool add_queue(struct intake *intake, struct sender *sender)
             intake->queues[i].places++;
             return true;
         }
-    struct intake_queue *queues = realloc(intake->queues,
-                                          (intake->queue_count + 1) * sizeof *queues);
+    struct intake_queue *queues =
+        realloc(intake->queues, (intake->queue_count + 1) * sizeof *queues);
     if (!queues)
         return false;
     intake->queues = queues;
@@ -61,8 +61,8 @@ static bool add_queue(struct intake *intake, struct sender *sender)
 
 static bool add_head(struct intake *intake, struct pipeline *pipeline)
 {
-    struct outlet **heads = realloc(intake->heads,
-                                    (intake->head_count + 1) * sizeof(struct outlet *));
+    struct outlet **heads =
+        realloc(intake->heads, (intake->head_count + 1) * sizeof(struct outlet *));
     if (!heads)
         return false;
     intake->heads = heads;
@@ -115,8 +115,7 @@ static bool has_earlier(const struct graph *graph, const struct instance_list *o
     return false;
 }
 
-static struct instance *next_processor(const struct graph *graph,
-                                       const struct instance_list *order)
+static struct instance *next_processor(const struct graph *graph, const struct instance_list *order)
 {
     struct instance *any = NULL;
     for (size_t i = 0; i < graph->instances.count; i++) {

@@ -29,7 +29,7 @@ struct pipeline {
     char *name; /* "traces/2" */
     enum signal signal;
     struct instance_list stages[COMPONENT_EXTENSION]; /* by receiver, processor, exporter */
-    struct outlet *outlets; /* one per processor and the end */
+    struct outlet *outlets;                           /* one per processor and the end */
 };
 
 /* Places that one request needs in a queue ahead. */

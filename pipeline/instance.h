@@ -27,8 +27,7 @@ struct instance *instance_new(const struct component *component, const char *sec
 void instance_free(struct instance *instance); /* closed before; NULL is legal */
 
 /* Fills and checks its keys. False: problems were added. */
-bool instance_fill(struct instance *instance, const struct node *place,
-                   struct problems *problems);
+bool instance_fill(struct instance *instance, const struct node *place, struct problems *problems);
 
 /* Opens it over a filled env; an exporter's queue is opened by sender_new before. False: a problem
  * was added; instance_close follows. */

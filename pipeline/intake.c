@@ -59,8 +59,7 @@ static void answer(void *ctx, const struct outcome *worst)
 }
 
 /* The answer comes when the last of the data is delivered or given up. False: no memory. */
-static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_fn *done,
-                        void *ctx)
+static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
     struct waiter *waiter = malloc(sizeof *waiter);
     struct receipt *receipt = waiter ? receipt_new(answer, waiter) : NULL;

@@ -25,8 +25,7 @@ static void write_locked(struct loss_log *log)
         if (log->pending[i] == 0)
             continue;
         size += (size_t)snprintf(sums + size, sizeof sums - size, "%s%" PRIu64 " %s",
-                                 size ? ", " : "", log->pending[i],
-                                 signal_items((enum signal)i));
+                                 size ? ", " : "", log->pending[i], signal_items((enum signal)i));
         log->pending[i] = 0;
     }
     if (size)

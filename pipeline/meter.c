@@ -9,16 +9,11 @@ static const char *const count_words[METER_COUNT] = {
 };
 
 static const char *const cause_words[CAUSE_COUNT] = {
-    [CAUSE_NONE] = "no reason given",
-    [CAUSE_INVALID] = "invalid",
-    [CAUSE_TOO_LARGE] = "too large",
-    [CAUSE_UNSUPPORTED] = "unsupported",
-    [CAUSE_AUTH] = "not authenticated",
-    [CAUSE_FORBIDDEN] = "forbidden",
-    [CAUSE_FULL] = "queue full",
-    [CAUSE_MEMORY] = "out of memory",
-    [CAUSE_UNAVAILABLE] = "unavailable",
-    [CAUSE_SHUTDOWN] = "shutdown",
+    [CAUSE_NONE] = "no reason given",    [CAUSE_INVALID] = "invalid",
+    [CAUSE_TOO_LARGE] = "too large",     [CAUSE_UNSUPPORTED] = "unsupported",
+    [CAUSE_AUTH] = "not authenticated",  [CAUSE_FORBIDDEN] = "forbidden",
+    [CAUSE_FULL] = "queue full",         [CAUSE_MEMORY] = "out of memory",
+    [CAUSE_UNAVAILABLE] = "unavailable", [CAUSE_SHUTDOWN] = "shutdown",
     [CAUSE_INTERNAL] = "internal error",
 };
 
@@ -53,8 +48,8 @@ static void explain_causes(const struct meter *meter, enum signal signal, struct
 {
     const char *before = " (";
     for (int i = 0; i < CAUSE_COUNT; i++) {
-        uint64_t n = atomic_load_explicit(&meter->dropped_by_cause[i][signal],
-                                          memory_order_relaxed);
+        uint64_t n =
+            atomic_load_explicit(&meter->dropped_by_cause[i][signal], memory_order_relaxed);
         if (n == 0)
             continue;
         bytes_printf(out, "%s%s %" PRIu64, before, cause_words[i], n);

@@ -2,9 +2,10 @@
 
 #include "wire/otlp.h"
 #include "wire/otlp_json.h"
+#include "wire/otlp_profiles.h"
 
-/* Room for the edits that take invalid spans out of one request. */
-enum { EDIT_CAP = 64 << 20 };
+/* Room for the edits that take invalid spans out of one request, and for an index of profiles. */
+enum { EDIT_CAP = 64 << 20, INDEX_CAP = 256 << 20 };
 
 static struct outcome no_memory(void)
 {
@@ -46,20 +47,59 @@ static struct buffer *spliced(const struct splice *splice, struct budget *budget
     return buffer;
 }
 
-static struct buffer *without_invalid(struct bytes *body, struct otlp_request *request)
+/* Tables and layout of profiles: what refers to nothing, or was written by an older version of the
+ * protocol, would be taken by a backend and show nothing, or something else. */
+static struct outcome check_profiles(struct view request)
+{
+    struct arena arena;
+    struct otlp_dictionary dictionary;
+    const char *reason = "";
+    arena_init(&arena, INDEX_CAP);
+    bool good = otlp_dictionary_open(&dictionary, request, &arena, &reason);
+    arena_release(&arena);
+    if (good)
+        return OUTCOME_OK;
+    return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed profiles: %s", reason);
+}
+
+/* The request without what no backend takes; *buffer NULL: no memory. */
+static struct outcome without_invalid(struct bytes *body, struct otlp_request *request,
+                                      struct buffer **buffer)
 {
     struct arena arena;
     struct splice splice;
-    struct buffer *buffer = NULL;
+    struct outcome outcome = OUTCOME_OK;
     arena_init(&arena, EDIT_CAP);
     splice_begin(&splice, bytes_view(body), &arena);
     request->rejected = otlp_traces_drop_invalid(bytes_view(body), &splice, &request->reason);
     if (request->rejected == 0)
-        buffer = buffer_from_bytes(body);
-    else if (!splice.failed)
-        buffer = spliced(&splice, body->budget);
+        *buffer = buffer_from_bytes(body);
+    else if (request->rejected == request->received)
+        *buffer = NULL;
+    else if (splice.failed)
+        outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%u invalid spans are too many: %s",
+                             request->rejected, request->reason);
+    else
+        *buffer = spliced(&splice, body->budget);
     arena_release(&arena);
-    return buffer;
+    return outcome;
+}
+
+/* Makes the batch of a checked request. */
+static struct outcome wrap(enum signal signal, struct bytes *body, struct otlp_request *request)
+{
+    struct outcome outcome = OUTCOME_OK;
+    struct buffer *buffer = NULL;
+    if (signal == SIGNAL_TRACES)
+        outcome = without_invalid(body, request, &buffer);
+    else
+        buffer = buffer_from_bytes(body);
+    uint32_t items = request->received - request->rejected;
+    if (outcome.verdict != VERDICT_OK || items == 0)
+        return outcome;
+    if (buffer)
+        request->batch = batch_new(signal, BATCH_OTLP, buffer, items, NULL);
+    return request->batch ? OUTCOME_OK : no_memory();
 }
 
 struct outcome otlp_request_read(enum signal signal, bool json, struct bytes *body,
@@ -69,17 +109,10 @@ struct outcome otlp_request_read(enum signal signal, bool json, struct bytes *bo
     struct outcome outcome = json ? from_json(signal, body) : OUTCOME_OK;
     if (outcome.verdict == VERDICT_OK)
         outcome = check(signal, body, &request->received);
-    if (outcome.verdict == VERDICT_OK && request->received > 0) {
-        struct buffer *buffer = signal == SIGNAL_TRACES ? without_invalid(body, request)
-                                                        : buffer_from_bytes(body);
-        uint32_t items = request->received - request->rejected;
-        if (!buffer)
-            outcome = no_memory();
-        else if (items == 0)
-            buffer_unref(buffer);
-        else if (!(request->batch = batch_new(signal, BATCH_OTLP, buffer, items, NULL)))
-            outcome = no_memory();
-    }
+    if (outcome.verdict == VERDICT_OK && signal == SIGNAL_PROFILES)
+        outcome = check_profiles(bytes_view(body));
+    if (outcome.verdict == VERDICT_OK && request->received > 0)
+        outcome = wrap(signal, body, request);
     bytes_release(body);
     return outcome;
 }

@@ -32,8 +32,8 @@ const char *plan_kind(enum component_kind kind)
 
 static void check_top(const struct node *root, struct problems *problems)
 {
-    static const char *const keys[] = {"receivers", "processors", "exporters", "extensions",
-                                       "connectors", "service", NULL};
+    static const char *const keys[] = {"receivers",  "processors", "exporters", "extensions",
+                                       "connectors", "service",    NULL};
     for (size_t i = 0; i < root->count; i++) {
         const struct node *item = root->items[i];
         bool known = false;
@@ -126,8 +126,8 @@ static void plan_kind_section(const struct node *root, enum component_kind kind,
 }
 
 struct instance *plan_resolve(const struct node *root, const struct graph *graph,
-                              enum component_kind kind, const struct node *place,
-                              const char *path, struct problems *problems)
+                              enum component_kind kind, const struct node *place, const char *path,
+                              struct problems *problems)
 {
     const char *id = place->kind == NODE_SCALAR ? place->text : "";
     for (size_t i = 0; i < graph->instances.count; i++) {
@@ -141,8 +141,7 @@ struct instance *plan_resolve(const struct node *root, const struct graph *graph
     return NULL;
 }
 
-static void plan_extensions(const struct node *root, struct graph *graph,
-                            struct problems *problems)
+static void plan_extensions(const struct node *root, struct graph *graph, struct problems *problems)
 {
     const char *path = "service.extensions";
     const struct node *list = node_get(node_get(root, "service"), "extensions");

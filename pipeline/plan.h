@@ -20,7 +20,7 @@ void plan_pipelines(const struct node *root, struct graph *graph, struct problem
 /* What an id in a list stands for. NULL: not configured (a problem is added at place, unless its
  * own entry had one). */
 struct instance *plan_resolve(const struct node *root, const struct graph *graph,
-                              enum component_kind kind, const struct node *place,
-                              const char *path, struct problems *problems);
+                              enum component_kind kind, const struct node *place, const char *path,
+                              struct problems *problems);
 
 #endif

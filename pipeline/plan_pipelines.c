@@ -29,8 +29,8 @@ struct planning {
 static bool keys_are_fine(const struct planning *plan)
 {
     struct pipeline_settings settings = {0};
-    bool fine = keys_fill(pipeline_keys, plan->node, plan->node, plan->path, &settings,
-                          plan->problems);
+    bool fine =
+        keys_fill(pipeline_keys, plan->node, plan->node, plan->path, &settings, plan->problems);
     keys_release(pipeline_keys, &settings);
     return fine;
 }
@@ -59,8 +59,8 @@ static void add_stage(const struct planning *plan, struct pipeline *pipeline,
         char words[64];
         signal_words(instance->component->signals, words, sizeof words);
         problems_add(plan->problems, place, plan->path,
-                     "%s \"%s\" does not support %s, it supports %s", plan_kind(kind),
-                     instance->id, signal_name(pipeline->signal), words);
+                     "%s \"%s\" does not support %s, it supports %s", plan_kind(kind), instance->id,
+                     signal_name(pipeline->signal), words);
         return;
     }
     instance->used = true;
@@ -77,8 +77,8 @@ static void plan_stage(const struct planning *plan, struct pipeline *pipeline,
         problems_add(plan->problems, list ? list : plan->node, plan->path,
                      "must have at least one %s", plan_kind(kind));
     for (size_t i = 0; !empty && i < list->count; i++) {
-        struct instance *instance = plan_resolve(plan->root, plan->graph, kind, list->items[i],
-                                                 plan->path, plan->problems);
+        struct instance *instance =
+            plan_resolve(plan->root, plan->graph, kind, list->items[i], plan->path, plan->problems);
         if (instance)
             add_stage(plan, pipeline, instance, list->items[i]);
     }

@@ -20,10 +20,10 @@ struct queue_element {
     struct queue_element *next;
     struct batch *current;
     struct queue_part *rest;
-    uint64_t due;         /* parked: when to try again */
-    uint64_t first_try;   /* of the current part */
-    unsigned attempt;     /* tries of the current part that were answered RETRY */
-    unsigned halvings;    /* after "invalid" */
+    uint64_t due;       /* parked: when to try again */
+    uint64_t first_try; /* of the current part */
+    unsigned attempt;   /* tries of the current part that were answered RETRY */
+    unsigned halvings;  /* after "invalid" */
     bool delivered_any;
     uint32_t refused;     /* items of a waiting client that were not delivered */
     struct outcome worst; /* of those */

@@ -72,8 +72,7 @@ static bool prepare(struct runtime *runtime)
     return graph_wire(&runtime->graph, &runtime->budget);
 }
 
-static bool open_kind(struct runtime *runtime, enum component_kind kind,
-                      struct problems *problems)
+static bool open_kind(struct runtime *runtime, enum component_kind kind, struct problems *problems)
 {
     const struct instance_list *list =
         kind == COMPONENT_EXTENSION ? &runtime->graph.extensions : &runtime->graph.instances;

@@ -20,7 +20,7 @@ struct sender {
     struct queue queue;   /* the rest is under lock */
     pthread_t *workers;
     size_t worker_count;
-    size_t idle; /* workers asleep or just started */
+    size_t idle;        /* workers asleep or just started */
     uint64_t in_flight; /* items */
     bool closing;
 };
@@ -35,10 +35,9 @@ static void init_dispatcher(struct sender *sender, const struct component *compo
     dispatcher->self = self;
     dispatcher->settings = component->delivery ? *component->delivery(self) : small_queue;
     dispatcher->meter = env->meter;
-    dispatcher->budget = env->budget;
     dispatcher->clock = env->clock;
-    dispatcher->waits = !dispatcher->settings.queue.enabled ||
-                        dispatcher->settings.queue.wait_for_result;
+    dispatcher->waits =
+        !dispatcher->settings.queue.enabled || dispatcher->settings.queue.wait_for_result;
     atomic_init(&dispatcher->random, clock_mono(env->clock) ^ (uintptr_t)sender);
     loss_log_init(&dispatcher->losses, env->id, env->clock);
 }
@@ -205,10 +204,9 @@ void sender_put(struct sender *sender, struct batch *batch)
     }
     struct queue_element *displaced = put(sender, element);
     if (displaced) {
-        struct outcome why = outcome_of(VERDICT_RETRY,
-                                        displaced == element ? CAUSE_SHUTDOWN : CAUSE_FULL, "%s",
-                                        displaced == element ? "shutting down"
-                                                             : "the oldest in a full queue");
+        struct outcome why =
+            outcome_of(VERDICT_RETRY, displaced == element ? CAUSE_SHUTDOWN : CAUSE_FULL, "%s",
+                       displaced == element ? "shutting down" : "the oldest in a full queue");
         give_up(sender, displaced, &why);
     }
 }

@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define POLL_NS (20 * NS_PER_MS)
-#define HURRY_NS (600 * NS_PER_MS) /* what is left to a stop once it is hurried */
-#define OVERTIME_NS (2 * NS_PER_S) /* past the deadline, for connections and threads to end */
+#define POLL_NS     (20 * NS_PER_MS)
+#define HURRY_NS    (600 * NS_PER_MS) /* what is left to a stop once it is hurried */
+#define OVERTIME_NS (2 * NS_PER_S)    /* past the deadline, for connections and threads to end */
 
 static void close_instance(struct runtime *runtime, struct instance *instance)
 {
@@ -168,8 +168,8 @@ static uint64_t report_signal(const struct instance *instance, enum signal signa
     uint64_t dropped = meter_get(&instance->meter, METER_DROPPED, signal);
     if (dropped == 0)
         return 0;
-    bytes_printf(report, "%s: %" PRIu64 " %s acknowledged and not delivered", instance->id,
-                 dropped, signal_items(signal));
+    bytes_printf(report, "%s: %" PRIu64 " %s acknowledged and not delivered", instance->id, dropped,
+                 signal_items(signal));
     for (int cause = 0; cause < CAUSE_COUNT; cause++) {
         uint64_t n = atomic_load(&instance->meter.dropped_by_cause[cause][signal]);
         if (n)

@@ -13,7 +13,8 @@ struct ticker;
 
 /* Embedded in what waits. The owner sets tick and ctx; the rest is the ticker's. */
 struct ticker_entry {
-    uint64_t (*tick)(void *ctx, uint64_t mono_ns); /* returns when next; TIME_NEVER: not by itself */
+    /* Returns when it wants to be called next; TIME_NEVER: only when asked for. */
+    uint64_t (*tick)(void *ctx, uint64_t mono_ns);
     void *ctx;
     uint64_t due;
     uint64_t round;

@@ -19,7 +19,7 @@ BELOW = {
 }
 CONTRACTS = {
     "pipeline/component.h", "pipeline/batch.h", "pipeline/delivery.h", "pipeline/otlp_request.h",
-    "settings/key.h",
+    "settings/key.h", "pipeline/memory_limit.h",
 }
 COMPONENTS = {
     "receivers": CONTRACTS,

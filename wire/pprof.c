@@ -11,12 +11,13 @@ struct view pprof_string(const struct pprof *pprof, uint64_t index)
 /* Appends the values of a field, packed or not. The door has made sure that they fit. */
 static void read_values(const struct proto_field *field, struct pprof_sample *sample)
 {
-    const uint8_t *at = field->bytes.data;
-    uint64_t value = field->value;
-    if (field->type == WIRE_VARINT && sample->value_count < PPROF_MAX_TYPES)
-        sample->values[sample->value_count++] = (int64_t)value;
-    if (field->type != WIRE_LEN)
+    if (field->type == WIRE_VARINT) {
+        if (sample->value_count < PPROF_MAX_TYPES)
+            sample->values[sample->value_count++] = (int64_t)field->value;
         return;
+    }
+    const uint8_t *at = field->bytes.data;
+    uint64_t value;
     while (at < field->end && sample->value_count < PPROF_MAX_TYPES &&
            (at = pprof_varint(at, field->end, &value)))
         sample->values[sample->value_count++] = (int64_t)value;

@@ -2,6 +2,9 @@
 
 #include "wire/pprof_fields.h"
 
+/* The keys met on one sample; servers take a hundred labels on one. */
+enum { MAX_KEYS = 128 };
+
 static bool stays_on_sample(enum pprof_key key)
 {
     return key == PPROF_KEY_SPAN_ID || key == PPROF_KEY_PROFILE_ID || key == PPROF_KEY_TRACE_ID;
@@ -22,30 +25,43 @@ static uint64_t string_label_key(struct view label)
     return value ? key : 0;
 }
 
-static void mark_keys(const struct pprof *pprof, struct view sample, uint8_t *seen)
+static bool is_among(const struct view *keys, size_t count, struct view key)
 {
-    struct proto_scan scan = proto_scan_begin(sample);
-    struct proto_field field;
-    while (proto_scan_next(&scan, &field)) {
-        if (field.number != SAMPLE_LABEL)
-            continue;
-        uint64_t key = string_label_key(field.bytes);
-        if (key < pprof->string_count && !stays_on_sample((enum pprof_key)pprof->keys[key]))
-            seen[key] = 1;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (view_eq(keys[i], key))
+            return true;
+    return false;
 }
 
-size_t pprof_promoted_labels(const struct pprof *pprof, struct arena *arena)
+static size_t count_keys(const struct pprof *pprof, struct view sample,
+                         const struct series *series)
 {
-    uint8_t *seen = arena_alloc(arena, pprof->string_count);
+    struct view keys[MAX_KEYS];
+    struct proto_scan scan = proto_scan_begin(sample);
+    struct proto_field field;
+    size_t count = 0;
+    while (count < MAX_KEYS && proto_scan_next(&scan, &field)) {
+        if (field.number != SAMPLE_LABEL)
+            continue;
+        uint64_t index = string_label_key(field.bytes);
+        if (index == 0 || index >= pprof->string_count ||
+            stays_on_sample((enum pprof_key)pprof->keys[index]))
+            continue;
+        struct view key = pprof->strings[index];
+        if (!series_get(series, key).data && !is_among(keys, count, key))
+            keys[count++] = key;
+    }
+    return count;
+}
+
+size_t pprof_promoted_labels(const struct pprof *pprof, const struct series *series)
+{
     struct proto_scan scan = proto_scan_begin(pprof->raw);
     struct pprof_sample sample;
-    size_t count = 0;
-    if (!seen)
-        return SIZE_MAX;
-    while (pprof_next_sample(pprof, &scan, &sample))
-        mark_keys(pprof, sample.field.bytes, seen);
-    for (size_t i = 1; i < pprof->string_count; i++)
-        count += seen[i];
-    return count;
+    size_t most = 0;
+    while (pprof_next_sample(pprof, &scan, &sample)) {
+        size_t count = count_keys(pprof, sample.field.bytes, series);
+        most = count > most ? count : most;
+    }
+    return most;
 }

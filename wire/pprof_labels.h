@@ -3,9 +3,11 @@
 #define WIRE_PPROF_LABELS_H
 
 #include "wire/pprof.h"
+#include "wire/series.h"
 
-/* How many distinct label keys with string values the samples carry, without span_id, profile_id
- * and trace_id: Pyroscope makes series labels of them. SIZE_MAX: the arena has no room. */
-size_t pprof_promoted_labels(const struct pprof *pprof, struct arena *arena);
+/* Pyroscope makes series labels of a sample's labels with string values, but for span_id,
+ * profile_id and trace_id, and of each set of them a series of its own; a series label of that name
+ * stays instead. How many a series of these labels gets more, at most. */
+size_t pprof_promoted_labels(const struct pprof *pprof, const struct series *series);
 
 #endif

@@ -79,7 +79,7 @@ static bool resolve(struct rewriting *rewriting, struct name *name)
 static void rename_label(struct rewriting *rewriting, struct name *name,
                          const struct proto_field *label, unsigned *keys)
 {
-    struct proto_field key;
+    struct proto_field key = {0};
     key_of(rewriting->pprof, label->bytes, &key);
     if (has(*keys, name->key)) {
         splice_delete(rewriting->splice, label->start, label->end);

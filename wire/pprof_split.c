@@ -191,7 +191,7 @@ bool pprof_split_next(struct pprof_split *split, struct bytes *out, const char *
         return false;
     if (tables->fixed_size >= split->max_bytes || !charge(split, size))
         *fault = "each part would repeat too much of the profile";
-    else if (bytes_reserve(out, size + 3 * HEAD_ROOM) != BYTES_OK)
+    else if (bytes_reserve(out, size + (size_t)3 * HEAD_ROOM) != BYTES_OK)
         *fault = "a part has no room";
     if (*fault)
         return false;

@@ -85,7 +85,7 @@ bool push_encode(const struct series *series, struct view raw_profile, struct by
         at = put_text(at, LABEL_NAME, label->name);
         at = put_text(at, LABEL_VALUE, label->value);
     }
-    at = put_text(proto_len_put(at, SERIES_SAMPLES, sample), SAMPLE_RAW_PROFILE, raw_profile);
+    put_text(proto_len_put(at, SERIES_SAMPLES, sample), SAMPLE_RAW_PROFILE, raw_profile);
     out->size += size;
     return true;
 }

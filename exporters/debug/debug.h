@@ -26,7 +26,7 @@ struct span_profile {
 
 /* The latest span ids with samples, a bounded number of them. One thread. */
 struct span_profiles;
-struct span_profiles *span_profiles_new(void);
+struct span_profiles *span_profiles_new(void); /* NULL: no memory */
 void span_profiles_free(struct span_profiles *profiles);
 void span_profiles_add(struct span_profiles *profiles, struct view pprof);
 const struct span_profile *span_profiles_get(const struct span_profiles *profiles, uint64_t id);
@@ -48,11 +48,38 @@ struct kept_trace {
     uint64_t last_seen; /* monotonic */
     struct kept_span *spans;
     size_t count, capacity;
+    size_t omitted; /* spans beyond those kept */
     struct kept_trace *next;
 };
+
+/* Traces until they are quiet, a bounded number of them and of their spans; zero is empty. One
+ * thread. */
+struct kept_traces {
+    struct kept_trace *first; /* the one seen last first */
+    size_t trace_count, span_count;
+};
+
+/* Keeps the spans of a checked request. Traces that have to make room are written to out. */
+void kept_traces_add(struct kept_traces *traces, struct view request, uint64_t now,
+                     const struct span_profiles *profiles, struct bytes *out);
+
+/* Writes the traces that have been quiet for long enough, and forgets them; returns when the next
+ * one will have been. TIME_NEVER writes all. */
+uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
+                          const struct span_profiles *profiles, struct bytes *out);
 
 /* Writes a trace as an indented tree. */
 void tree_write(struct kept_trace *trace, const struct span_profiles *profiles,
                 struct bytes *out);
+
+/* A text for a terminal: cut to size, control characters replaced, ending in NUL. */
+void shown_text(struct view text, char *out, size_t size);
+
+/* Writes to standard output. A reader that does not read costs a moment, then what it missed:
+ * pipelines do not wait for a terminal. */
+struct output {
+    bool stalled;
+};
+void output_write(struct output *output, struct view text);
 
 #endif

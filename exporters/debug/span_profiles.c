@@ -2,7 +2,6 @@
 
 #include "wire/pprof_symbols.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { SLOTS = 1024, BUCKETS = 2048, INDEX_CAP = 64 << 20 };
@@ -70,8 +69,8 @@ static struct span_profile *insert(struct span_profiles *profiles, uint64_t id)
 static void count_function(struct span_profile *slot, struct view name, uint64_t samples)
 {
     struct hot_function *least = &slot->hot[0];
-    char text[FUNCTION_NAME_SIZE];
-    snprintf(text, sizeof text, "%.*s", VIEW_ARG(name));
+    char text[FUNCTION_NAME_SIZE] = "";
+    shown_text(name, text, sizeof text);
     for (size_t i = 0; i < HOT_FUNCTIONS; i++) {
         if (strcmp(slot->hot[i].name, text) == 0) {
             slot->hot[i].samples += samples;
@@ -92,26 +91,33 @@ static int type_index(const struct pprof *pprof, struct view type, struct view u
     return -1;
 }
 
-static void add_sample(struct span_profiles *profiles, const struct pprof_symbols *symbols,
-                       const struct pprof_sample *sample)
+/* How a profile counts: which of its values, -1 for none. */
+struct columns {
+    int samples;
+    int cpu;
+};
+
+static uint64_t value_at(const struct pprof_sample *sample, int column)
 {
-    const struct pprof *pprof = symbols->pprof;
-    int count = type_index(pprof, VIEW("samples"), VIEW("count"));
-    int cpu = type_index(pprof, VIEW("cpu"), VIEW("nanoseconds"));
+    return column >= 0 && sample->values[column] > 0 ? (uint64_t)sample->values[column] : 0;
+}
+
+static void add_sample(struct span_profiles *profiles, const struct pprof_symbols *symbols,
+                       const struct columns *columns, const struct pprof_sample *sample)
+{
+    int64_t period = symbols->pprof->period;
+    uint64_t samples = value_at(sample, columns->samples), cpu = value_at(sample, columns->cpu);
     uint64_t id;
-    if (!sample->span_id.data || !span_id_parse(sample->span_id, &id))
+    if (columns->samples < 0 && period > 0)
+        samples = cpu / (uint64_t)period;
+    if ((!samples && !cpu) || !sample->span_id.data || !span_id_parse(sample->span_id, &id))
         return;
     struct span_profile *slot = lookup(profiles, id);
     if (!slot)
         slot = insert(profiles, id);
-    uint64_t samples = count >= 0 && sample->values[count] > 0 ? (uint64_t)sample->values[count]
-                                                               : 1;
-    if (count < 0 && cpu >= 0 && pprof->period > 0 && sample->values[cpu] > 0)
-        samples = (uint64_t)(sample->values[cpu] / pprof->period);
-    slot->samples += samples;
-    if (cpu >= 0 && sample->values[cpu] > 0)
-        slot->cpu_ns += (uint64_t)sample->values[cpu];
-    count_function(slot, pprof_symbols_leaf(symbols, sample), samples);
+    slot->samples += samples ? samples : 1;
+    slot->cpu_ns += cpu;
+    count_function(slot, pprof_symbols_leaf(symbols, sample), samples ? samples : 1);
 }
 
 void span_profiles_add(struct span_profiles *profiles, struct view raw)
@@ -123,9 +129,11 @@ void span_profiles_add(struct span_profiles *profiles, struct view raw)
     struct pprof_sample sample;
     arena_init(&arena, INDEX_CAP);
     if (pprof_open(&pprof, raw, &arena, &fault) && pprof_symbols_open(&symbols, &pprof, &arena)) {
+        struct columns columns = {type_index(&pprof, VIEW("samples"), VIEW("count")),
+                                  type_index(&pprof, VIEW("cpu"), VIEW("nanoseconds"))};
         struct proto_scan scan = proto_scan_begin(raw);
         while (pprof_next_sample(&pprof, &scan, &sample))
-            add_sample(profiles, &symbols, &sample);
+            add_sample(profiles, &symbols, &columns, &sample);
     }
     arena_release(&arena);
 }

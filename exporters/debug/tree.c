@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_DEPTH = 40, NAME_COLUMN = 44, SHOWN_FUNCTIONS = 3 };
+enum { MAX_INDENT = 40, NAME_COLUMN = 44, SHOWN_FUNCTIONS = 3 };
 
 static void write_duration(uint64_t ns, struct bytes *out)
 {
@@ -61,7 +61,7 @@ static int columns(const char *text)
 static void write_span(const struct kept_span *span, unsigned depth,
                        const struct span_profiles *profiles, struct bytes *out)
 {
-    int indent = (int)depth * 2 + 2;
+    int indent = (int)(depth < MAX_INDENT ? depth : MAX_INDENT) * 2 + 2;
     int pad = NAME_COLUMN - indent - columns(span->name);
     bytes_printf(out, "%*s%s%*s ", indent, "", span->name, pad > 0 ? pad : 0, "");
     write_duration(span->end_ns > span->start_ns ? span->end_ns - span->start_ns : 0, out);
@@ -69,12 +69,13 @@ static void write_span(const struct kept_span *span, unsigned depth,
     bytes_append(out, "\n", 1);
 }
 
+/* No deeper than a trace keeps spans. */
 static void write_children(struct kept_trace *trace, size_t parent, unsigned depth,
                            const struct span_profiles *profiles, struct bytes *out)
 {
     write_span(&trace->spans[parent], depth, profiles, out);
     trace->spans[parent].shown = true;
-    for (size_t i = 0; i < trace->count && depth < MAX_DEPTH; i++)
+    for (size_t i = 0; i < trace->count; i++)
         if (!trace->spans[i].shown && trace->spans[i].parent == trace->spans[parent].id)
             write_children(trace, i, depth + 1, profiles, out);
 }
@@ -107,13 +108,16 @@ void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, 
     bytes_printf(out, "trace ");
     for (int i = 0; i < 16; i++)
         bytes_printf(out, "%02x", trace->id[i]);
-    bytes_printf(out, "  %s  %zu span%s, %zu linked\n", trace->spans[0].service, trace->count,
-                 trace->count == 1 ? "" : "s", count_linked(trace));
+    size_t total = trace->count + trace->omitted;
+    bytes_printf(out, "  %s  %zu span%s, %zu linked\n", trace->spans[0].service, total,
+                 total == 1 ? "" : "s", count_linked(trace));
     qsort(trace->spans, trace->count, sizeof *trace->spans, by_start);
     for (size_t i = 0; i < trace->count; i++)
         if (!has_parent(trace, &trace->spans[i]))
             write_children(trace, i, 0, profiles, out);
     for (size_t i = 0; i < trace->count; i++) /* a ring of parents: no root leads here */
         if (!trace->spans[i].shown)
-            write_span(&trace->spans[i], 0, profiles, out);
+            write_children(trace, i, 0, profiles, out);
+    if (trace->omitted)
+        bytes_printf(out, "  and %zu spans more\n", trace->omitted);
 }

@@ -4,13 +4,14 @@
 #include "wire/compress.h"
 #include "wire/otlp_json.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LINE_CAP = 1 << 30, FOLDER_SIZE = 2048 };
+enum { LINE_CAP = 1 << 30, FOLDER_SIZE = 2048, NAME_SIZE = 100 };
 
 struct file_exporter {
     char *path;
@@ -102,23 +103,31 @@ static struct view service_of(const struct batch *batch)
     return name.size ? name : series_get(batch->series, VIEW("__name__"));
 }
 
+/* A service's name as the beginning of a file's. */
+static void file_name(struct view service, char *out, size_t size)
+{
+    size_t count = service.size < size ? service.size : size - 1;
+    for (size_t i = 0; i < count; i++) {
+        uint8_t c = service.data[i];
+        bool plain = c >= 0x80 || isalnum(c) || (i > 0 && strchr(".-", c)) || c == '_';
+        out[i] = plain && c ? (char)c : '_';
+    }
+    out[count] = '\0';
+}
+
 static void profile_path(struct file_exporter *self, const struct batch *batch, char *out,
                          size_t size)
 {
     static const char *const endings[] = {[BATCH_OTLP] = "otlp.gz", [BATCH_PPROF] = "pb.gz",
                                           [BATCH_OPAQUE] = "body.gz"};
-    char folder[FOLDER_SIZE];
-    struct view service = service_of(batch);
+    char folder[FOLDER_SIZE], name[NAME_SIZE];
     profiles_folder(self, folder, sizeof folder);
+    file_name(service_of(batch), name, sizeof name);
     pthread_mutex_lock(&self->lock);
     unsigned long long number = ++self->profiles;
     pthread_mutex_unlock(&self->lock);
-    snprintf(out, size, "%s/%.*s-%llu-%llu.%s", folder, service.size > 100 ? 100 : (int)service.size,
-             (const char *)service.data, (unsigned long long)clock_wall(self->env->clock), number,
-             endings[batch->encoding]);
-    for (char *at = out + strlen(folder) + 1; *at; at++)
-        if (*at == '/')
-            *at = '_';
+    snprintf(out, size, "%s/%s-%llu-%llu.%s", folder, name,
+             (unsigned long long)clock_wall(self->env->clock), number, endings[batch->encoding]);
 }
 
 static bool write_file(const char *path, struct view content)

@@ -49,7 +49,7 @@ void line_file_close(struct line_file *file)
     file->fd = -1;
 }
 
-/* path "a/b.jsonl": folder "a", stem "b", ending ".jsonl". */
+/* path "a/b.jsonl": folder "a/", stem "b", ending ".jsonl". */
 struct parts {
     char folder[PATH_MAX];
     char stem[NAME_MAX + 1];
@@ -62,17 +62,29 @@ static void split_path(const char *path, struct parts *parts)
     const char *name = slash ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
     parts->ending = dot && dot != name ? dot : "";
-    snprintf(parts->folder, sizeof parts->folder, "%.*s", slash ? (int)(slash - path) : 1,
-             slash ? path : ".");
+    snprintf(parts->folder, sizeof parts->folder, "%.*s", slash ? (int)(name - path) : 2,
+             slash ? path : "./");
     snprintf(parts->stem, sizeof parts->stem, "%.*s",
              (int)(strlen(name) - strlen(parts->ending)), name);
+}
+
+/* "-2026-11-21T07-45-00.000000000", in any digits. */
+static bool is_stamp(const char *text, size_t size)
+{
+    static const char form[] = "-dddd-dd-ddTdd-dd-dd.ddddddddd";
+    if (size != sizeof form - 1)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+            return false;
+    return true;
 }
 
 static bool is_backup(const struct parts *parts, const char *name)
 {
     size_t stem = strlen(parts->stem), ending = strlen(parts->ending), size = strlen(name);
-    return size > stem + 1 + ending && strncmp(name, parts->stem, stem) == 0 &&
-           name[stem] == '-' && name[stem + 1] >= '0' && name[stem + 1] <= '9' &&
+    return size > stem + ending && strncmp(name, parts->stem, stem) == 0 &&
+           is_stamp(name + stem, size - stem - ending) &&
            strcmp(name + size - ending, parts->ending) == 0;
 }
 
@@ -93,7 +105,7 @@ static void remove_oldest(const struct parts *parts, int64_t keep)
                     snprintf(oldest, sizeof oldest, "%s", entry->d_name);
             }
         closedir(folder);
-        snprintf(path, sizeof path, "%s/%s", parts->folder, oldest);
+        snprintf(path, sizeof path, "%s%s", parts->folder, oldest);
         if (found > keep && unlink(path) != 0)
             return;
     }
@@ -111,7 +123,7 @@ static bool rotate(struct line_file *file)
     gmtime_r(&seconds, &utc);
     strftime(stamp, sizeof stamp, "%Y-%m-%dT%H-%M-%S", &utc);
     split_path(file->path, parts);
-    snprintf(backup, sizeof backup, "%s/%s-%s.%09u%s", parts->folder, parts->stem, stamp,
+    snprintf(backup, sizeof backup, "%s%s-%s.%09u%s", parts->folder, parts->stem, stamp,
              (unsigned)(now % NS_PER_S), parts->ending);
     line_file_close(file);
     if (rename(file->path, backup) == 0 && file->rotation.max_backups > 0)

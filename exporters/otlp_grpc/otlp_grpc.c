@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { MAX_HEADERS = 6 };
+enum { MAX_HEADERS = 5 };
 
 struct otlp_grpc_exporter {
     char *endpoint;
@@ -79,7 +79,8 @@ static bool parse_target(const struct otlp_grpc_exporter *self, struct target *t
         return false;
     target->authority = text;
     if (*endpoint.unix_path) {
-        target->unix_path = strchr(text, '/');
+        /* The parsed path is a tail of the text, which lives as long as the client. */
+        target->unix_path = text + strlen(text) - strlen(endpoint.unix_path);
         target->authority = "localhost";
     }
     return true;
@@ -104,8 +105,11 @@ static bool otlp_grpc_open(void *instance, const struct env *env, char *error, s
         return false;
     for (int i = 0; i < SIGNAL_COUNT; i++)
         if (asprintf(&self->urls[i], "%s://%s%s", target.tls ? "https" : "http",
-                     target.authority, paths[i]) < 0)
+                     target.authority, paths[i]) < 0) {
             self->urls[i] = NULL;
+            snprintf(error, error_size, "out of memory");
+            return false;
+        }
     self->http = client_open(&self->client, true, target.unix_path, error, error_size);
     return self->http != NULL;
 }
@@ -113,17 +117,16 @@ static bool otlp_grpc_open(void *instance, const struct env *env, char *error, s
 static size_t fill_headers(const struct otlp_grpc_exporter *self, const struct batch *batch,
                            struct http_header headers[MAX_HEADERS])
 {
+    const struct metadata *sender = batch->metadata;
     size_t count = 0;
     enum encoding_name compression = compression_of(&self->client);
     headers[count++] = (struct http_header){"Content-Type", "application/grpc"};
     headers[count++] = (struct http_header){"TE", "trailers"};
     if (compression != ENCODING_IDENTITY)
         headers[count++] = (struct http_header){"grpc-encoding", encoding_text(compression)};
-    if (batch->metadata && batch->metadata->tenant)
-        headers[count++] = (struct http_header){"X-Scope-OrgID", batch->metadata->tenant};
-    if (batch->metadata && batch->metadata->authorization)
-        headers[count++] = (struct http_header){"Authorization", batch->metadata->authorization};
-    return count;
+    if (!sender)
+        return count;
+    return client_sender(headers, count, sender->tenant, sender->authorization);
 }
 
 static bool encode_message(const struct otlp_grpc_exporter *self, struct view content,
@@ -196,7 +199,7 @@ static struct outcome otlp_grpc_send(void *instance, struct batch *batch)
     struct bytes message;
     bytes_init(&message, UINT32_MAX, NULL);
     struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    if (self->urls[batch->signal] && encode_message(self, buffer_view(batch->payload), &message)) {
+    if (encode_message(self, buffer_view(batch->payload), &message)) {
         http_client_post(self->http, self->urls[batch->signal], headers,
                          fill_headers(self, batch, headers), bytes_view(&message), &reply);
         outcome = read_reply(&reply);

@@ -1,14 +1,17 @@
 /* OTLP over HTTP/1.1. Statuses: OTLP specification 1.11, "OTLP/HTTP response". */
 #include "net/client_keys.h"
+#include "net/otlp_http.h"
 #include "pipeline/component.h"
 #include "pipeline/delivery.h"
 #include "wire/otlp_json.h"
+#include "wire/reply_json.h"
 #include "wire/status.h"
+#include "wire/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { JSON_CAP = 1 << 30, MAX_ENDPOINT_HEADERS = 5 };
+enum { JSON_CAP = 1 << 30, MAX_HEADERS = 4 };
 
 struct otlp_http_exporter {
     char *endpoint;
@@ -87,6 +90,12 @@ static bool otlp_http_open(void *instance, const struct env *env, char *error, s
             self->urls[i] = strdup(self->endpoints[i]);
         else if (*self->endpoint)
             self->urls[i] = url_join(self->endpoint, paths[i]);
+        else
+            continue;
+        if (!self->urls[i]) {
+            snprintf(error, error_size, "out of memory");
+            return false;
+        }
     }
     self->http = client_open(&self->client, false, NULL, error, error_size);
     return self->http != NULL;
@@ -94,8 +103,9 @@ static bool otlp_http_open(void *instance, const struct env *env, char *error, s
 
 /* Headers of one request: kind of body, its compression, and what the batch's sender sent. */
 static size_t fill_headers(const struct otlp_http_exporter *self, const struct batch *batch,
-                           struct http_header headers[MAX_ENDPOINT_HEADERS])
+                           struct http_header headers[MAX_HEADERS])
 {
+    const struct metadata *sender = batch->metadata;
     size_t count = 0;
     enum encoding_name compression = compression_of(&self->client);
     headers[count++] = (struct http_header){
@@ -103,11 +113,9 @@ static size_t fill_headers(const struct otlp_http_exporter *self, const struct b
         self->encoding == ENCODING_JSON ? "application/json" : "application/x-protobuf"};
     if (compression != ENCODING_IDENTITY)
         headers[count++] = (struct http_header){"Content-Encoding", encoding_text(compression)};
-    if (batch->metadata && batch->metadata->tenant)
-        headers[count++] = (struct http_header){"X-Scope-OrgID", batch->metadata->tenant};
-    if (batch->metadata && batch->metadata->authorization)
-        headers[count++] = (struct http_header){"Authorization", batch->metadata->authorization};
-    return count;
+    if (!sender)
+        return count;
+    return client_sender(headers, count, sender->tenant, sender->authorization);
 }
 
 /* The body as it is sent: the payload itself, or what it becomes in `made`. */
@@ -132,40 +140,62 @@ static bool encode_body(const struct otlp_http_exporter *self, const struct batc
     return good;
 }
 
+static bool is_json(const struct http_reply *reply)
+{
+    return media_type_is(reply->content_type, "application/json");
+}
+
 static struct outcome read_success(const struct http_reply *reply)
 {
     struct outcome outcome = OUTCOME_OK;
+    struct view body = bytes_view(&reply->body);
     uint64_t rejected;
-    if (export_response_decode(bytes_view(&reply->body), &rejected, outcome.text,
-                               sizeof outcome.text))
+    char *text = outcome.text;
+    size_t size = sizeof outcome.text;
+    if (is_json(reply) ? export_response_decode_json(body, &rejected, text, size)
+                       : export_response_decode(body, &rejected, text, size))
         outcome.rejected = rejected > UINT32_MAX ? UINT32_MAX : (uint32_t)rejected;
+    else
+        text[0] = '\0'; /* it took them; how it says so is its own affair */
     return outcome;
+}
+
+/* What an error's body says to people; *wait: of its RetryInfo, 0: none. */
+static void read_status(const struct http_reply *reply, char *text, size_t size, uint64_t *wait)
+{
+    struct view body = bytes_view(&reply->body);
+    int code;
+    bool has_retry_info;
+    *wait = 0;
+    if (media_type_is(reply->content_type, "application/x-protobuf") &&
+        rpc_status_decode(body, &code, text, size, &has_retry_info, wait))
+        return;
+    *wait = 0;
+    if (!is_json(reply) || !rpc_status_message_json(body, text, size))
+        text_cut(body, text, size);
 }
 
 static struct outcome read_reply(const struct http_reply *reply)
 {
     char text[128];
-    int code;
-    bool has_retry_info;
-    uint64_t retry_after_ns;
+    uint64_t wait;
     if (reply->status == 0)
         return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s", reply->error);
     struct outcome outcome = status_from_http(reply->status);
     if (outcome.verdict == VERDICT_OK)
         return read_success(reply);
-    if (!rpc_status_decode(bytes_view(&reply->body), &code, text, sizeof text, &has_retry_info,
-                           &retry_after_ns))
-        snprintf(text, sizeof text, "%.*s", (int)(reply->body.size > 120 ? 120 : reply->body.size),
-                 reply->body.size ? (const char *)reply->body.data : "");
-    snprintf(outcome.text, sizeof outcome.text, "HTTP %ld: %s", reply->status, text);
-    outcome.retry_after_ns = reply->retry_after_ns;
+    read_status(reply, text, sizeof text, &wait);
+    snprintf(outcome.text, sizeof outcome.text, "HTTP %ld%s%s", reply->status, *text ? ": " : "",
+             text);
+    if (outcome.verdict == VERDICT_RETRY)
+        outcome.retry_after_ns = wait > reply->retry_after_ns ? wait : reply->retry_after_ns;
     return outcome;
 }
 
 static struct outcome otlp_http_send(void *instance, struct batch *batch)
 {
     struct otlp_http_exporter *self = instance;
-    struct http_header headers[MAX_ENDPOINT_HEADERS];
+    struct http_header headers[MAX_HEADERS];
     struct http_reply reply = {0};
     struct bytes made;
     struct view body;

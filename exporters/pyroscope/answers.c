@@ -1,19 +1,19 @@
 /* What Pyroscope's statuses mean for a sender (read off the server's handlers). */
 #include "exporters/pyroscope/pyroscope.h"
 
-#include "wire/status.h"
+#include "wire/text.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
-enum { TRIES_ON_500 = 4 };
+enum { TRIES_ON_500 = 4, SHOWN_BODY = 150 };
 
 static void add_text(struct outcome *outcome, const struct http_reply *reply)
 {
-    int size = reply->body.size > 150 ? 150 : (int)reply->body.size;
-    snprintf(outcome->text, sizeof outcome->text, "HTTP %ld: %.*s", reply->status, size,
-             size ? (const char *)reply->body.data : "");
+    char shown[SHOWN_BODY + 1];
+    text_cut(bytes_view(&reply->body), shown, sizeof shown);
+    snprintf(outcome->text, sizeof outcome->text, "HTTP %ld%s%s", reply->status,
+             *shown ? ": " : "", shown);
 }
 
 static bool body_says(const struct http_reply *reply, const char *words)
@@ -22,33 +22,44 @@ static bool body_says(const struct http_reply *reply, const char *words)
            memmem(reply->body.data, reply->body.size, words, strlen(words)) != NULL;
 }
 
-/* 429 for a message that can never fit: connect's own limit. */
-static bool too_large_for_ever(const struct http_reply *reply)
+/* Statuses that are not tried again. */
+static enum cause refusal(const struct http_reply *reply)
 {
-    return reply->status == 413 || body_says(reply, "larger than configured max");
+    switch (reply->status) {
+    case 401:
+        return CAUSE_AUTH;
+    case 403:
+        return CAUSE_FORBIDDEN;
+    case 413:
+        return CAUSE_TOO_LARGE;
+    case 400:
+    case 422:
+        return CAUSE_INVALID;
+    default:
+        return CAUSE_UNSUPPORTED;
+    }
+}
+
+static bool is_passing(long status)
+{
+    return status == 408 || status == 429 || (status >= 499 && status != 501);
 }
 
 struct outcome push_outcome(const struct http_reply *reply)
 {
-    struct outcome outcome = {.verdict = VERDICT_REJECT, .cause = CAUSE_INVALID};
+    struct outcome outcome = {.verdict = VERDICT_REJECT, .cause = refusal(reply)};
     if (reply->status == 0)
         return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s", reply->error);
     if (reply->status / 100 == 2)
         return OUTCOME_OK;
-    if (too_large_for_ever(reply))
-        outcome.cause = CAUSE_TOO_LARGE;
-    else if (reply->status == 401)
-        outcome.cause = CAUSE_AUTH;
-    else if (reply->status == 403)
-        outcome.cause = CAUSE_FORBIDDEN;
-    else if (reply->status == 404 || reply->status == 405 || reply->status == 415 ||
-             reply->status == 501)
-        outcome.cause = CAUSE_UNSUPPORTED;
-    else if (reply->status == 408 || reply->status == 429 || reply->status >= 499)
-        outcome = (struct outcome){.verdict = VERDICT_RETRY, .cause = CAUSE_UNAVAILABLE};
-    if (reply->status == 500)
-        outcome.max_tries = TRIES_ON_500;
-    outcome.retry_after_ns = reply->retry_after_ns;
+    if (reply->status == 429 && body_says(reply, "larger than configured max")) {
+        outcome.cause = CAUSE_TOO_LARGE; /* connect's own limit: it can never fit */
+    } else if (is_passing(reply->status)) {
+        outcome.verdict = VERDICT_RETRY;
+        outcome.cause = CAUSE_UNAVAILABLE;
+        outcome.max_tries = reply->status == 500 ? TRIES_ON_500 : 0;
+        outcome.retry_after_ns = reply->retry_after_ns;
+    }
     add_text(&outcome, reply);
     return outcome;
 }

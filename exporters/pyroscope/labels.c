@@ -55,32 +55,49 @@ static struct series *with_external(const struct pyroscope_exporter *self, struc
     return series;
 }
 
-static bool is_kept(struct view name)
+static bool links_need(struct view name)
 {
     return view_eq(name, VIEW("__name__")) || view_eq(name, VIEW("service_name"));
 }
 
-/* Drops labels from the end until at most `room` are left, never those that a link needs. */
+static bool is_external(const struct pyroscope_exporter *self, struct view name)
+{
+    for (size_t i = 0; i < self->external_labels.count; i++)
+        if (view_eq(name, view_of(self->external_labels.pairs[i].name)))
+            return true;
+    return false;
+}
+
+/* Drops labels from the end until at most `room` are left: those of the sender first, then the
+ * external ones, never those that a link needs. Returns how many are left. */
+static size_t drop_last(const struct pyroscope_exporter *self, struct series_label *labels,
+                        size_t count, size_t room)
+{
+    for (int external = 0; external <= 1; external++)
+        for (size_t i = count; i > 0 && count > room; i--) {
+            struct view name = labels[i - 1].name;
+            if (links_need(name) || (!external && is_external(self, name)))
+                continue;
+            memmove(&labels[i - 1], &labels[i], (count - i) * sizeof *labels);
+            count--;
+        }
+    return count;
+}
+
 static struct series *cut(struct pyroscope_exporter *self, struct series *series, size_t room,
                           struct arena *arena)
 {
     struct series_label *labels = label_list(series, 0, arena);
-    size_t excess = series->count - room, count = series->count;
     if (!labels)
         return series;
     memcpy(labels, series->labels, series->count * sizeof *labels);
-    for (size_t i = series->count; i > 0 && excess > 0; i--)
-        if (!is_kept(labels[i - 1].name)) {
-            memmove(&labels[i - 1], &labels[i], (count - i) * sizeof *labels);
-            count--;
-            excess--;
-        }
-    if (atomic_fetch_add(&self->labels_cut, series->count - count) == 0)
-        log_warn("%s: a series has more than max_labels = %lld labels, the last ones are cut",
-                 self->env->id, (long long)self->max_labels);
+    size_t count = drop_last(self, labels, series->count, room);
     struct series *shorter = series_new(labels, count);
     if (!shorter)
         return series;
+    if (atomic_fetch_add(&self->labels_cut, series->count - count) == 0)
+        log_warn("%s: a series has more than max_labels = %lld labels, the last ones are cut",
+                 self->env->id, (long long)self->max_labels);
     series_unref(series);
     return shorter;
 }
@@ -94,9 +111,10 @@ struct series *push_series(struct pyroscope_exporter *self, const struct batch *
     series = with_external(self, series);
     if (!series)
         return NULL;
-    /* The server makes a series label of every string label on a sample but the span's. */
-    size_t promoted = pprof_promoted_labels(pprof, arena);
+    size_t others = pprof_promoted_labels(pprof, series);
+    if (!series_get(series, VIEW("service_name")).data)
+        others++; /* the server sets one */
     size_t limit = (size_t)self->max_labels;
-    size_t room = promoted < limit - 2 ? limit - promoted : 2;
+    size_t room = others < limit - 2 ? limit - others : 2;
     return series->count > room ? cut(self, series, room, arena) : series;
 }

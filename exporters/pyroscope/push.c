@@ -6,6 +6,8 @@
 
 enum { INDEX_CAP = 1 << 30, MESSAGE_CAP = 1 << 30 };
 
+static const uint64_t YEAR_1970_NS = 365 * 24 * 3600 * NS_PER_S;
+
 /* One batch on its way out; freed as a whole. */
 struct push {
     struct pyroscope_exporter *self;
@@ -20,60 +22,54 @@ static struct outcome no_memory(void)
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
 }
 
-static struct outcome post(const struct push *push, struct view message)
-{
-    struct http_header headers[4] = {{"Content-Type", "application/proto"}};
-    struct http_reply reply = {0};
-    struct bytes packed;
-    size_t count = 1;
-    bytes_init(&packed, MESSAGE_CAP, NULL);
-    if (compression_of(&push->self->client) != ENCODING_IDENTITY &&
-        deflate_append(ENCODING_GZIP, message, &packed)) {
-        headers[count++] = (struct http_header){"Content-Encoding", "gzip"};
-        message = bytes_view(&packed);
-    }
-    count = add_metadata(push->batch, headers, count);
-    http_client_post(push->self->http, push->self->push_url, headers, count, message, &reply);
-    struct outcome outcome = push_outcome(&reply);
-    http_reply_release(&reply);
-    bytes_release(&packed);
-    return outcome;
-}
-
-static struct outcome post_profile(const struct push *push, struct view profile)
+static struct outcome post_profile(const struct push *push, struct view profile, int64_t time)
 {
     struct bytes message;
+    struct outcome outcome = no_memory();
     bytes_init(&message, MESSAGE_CAP, NULL);
-    struct outcome outcome =
-        push_encode(push->series, profile, &message) ? post(push, bytes_view(&message))
-                                                     : no_memory();
+    if (push_encode(push->series, profile, &message)) {
+        struct post post = {.url = push->self->push_url,
+                            .content_type = "application/proto",
+                            .body = bytes_view(&message),
+                            .gzip = true,
+                            .time_ns = time > 0 ? (uint64_t)time : 0};
+        outcome = send_post(push->self, push->batch, &post, push_outcome);
+    }
     bytes_release(&message);
     return outcome;
 }
 
-/* Parts that were sent before one failed are sent again with it: the server keeps one of two
- * profiles with equal labels and time. */
+/* A part that is refused for good keeps none of the others back. Where one is to be tried again,
+ * all are: the server keeps one of two profiles with equal labels and time. */
 static struct outcome post_parts(struct push *push, const struct pprof *pprof)
 {
     struct pprof_split split;
     struct bytes part;
     const char *fault = NULL;
-    struct outcome outcome = OUTCOME_OK;
+    struct outcome worst = OUTCOME_OK;
     if (!pprof_split_begin(&split, pprof, (size_t)push->self->max_profile_samples,
                            (size_t)push->self->max_profile_bytes, &push->arena))
         return no_memory();
     bytes_init(&part, MESSAGE_CAP, NULL);
-    while (outcome.verdict == VERDICT_OK && pprof_split_next(&split, &part, &fault))
-        outcome = post_profile(push, bytes_view(&part));
+    while (worst.verdict != VERDICT_RETRY && pprof_split_next(&split, &part, &fault)) {
+        struct outcome outcome = post_profile(push, bytes_view(&part), pprof->time_nanos);
+        if (outcome.verdict != VERDICT_OK)
+            worst = outcome;
+    }
     bytes_release(&part);
-    return outcome.verdict == VERDICT_OK && fault ? no_memory() : outcome;
+    if (worst.verdict != VERDICT_RETRY && fault)
+        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot be split: %s", fault);
+    return worst;
 }
 
+/* The server's rule: a time in 1970 is none (old senders wrote other units). Where /ingest named no
+ * window either, its arrival stands in `from`. */
 static bool set_missing_time(struct push *push, struct pprof *pprof, struct proto_fault *fault)
 {
     const struct profile_origin *origin = push->batch->profile;
     struct splice splice;
-    if (pprof->time_nanos > 0 || !origin || origin->from_ns == 0)
+    if (!origin || origin->from_ns == 0 || pprof->time_nanos < 0 ||
+        (uint64_t)pprof->time_nanos >= YEAR_1970_NS)
         return true;
     splice_begin(&splice, pprof->raw, &push->arena);
     pprof_set_time(pprof, (int64_t)origin->from_ns, &splice);
@@ -100,7 +96,7 @@ static struct outcome push_profile(struct push *push)
         return no_memory();
     if (pprof_split_fits(&pprof, (size_t)self->max_profile_samples,
                          (size_t)self->max_profile_bytes))
-        return post_profile(push, pprof.raw);
+        return post_profile(push, pprof.raw, pprof.time_nanos);
     return post_parts(push, &pprof);
 }
 

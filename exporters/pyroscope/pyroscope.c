@@ -1,7 +1,16 @@
 #include "exporters/pyroscope/pyroscope.h"
 
+#include "net/http_server.h"
+#include "wire/ingest_time.h"
+#include "wire/otlp.h"
+
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { PACKED_CAP = 1 << 30, PROFILE_TIME_UNIX_NANO = 3 };
+
+/* A stock server refuses what is older than an hour; a retry takes its time too. */
+static const uint64_t OLDEST_NS = 55 * 60 * NS_PER_S;
 
 static const struct key keys[] = {
     KEY_STRING(struct pyroscope_exporter, endpoint, "endpoint", NULL, KEY_REQUIRED,
@@ -28,6 +37,9 @@ static void check(const void *config, struct key_report *report)
     const char *why;
     if (*self->endpoint && !url_check(self->endpoint, &why))
         key_report_add(report, "endpoint", "\"%s\" is not a URL, %s", self->endpoint, why);
+    if (compression_of(&self->client) == ENCODING_ZSTD)
+        key_report_add(report, "compression", "is zstd, which Pyroscope does not read, expected "
+                                              "gzip or none");
     delivery_check(&self->delivery, report);
 }
 
@@ -42,53 +54,89 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
     return self->http && self->push_url && self->otlp_url && self->ingest_url;
 }
 
-size_t add_metadata(const struct batch *batch, struct http_header *headers, size_t count)
+static bool closed_by_age(const struct pyroscope_exporter *self, uint64_t time_ns)
 {
-    if (batch->metadata && batch->metadata->tenant)
-        headers[count++] = (struct http_header){"X-Scope-OrgID", batch->metadata->tenant};
-    if (batch->metadata && batch->metadata->authorization)
-        headers[count++] = (struct http_header){"Authorization", batch->metadata->authorization};
-    return count;
+    return time_ns && clock_wall(self->env->clock) > time_ns + OLDEST_NS;
 }
 
-static struct outcome send_opaque(struct pyroscope_exporter *self, const struct batch *batch)
+struct outcome send_post(struct pyroscope_exporter *self, const struct batch *batch,
+                         const struct post *post,
+                         struct outcome (*meaning)(const struct http_reply *reply))
 {
-    struct http_header headers[3];
-    struct http_reply reply = {0};
-    char *url = NULL;
-    const char *type = batch->opaque->content_type;
-    size_t count = 0;
-    if (asprintf(&url, "%s?%s", self->ingest_url, batch->opaque->query) < 0)
-        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    headers[count++] = (struct http_header){"Content-Type", type ? type : ""};
-    count = add_metadata(batch, headers, count);
-    http_client_post(self->http, url, headers, count, buffer_view(batch->payload), &reply);
-    struct outcome outcome = ingest_outcome(&reply);
-    http_reply_release(&reply);
-    free(url);
-    return outcome;
-}
-
-static struct outcome send_otlp(struct pyroscope_exporter *self, const struct batch *batch)
-{
-    struct http_header headers[4] = {{"Content-Type", "application/x-protobuf"}};
+    const struct metadata *sender = batch->metadata;
+    struct http_header headers[4];
     struct http_reply reply = {0};
     struct bytes packed;
-    struct view body = buffer_view(batch->payload);
-    size_t count = 1;
-    bytes_init(&packed, SIZE_MAX / 2, NULL);
-    /* The server undoes gzip only. */
-    if (compression_of(&self->client) != ENCODING_IDENTITY &&
+    struct view body = post->body;
+    size_t count = 0;
+    bytes_init(&packed, PACKED_CAP, NULL);
+    headers[count++] = (struct http_header){"Content-Type", post->content_type};
+    if (post->gzip && compression_of(&self->client) == ENCODING_GZIP &&
         deflate_append(ENCODING_GZIP, body, &packed)) {
         headers[count++] = (struct http_header){"Content-Encoding", "gzip"};
         body = bytes_view(&packed);
     }
-    count = add_metadata(batch, headers, count);
-    http_client_post(self->http, self->otlp_url, headers, count, body, &reply);
-    struct outcome outcome = push_outcome(&reply);
+    if (sender)
+        count = client_sender(headers, count, sender->tenant, sender->authorization);
+    http_client_post(self->http, post->url, headers, count, body, &reply);
+    struct outcome outcome = meaning(&reply);
     http_reply_release(&reply);
     bytes_release(&packed);
+    if (outcome.verdict == VERDICT_RETRY && closed_by_age(self, post->time_ns))
+        return outcome_of(VERDICT_REJECT, CAUSE_UNAVAILABLE,
+                          "older than the hour that Pyroscope takes, not tried again after: %.100s",
+                          outcome.text);
     return outcome;
+}
+
+/* The query's `from`; its sender has no other time for us to read. */
+static uint64_t opaque_time(const struct opaque_request *opaque)
+{
+    char text[32];
+    return http_query_get(opaque->query, "from", text, sizeof text) ? ingest_time_parse(text) : 0;
+}
+
+static struct outcome send_opaque(struct pyroscope_exporter *self, const struct batch *batch)
+{
+    const struct opaque_request *opaque = batch->opaque;
+    char *url = NULL;
+    if (asprintf(&url, "%s?%s", self->ingest_url, opaque->query) < 0)
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    struct post post = {.url = url,
+                        .content_type = opaque->content_type ? opaque->content_type : "",
+                        .body = buffer_view(batch->payload),
+                        .time_ns = opaque_time(opaque)};
+    struct outcome outcome = send_post(self, batch, &post, ingest_outcome);
+    free(url);
+    return outcome;
+}
+
+/* The newest one of a request's profiles; 0: one has no time, which the server takes for now. */
+static uint64_t otlp_time(struct view request)
+{
+    struct otlp_walk walk;
+    struct proto_field time;
+    uint64_t newest = 0;
+    otlp_walk_begin(&walk, SIGNAL_PROFILES, request);
+    for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
+        if (step != OTLP_ITEM)
+            continue;
+        if (!proto_find(walk.item.bytes, PROFILE_TIME_UNIX_NANO, WIRE_I64, &time))
+            return 0;
+        newest = time.value > newest ? time.value : newest;
+    }
+    return newest;
+}
+
+static struct outcome send_otlp(struct pyroscope_exporter *self, const struct batch *batch)
+{
+    struct view request = buffer_view(batch->payload);
+    struct post post = {.url = self->otlp_url,
+                        .content_type = "application/x-protobuf",
+                        .body = request,
+                        .gzip = true,
+                        .time_ns = otlp_time(request)};
+    return send_post(self, batch, &post, push_outcome);
 }
 
 static struct outcome pyroscope_send(void *instance, struct batch *batch)

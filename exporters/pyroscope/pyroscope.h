@@ -31,11 +31,21 @@ struct series *push_series(struct pyroscope_exporter *self, const struct batch *
 /* Sends a pprof by Push, in parts where it is too large. */
 struct outcome send_pprof(struct pyroscope_exporter *self, const struct batch *batch);
 
-/* What an answer of Push, /ingest or OTLP means (retry table of Pyroscope's statuses). */
+/* What an answer of Push and OTLP means, or of /ingest (retry table of Pyroscope's statuses). */
 struct outcome push_outcome(const struct http_reply *reply);
 struct outcome ingest_outcome(const struct http_reply *reply);
 
-/* Headers of a batch's sender, where it has any, behind those given; returns the new count. */
-size_t add_metadata(const struct batch *batch, struct http_header *headers, size_t count);
+/* One POST of a batch's data, gzip where it is told so. time_ns: the profile's own time, past which
+ * the server takes it for an hour; 0: not known. */
+struct post {
+    const char *url;
+    const char *content_type;
+    struct view body;
+    bool gzip;
+    uint64_t time_ns;
+};
+struct outcome send_post(struct pyroscope_exporter *self, const struct batch *batch,
+                         const struct post *post,
+                         struct outcome (*meaning)(const struct http_reply *reply));
 
 #endif

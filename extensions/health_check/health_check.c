@@ -50,8 +50,7 @@ static void handle(void *ctx, struct http_request *request)
                      VIEW("{\"status\":\"Server not available\"}"), 0);
 }
 
-static bool health_check_open(void *instance, const struct env *env, char *error,
-                              size_t error_size)
+static bool health_check_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct health_check *self = instance;
     struct http_server_options options = {

@@ -1,10 +1,10 @@
 /* Gathers small requests into larger ones: by number of items, by time, and by what may be mixed:
  * one pipeline's data of one tenant. OTLP requests are merged by concatenation. */
 #include "pipeline/component.h"
-#include "wire/otlp.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RETRY_NS (200 * NS_PER_MS)
 
@@ -94,10 +94,10 @@ static struct buffer *concatenate(const struct group *group, struct budget *budg
 static struct batch *merge(const struct group *group, struct budget *budget)
 {
     const struct batch *first = group->batches[0];
-    struct buffer *payload = group->count == 1 ? buffer_ref(first->payload)
-                                               : concatenate(group, budget);
-    struct batch *merged = payload ? batch_with_payload(first, payload, (uint32_t)group->items)
-                                   : NULL;
+    struct buffer *payload =
+        group->count == 1 ? buffer_ref(first->payload) : concatenate(group, budget);
+    struct batch *merged =
+        payload ? batch_with_payload(first, payload, (uint32_t)group->items) : NULL;
     for (size_t i = 1; merged && i < group->count; i++)
         if (!batch_add_receipts(merged, group->batches[i])) {
             batch_unref(merged);
@@ -106,35 +106,12 @@ static struct batch *merge(const struct group *group, struct budget *budget)
     return merged;
 }
 
-static struct batch *part_of(const struct batch *batch, struct buffer *payload)
-{
-    return batch_with_payload(batch, payload, otlp_count(batch->signal, buffer_view(payload)));
-}
-
-/* Splits at send_batch_max_size. False: not needed, or not possible. */
-static bool split(const struct batcher *self, const struct batch *batch, struct batch **front,
-                  struct batch **rest)
-{
-    struct buffer *front_bytes, *rest_bytes;
-    uint32_t most = (uint32_t)self->send_batch_max_size;
-    if (most == 0 || batch->items <= most || batch->encoding != BATCH_OTLP ||
-        !otlp_split(batch->signal, buffer_view(batch->payload), most, 0, self->env->budget,
-                    &front_bytes, &rest_bytes))
-        return false;
-    *front = part_of(batch, front_bytes);
-    *rest = part_of(batch, rest_bytes);
-    if (*front && *rest)
-        return true;
-    batch_unref(*front);
-    batch_unref(*rest);
-    return false;
-}
-
 /* Hands on a batch (taken over) in parts; returns what no queue took, or NULL. */
 static struct batch *push(const struct batcher *self, struct outlet *outlet, struct batch *batch)
 {
     struct batch *front, *rest;
-    while (split(self, batch, &front, &rest)) {
+    uint32_t most = (uint32_t)self->send_batch_max_size;
+    while (most && batch->items > most && batch_split(batch, most, 0, &front, &rest)) {
         enum verdict verdict = outlet_push(outlet, front);
         batch_unref(front);
         if (verdict == VERDICT_RETRY) {

@@ -169,14 +169,6 @@ static void otlp_close(void *instance)
     self->grpc_server = NULL;
 }
 
-void otlp_receiver_count(const struct otlp_receiver *self, enum signal signal, uint32_t received,
-                uint32_t accepted)
-{
-    meter_add(self->env->meter, METER_RECEIVED, signal, received);
-    meter_add(self->env->meter, METER_ACCEPTED, signal, accepted);
-    meter_add(self->env->meter, METER_REFUSED, signal, received - accepted);
-}
-
 const struct component receiver_otlp = {
     .type = "otlp",
     .text = "OTLP traces, metrics, logs and profiles over gRPC and HTTP",

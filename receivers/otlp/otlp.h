@@ -5,6 +5,7 @@
 #include "net/grpc_server.h"
 #include "net/otlp_http.h"
 #include "pipeline/component.h"
+#include "pipeline/otlp_request.h"
 
 struct otlp_grpc_settings {
     char *endpoint;
@@ -40,13 +41,36 @@ struct otlp_receiver {
     struct grpc_server *grpc_server;
 };
 
+/* One export request between its arrival and its answer. */
+struct otlp_export {
+    struct otlp_receiver *self;
+    const struct otlp_door *door;
+    void *call; /* struct http_request or struct grpc_call */
+    enum signal signal;
+    bool json;
+    struct otlp_request read;
+};
+
+/* How a door answers. Any thread. */
+struct otlp_door {
+    bool (*sends_metadata_on)(const struct otlp_receiver *self);
+    const char *(*header)(const struct otlp_export *export, const char *name); /* NULL: absent */
+    /* rejected items that were left out, and why; 0 and NULL: none. */
+    void (*succeed)(const struct otlp_export *export, uint32_t rejected, const char *reason);
+    void (*refuse)(const struct otlp_export *export, const struct outcome *outcome);
+};
+
+/* Reads the message (its content is taken over), offers what is in it to the pipelines and
+ * answers, now or later. */
+void otlp_export_run(struct otlp_export *export, struct bytes *message);
+
+/* The pipelines' signal whose path (of SIGNAL_COUNT ones) this is. False: none. */
+bool otlp_export_signal(const struct otlp_receiver *self, const char *path,
+                        const char *const paths[], enum signal *signal);
+
 /* Handlers of the doors; ctx is the struct otlp_receiver. Their servers' threads. */
 void otlp_http_handle(void *ctx, struct http_request *request);
 void otlp_grpc_handle(void *ctx, struct grpc_call *call);
 bool otlp_grpc_serves(void *ctx, const char *path);
-
-/* Counts a request's end for the receiver's meter. */
-void otlp_receiver_count(const struct otlp_receiver *self, enum signal signal, uint32_t received,
-                uint32_t accepted);
 
 #endif

@@ -4,26 +4,20 @@
  */
 #include "receivers/pyroscope/pyroscope.h"
 
-#include "receivers/pyroscope/times.h"
+#include "wire/ingest_time.h"
 #include "wire/multipart.h"
+#include "wire/pprof.h"
 #include "wire/status.h"
 
 #include <stdlib.h>
-#include <strings.h>
+#include <string.h>
 
 enum { NAME_SIZE = 64 << 10, WORD_SIZE = 128 };
 
-static void answer(const struct pyroscope_receiver *self, struct http_request *request,
-                   const struct outcome *outcome)
+static void answer_error(struct http_request *request, unsigned status,
+                         const struct outcome *outcome)
 {
     struct bytes body;
-    (void)self;
-    if (outcome->verdict == VERDICT_OK) {
-        http_respond(request, 200, NULL, (struct view){0}, 0);
-        return;
-    }
-    /* 422 for data that cannot be read, as the server: the Java SDK never retries it. */
-    unsigned status = outcome->cause == CAUSE_INVALID ? 422 : status_http(outcome);
     bytes_init(&body, 4096, NULL);
     connect_error_encode(status_grpc(outcome), outcome->text, &body);
     http_respond(request, status, "application/json", bytes_view(&body),
@@ -31,14 +25,15 @@ static void answer(const struct pyroscope_receiver *self, struct http_request *r
     bytes_release(&body);
 }
 
-static void answer_bad_request(struct http_request *request, const char *what, const char *why)
+static void answer(const struct pyroscope_receiver *self, struct http_request *request,
+                   const struct outcome *outcome)
 {
-    struct bytes body;
-    struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s: %s", what, why);
-    bytes_init(&body, 4096, NULL);
-    connect_error_encode(GRPC_INVALID_ARGUMENT, outcome.text, &body);
-    http_respond(request, 400, "application/json", bytes_view(&body), 0);
-    bytes_release(&body);
+    (void)self;
+    if (outcome->verdict == VERDICT_OK)
+        http_respond(request, 200, NULL, (struct view){0}, 0);
+    else /* 422 for data that cannot be read, as the server: the Java SDK never retries it. */
+        answer_error(request, outcome->cause == CAUSE_INVALID ? 422 : status_http(outcome),
+                     outcome);
 }
 
 /* What one /ingest request says beside its body. */
@@ -48,7 +43,7 @@ struct ingest {
     struct series *series;
     struct view body;
     struct view profile; /* the pprof; data NULL: another format */
-    struct view sample_type_config;
+    struct view sample_type_config; /* data NULL: none */
 };
 
 static char *copy_text(struct view view)
@@ -71,6 +66,8 @@ static struct profile_origin *origin_of(const struct ingest *ingest)
         return NULL;
     origin->by_ingest = true;
     origin->from_ns = query_time(query, "from");
+    if (origin->from_ns == 0) /* as the server: now */
+        origin->from_ns = clock_wall(ingest->self->env->clock);
     origin->until_ns = query_time(query, "until");
     origin->sample_type_config = copy_text(ingest->sample_type_config);
     if (http_query_get(query, "spyName", spy, sizeof spy) && *spy)
@@ -121,28 +118,51 @@ static bool is_text_format(const char *format, const char *type)
     return type && (strcasestr(type, "octet-stream+trie") || strcasestr(type, "octet-stream+tree"));
 }
 
-/* Finds the pprof in the body. False: a multipart body that is malformed or has no profile. */
-static bool find_profile(struct ingest *ingest)
+static void take_first(struct view *field, const struct multipart_part *part)
+{
+    if (!field->data)
+        *field = part->content;
+}
+
+/* File parts only, the first one of a name: so the server reads them. */
+static const char *find_parts(struct ingest *ingest, struct multipart *multipart)
+{
+    struct multipart_part part;
+    while (multipart_next(multipart, &part)) {
+        if (!part.filename.data || !part.name.data)
+            continue;
+        if (view_eq(part.name, VIEW("profile")))
+            take_first(&ingest->profile, &part);
+        else if (view_eq(part.name, VIEW("sample_type_config")))
+            take_first(&ingest->sample_type_config, &part);
+        else if (view_eq(part.name, VIEW("prev_profile")))
+            return "the part \"prev_profile\" of old clients is not read, update the SDK";
+    }
+    if (multipart->bad)
+        return "malformed multipart body";
+    if (!ingest->profile.data)
+        return "the multipart body has no file part \"profile\"";
+    if (ingest->sample_type_config.size && !pprof_config_valid(ingest->sample_type_config))
+        return "the part \"sample_type_config\" is not valid";
+    return NULL;
+}
+
+/* Finds the pprof in the body. Else what is wrong with a multipart body; NULL: nothing. */
+static const char *find_profile(struct ingest *ingest)
 {
     char format[WORD_SIZE] = "";
     const char *type = http_request_header(ingest->request, "Content-Type");
     struct multipart multipart;
-    struct multipart_part part;
     http_query_get(http_request_query(ingest->request), "format", format, sizeof format);
     if (is_text_format(format, type))
-        return true;
-    if (!multipart_begin(&multipart, view_of(type), ingest->body)) {
-        if (strcmp(format, "pprof") == 0)
-            ingest->profile = ingest->body;
-        return true;
-    }
-    while (multipart_next(&multipart, &part)) {
-        if (part.filename.data && part.name.data && view_eq(part.name, VIEW("profile")))
-            ingest->profile = part.content;
-        if (part.filename.data && part.name.data && view_eq(part.name, VIEW("sample_type_config")))
-            ingest->sample_type_config = part.content;
-    }
-    return !multipart.bad && ingest->profile.data;
+        return NULL;
+    if (multipart_begin(&multipart, view_of(type), ingest->body))
+        return find_parts(ingest, &multipart);
+    if (media_type_is(type, "multipart/form-data"))
+        return "the multipart body's boundary is missing or malformed";
+    if (strcmp(format, "pprof") == 0)
+        ingest->profile = ingest->body;
+    return NULL;
 }
 
 static struct outcome read_body(struct ingest *ingest, struct batch **batch)
@@ -153,9 +173,9 @@ static struct outcome read_body(struct ingest *ingest, struct batch **batch)
     struct outcome outcome = request_take_body(ingest->request, &body);
     ingest->body = bytes_view(&body);
     if (outcome.verdict == VERDICT_OK && body.size > 0) {
-        if (!find_profile(ingest))
-            outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID,
-                                 "malformed multipart body, expected a file part \"profile\"");
+        const char *fault = find_profile(ingest);
+        if (fault)
+            outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", fault);
         else if (ingest->profile.data)
             outcome = read_profile(ingest, batch);
         else
@@ -186,24 +206,12 @@ void handle_ingest(const struct pyroscope_receiver *self, struct http_request *r
     struct ingest ingest = {.self = self, .request = request};
     ingest.series = read_name(request, &reason);
     if (!ingest.series) {
-        answer_bad_request(request, "name", reason);
+        struct outcome outcome =
+            outcome_of(VERDICT_REJECT, CAUSE_INVALID, "name: %s", reason);
+        answer_error(request, 400, &outcome);
         return;
     }
     struct outcome outcome = read_body(&ingest, &batch);
     series_unref(ingest.series);
-    struct submission *submission =
-        outcome.verdict == VERDICT_OK && batch ? submission_new(self, request, answer) : NULL;
-    if (!submission) {
-        if (outcome.verdict == VERDICT_OK && batch)
-            outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-        batch_unref(batch);
-        answer(self, request, &outcome);
-        return;
-    }
-    if (submission_add(submission, batch)) {
-        submission_offer(submission);
-    } else {
-        outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-        submission_refuse(submission, &outcome);
-    }
+    submission_run(self, request, answer, &outcome, batch);
 }

@@ -10,7 +10,7 @@ static void answer(const struct pyroscope_receiver *self, struct http_request *r
     if (outcome->verdict == VERDICT_OK)
         otlp_http_succeed(request, SIGNAL_PROFILES, false, 0, NULL);
     else
-        otlp_http_refuse(request, false, outcome->cause == CAUSE_UNSUPPORTED ? 415 : 0, outcome);
+        otlp_http_refuse(request, false, outcome);
 }
 
 static struct outcome read_request(const struct pyroscope_receiver *self,
@@ -19,7 +19,7 @@ static struct outcome read_request(const struct pyroscope_receiver *self,
     struct bytes body;
     struct otlp_request read = {0};
     bytes_init(&body, (size_t)self->max_request_body_size, self->env->budget);
-    struct outcome outcome = request_take_body(request, &body);
+    struct outcome outcome = otlp_http_take_body(request, &body);
     if (outcome.verdict == VERDICT_OK)
         outcome = otlp_request_read(SIGNAL_PROFILES, false, &body, &read);
     bytes_release(&body);
@@ -42,16 +42,5 @@ void handle_otlp(const struct pyroscope_receiver *self, struct http_request *req
             ? read_request(self, request, &batch)
             : outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
                          "unsupported media type, supported: [application/x-protobuf]");
-    struct submission *submission = submission_new(self, request, answer);
-    if (!submission || (batch && !submission_add(submission, batch))) {
-        outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-        if (!submission)
-            batch_unref(batch);
-    }
-    if (!submission)
-        answer(self, request, &outcome);
-    else if (outcome.verdict == VERDICT_OK)
-        submission_offer(submission);
-    else
-        submission_refuse(submission, &outcome);
+    submission_run(self, request, answer, &outcome, batch);
 }

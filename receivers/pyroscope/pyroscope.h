@@ -39,6 +39,12 @@ void submission_offer(struct submission *submission);
 /* Ends it without offering anything, the answer being outcome. */
 void submission_refuse(struct submission *submission, const struct outcome *outcome);
 
+/* A whole submission of one batch (taken over; NULL: nothing to offer), where outcome is OK; else
+ * the answer is outcome. */
+void submission_run(const struct pyroscope_receiver *self, struct http_request *request,
+                    submission_answer_fn *answer, const struct outcome *outcome,
+                    struct batch *batch);
+
 /* Checks a gzip or plain pprof and makes a batch of it. OK with *batch NULL: an empty profile. The
  * series is taken over in every case. */
 struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pprof,

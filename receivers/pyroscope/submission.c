@@ -3,11 +3,17 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+/* One batch of a submission; the context of its offer. */
+struct entry {
+    struct submission *submission;
+    struct batch *batch;
+};
+
 struct submission {
     const struct pyroscope_receiver *self;
     struct http_request *request;
     submission_answer_fn *answer;
-    struct batch **batches;
+    struct entry *entries;
     size_t count, capacity;
     pthread_mutex_t lock; /* over waiting and worst */
     size_t waiting;
@@ -44,10 +50,10 @@ static bool grow(struct submission *submission)
     if (submission->count < submission->capacity)
         return true;
     size_t capacity = submission->capacity ? submission->capacity * 2 : 4;
-    struct batch **batches = realloc(submission->batches, capacity * sizeof(struct batch *));
-    if (!batches)
+    struct entry *entries = realloc(submission->entries, capacity * sizeof *entries);
+    if (!entries)
         return false;
-    submission->batches = batches;
+    submission->entries = entries;
     submission->capacity = capacity;
     return true;
 }
@@ -58,7 +64,7 @@ bool submission_add(struct submission *submission, struct batch *batch)
         batch_unref(batch);
         return false;
     }
-    submission->batches[submission->count++] = batch;
+    submission->entries[submission->count++] = (struct entry){submission, batch};
     return true;
 }
 
@@ -66,46 +72,68 @@ static void end(struct submission *submission, const struct outcome *outcome)
 {
     submission->answer(submission->self, submission->request, outcome);
     for (size_t i = 0; i < submission->count; i++)
-        batch_unref(submission->batches[i]);
-    free(submission->batches);
+        batch_unref(submission->entries[i].batch);
+    free(submission->entries);
     pthread_mutex_destroy(&submission->lock);
     free(submission);
 }
 
-static void count(const struct submission *submission, enum meter_count what)
+/* One of those that the answer waits for is through. */
+static void arrive(struct submission *submission, const struct outcome *outcome)
 {
-    struct meter *meter = submission->self->env->meter;
-    for (size_t i = 0; i < submission->count; i++)
-        meter_add(meter, what, SIGNAL_PROFILES, submission->batches[i]->items);
-}
-
-static void offered(void *ctx, const struct outcome *outcome)
-{
-    struct submission *submission = ctx;
     pthread_mutex_lock(&submission->lock);
     if (outcome->verdict > submission->worst.verdict)
         submission->worst = *outcome;
     bool last = --submission->waiting == 0;
     pthread_mutex_unlock(&submission->lock);
-    if (!last)
-        return;
-    count(submission, submission->worst.verdict == VERDICT_OK ? METER_ACCEPTED : METER_REFUSED);
-    end(submission, &submission->worst);
+    if (last)
+        end(submission, &submission->worst);
+}
+
+static void offered(void *ctx, const struct outcome *outcome)
+{
+    const struct entry *entry = ctx;
+    struct meter *meter = entry->submission->self->env->meter;
+    uint32_t items = entry->batch->items;
+    meter_add(meter, METER_RECEIVED, SIGNAL_PROFILES, items);
+    meter_add(meter, outcome->verdict == VERDICT_OK ? METER_ACCEPTED : METER_REFUSED,
+              SIGNAL_PROFILES, items);
+    arrive(entry->submission, outcome);
 }
 
 void submission_offer(struct submission *submission)
 {
     struct intake *intake = submission->self->env->intakes[SIGNAL_PROFILES];
+    struct outcome ok = OUTCOME_OK;
     /* One more than there are batches, so that the answer waits for the end of this loop. */
     submission->waiting = submission->count + 1;
-    count(submission, METER_RECEIVED);
     for (size_t i = 0; i < submission->count; i++)
-        intake_accept(intake, submission->batches[i], offered, submission);
-    struct outcome ok = OUTCOME_OK;
-    offered(submission, &ok);
+        intake_accept(intake, submission->entries[i].batch, offered, &submission->entries[i]);
+    arrive(submission, &ok);
 }
 
 void submission_refuse(struct submission *submission, const struct outcome *outcome)
 {
     end(submission, outcome);
+}
+
+void submission_run(const struct pyroscope_receiver *self, struct http_request *request,
+                    submission_answer_fn *answer, const struct outcome *outcome,
+                    struct batch *batch)
+{
+    struct outcome no_memory = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    if (!batch || outcome->verdict != VERDICT_OK) {
+        batch_unref(batch);
+        answer(self, request, outcome);
+        return;
+    }
+    struct submission *submission = submission_new(self, request, answer);
+    if (!submission) {
+        batch_unref(batch);
+        answer(self, request, &no_memory);
+    } else if (submission_add(submission, batch)) {
+        submission_offer(submission);
+    } else {
+        submission_refuse(submission, &no_memory);
+    }
 }

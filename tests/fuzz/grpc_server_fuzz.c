@@ -1,7 +1,7 @@
 /*
- * What a client's bytes do to the gRPC server. The first byte of the input: bit 0 puts a preface and
- * settings in front, bit 1 keeps calls until the end instead of answering them at once, the rest is
- * the size of the pieces in which the bytes come in.
+ * What a client's bytes do to the gRPC server. The first byte of the input: bit 0 puts a preface
+ * and settings in front, bit 1 keeps calls until the end instead of answering them at once, the
+ * rest is the size of the pieces in which the bytes come in.
  */
 #include "base/clock.h"
 #include "net/grpc_connection.h"

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "net/endpoint.h"
 #include "net/grpc_server.h"
+#include "tests/support/script_server.h"
 #include "tests/support/tls_server.h"
 #include "wire/grpc_frame.h"
 
@@ -15,118 +16,6 @@
 #include <unistd.h>
 
 #define OK_EMPTY "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-
-/* ---- a server that says what a test wrote down ---- */
-
-/* Answers the n-th request with the n-th text. "" hangs up instead; NULL ends the script: the last
- * connection stays open until the test stops the server. */
-struct script {
-    const char *const *answers;
-    const char *unix_path;
-    bool hang_up; /* after each answer, without saying so */
-    bool early;   /* answers when the header is there, without reading the body */
-    char bound[256];
-    char request[4096]; /* the last one, from its first byte */
-    unsigned requests;
-    unsigned connections;
-    int listener;
-    int stop[2];
-    pthread_t thread;
-};
-
-static bool wait_readable(int fd)
-{
-    struct timeval patience = {.tv_sec = 20};
-    fd_set set;
-    FD_ZERO(&set);
-    FD_SET(fd, &set);
-    return select(fd + 1, &set, NULL, NULL, &patience) == 1;
-}
-
-static size_t body_size(const char *head)
-{
-    const char *field = strcasestr(head, "content-length:");
-    return field ? strtoul(field + 15, NULL, 10) : 0;
-}
-
-/* One request into script->request as far as it fits; false: the client has gone. */
-static bool read_request(struct script *script, int fd)
-{
-    char rest[65536];
-    size_t size = 0, left;
-    char *end = NULL;
-    memset(script->request, 0, sizeof script->request);
-    while (!end) {
-        ssize_t n = recv(fd, script->request + size, sizeof script->request - 1 - size, 0);
-        if (n <= 0)
-            return false;
-        size += (size_t)n;
-        end = strstr(script->request, "\r\n\r\n");
-    }
-    size_t have = size - (size_t)(end + 4 - script->request);
-    left = body_size(script->request) - have;
-    while (left && !script->early) {
-        ssize_t n = recv(fd, rest, left < sizeof rest ? left : sizeof rest, 0);
-        if (n <= 0)
-            return false;
-        if (size < sizeof script->request - 1) {
-            size_t room = sizeof script->request - 1 - size;
-            memcpy(script->request + size, rest, (size_t)n < room ? (size_t)n : room);
-            size += (size_t)n < room ? (size_t)n : room;
-        }
-        left -= (size_t)n;
-    }
-    return true;
-}
-
-static void *run_script(void *arg)
-{
-    struct script *script = arg;
-    const char *const *next = script->answers;
-    char byte;
-    while (*next && wait_readable(script->listener)) {
-        int fd = accept4(script->listener, NULL, NULL, SOCK_CLOEXEC);
-        script->connections++;
-        bool open = true;
-        while (open && *next && read_request(script, fd)) {
-            script->requests++;
-            send(fd, *next, strlen(*next), MSG_NOSIGNAL);
-            open = **next && !script->hang_up;
-            next++;
-        }
-        if (open)
-            (void)!read(script->stop[0], &byte, 1);
-        close(fd);
-    }
-    return NULL;
-}
-
-static void script_start(struct script *script)
-{
-    struct endpoint endpoint = {.host = "127.0.0.1", .service = "0"};
-    char error[256];
-    if (script->unix_path) {
-        endpoint = (struct endpoint){0};
-        snprintf(endpoint.unix_path, sizeof endpoint.unix_path, "%s", script->unix_path);
-    }
-    script->listener = endpoint_listen(&endpoint, script->bound, sizeof script->bound, error,
-                                       sizeof error);
-    ck_assert_msg(script->listener >= 0, "%s", error);
-    ck_assert_int_eq(pipe(script->stop), 0);
-    ck_assert_int_eq(pthread_create(&script->thread, NULL, run_script, script), 0);
-}
-
-static void script_stop(struct script *script)
-{
-    ck_assert_int_eq(write(script->stop[1], "x", 1), 1);
-    shutdown(script->listener, SHUT_RDWR);
-    pthread_join(script->thread, NULL);
-    close(script->listener);
-    close(script->stop[0]);
-    close(script->stop[1]);
-}
-
-/* ---- the client's side ---- */
 
 static struct http_client_options defaults(void)
 {
@@ -155,32 +44,32 @@ static bool post(struct http_client *client, const char *bound, struct view body
 static bool exchange(const char *answer, struct http_reply *reply)
 {
     const char *answers[] = {answer, NULL};
-    struct script script = {.answers = answers};
+    struct script_server script = {.answers = answers};
     struct http_client_options options = defaults();
     struct http_client *client = make_client(&options);
-    script_start(&script);
+    script_server_start(&script);
     bool ok = post(client, script.bound, VIEW("body"), reply);
     http_client_free(client);
-    script_stop(&script);
+    script_server_stop(&script);
     return ok;
 }
 
 START_TEST(a_post_sends_the_body_and_the_headers_of_client_and_call)
 {
     const char *answers[] = {OK_EMPTY, NULL};
-    struct key_pair pairs[] = {{"X-Scope-OrgID", "tenant"}, {"x-own", "of the client"},
-                               {"X-Empty", ""}};
+    struct key_pair pairs[] = {
+        {"X-Scope-OrgID", "tenant"}, {"x-own", "of the client"}, {"X-Empty", ""}};
     const struct key_map map = {pairs, 3};
-    struct script script = {.answers = answers};
+    struct script_server script = {.answers = answers};
     struct http_client_options options = defaults();
     struct http_reply reply;
     options.headers = &map;
     struct http_client *client = make_client(&options);
-    script_start(&script);
+    script_server_start(&script);
     ck_assert(post(client, script.bound, VIEW("the body"), &reply));
     http_reply_release(&reply);
     http_client_free(client);
-    script_stop(&script);
+    script_server_stop(&script);
     ck_assert_ptr_eq(strstr(script.request, "POST /v1/traces HTTP/1.1\r\n"), script.request);
     ck_assert_ptr_nonnull(strstr(script.request, "\r\nX-Scope-OrgID: tenant\r\n"));
     ck_assert_ptr_nonnull(strstr(script.request, "\r\nContent-Type: application/x-protobuf\r\n"));
@@ -195,20 +84,20 @@ END_TEST
 START_TEST(a_large_body_goes_without_waiting_for_100_continue)
 {
     const char *answers[] = {OK_EMPTY, NULL};
-    struct script script = {.answers = answers};
+    struct script_server script = {.answers = answers};
     struct http_client_options options = defaults();
     struct http_client *client = make_client(&options);
     struct http_reply reply;
     size_t size = 8 << 20;
     uint8_t *body = calloc(1, size);
-    script_start(&script);
+    script_server_start(&script);
     ck_assert(post(client, script.bound, (struct view){body, size}, &reply));
     ck_assert_int_eq(reply.status, 200);
     ck_assert_uint_eq(script.requests, 1);
     ck_assert_ptr_null(strcasestr(script.request, "\r\nExpect:"));
     http_reply_release(&reply);
     http_client_free(client);
-    script_stop(&script);
+    script_server_stop(&script);
     free(body);
 }
 END_TEST
@@ -217,7 +106,8 @@ START_TEST(status_content_type_and_body_of_the_reply_are_told)
 {
     struct http_reply reply;
     ck_assert(exchange("HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
-                       "Content-Length: 7\r\n\r\nbecause", &reply));
+                       "Content-Length: 7\r\n\r\nbecause",
+                       &reply));
     ck_assert_int_eq(reply.status, 400);
     ck_assert_str_eq(reply.content_type, "application/json");
     ck_assert(view_eq(bytes_view(&reply.body), VIEW("because")));
@@ -232,12 +122,12 @@ START_TEST(a_reply_is_kept_up_to_its_maximum)
     const char *answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 26\r\n\r\n"
                              "abcdefghijklmnopqrstuvwxyz",
                              OK_EMPTY, NULL};
-    struct script script = {.answers = answers};
+    struct script_server script = {.answers = answers};
     struct http_client_options options = defaults();
     struct http_reply reply;
     options.max_reply = 5;
     struct http_client *client = make_client(&options);
-    script_start(&script);
+    script_server_start(&script);
     ck_assert(post(client, script.bound, VIEW("1"), &reply));
     ck_assert(view_eq(bytes_view(&reply.body), VIEW("abcde")));
     http_reply_release(&reply);
@@ -246,7 +136,7 @@ START_TEST(a_reply_is_kept_up_to_its_maximum)
     ck_assert_uint_eq(script.connections, 1);
     http_reply_release(&reply);
     http_client_free(client);
-    script_stop(&script);
+    script_server_stop(&script);
 }
 END_TEST
 
@@ -254,7 +144,8 @@ START_TEST(an_informational_answer_leaves_nothing_behind)
 {
     struct http_reply reply;
     ck_assert(exchange("HTTP/1.1 103 Early Hints\r\nRetry-After: 9\r\nContent-Type: x/y\r\n\r\n"
-                       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", &reply));
+                       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+                       &reply));
     ck_assert_int_eq(reply.status, 200);
     ck_assert_str_eq(reply.content_type, "");
     ck_assert_uint_eq(reply.retry_after_ns, 0);
@@ -296,7 +187,8 @@ START_TEST(redirects_are_not_followed)
 {
     struct http_reply reply;
     ck_assert(exchange("HTTP/1.1 307 Elsewhere\r\nLocation: http://127.0.0.1:1/\r\n"
-                       "Content-Length: 0\r\n\r\n", &reply));
+                       "Content-Length: 0\r\n\r\n",
+                       &reply));
     ck_assert_int_eq(reply.status, 307);
     http_reply_release(&reply);
 }
@@ -305,17 +197,17 @@ END_TEST
 START_TEST(the_connection_is_kept_between_calls)
 {
     const char *answers[] = {OK_EMPTY, OK_EMPTY, OK_EMPTY, NULL};
-    struct script script = {.answers = answers};
+    struct script_server script = {.answers = answers};
     struct http_client_options options = defaults();
     struct http_client *client = make_client(&options);
-    script_start(&script);
+    script_server_start(&script);
     for (int i = 0; i < 3; i++) {
         struct http_reply reply;
         ck_assert(post(client, script.bound, VIEW("body"), &reply));
         http_reply_release(&reply);
     }
     http_client_free(client);
-    script_stop(&script);
+    script_server_stop(&script);
     ck_assert_uint_eq(script.connections, 1);
     ck_assert_uint_eq(script.requests, 3);
 }
@@ -324,10 +216,10 @@ END_TEST
 START_TEST(a_kept_connection_that_the_server_closed_is_no_error)
 {
     const char *answers[] = {OK_EMPTY, OK_EMPTY, OK_EMPTY, OK_EMPTY, OK_EMPTY, NULL};
-    struct script script = {.answers = answers, .hang_up = true};
+    struct script_server script = {.answers = answers, .hang_up = true};
     struct http_client_options options = defaults();
     struct http_client *client = make_client(&options);
-    script_start(&script);
+    script_server_start(&script);
     for (int i = 0; i < 5; i++) {
         struct http_reply reply;
         bool ok = post(client, script.bound, VIEW("body"), &reply);
@@ -335,7 +227,7 @@ START_TEST(a_kept_connection_that_the_server_closed_is_no_error)
         http_reply_release(&reply);
     }
     http_client_free(client);
-    script_stop(&script);
+    script_server_stop(&script);
     ck_assert_uint_eq(script.requests, 5);
 }
 END_TEST
@@ -343,18 +235,18 @@ END_TEST
 START_TEST(a_kept_connection_that_dies_under_a_request_is_tried_anew)
 {
     const char *answers[] = {OK_EMPTY, "", OK_EMPTY, NULL};
-    struct script script = {.answers = answers};
+    struct script_server script = {.answers = answers};
     struct http_client_options options = defaults();
     struct http_client *client = make_client(&options);
     struct http_reply reply;
-    script_start(&script);
+    script_server_start(&script);
     ck_assert(post(client, script.bound, VIEW("first"), &reply));
     http_reply_release(&reply);
     bool ok = post(client, script.bound, VIEW("second"), &reply);
     ck_assert_msg(ok, "%s", reply.error);
     http_reply_release(&reply);
     http_client_free(client);
-    script_stop(&script);
+    script_server_stop(&script);
     ck_assert_ptr_nonnull(strstr(script.request, "\r\n\r\nsecond"));
 }
 END_TEST
@@ -362,19 +254,20 @@ END_TEST
 START_TEST(a_refusal_in_the_middle_of_a_body_is_an_answer)
 {
     const char *answers[] = {"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n"
-                             "Connection: close\r\n\r\n", NULL};
-    struct script script = {.answers = answers, .early = true};
+                             "Connection: close\r\n\r\n",
+                             NULL};
+    struct script_server script = {.answers = answers, .early = true};
     struct http_client_options options = defaults();
     struct http_client *client = make_client(&options);
     struct http_reply reply;
     size_t size = 16 << 20;
     uint8_t *body = calloc(1, size);
-    script_start(&script);
+    script_server_start(&script);
     ck_assert(post(client, script.bound, (struct view){body, size}, &reply));
     ck_assert_int_eq(reply.status, 413);
     http_reply_release(&reply);
     http_client_free(client);
-    script_stop(&script);
+    script_server_stop(&script);
     free(body);
 }
 END_TEST
@@ -387,14 +280,14 @@ START_TEST(calls_go_over_a_unix_socket)
     struct http_reply reply;
     ck_assert_ptr_nonnull(mkdtemp(path));
     snprintf(file, sizeof file, "%s/socket", path);
-    struct script script = {.answers = answers, .unix_path = file};
+    struct script_server script = {.answers = answers, .unix_path = file};
     options.unix_path = file;
     struct http_client *client = make_client(&options);
-    script_start(&script);
+    script_server_start(&script);
     bool ok = post(client, "localhost", VIEW("body"), &reply);
     ck_assert_msg(ok, "%s", reply.error);
     http_reply_release(&reply);
-    script_stop(&script);
+    script_server_stop(&script);
     unlink(file);
     ck_assert(!post(client, "localhost", VIEW("body"), &reply));
     ck_assert_ptr_nonnull(strstr(reply.error, file));
@@ -437,16 +330,16 @@ END_TEST
 START_TEST(a_success_that_is_cut_off_is_an_error)
 {
     const char *answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", NULL};
-    struct script script = {.answers = answers, .hang_up = true};
+    struct script_server script = {.answers = answers, .hang_up = true};
     struct http_client_options options = defaults();
     struct http_client *client = make_client(&options);
     struct http_reply reply;
-    script_start(&script);
+    script_server_start(&script);
     ck_assert(!post(client, script.bound, VIEW("body"), &reply));
     ck_assert_int_eq(reply.status, 0);
     http_reply_release(&reply);
     http_client_free(client);
-    script_stop(&script);
+    script_server_stop(&script);
 }
 END_TEST
 
@@ -509,7 +402,7 @@ START_TEST(abort_ends_calls_under_way_and_later_ones)
     int listener = endpoint_listen(&endpoint, bound, sizeof bound, error, sizeof error);
     ck_assert_int_ge(listener, 0);
     ck_assert_int_eq(pthread_create(&thread, NULL, call_blocked, &call), 0);
-    ck_assert(wait_readable(listener));
+    ck_assert(script_server_wait(listener));
     int fd = accept(listener, NULL, NULL);
     ck_assert_int_eq(recv(fd, &byte, 1, 0), 1);
     http_client_abort(client);
@@ -558,8 +451,7 @@ static struct grpc_server *open_grpc(const char *port, char *bound, size_t bound
                                           .ctx = calls};
     strcpy(options.endpoint.host, "127.0.0.1");
     strcpy(options.endpoint.service, port);
-    struct grpc_server *server = grpc_server_open(&options, bound, bound_size, error,
-                                                  sizeof error);
+    struct grpc_server *server = grpc_server_open(&options, bound, bound_size, error, sizeof error);
     ck_assert_msg(server, "%s", error);
     return server;
 }
@@ -572,8 +464,7 @@ static void close_grpc(struct grpc_server *server)
 static bool call_grpc(struct http_client *client, const char *bound, struct view message,
                       struct http_reply *reply)
 {
-    const struct http_header headers[] = {{"content-type", "application/grpc"},
-                                          {"te", "trailers"}};
+    const struct http_header headers[] = {{"content-type", "application/grpc"}, {"te", "trailers"}};
     struct bytes body;
     char url[128];
     uint8_t prefix[GRPC_PREFIX_SIZE];

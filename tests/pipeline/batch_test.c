@@ -97,6 +97,35 @@ START_TEST(only_equal_signal_and_metadata_merge)
 }
 END_TEST
 
+START_TEST(a_split_batch_is_two_whole_ones_under_one_receipt)
+{
+    struct budget budget;
+    struct batch *front, *rest;
+    budget_init(&budget, 1 << 20);
+    struct receipt *receipt = receipt_new(settled, NULL);
+    struct batch *batch = some_spans(0, 5, &budget);
+    batch_add_receipt(batch, receipt);
+    receipt_unref(receipt);
+    ck_assert(batch_split(batch, 2, 0, &front, &rest));
+    batch_unref(batch);
+    ck_assert_uint_eq(front->items, 2);
+    ck_assert_uint_eq(rest->items, 3);
+    ck_assert(some_batch_has(front, 1) && !some_batch_has(front, 2));
+    ck_assert(some_batch_has(rest, 2) && some_batch_has(rest, 4));
+    ck_assert_uint_eq(budget_used(&budget), front->payload->size + rest->payload->size);
+    batch_unref(front);
+    ck_assert_uint_eq(settled_count, 0);
+    batch_unref(rest);
+    ck_assert_uint_eq(settled_count, 1);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+    batch = some_spans(0, 1, &budget);
+    ck_assert(!batch_split(batch, 1, 1, &front, &rest));
+    batch->encoding = BATCH_OPAQUE;
+    ck_assert(!batch_split(batch, 1, 0, &front, &rest));
+    batch_unref(batch);
+}
+END_TEST
+
 START_TEST(no_metadata_is_no_object)
 {
     bool failed = true;
@@ -125,6 +154,7 @@ int main(void)
         a_copy_with_another_payload_shares_the_rest,
         a_merged_batch_settles_the_receipts_of_all_its_parts,
         only_equal_signal_and_metadata_merge,
+        a_split_batch_is_two_whole_ones_under_one_receipt,
         no_metadata_is_no_object,
         a_batch_gives_its_bytes_back_to_the_budget,
         NULL,

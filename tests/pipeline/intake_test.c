@@ -107,8 +107,7 @@ START_TEST(drop_oldest_accepts_and_counts_what_it_loses)
     sink_gate(sink_at(0), false);
     sink_wait_delivered(sink_at(0), 9);
     ck_assert_uint_eq(given_stop(&given), 6);
-    ck_assert_str_eq(given.report,
-                     "sink: 6 spans acknowledged and not delivered, 6 queue full\n");
+    ck_assert_str_eq(given.report, "sink: 6 spans acknowledged and not delivered, 6 queue full\n");
 }
 END_TEST
 
@@ -145,7 +144,8 @@ static struct outcome forbid(const struct batch *batch, unsigned nth)
 
 START_TEST(a_waiting_client_gets_the_backends_refusal)
 {
-    given_start(&given, BASE "exporters: {sink: {sending_queue: {wait_for_result: true}}}\n" TRACES);
+    given_start(&given,
+                BASE "exporters: {sink: {sending_queue: {wait_for_result: true}}}\n" TRACES);
     sink_at(0)->script = forbid;
     struct outcome outcome = offer(2);
     ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);

@@ -80,8 +80,7 @@ START_TEST(a_failed_open_says_why_with_the_keys_place)
     ck_assert(!runtime_start(runtime, &problems));
     ck_assert(!runtime_ready(runtime));
     ck_assert_uint_eq(problems.count, 1);
-    ck_assert_ptr_nonnull(
-        strstr(problems.lines[0], "3: receivers.source.label: told to refuse"));
+    ck_assert_ptr_nonnull(strstr(problems.lines[0], "3: receivers.source.label: told to refuse"));
     runtime_free(runtime);
     settings_free(settings);
     problems_release(&problems);
@@ -119,7 +118,8 @@ END_TEST
 
 START_TEST(the_log_level_is_the_services)
 {
-    given_start(&given, PARTS TRACES "  telemetry: {logs: {level: WARN}, metrics: {level: none}}\n");
+    given_start(&given,
+                PARTS TRACES "  telemetry: {logs: {level: WARN}, metrics: {level: none}}\n");
     ck_assert_str_eq(runtime_log_level(given.runtime), "WARN");
     ck_assert_uint_eq(given_stop(&given), 0);
 }

@@ -31,10 +31,9 @@ static bool fill(const char *yaml)
     free(text);
     const struct node *root = settings_root(settings);
     batcher = calloc(1, processor_batch.size);
-    bool fine = keys_fill(processor_batch.keys, root, root, "processors.batch", batcher,
-                          &problems) &&
-                keys_check(processor_batch.check, batcher, root, root, "processors.batch",
-                           &problems);
+    bool fine =
+        keys_fill(processor_batch.keys, root, root, "processors.batch", batcher, &problems) &&
+        keys_check(processor_batch.check, batcher, root, root, "processors.batch", &problems);
     settings_free(settings);
     return fine;
 }

@@ -20,9 +20,8 @@ void given_start(struct given_runtime *given, const char *yaml)
     struct problems problems = {0};
     fake_clock_init(&given->fake);
     given->settings = load(yaml, &problems);
-    given->runtime = given->settings
-                         ? runtime_plan(given->settings, &given->fake.clock, &problems)
-                         : NULL;
+    given->runtime =
+        given->settings ? runtime_plan(given->settings, &given->fake.clock, &problems) : NULL;
     bool started = given->runtime && runtime_start(given->runtime, &problems);
     problems_print(&problems, stderr);
     problems_release(&problems);
@@ -65,8 +64,7 @@ char *given_faults(const char *yaml)
 {
     struct problems problems = {0};
     struct settings *settings = load(yaml, &problems);
-    struct runtime *runtime =
-        settings ? runtime_plan(settings, &clock_system, &problems) : NULL;
+    struct runtime *runtime = settings ? runtime_plan(settings, &clock_system, &problems) : NULL;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);

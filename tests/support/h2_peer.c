@@ -56,10 +56,14 @@ void h2_peer_send(struct h2_peer *peer, const void *data, size_t size)
 void h2_peer_frame(struct h2_peer *peer, uint8_t type, uint8_t flags, int32_t stream,
                    struct view payload)
 {
-    uint8_t head[9] = {(uint8_t)(payload.size >> 16), (uint8_t)(payload.size >> 8),
-                       (uint8_t)payload.size,         type,
-                       flags,                         (uint8_t)(stream >> 24),
-                       (uint8_t)(stream >> 16),       (uint8_t)(stream >> 8),
+    uint8_t head[9] = {(uint8_t)(payload.size >> 16),
+                       (uint8_t)(payload.size >> 8),
+                       (uint8_t)payload.size,
+                       type,
+                       flags,
+                       (uint8_t)(stream >> 24),
+                       (uint8_t)(stream >> 16),
+                       (uint8_t)(stream >> 8),
                        (uint8_t)stream};
     h2_peer_send(peer, head, sizeof head);
     h2_peer_send(peer, payload.data, payload.size);
@@ -98,8 +102,7 @@ void h2_peer_call(struct h2_peer *peer, int32_t stream, const char *path, const 
     n += h2_field(block + n, "te", "trailers");
     if (name)
         n += h2_field(block + n, name, value);
-    h2_peer_frame(peer, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, stream,
-                  (struct view){block, n});
+    h2_peer_frame(peer, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, stream, (struct view){block, n});
 }
 
 void h2_peer_message(struct h2_peer *peer, int32_t stream, bool compressed, struct view message)
@@ -207,6 +210,13 @@ void h2_peer_answer(struct h2_peer *peer, int32_t stream, struct h2_answer *answ
         ended = answer->reset || ((frame.type == NGHTTP2_HEADERS || frame.type == NGHTTP2_DATA) &&
                                   (frame.flags & NGHTTP2_FLAG_END_STREAM));
     }
+}
+
+void h2_peer_settle(struct h2_peer *peer)
+{
+    struct h2_frame frame;
+    h2_peer_frame(peer, NGHTTP2_PING, 0, 0, VIEW("settled?"));
+    h2_peer_expect(peer, NGHTTP2_PING, &frame);
 }
 
 int h2_peer_last_words(struct h2_peer *peer)

@@ -55,6 +55,8 @@ bool h2_peer_next(struct h2_peer *peer, struct h2_frame *frame);
 void h2_peer_expect(struct h2_peer *peer, uint8_t type, struct h2_frame *frame);
 /* Reads until the stream has ended. */
 void h2_peer_answer(struct h2_peer *peer, int32_t stream, struct h2_answer *answer);
+/* Sends a ping and reads up to its answer, so that the server has read all that came before. */
+void h2_peer_settle(struct h2_peer *peer);
 /* Reads to the end of the connection; the error code of the last GOAWAY, -1: there was none. */
 int h2_peer_last_words(struct h2_peer *peer);
 

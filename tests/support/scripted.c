@@ -207,8 +207,7 @@ static struct outcome sink_send(void *instance, struct batch *batch)
     else if (sink->script)
         outcome = sink->script(batch, nth);
     if (sink->count < SINK_LOG)
-        sink->log[sink->count] =
-            (struct sink_entry){batch->items, batch->payload->size, outcome};
+        sink->log[sink->count] = (struct sink_entry){batch->items, batch->payload->size, outcome};
     sink->count++;
     if (outcome.verdict == VERDICT_OK)
         sink->delivered += batch->items - outcome.rejected;

@@ -42,10 +42,10 @@ struct sink {
     pthread_cond_t changed;
     /* The answer to the nth (from 0) send; NULL: OK. */
     struct outcome (*script)(const struct batch *batch, unsigned nth);
-    bool gated;     /* sends block until it is taken away, or until abort */
+    bool gated; /* sends block until it is taken away, or until abort */
     bool aborted;
-    size_t begun;   /* sends, those that block at the gate included */
-    size_t count;   /* sends answered */
+    size_t begun; /* sends, those that block at the gate included */
+    size_t count; /* sends answered */
     struct sink_entry log[SINK_LOG];
     uint64_t delivered; /* items answered OK */
 };

@@ -15,9 +15,9 @@ static void make_certificate(gnutls_x509_privkey_t key, gnutls_x509_crt_t certif
 {
     const char name[] = "localhost", serial[] = "1";
     time_t now = time(NULL);
-    ck_assert_int_eq(gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA,
-                                                  GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1),
-                                                  0), 0);
+    ck_assert_int_eq(gnutls_x509_privkey_generate(
+                         key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0),
+                     0);
     gnutls_x509_crt_set_version(certificate, 3);
     gnutls_x509_crt_set_serial(certificate, serial, 1);
     gnutls_x509_crt_set_activation_time(certificate, now - 3600);
@@ -45,7 +45,8 @@ static void write_certificate(struct tls_server *server, gnutls_x509_crt_t certi
 
 static void talk(gnutls_session_t session)
 {
-    static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    static const char answer[] =
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     char request[4096] = "";
     size_t size = 0;
     if (gnutls_handshake(session) < 0)
@@ -95,8 +96,8 @@ void tls_server_start(struct tls_server *server)
     ck_assert_int_eq(gnutls_certificate_set_x509_key(server->credentials, &certificate, 1, key), 0);
     gnutls_x509_crt_deinit(certificate);
     gnutls_x509_privkey_deinit(key);
-    server->listener = endpoint_listen(&endpoint, server->bound, sizeof server->bound, error,
-                                       sizeof error);
+    server->listener =
+        endpoint_listen(&endpoint, server->bound, sizeof server->bound, error, sizeof error);
     ck_assert_msg(server->listener >= 0, "%s", error);
     ck_assert_int_eq(pthread_create(&server->thread, NULL, run, server), 0);
 }

@@ -235,16 +235,21 @@ static inline struct bytes rig_request(const struct rig_span *spans, size_t coun
     return request;
 }
 
+/* Takes the bytes over. */
+static inline struct buffer *rig_buffer(struct rig *rig, struct bytes *bytes)
+{
+    struct buffer *buffer = buffer_new(bytes->size, &rig->budget, true);
+    proto_bytes_put(buffer->data, bytes_view(bytes));
+    bytes_release(bytes);
+    return buffer;
+}
+
 static inline enum verdict rig_consume(struct rig *rig, enum signal signal,
                                        enum batch_encoding encoding, struct bytes *payload,
                                        uint32_t items)
 {
-    struct bytes charged;
-    bytes_init(&charged, SIZE_MAX, &rig->budget);
-    bytes_append_view(&charged, bytes_view(payload));
-    bytes_release(payload);
-    struct batch *batch =
-        batch_new(signal, encoding, buffer_from_bytes(&charged), items, rig->receipt);
+    struct buffer *buffer = rig_buffer(rig, payload);
+    struct batch *batch = batch_new(signal, encoding, buffer, items, rig->receipt);
     if (rig->metadata)
         batch_set_metadata(batch, metadata_ref(rig->metadata));
     struct collecting_sink *sink = signal == SIGNAL_TRACES ? &rig->traces : &rig->profiles;
@@ -311,12 +316,9 @@ static inline struct bytes rig_pprof(const struct rig_profile *profile)
 
 static inline struct batch *rig_profile_batch(struct rig *rig, const struct rig_profile *profile)
 {
-    struct bytes raw = rig_pprof(profile), charged;
-    bytes_init(&charged, SIZE_MAX, &rig->budget);
-    bytes_append_view(&charged, bytes_view(&raw));
-    bytes_release(&raw);
-    struct batch *batch = batch_new(SIGNAL_PROFILES, BATCH_PPROF, buffer_from_bytes(&charged), 1,
-                                    NULL);
+    struct bytes raw = rig_pprof(profile);
+    struct batch *batch =
+        batch_new(SIGNAL_PROFILES, BATCH_PPROF, rig_buffer(rig, &raw), 1, NULL);
     struct series_label labels[] = {
         {VIEW("__name__"), view_of(profile->name ? profile->name : "process_cpu")},
         {VIEW("service_name"), view_of(profile->service ? profile->service : "shop")},

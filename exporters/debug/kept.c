@@ -1,0 +1,140 @@
+#include "exporters/debug/debug.h"
+#include "wire/otlp.h"
+
+#include <stdlib.h>
+
+enum { MAX_TRACES = 2000, MAX_SPANS = 20000, MAX_TRACE_SPANS = 1000 };
+
+/* A trace is shown when nothing more of it came for this long. Local roots that are held for
+ * their profile come after their children, so a trace without its root waits longer. */
+static const uint64_t quiet_ns = NS_PER_S, rootless_ns = 60 * NS_PER_S;
+
+static void show(struct kept_traces *traces, struct kept_trace **link,
+                 const struct span_profiles *profiles, struct bytes *out)
+{
+    struct kept_trace *trace = *link;
+    *link = trace->next;
+    if (trace->count)
+        tree_write(trace, profiles, out);
+    traces->span_count -= trace->count;
+    traces->trace_count--;
+    free(trace->spans);
+    free(trace);
+}
+
+static void show_last(struct kept_traces *traces, const struct span_profiles *profiles,
+                      struct bytes *out)
+{
+    struct kept_trace **link = &traces->first;
+    while ((*link)->next)
+        link = &(*link)->next;
+    show(traces, link, profiles, out);
+}
+
+/* The trace of an id, moved to the front; made where it is new. NULL: no memory. */
+static struct kept_trace *find_trace(struct kept_traces *traces, const uint8_t id[16])
+{
+    struct kept_trace **link = &traces->first;
+    while (*link && memcmp((*link)->id, id, 16) != 0)
+        link = &(*link)->next;
+    struct kept_trace *trace = *link;
+    if (trace) {
+        *link = trace->next;
+    } else if ((trace = calloc(1, sizeof *trace))) {
+        memcpy(trace->id, id, 16);
+        traces->trace_count++;
+    }
+    if (trace) {
+        trace->next = traces->first;
+        traces->first = trace;
+    }
+    return trace;
+}
+
+static struct kept_span *new_span(struct kept_traces *traces, struct kept_trace *trace)
+{
+    if (trace->count == trace->capacity && trace->count < MAX_TRACE_SPANS) {
+        size_t capacity = trace->capacity ? trace->capacity * 2 : 8;
+        struct kept_span *spans = realloc(trace->spans, capacity * sizeof *spans);
+        if (spans) {
+            trace->spans = spans;
+            trace->capacity = capacity;
+        }
+    }
+    if (trace->count == trace->capacity || trace->count == MAX_TRACE_SPANS) {
+        trace->omitted++;
+        return NULL;
+    }
+    traces->span_count++;
+    return &trace->spans[trace->count++];
+}
+
+static uint64_t id_of(struct view bytes)
+{
+    return bytes.size == 8 ? span_id_load(bytes.data) : 0;
+}
+
+static void keep_span(struct kept_traces *traces, const struct otlp_span *span,
+                      struct view service, uint64_t now)
+{
+    struct kept_trace *trace =
+        span->trace_id.size == 16 ? find_trace(traces, span->trace_id.data) : NULL;
+    struct kept_span *kept = trace ? new_span(traces, trace) : NULL;
+    if (trace)
+        trace->last_seen = now;
+    if (!kept)
+        return;
+    *kept = (struct kept_span){.id = id_of(span->span_id),
+                               .parent = id_of(span->parent_span_id),
+                               .start_ns = span->start_ns,
+                               .end_ns = span->end_ns,
+                               .local_root = otlp_span_is_local_root(span)};
+    if (span->profile_id.data)
+        span_id_parse(span->profile_id, &kept->profile);
+    shown_text(span->name, kept->name, sizeof kept->name);
+    shown_text(service, kept->service, sizeof kept->service);
+}
+
+void kept_traces_add(struct kept_traces *traces, struct view request, uint64_t now,
+                     const struct span_profiles *profiles, struct bytes *out)
+{
+    struct otlp_walk walk;
+    struct otlp_span span;
+    struct view service = {0};
+    otlp_walk_begin(&walk, SIGNAL_TRACES, request);
+    for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
+        if (step == OTLP_RESOURCE)
+            service = otlp_resource_attribute(walk.resource_entry.bytes, VIEW("service.name"));
+        if (step != OTLP_ITEM)
+            continue;
+        otlp_span_read(walk.item.bytes, &span);
+        keep_span(traces, &span, service, now);
+        while (traces->trace_count > MAX_TRACES || traces->span_count > MAX_SPANS)
+            show_last(traces, profiles, out);
+    }
+}
+
+static bool has_root(const struct kept_trace *trace)
+{
+    for (size_t i = 0; i < trace->count; i++)
+        if (trace->spans[i].local_root)
+            return true;
+    return false;
+}
+
+uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
+                          const struct span_profiles *profiles, struct bytes *out)
+{
+    uint64_t next = TIME_NEVER;
+    struct kept_trace **link = &traces->first;
+    while (*link) {
+        uint64_t due = (*link)->last_seen + (has_root(*link) ? quiet_ns : rootless_ns);
+        if (due <= now) {
+            show(traces, link, profiles, out);
+        } else {
+            next = due < next ? due : next;
+            link = &(*link)->next;
+        }
+    }
+    return next;
+}

@@ -1,0 +1,198 @@
+#include "net/http_line.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define CONNECT_TIMEOUT_NS (10 * NS_PER_S)
+#define CA_BUNDLE          "/etc/ssl/certs/ca-certificates.crt"
+
+enum { UPLOAD_BUFFER = 512 * 1024, PATIENCE_MS = 3600 * 1000 };
+
+/* ---- life ---- */
+
+static size_t on_line(char *data, size_t size, size_t count, void *ctx)
+{
+    const struct http_line *line = ctx;
+    if (line->reply)
+        http_reply_line(line->reply, (struct view){(const uint8_t *)data, size * count},
+                        clock_wall(&clock_system) / NS_PER_S);
+    return size * count;
+}
+
+static size_t on_body(char *data, size_t size, size_t count, void *ctx)
+{
+    const struct http_line *line = ctx;
+    if (line->reply)
+        http_reply_data(line->reply, (struct view){(const uint8_t *)data, size * count});
+    return size * count;
+}
+
+static long milliseconds(uint64_t ns)
+{
+    const uint64_t most = UINT64_C(24) * PATIENCE_MS;
+    uint64_t ms = ns / NS_PER_MS + (ns % NS_PER_MS != 0);
+    return (long)(ms < most ? ms : most);
+}
+
+static void set_limits(CURL *easy, const struct http_client_options *options)
+{
+    uint64_t timeout = options->timeout_ns;
+    uint64_t connect = timeout && timeout < CONNECT_TIMEOUT_NS ? timeout : CONNECT_TIMEOUT_NS;
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds(timeout));
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(connect));
+    curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER);
+    curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* no waiting for a resolver that is stuck */
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+}
+
+static void set_peer(CURL *easy, const struct http_client_options *options)
+{
+    if (options->unix_path && options->unix_path[0])
+        curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, options->unix_path);
+    /* Debian's libcurl reads the folder, certificate by certificate, at each connection; the bundle
+     * holds the same ones. Where there is none, libcurl's own default stands. */
+    const char *ca_file = options->ca_file;
+    if ((!ca_file || !ca_file[0]) && access(CA_BUNDLE, R_OK) == 0)
+        ca_file = CA_BUNDLE;
+    if (ca_file && ca_file[0]) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file);
+        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    }
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options->insecure_skip_verify ? 0L : 1L);
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options->insecure_skip_verify ? 0L : 2L);
+}
+
+void http_line_free(struct http_line *line)
+{
+    http_line_hang_up(line);
+    curl_easy_cleanup(line->easy);
+    curl_multi_cleanup(line->multi);
+    free(line);
+}
+
+struct http_line *http_line_new(const struct http_client_options *options,
+                                const _Atomic bool *aborted)
+{
+    struct http_line *line = calloc(1, sizeof *line);
+    if (!line)
+        return NULL;
+    line->options = options;
+    line->aborted = aborted;
+    line->easy = curl_easy_init();
+    line->multi = curl_multi_init();
+    if (!line->easy || !line->multi) {
+        http_line_free(line);
+        return NULL;
+    }
+    set_limits(line->easy, options);
+    set_peer(line->easy, options);
+    curl_easy_setopt(line->easy, CURLOPT_ERRORBUFFER, line->problem);
+    curl_easy_setopt(line->easy, CURLOPT_HEADERFUNCTION, on_line);
+    curl_easy_setopt(line->easy, CURLOPT_HEADERDATA, line);
+    curl_easy_setopt(line->easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(line->easy, CURLOPT_WRITEDATA, line);
+    return line;
+}
+
+/* ---- HTTP as libcurl speaks it ---- */
+
+static bool add_header(struct curl_slist **list, const struct http_header *header)
+{
+    char text[8192];
+    /* "Name:" alone would take a header away; "Name;" sends an empty one. */
+    int size =
+        snprintf(text, sizeof text, *header->value ? "%s: %s" : "%s;", header->name, header->value);
+    if (size < 0 || (size_t)size >= sizeof text)
+        return false;
+    struct curl_slist *longer = curl_slist_append(*list, text);
+    if (longer)
+        *list = longer;
+    return longer;
+}
+
+static struct curl_slist *make_list(const struct http_call *call)
+{
+    struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+    for (size_t i = 0; list && i < call->header_count; i++)
+        if (!add_header(&list, &call->headers[i])) {
+            curl_slist_free_all(list);
+            return NULL;
+        }
+    return list;
+}
+
+/* CURLE_ABORTED_BY_CALLBACK: it was not done when it was given up. */
+static CURLcode result_of(CURLM *multi)
+{
+    int left;
+    const CURLMsg *message;
+    while ((message = curl_multi_info_read(multi, &left)))
+        if (message->msg == CURLMSG_DONE)
+            return message->data.result;
+    return CURLE_ABORTED_BY_CALLBACK;
+}
+
+CURLcode http_line_run(struct http_line *line)
+{
+    int running = 1;
+    CURLMcode code = curl_multi_add_handle(line->multi, line->easy);
+    while (code == CURLM_OK && !atomic_load(line->aborted)) {
+        code = curl_multi_perform(line->multi, &running);
+        if (code != CURLM_OK || !running)
+            break;
+        code = curl_multi_poll(line->multi, NULL, 0, PATIENCE_MS, NULL);
+    }
+    return code == CURLM_OK ? result_of(line->multi) : CURLE_OUT_OF_MEMORY;
+}
+
+static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
+{
+    struct curl_slist *list = make_list(call);
+    struct view body = call->body;
+    if (!list)
+        return CURLE_OUT_OF_MEMORY;
+    curl_easy_setopt(line->easy, CURLOPT_URL, call->url);
+    curl_easy_setopt(line->easy, CURLOPT_CONNECT_ONLY, 0L);
+    curl_easy_setopt(line->easy, CURLOPT_HTTP_VERSION,
+                     line->options->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(line->easy, CURLOPT_HTTPHEADER, list);
+    curl_easy_setopt(line->easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(line->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.size);
+    curl_easy_setopt(line->easy, CURLOPT_POSTFIELDS, body.size ? (const char *)body.data : "");
+    CURLcode code = http_line_run(line);
+    curl_easy_getinfo(line->easy, CURLINFO_RESPONSE_CODE, &line->reply->status);
+    curl_multi_remove_handle(line->multi, line->easy);
+    curl_easy_setopt(line->easy, CURLOPT_HTTPHEADER, NULL);
+    curl_slist_free_all(list);
+    return code;
+}
+
+/* ---- a call ---- */
+
+bool http_line_post(struct http_line *line, const struct http_call *call, struct http_reply *reply)
+{
+    uint64_t timeout = line->options->timeout_ns;
+    line->reply = reply;
+    line->problem[0] = '\0';
+    line->started = clock_mono(&clock_system);
+    line->deadline = timeout ? line->started + timeout : TIME_NEVER;
+    line->own_h2 = line->options->http2 && strncasecmp(call->url, "https:", 6) != 0;
+    CURLcode code = line->own_h2 ? http_line_h2(line, call) : by_libcurl(line, call);
+    /* A refusal stands, even where the peer cut off the rest of it, as it may in the middle of a
+     * body. */
+    bool answered =
+        reply->status && (code == CURLE_OK || reply->status >= 400 || reply->grpc_status > 0);
+    if (!answered)
+        http_problem_explain(line, call->url, code);
+    line->reply = NULL;
+    return answered;
+}

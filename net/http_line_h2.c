@@ -1,0 +1,228 @@
+#include "net/http_line.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { OUT_SIZE = 128 * 1024, IN_SIZE = 16 * 1024, PATIENCE_MS = 3600 * 1000 };
+
+/* ---- the connection; libcurl makes it: names, unix sockets, time limits ---- */
+
+void http_line_hang_up(struct http_line *line)
+{
+    if (!line->h2)
+        return;
+    h2_session_free(line->h2);
+    line->h2 = NULL;
+    free(line->out);
+    line->out = NULL;
+    curl_multi_remove_handle(line->multi, line->easy); /* which closes the connection */
+}
+
+static CURLcode connect_to(struct http_line *line, const char *url)
+{
+    curl_easy_setopt(line->easy, CURLOPT_URL, url);
+    curl_easy_setopt(line->easy, CURLOPT_CONNECT_ONLY, 1L);
+    CURLcode code = http_line_run(line);
+    line->h2 = code == CURLE_OK ? h2_session_new() : NULL;
+    line->out = line->h2 ? malloc(OUT_SIZE) : NULL;
+    line->out_from = line->out_size = 0;
+    if (line->out)
+        return CURLE_OK;
+    h2_session_free(line->h2);
+    line->h2 = NULL;
+    curl_multi_remove_handle(line->multi, line->easy);
+    return code == CURLE_OK ? CURLE_OUT_OF_MEMORY : code;
+}
+
+/* CURLE_AGAIN: the socket takes no more now. */
+static CURLcode send_all(struct http_line *line)
+{
+    for (;;) {
+        size_t sent = 0;
+        if (line->out_from == line->out_size) {
+            ssize_t n = h2_session_gather(line->h2, line->out, OUT_SIZE);
+            if (n <= 0)
+                return n < 0 ? CURLE_OUT_OF_MEMORY : CURLE_OK;
+            line->out_from = 0;
+            line->out_size = (size_t)n;
+        }
+        CURLcode code = curl_easy_send(line->easy, line->out + line->out_from,
+                                       line->out_size - line->out_from, &sent);
+        if (code != CURLE_OK)
+            return code;
+        line->out_from += sent;
+    }
+}
+
+/* CURLE_OK: all that is there now was read. CURLE_GOT_NOTHING: the peer has closed. */
+static CURLcode receive_all(struct http_line *line)
+{
+    uint8_t in[IN_SIZE];
+    for (;;) {
+        size_t n = 0;
+        CURLcode code = curl_easy_recv(line->easy, in, sizeof in, &n);
+        if (code != CURLE_OK)
+            return code == CURLE_AGAIN ? CURLE_OK : code;
+        if (n == 0)
+            return CURLE_GOT_NOTHING;
+        if (!h2_session_receive(line->h2, (struct view){in, n}))
+            return CURLE_HTTP2;
+    }
+}
+
+static bool is_alive(struct http_line *line)
+{
+    return line->h2 && receive_all(line) == CURLE_OK && h2_session_usable(line->h2);
+}
+
+/* ---- a call ---- */
+
+static int patience(const struct http_line *line)
+{
+    uint64_t now = clock_mono(&clock_system);
+    if (line->deadline == TIME_NEVER)
+        return PATIENCE_MS;
+    uint64_t ms = line->deadline > now ? (line->deadline - now) / NS_PER_MS + 1 : 0;
+    return ms < PATIENCE_MS ? (int)ms : PATIENCE_MS;
+}
+
+static CURLcode wait_for_peer(struct http_line *line, bool writable)
+{
+    curl_socket_t fd = CURL_SOCKET_BAD;
+    int ms = patience(line);
+    if (ms == 0)
+        return CURLE_OPERATION_TIMEDOUT;
+    curl_easy_getinfo(line->easy, CURLINFO_ACTIVESOCKET, &fd);
+    struct curl_waitfd wait = {.fd = fd, .events = CURL_WAIT_POLLIN};
+    if (writable)
+        wait.events = CURL_WAIT_POLLIN | CURL_WAIT_POLLOUT;
+    CURLMcode code = curl_multi_poll(line->multi, &wait, 1, ms, NULL);
+    return code == CURLM_OK ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+}
+
+static CURLcode result_of(struct http_line *line)
+{
+    switch (h2_session_state(line->h2)) {
+    case H2_ANSWERED:
+        send_all(line); /* the reset of what it did not want to have, as far as it goes */
+        return CURLE_OK;
+    case H2_RESET:
+        snprintf(line->problem, sizeof line->problem, "%s", h2_session_reason(line->h2));
+        return CURLE_HTTP2_STREAM;
+    case H2_REFUSED:
+        return CURLE_GOT_NOTHING;
+    case H2_WAITING:
+        break;
+    }
+    return CURLE_AGAIN;
+}
+
+static CURLcode talk(struct http_line *line)
+{
+    while (!atomic_load(line->aborted)) {
+        CURLcode sent = send_all(line);
+        /* Also after a failure to send: the peer's last words may be there to read. */
+        CURLcode received = receive_all(line);
+        CURLcode result = result_of(line);
+        if (result != CURLE_AGAIN)
+            return result;
+        if (sent != CURLE_OK && sent != CURLE_AGAIN)
+            return sent;
+        if (received != CURLE_OK)
+            return received;
+        if ((result = send_all(line)) == CURLE_OK || result == CURLE_AGAIN)
+            result = wait_for_peer(line, result == CURLE_AGAIN);
+        if (result != CURLE_OK)
+            return result;
+    }
+    return CURLE_ABORTED_BY_CALLBACK;
+}
+
+static CURLcode call_once(struct http_line *line, const struct h2_request *request)
+{
+    if (!h2_session_begin(line->h2, request, line->reply))
+        return CURLE_OUT_OF_MEMORY;
+    CURLcode code = talk(line);
+    h2_session_cancel(line->h2);
+    /* A reset ends the call only; anything else leaves a connection that cannot be trusted. */
+    if (code != CURLE_OK && code != CURLE_HTTP2_STREAM)
+        http_line_hang_up(line);
+    return code;
+}
+
+static bool went_unnoticed(CURLcode code, const struct http_reply *reply)
+{
+    return reply->status == 0 &&
+           (code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR);
+}
+
+/* A kept connection may have died unseen, or its peer may be going: one more try then, on a new
+ * one. */
+static CURLcode call_any(struct http_line *line, const char *url, const struct h2_request *request)
+{
+    if (is_alive(line)) {
+        CURLcode code = call_once(line, request);
+        if (!went_unnoticed(code, line->reply))
+            return code;
+    }
+    http_line_hang_up(line);
+    CURLcode code = connect_to(line, url);
+    return code == CURLE_OK ? call_once(line, request) : code;
+}
+
+/* ---- the URL ---- */
+
+struct url_parts {
+    char *scheme;
+    char *host;
+    char *port;
+    char *path;
+    char *query;
+};
+
+static bool split_url(const char *url, struct url_parts *parts)
+{
+    CURLU *parsed = curl_url();
+    bool ok = parsed && curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK &&
+              curl_url_get(parsed, CURLUPART_SCHEME, &parts->scheme, 0) == CURLUE_OK &&
+              curl_url_get(parsed, CURLUPART_HOST, &parts->host, 0) == CURLUE_OK &&
+              curl_url_get(parsed, CURLUPART_PORT, &parts->port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+              curl_url_get(parsed, CURLUPART_PATH, &parts->path, 0) == CURLUE_OK;
+    if (ok)
+        curl_url_get(parsed, CURLUPART_QUERY, &parts->query, 0);
+    curl_url_cleanup(parsed);
+    return ok;
+}
+
+static void release_parts(struct url_parts *parts)
+{
+    curl_free(parts->scheme);
+    curl_free(parts->host);
+    curl_free(parts->port);
+    curl_free(parts->path);
+    curl_free(parts->query);
+}
+
+CURLcode http_line_h2(struct http_line *line, const struct http_call *call)
+{
+    struct url_parts parts = {0};
+    char authority[300], path[2048];
+    CURLcode code = CURLE_URL_MALFORMAT;
+    if (split_url(call->url, &parts)) {
+        snprintf(authority, sizeof authority, "%s:%s", parts.host, parts.port);
+        snprintf(path, sizeof path, "%s%s%s", parts.path, parts.query ? "?" : "",
+                 parts.query ? parts.query : "");
+        const struct h2_request request = {.scheme = parts.scheme,
+                                           .authority = authority,
+                                           .path = path,
+                                           .headers = call->headers,
+                                           .header_count = call->header_count,
+                                           .body = call->body};
+        code = call_any(line, call->url, &request);
+    }
+    release_parts(&parts);
+    return code;
+}

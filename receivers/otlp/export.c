@@ -1,0 +1,89 @@
+/* What becomes of an export request behind either door. */
+#include "receivers/otlp/otlp.h"
+
+#include <stdlib.h>
+
+static void count(const struct otlp_export *export, uint32_t accepted)
+{
+    struct meter *meter = export->self->env->meter;
+    uint32_t received = export->read.received;
+    meter_add(meter, METER_RECEIVED, export->signal, received);
+    meter_add(meter, METER_ACCEPTED, export->signal, accepted);
+    meter_add(meter, METER_REFUSED, export->signal, received - accepted);
+}
+
+/* A backend whose answer was waited for may have left items out too. */
+static uint32_t rejected_items(const struct otlp_export *export, const struct outcome *outcome)
+{
+    uint32_t offered = export->read.received - export->read.rejected;
+    uint32_t more = outcome->rejected < offered ? outcome->rejected : offered;
+    return export->read.rejected + more;
+}
+
+static void answer(const struct otlp_export *export, const struct outcome *outcome)
+{
+    if (outcome->verdict != VERDICT_OK) {
+        count(export, 0);
+        export->door->refuse(export, outcome);
+        return;
+    }
+    uint32_t rejected = rejected_items(export, outcome);
+    const char *reason = export->read.reason ? export->read.reason : outcome->text;
+    count(export, export->read.received - rejected);
+    export->door->succeed(export, rejected, rejected ? reason : NULL);
+}
+
+static void done(void *ctx, const struct outcome *outcome)
+{
+    struct otlp_export *export = ctx;
+    answer(export, outcome);
+    free(export);
+}
+
+static bool set_metadata(const struct otlp_export *export)
+{
+    bool failed = false;
+    if (!export->door->sends_metadata_on(export->self))
+        return true;
+    struct view tenant = view_of(export->door->header(export, "X-Scope-OrgID"));
+    struct view authorization = view_of(export->door->header(export, "Authorization"));
+    batch_set_metadata(export->read.batch, metadata_new(tenant, authorization, &failed));
+    return !failed;
+}
+
+static void offer(const struct otlp_export *export)
+{
+    struct batch *batch = export->read.batch;
+    struct intake *intake = export->self->env->intakes[export->signal];
+    struct otlp_export *pending = malloc(sizeof *pending);
+    if (pending && set_metadata(export)) {
+        *pending = *export;
+        intake_accept(intake, batch, done, pending);
+    } else {
+        struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+        free(pending);
+        answer(export, &outcome);
+    }
+    batch_unref(batch);
+}
+
+void otlp_export_run(struct otlp_export *export, struct bytes *message)
+{
+    struct outcome outcome =
+        otlp_request_read(export->signal, export->json, message, &export->read);
+    if (outcome.verdict == VERDICT_OK && export->read.batch)
+        offer(export);
+    else
+        answer(export, &outcome);
+}
+
+bool otlp_export_signal(const struct otlp_receiver *self, const char *path,
+                        const char *const paths[], enum signal *signal)
+{
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        if (self->env->intakes[i] && strcmp(path, paths[i]) == 0) {
+            *signal = (enum signal)i;
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,113 @@
+#include "tests/support/given_runtime.h"
+#include "tests/support/scripted.h"
+#include "tests/support/some_batch.h"
+#include "tests/support/suite.h"
+#include "tests/support/unix_get.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const struct component extension_health_check;
+const struct component *const component_table[] = {&scripted_source, &scripted_sink,
+                                                   &extension_health_check, NULL};
+
+static struct given_runtime given;
+static char folder[64], path[96], answer[4096];
+
+static void begin(const char *keys)
+{
+    char yaml[1024];
+    strcpy(folder, "/tmp/spanlink-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/health", folder);
+    snprintf(yaml, sizeof yaml,
+             "receivers: {source: }\nexporters: {sink: }\n"
+             "extensions: {health_check: {endpoint: 'unix:%s'%s}}\n"
+             "service:\n  extensions: [health_check]\n"
+             "  pipelines: {traces: {receivers: [source], exporters: [sink]}}\n",
+             path, keys);
+    given_start(&given, yaml);
+}
+
+static void end(void)
+{
+    unlink(path);
+    rmdir(folder);
+}
+
+START_TEST(it_answers_200_while_the_pipelines_run)
+{
+    begin("");
+    ck_assert_int_eq(unix_get(path, "/", answer, sizeof answer), 200);
+    ck_assert_ptr_nonnull(strstr(answer, "{\"status\":\"Server available\"}"));
+    ck_assert_int_eq(unix_get(path, "/other", answer, sizeof answer), 404);
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_int_eq(unix_get(path, "/", answer, sizeof answer), -1);
+    end();
+}
+END_TEST
+
+START_TEST(the_path_may_be_another)
+{
+    begin(", path: /healthz");
+    ck_assert_int_eq(unix_get(path, "/healthz", answer, sizeof answer), 200);
+    ck_assert_int_eq(unix_get(path, "/", answer, sizeof answer), 404);
+    given_stop(&given);
+    end();
+}
+END_TEST
+
+static void *stop_in_thread(void *ctx)
+{
+    (void)ctx;
+    given_stop(&given);
+    return NULL;
+}
+
+START_TEST(it_answers_503_while_a_stop_drains)
+{
+    pthread_t thread;
+    struct answer accepted;
+    begin("");
+    answer_init(&accepted);
+    sink_gate(sink_at(0), true);
+    source_offer("source", some_spans(0, 1, NULL), &accepted);
+    sink_wait_begun(sink_at(0), 1);
+    given.runtime->service.shutdown_timeout = 3600 * NS_PER_S;
+    pthread_create(&thread, NULL, stop_in_thread, NULL);
+    while (unix_get(path, "/", answer, sizeof answer) == 200)
+        continue;
+    ck_assert_int_eq(unix_get(path, "/", answer, sizeof answer), 503);
+    ck_assert_ptr_nonnull(strstr(answer, "not available"));
+    sink_gate(sink_at(0), false);
+    pthread_join(thread, NULL);
+    end();
+}
+END_TEST
+
+START_TEST(a_bad_endpoint_or_path_is_refused)
+{
+    char *faults = given_faults("receivers: {source: }\nexporters: {sink: }\n"
+                                "extensions: {health_check: {endpoint: nowhere, path: x}}\n"
+                                "service:\n"
+                                "  pipelines: {traces: {receivers: [source], exporters: "
+                                "[sink]}}\n");
+    ck_assert_ptr_nonnull(strstr(faults, "extensions.health_check.endpoint"));
+    ck_assert_ptr_nonnull(strstr(faults, "extensions.health_check.path"));
+    free(faults);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        it_answers_200_while_the_pipelines_run,
+        the_path_may_be_another,
+        it_answers_503_while_a_stop_drains,
+        a_bad_endpoint_or_path_is_refused,
+        NULL,
+    };
+    return suite_run("health_check", tests);
+}

@@ -1,0 +1,295 @@
+/*
+ * A stream of requests, profiles and passing time, drawn from the input: nothing crashes, no memory
+ * is lost, and every span that was taken leaves exactly once.
+ */
+#include "processors/correlation/correlation.h"
+
+#include "pipeline/graph.h"
+#include "wire/otlp_span.h"
+#include "wire/pprof.h"
+
+#include <endian.h>
+#include <stdlib.h>
+
+extern const struct component processor_correlation;
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct stage {
+    struct clock clock;
+    uint64_t now;
+    struct budget budget;
+    struct meter meter;
+    struct env env;
+    struct correlation *self;
+    struct instance sink;
+    struct outlet outlet;
+    enum verdict verdict;
+    uint64_t in_spans, in_sum, out_spans, out_sum;
+    const uint8_t *at, *end;
+};
+
+static uint64_t read_now(const struct clock *clock)
+{
+    return ((const struct stage *)(const void *)clock)->now;
+}
+
+static uint8_t next_byte(struct stage *stage)
+{
+    return stage->at < stage->end ? *stage->at++ : 0;
+}
+
+/* Spans of a request, and the sum of what their ids hash to, which no order changes. */
+static uint64_t sum_spans(struct view request, uint64_t *count)
+{
+    struct otlp_walk walk;
+    struct otlp_span span;
+    uint64_t sum = 0;
+    otlp_walk_begin(&walk, SIGNAL_TRACES, request);
+    enum otlp_step step = otlp_walk_next(&walk);
+    for (; step != OTLP_END; step = otlp_walk_next(&walk)) {
+        if (step != OTLP_ITEM)
+            continue;
+        otlp_span_read(walk.item.bytes, &span);
+        uint64_t id = span.span_id.size == 8 ? span_id_load(span.span_id.data) : 0;
+        sum += (id + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ id << 7;
+        ++*count;
+    }
+    return sum;
+}
+
+static enum verdict take(void *self, struct batch *batch, struct outlet *next)
+{
+    struct stage *stage = self;
+    struct proto_fault fault;
+    uint32_t items;
+    (void)next;
+    if (batch->signal != SIGNAL_TRACES || stage->verdict != VERDICT_OK)
+        return stage->verdict;
+    struct view request = buffer_view(batch->payload);
+    if (!otlp_check(SIGNAL_TRACES, request, &items, &fault) || items != batch->items)
+        abort();
+    stage->out_sum += sum_spans(request, &stage->out_spans);
+    return VERDICT_OK;
+}
+
+static const struct component taker = {
+    .type = "taker", .kind = COMPONENT_PROCESSOR, .consume = take};
+
+static struct batch *batch_of(struct stage *stage, enum signal signal,
+                              enum batch_encoding encoding, struct view payload, uint32_t items)
+{
+    struct buffer *buffer = buffer_new(payload.size, &stage->budget, true);
+    proto_bytes_put(buffer->data, payload);
+    return batch_new(signal, encoding, buffer, items, NULL);
+}
+
+static void push(struct stage *stage, struct batch *batch)
+{
+    uint64_t count = 0, sum = 0;
+    if (batch->signal == SIGNAL_TRACES)
+        sum = sum_spans(buffer_view(batch->payload), &count);
+    if (processor_correlation.consume(stage->self, batch, &stage->outlet) == VERDICT_OK) {
+        stage->in_spans += count;
+        stage->in_sum += sum;
+    }
+    batch_unref(batch);
+}
+
+static uint8_t *put_field(uint8_t *out, uint32_t number, struct view content)
+{
+    return proto_bytes_put(proto_len_put(out, number, content.size), content);
+}
+
+/* One of a few ids, so that spans, parents, attributes and samples meet. */
+static uint64_t next_id(struct stage *stage)
+{
+    uint64_t id = next_byte(stage) & 31;
+    return id & 16 ? span_id_reversed(id & 15) : id;
+}
+
+static uint8_t *put_span(struct stage *stage, uint8_t *out)
+{
+    uint8_t body[512], *at = body, shape = next_byte(stage);
+    uint64_t id = htobe64(next_id(stage)), parent = htobe64(next_id(stage));
+    at = put_field(at, 2, (struct view){(uint8_t *)&id, 8});
+    if (shape & 1)
+        at = put_field(at, 4, (struct view){(uint8_t *)&parent, 8});
+    uint64_t end = htole64(stage->now - next_byte(stage) * (NS_PER_S / 8));
+    at = proto_varint_put(at, proto_tag(8, WIRE_I64));
+    at = proto_bytes_put(at, (struct view){(uint8_t *)&end, 8});
+    for (unsigned i = 0; i < (shape >> 1 & 3); i++) {
+        char hex[16];
+        span_id_format(next_id(stage), hex);
+        at = otlp_string_attribute_put(at, 9, VIEW("pyroscope.profile.id"),
+                                       (struct view){(uint8_t *)hex, shape & 8 ? 16 : 7});
+    }
+    return put_field(out, 2, view_between(body, at));
+}
+
+static void send_spans(struct stage *stage)
+{
+    static const char *const services[] = {"a", "b", "c", ""};
+    uint8_t scope[8192], resource[64], entry[9000], request[10000], *at = scope;
+    unsigned count = next_byte(stage) & 7;
+    for (unsigned i = 0; i < count; i++)
+        at = put_span(stage, at);
+    uint8_t *end = otlp_string_attribute_put(resource, 1, VIEW("service.name"),
+                                             view_of(services[next_byte(stage) & 3]));
+    uint8_t *entry_end = put_field(entry, 1, view_between(resource, end));
+    entry_end = put_field(entry_end, 2, view_between(scope, at));
+    uint8_t *request_end = put_field(request, 1, view_between(entry, entry_end));
+    push(stage, batch_of(stage, SIGNAL_TRACES, BATCH_OTLP, view_between(request, request_end),
+                         count));
+}
+
+static uint8_t *put_number(uint8_t *out, uint32_t number, uint64_t value)
+{
+    return proto_varint_put(proto_varint_put(out, proto_tag(number, WIRE_VARINT)), value);
+}
+
+/* A CPU or wall profile with a sample for each of a few ids. */
+static void send_profile(struct stage *stage)
+{
+    static const char *const names[] = {"process_cpu", "wall", "memory", "goroutine"};
+    static const char *const services[] = {"a", "b", "c", "unknown_service"};
+    uint8_t raw[2048], *at = put_field(raw, 1, VIEW("\x08\x01\x10\x02"));
+    unsigned count = next_byte(stage) & 7, kind = next_byte(stage);
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t label[] = {0x08, 3, 0x10, (uint8_t)(4 + i)}, sample[32];
+        uint8_t *end = put_field(sample, 1, VIEW("\x01"));
+        end = put_field(end, 2, VIEW("\x0a"));
+        end = put_field(end, 3, (struct view){label, sizeof label});
+        at = put_field(at, 2, view_between(sample, end));
+    }
+    at = put_field(at, 4, VIEW("\x08\x01"));
+    static const char *const strings[] = {"", "cpu", "nanoseconds", "span_id"};
+    for (unsigned i = 0; i < 4; i++)
+        at = put_field(at, 6, view_of(strings[i]));
+    for (unsigned i = 0; i < count; i++) {
+        char hex[16];
+        span_id_format(next_id(stage), hex);
+        at = put_field(at, 6, (struct view){(uint8_t *)hex, 16});
+    }
+    uint64_t length = next_byte(stage) * (NS_PER_S / 4);
+    at = put_number(put_number(at, 9, stage->now - length), 10, length);
+    struct batch *batch =
+        batch_of(stage, SIGNAL_PROFILES, BATCH_PPROF, view_between(raw, at), 1);
+    const struct series_label labels[] = {
+        {VIEW("__name__"), view_of(names[kind & 3])},
+        {VIEW("service_name"), view_of(services[kind >> 2 & 3])},
+    };
+    batch_set_series(batch, series_new(labels, 2));
+    push(stage, batch);
+}
+
+static void send_opaque(struct stage *stage)
+{
+    struct batch *batch = batch_of(stage, SIGNAL_PROFILES, BATCH_OPAQUE, VIEW("jfr"), 1);
+    struct opaque_request *request = calloc(1, sizeof *request);
+    request->query = strdup(next_byte(stage) & 1 ? "name=a&format=jfr" : "name=b%7Bx%3Dy%7D");
+    batch_set_opaque(batch, request);
+    push(stage, batch);
+}
+
+/* Bytes of the input as a request of their own, where the door would let them in. */
+static void send_raw(struct stage *stage)
+{
+    static const enum signal signals[] = {SIGNAL_TRACES, SIGNAL_PROFILES, SIGNAL_METRICS,
+                                          SIGNAL_LOGS};
+    enum signal signal = signals[next_byte(stage) & 3];
+    size_t size = next_byte(stage) * 4u, left = (size_t)(stage->end - stage->at);
+    struct view raw = {stage->at, size < left ? size : left};
+    struct proto_fault fault;
+    uint32_t items;
+    stage->at += raw.size;
+    if (otlp_check(signal, raw, &items, &fault))
+        push(stage, batch_of(stage, signal, BATCH_OTLP, raw, items));
+    if (proto_check(&shape_pprof, raw, &fault))
+        push(stage, batch_of(stage, SIGNAL_PROFILES, BATCH_PPROF, raw, 1));
+}
+
+static void step(struct stage *stage)
+{
+    switch (next_byte(stage) % 8) {
+    case 0:
+    case 1:
+        send_spans(stage);
+        break;
+    case 2:
+    case 3:
+        send_profile(stage);
+        break;
+    case 4:
+        stage->now += next_byte(stage) * (NS_PER_S / 4);
+        break;
+    case 5:
+        send_opaque(stage);
+        break;
+    case 6:
+        send_raw(stage);
+        break;
+    default:
+        stage->verdict = next_byte(stage) & 3 ? VERDICT_OK : VERDICT_RETRY;
+        break;
+    }
+    processor_correlation.tick(stage->self, stage->now);
+}
+
+static void configure(struct stage *stage)
+{
+    static char *kinds[] = {"auto", "wall"};
+    static struct key_pair pair = {"service.name", "service_name"};
+    uint8_t a = next_byte(stage), b = next_byte(stage);
+    stage->self->config = (struct correlation_config){
+        .link = a & 8 ? LINK_CONFIRMED : a & 3,
+        .candidates = (a >> 4 & 3) % 3,
+        .hold = a & 64 ? DURATION_AUTO : (uint64_t)(b & 15) * NS_PER_S,
+        .confirm_by = {&kinds[a >> 7], 1},
+        .remember = 100 * NS_PER_S,
+        .index_max_mib = 1,
+        .hold_max_mib = 1,
+        .hold_max_spans = b & 16 ? 3 : 0,
+        .unconfirmed = b >> 5 & 1,
+        .children = b >> 6 & 1,
+        .annotate = b >> 7,
+        .remap = {&pair, b & 1},
+        .trace_id = b >> 1 & 1,
+    };
+    if (stage->self->config.link > LINK_ALL)
+        stage->self->config.link = LINK_CONFIRMED;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct stage stage = {
+        .clock = {.wall = read_now, .mono = read_now},
+        .now = 1000000 * NS_PER_S,
+        .at = data,
+        .end = data + size,
+    };
+    char error[64];
+    budget_init(&stage.budget, 4 << 20);
+    meter_init(&stage.meter, "correlation");
+    stage.env = (struct env){
+        .id = "correlation",
+        .clock = &stage.clock,
+        .budget = &stage.budget,
+        .meter = &stage.meter,
+    };
+    stage.self = calloc(1, sizeof *stage.self);
+    stage.sink.component = &taker;
+    stage.sink.self = &stage;
+    stage.outlet.processor = &stage.sink;
+    configure(&stage);
+    if (!processor_correlation.open(stage.self, &stage.env, error, sizeof error))
+        abort();
+    while (stage.at < stage.end)
+        step(&stage);
+    stage.verdict = VERDICT_OK;
+    processor_correlation.close(stage.self);
+    free(stage.self);
+    if (stage.in_spans != stage.out_spans || stage.in_sum != stage.out_sum ||
+        budget_used(&stage.budget) != 0)
+        abort();
+    return 0;
+}

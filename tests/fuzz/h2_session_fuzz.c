@@ -1,0 +1,56 @@
+/* What a backend's bytes do to the HTTP/2 client: two calls over one connection. The first byte of
+ * the input is the size of the pieces in which the bytes come in. */
+#include "net/h2_session.h"
+
+#include <stdlib.h>
+
+enum { OUT_SIZE = 64 * 1024 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool step(struct h2_session *session, struct view in)
+{
+    static uint8_t out[OUT_SIZE];
+    ssize_t n;
+    bool ok = h2_session_receive(session, in);
+    while (ok && (n = h2_session_gather(session, out, sizeof out)) != 0)
+        ok = n > 0;
+    return ok;
+}
+
+/* How much of the input the call took. */
+static size_t call(struct h2_session *session, struct view in, size_t piece)
+{
+    static const struct http_header header = {"TE", "trailers"};
+    static const uint8_t body[40000];
+    struct http_reply reply;
+    const struct h2_request request = {"http",  "a:1", "/t.T/Export",
+                                       &header, 1,     {body, sizeof body}};
+    size_t at = 0;
+    http_reply_init(&reply, 100);
+    if (h2_session_usable(session) && h2_session_begin(session, &request, &reply)) {
+        bool ok = step(session, (struct view){in.data, 0});
+        while (ok && at < in.size && h2_session_state(session) == H2_WAITING) {
+            size_t n = in.size - at < piece ? in.size - at : piece;
+            ok = step(session, (struct view){in.data + at, n});
+            at += n;
+        }
+        h2_session_reason(session);
+        h2_session_cancel(session);
+    }
+    http_reply_release(&reply);
+    return at;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct h2_session *session = size ? h2_session_new() : NULL;
+    if (!session)
+        return 0;
+    size_t piece = 1 + (size_t)data[0] * 16;
+    struct view in = {data + 1, size - 1};
+    size_t used = call(session, in, piece);
+    call(session, (struct view){in.data + used, in.size - used}, piece);
+    h2_session_free(session);
+    return 0;
+}

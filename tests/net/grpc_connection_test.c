@@ -1,0 +1,176 @@
+#include "net/grpc_connection.h"
+
+#include "base/clock.h"
+#include "tests/support/grpc_fixture.h"
+#include "tests/support/h2_peer.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+START_TEST(an_http_1_client_gets_words_and_an_end)
+{
+    static const char request[] = "POST /v1/traces HTTP/1.1\r\nHost: x\r\n\r\n";
+    char answer[256] = "";
+    grpc_fixture_open(NULL);
+    int fd = h2_connect(grpc_fixture.address);
+    ck_assert_int_eq(send(fd, request, sizeof request - 1, 0), sizeof request - 1);
+    ck_assert_int_gt(recv(fd, answer, sizeof answer - 1, MSG_WAITALL), 0);
+    ck_assert_ptr_nonnull(strstr(answer, "HTTP/1.1 400 "));
+    ck_assert_ptr_nonnull(strstr(answer, "gRPC over HTTP/2"));
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_client_that_says_nothing_is_closed)
+{
+    char byte;
+    struct grpc_server_options options = grpc_fixture_options();
+    options.header_timeout_ns = 30 * NS_PER_MS;
+    grpc_fixture_open(&options);
+    int fd = h2_connect(grpc_fixture.address);
+    ck_assert_int_eq(recv(fd, &byte, 1, 0), 0);
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_connection_without_calls_gets_goaway_after_the_idle_timeout)
+{
+    struct h2_peer peer;
+    struct grpc_server_options options = grpc_fixture_options();
+    options.idle_timeout_ns = 30 * NS_PER_MS;
+    grpc_fixture_open(&options);
+    h2_peer_open(&peer, grpc_fixture.address);
+    ck_assert_int_eq(h2_peer_last_words(&peer), NGHTTP2_NO_ERROR);
+    h2_peer_close(&peer);
+}
+END_TEST
+
+START_TEST(past_the_connection_limit_the_longest_idle_one_goes)
+{
+    struct h2_peer first, second, third;
+    struct grpc_server_options options = grpc_fixture_options();
+    options.max_connections = 2;
+    options.threads = 1;
+    grpc_fixture_open(&options);
+    h2_peer_open(&first, grpc_fixture.address);
+    h2_peer_settle(&first);
+    h2_peer_call(&first, 1, GRPC_FIXTURE_PATH, "x-hold", "1");
+    h2_peer_message(&first, 1, false, VIEW("busy"));
+    grpc_fixture_await_held(1);
+    h2_peer_open(&second, grpc_fixture.address);
+    h2_peer_settle(&second);
+    h2_peer_open(&third, grpc_fixture.address);
+    h2_peer_settle(&third);
+    ck_assert_int_eq(h2_peer_last_words(&second), NGHTTP2_NO_ERROR);
+    h2_peer_settle(&first);
+    grpc_fixture_answer_held(GRPC_OK);
+    h2_peer_close(&first);
+    h2_peer_close(&second);
+    h2_peer_close(&third);
+}
+END_TEST
+
+START_TEST(a_client_that_resets_all_its_calls_is_sent_away)
+{
+    struct h2_peer peer;
+    grpc_fixture_open(NULL);
+    h2_peer_open(&peer, grpc_fixture.address);
+    for (int32_t stream = 1; stream < 2 * 500; stream += 2) {
+        h2_peer_call(&peer, stream, GRPC_FIXTURE_PATH, NULL, NULL);
+        h2_peer_frame(&peer, NGHTTP2_RST_STREAM, 0, stream, VIEW("\0\0\0\x8"));
+    }
+    ck_assert_int_eq(h2_peer_last_words(&peer), NGHTTP2_ENHANCE_YOUR_CALM);
+    h2_peer_close(&peer);
+}
+END_TEST
+
+START_TEST(a_client_that_sends_empty_frames_without_end_is_sent_away)
+{
+    struct h2_peer peer;
+    grpc_fixture_open(NULL);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    for (int i = 0; i < 500; i++)
+        h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, (struct view){0});
+    ck_assert_int_eq(h2_peer_last_words(&peer), NGHTTP2_ENHANCE_YOUR_CALM);
+    h2_peer_close(&peer);
+}
+END_TEST
+
+START_TEST(a_flood_of_pings_does_not_keep_others_from_being_served)
+{
+    struct h2_peer peer, other;
+    struct bytes pings;
+    grpc_fixture_open(NULL);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_settle(&peer);
+    bytes_init(&pings, 1 << 20, NULL);
+    for (int i = 0; i < 50000; i++)
+        bytes_append(&pings, "\0\0\x8\6\0\0\0\0\0abcdefgh", 17);
+    h2_peer_send(&peer, pings.data, pings.size);
+    shutdown(peer.fd, SHUT_WR);
+    h2_peer_last_words(&peer);
+    h2_peer_open(&other, grpc_fixture.address);
+    h2_peer_settle(&other);
+    bytes_release(&pings);
+    h2_peer_close(&peer);
+    h2_peer_close(&other);
+}
+END_TEST
+
+START_TEST(a_header_without_end_closes_the_connection)
+{
+    uint8_t block[256];
+    struct h2_peer peer;
+    grpc_fixture_open(NULL);
+    h2_peer_open(&peer, grpc_fixture.address);
+    size_t n = h2_field(block, ":method", "POST");
+    h2_peer_frame(&peer, NGHTTP2_HEADERS, 0, 1, (struct view){block, n});
+    for (int i = 0; i < 1000; i++) {
+        n = h2_field(block, "x-more", "and more");
+        h2_peer_frame(&peer, NGHTTP2_CONTINUATION, 0, 1, (struct view){block, n});
+    }
+    h2_peer_last_words(&peer); /* it ends; with which words is up to the library */
+    h2_peer_close(&peer);
+}
+END_TEST
+
+START_TEST(pings_are_answered)
+{
+    struct h2_peer peer;
+    struct h2_frame frame;
+    grpc_fixture_open(NULL);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_frame(&peer, NGHTTP2_PING, 0, 0, VIEW("12345678"));
+    h2_peer_expect(&peer, NGHTTP2_PING, &frame);
+    ck_assert_int_eq(frame.flags, NGHTTP2_FLAG_ACK);
+    ck_assert_mem_eq(frame.payload, "12345678", 8);
+    h2_peer_close(&peer);
+}
+END_TEST
+
+static TCase *clients(void)
+{
+    TCase *tcase = grpc_fixture_case("clients");
+    tcase_add_test(tcase, an_http_1_client_gets_words_and_an_end);
+    tcase_add_test(tcase, a_client_that_says_nothing_is_closed);
+    tcase_add_test(tcase, a_connection_without_calls_gets_goaway_after_the_idle_timeout);
+    tcase_add_test(tcase, past_the_connection_limit_the_longest_idle_one_goes);
+    tcase_add_test(tcase, a_client_that_resets_all_its_calls_is_sent_away);
+    tcase_add_test(tcase, a_client_that_sends_empty_frames_without_end_is_sent_away);
+    tcase_add_test(tcase, a_flood_of_pings_does_not_keep_others_from_being_served);
+    tcase_add_test(tcase, a_header_without_end_closes_the_connection);
+    tcase_add_test(tcase, pings_are_answered);
+    return tcase;
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("net/grpc_connection");
+    suite_add_tcase(suite, clients());
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed;
+}

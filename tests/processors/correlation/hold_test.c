@@ -1,0 +1,326 @@
+/* Spans in the hold: its ceilings, their way out, and the end. */
+#include "tests/processors/correlation/rig.h"
+
+#include <pthread.h>
+
+START_TEST(past_hold_max_spans_the_oldest_leave_as_they_came)
+{
+    struct rig rig;
+    rig_open(&rig, "{hold_max_spans: 2}");
+    RIG_SPANS(&rig, {.id = 1, .end = S, .attributes = {"0000000000000001"}},
+              {.id = 2, .end = S, .attributes = {"0000000000000002"}});
+    ck_assert(rig_waits(&rig, 1));
+    rig_advance(&rig, S);
+    rig_root(&rig, 3, 0, S);
+    ck_assert_uint_eq(rig_left(&rig, 1)->attributes, 1);
+    ck_assert(rig_waits(&rig, 2) && rig_waits(&rig, 3));
+    ck_assert(rig_explains(&rig, "hold full 1"));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(of_a_request_larger_than_the_hold_the_last_spans_wait)
+{
+    struct rig rig;
+    rig_open(&rig, "{hold_max_spans: 2}");
+    RIG_SPANS(&rig, {.id = 1, .end = S}, {.id = 2, .end = S}, {.service = "b", .id = 3, .end = S});
+    ck_assert(rig_bare(&rig, 1) && rig_waits(&rig, 2) && rig_waits(&rig, 3));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(past_hold_max_mib_the_oldest_leave_as_they_came)
+{
+    struct rig rig;
+    rig_open(&rig, "{hold_max_mib: 1}");
+    enum { N = 8000 };
+    for (uint64_t id = 1; id <= N; id++)
+        rig_root(&rig, id, 0, S);
+    rig_collect(&rig);
+    ck_assert_uint_gt(rig.count, 0);
+    ck_assert_uint_gt(N - rig.count, 2000);
+    for (size_t i = 0; i < rig.count; i++)
+        ck_assert_uint_eq(rig.out[i].id, i + 1);
+    ck_assert_uint_le(rig_self(&rig)->hold.bytes, 1 << 20);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(when_the_budget_is_used_up_the_oldest_give_way)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    for (uint64_t id = 1; id <= 100; id++)
+        rig_root(&rig, id, 0, S);
+    ck_assert(rig_waits(&rig, 1));
+    rig.budget.limit = budget_used(&rig.budget);
+    rig_root(&rig, 101, 0, S);
+    ck_assert(rig_bare(&rig, 1) && rig_waits(&rig, 100) && rig_waits(&rig, 101));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(without_any_budget_spans_pass_as_they_came)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig.budget.limit = 0;
+    rig_root(&rig, 1, 0, S);
+    ck_assert(rig_bare(&rig, 1));
+    ck_assert(rig_explains(&rig, "hold full 1"));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(spans_of_many_requests_leave_in_one_batch)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    for (uint64_t id = 1; id <= 50; id++)
+        rig_root(&rig, id, 0, S);
+    RIG_SPANS(&rig, {.service = "other", .id = 51, .end = S});
+    rig_advance(&rig, 60 * S);
+    rig_collect(&rig);
+    ck_assert_uint_eq(rig.count, 51);
+    ck_assert_uint_eq(rig.batches, 1);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(tenants_are_never_mixed)
+{
+    struct rig rig;
+    bool failed;
+    rig_open(&rig, "{}");
+    rig.metadata = metadata_new(VIEW("a"), (struct view){0}, &failed);
+    rig_root(&rig, 1, 0, S);
+    metadata_unref(rig.metadata);
+    rig.metadata = metadata_new(VIEW("b"), (struct view){0}, &failed);
+    rig_root(&rig, 2, 0, S);
+    metadata_unref(rig.metadata);
+    rig.metadata = metadata_new(VIEW("b"), (struct view){0}, &failed);
+    rig_root(&rig, 3, 0, S);
+    rig_advance(&rig, 60 * S);
+    ck_assert_uint_eq(rig.traces.count, 2);
+    ck_assert_str_eq(rig.traces.batches[0]->metadata->tenant, "a");
+    ck_assert_uint_eq(rig.traces.batches[0]->items, 1);
+    ck_assert_str_eq(rig.traces.batches[1]->metadata->tenant, "b");
+    ck_assert_uint_eq(rig.traces.batches[1]->items, 2);
+    rig_close(&rig);
+}
+END_TEST
+
+static void settle(void *ctx, const struct outcome *worst)
+{
+    *(enum verdict *)ctx = worst->verdict;
+}
+
+START_TEST(the_receipt_of_a_request_settles_with_its_last_span)
+{
+    struct rig rig;
+    enum verdict settled = VERDICT_REJECT;
+    rig_open(&rig, "{}");
+    rig.receipt = receipt_new(settle, &settled);
+    RIG_SPANS(&rig, {.id = 1, .end = S}, {.id = 2, .parent = 1, .end = S}, {.id = 3, .end = S});
+    receipt_unref(rig.receipt);
+    rig.receipt = NULL;
+    rig_advance(&rig, 10 * S);
+    rig_window(&rig, 1, 0, 0);
+    collecting_sink_clear(&rig.traces);
+    ck_assert_int_eq(settled, VERDICT_REJECT);
+    rig_advance(&rig, 60 * S);
+    ck_assert_int_eq(settled, VERDICT_REJECT);
+    collecting_sink_clear(&rig.traces);
+    ck_assert_int_eq(settled, VERDICT_OK);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(what_downstream_cannot_take_is_offered_again)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_root(&rig, 1, 0, S);
+    rig.traces.verdict = VERDICT_RETRY;
+    rig_advance(&rig, 10 * S);
+    rig_window(&rig, 1, 0, 0);
+    ck_assert(rig_waits(&rig, 1));
+    rig_advance(&rig, 5 * S);
+    size_t pushes = rig.traces.pushes;
+    ck_assert_uint_gt(pushes, 1);
+    ck_assert_uint_lt(pushes, 100);
+    rig.traces.verdict = VERDICT_OK;
+    rig_advance(&rig, S);
+    ck_assert(rig_linked(&rig, 1));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_request_of_which_downstream_takes_nothing_is_not_held_in_part)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig.traces.verdict = VERDICT_RETRY;
+    const struct rig_span spans[] = {{.id = 1, .end = S}, {.id = 2, .parent = 1, .end = S}};
+    ck_assert_int_eq(rig_spans(&rig, spans, 2), VERDICT_RETRY);
+    ck_assert_int_eq(rig_spans(&rig, spans, 2), VERDICT_RETRY);
+    rig.traces.verdict = VERDICT_OK;
+    ck_assert_int_eq(rig_spans(&rig, spans, 2), VERDICT_OK);
+    rig_advance(&rig, 60 * S);
+    ck_assert(rig_bare(&rig, 1) && rig_bare(&rig, 2));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(at_close_spans_leave_linked_judged_or_as_they_came)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_warm(&rig);
+    rig_until(&rig, 25 * S);
+    RIG_SPANS(&rig, {.id = 1, .start = 23 * S, .end = 24 * S, .attributes = {"0000000000000001"}},
+              {.service = "other", .id = 3, .start = 23 * S, .end = 24 * S});
+    rig_until(&rig, 30 * S);
+    rig_window(&rig, 0, 0, 0);
+    RIG_PROFILE(&rig, .service = "third", .time = 20 * S, .duration = 10 * S, .ids = {3});
+    rig_until(&rig, 35 * S);
+    RIG_SPANS(&rig, {.id = 2, .start = 33 * S, .end = 34 * S, .attributes = {"0000000000000002"}});
+    /* Past span 1's decision without a tick. */
+    fake_clock_advance(&rig.clock, 5 * S);
+    rig_stop(&rig);
+    ck_assert(rig_bare(&rig, 1));
+    ck_assert_uint_eq(rig_left(&rig, 2)->attributes, 1);
+    ck_assert(rig_linked(&rig, 3));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(what_nobody_takes_at_close_is_counted)
+{
+    struct rig rig;
+    enum verdict settled = VERDICT_OK;
+    rig_open(&rig, "{}");
+    rig.receipt = receipt_new(settle, &settled);
+    rig_root(&rig, 1, 0, S);
+    rig.traces.verdict = VERDICT_RETRY;
+    rig_stop(&rig);
+    receipt_unref(rig.receipt);
+    rig.receipt = NULL;
+    ck_assert_int_eq(settled, VERDICT_RETRY);
+    ck_assert_uint_eq(meter_get(&rig.meter, METER_DROPPED, SIGNAL_TRACES), 1);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(children_inherit_the_id_of_a_linked_local_root)
+{
+    struct rig rig;
+    rig_open(&rig, "{children: inherit}");
+    rig_advance(&rig, 5 * S);
+    RIG_SPANS(&rig, {.id = 3, .parent = 2, .end = S}, {.id = 2, .parent = 1, .end = S});
+    rig_advance(&rig, S);
+    RIG_SPANS(&rig, {.id = 1, .end = S}, {.id = 13, .parent = 12, .end = S},
+              {.id = 12, .parent = 11, .end = S}, {.id = 11, .end = S});
+    rig_advance(&rig, 4 * S);
+    ck_assert(rig_waits(&rig, 3) && rig_waits(&rig, 13));
+    rig_window(&rig, 1, 0, 0);
+    rig_advance(&rig, 2 * S);
+    ck_assert(rig_linked(&rig, 1));
+    ck_assert(rig_linked_as(&rig, 2, 1) && rig_linked_as(&rig, 3, 1));
+    RIG_SPANS(&rig, {.id = 4, .parent = 1, .end = S}, {.id = 5, .parent = 3, .end = S});
+    ck_assert(rig_linked_as(&rig, 4, 1) && rig_linked_as(&rig, 5, 1));
+    ck_assert(rig_waits(&rig, 11) && rig_waits(&rig, 13));
+    rig_advance(&rig, 60 * S);
+    ck_assert(rig_bare(&rig, 11) && rig_bare(&rig, 12) && rig_bare(&rig, 13));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(children_of_a_root_that_never_comes_leave_when_the_hold_runs_out)
+{
+    struct rig rig;
+    rig_open(&rig, "{children: inherit}");
+    rig_warm(&rig);
+    RIG_SPANS(&rig, {.id = 3, .parent = 2, .start = 19 * S, .end = 20 * S});
+    rig_advance(&rig, 19 * S);
+    ck_assert(rig_waits(&rig, 3));
+    rig_advance(&rig, 2 * S);
+    ck_assert(rig_bare(&rig, 3));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(inherited_links_carry_no_figures)
+{
+    struct rig rig;
+    rig_open(&rig, "{children: inherit, annotate: true}");
+    rig_advance(&rig, 10 * S);
+    rig_window(&rig, 1, 0, 0);
+    RIG_SPANS(&rig, {.id = 1, .end = S}, {.id = 2, .parent = 1, .end = S});
+    ck_assert_int_eq(rig_left(&rig, 1)->samples, 1);
+    ck_assert(rig_linked_as(&rig, 2, 1));
+    ck_assert_int_eq(rig_left(&rig, 2)->samples, -1);
+    rig_close(&rig);
+}
+END_TEST
+
+enum { THREADS = 4, ROUNDS = 200 };
+
+struct sender {
+    struct rig *rig;
+    uint64_t first;
+};
+
+static void *send_spans(void *ctx)
+{
+    const struct sender *sender = ctx;
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        uint64_t id = sender->first + 3 * i;
+        RIG_SPANS(sender->rig, {.id = id, .end = S}, {.id = id + 1, .parent = id, .end = S},
+                  {.service = "b", .id = id + 2, .end = S});
+        if (i % 10 == 0)
+            RIG_PROFILE(sender->rig, .duration = S, .ids = {id, id + 2});
+        if (i % 16 == 0)
+            processor_correlation.tick(sender->rig->self, sender->rig->clock.mono);
+    }
+    return NULL;
+}
+
+START_TEST(threads_may_share_it)
+{
+    struct rig rig;
+    pthread_t threads[THREADS];
+    struct sender senders[THREADS];
+    rig_open(&rig, "{hold_max_spans: 300}");
+    for (size_t i = 0; i < THREADS; i++) {
+        senders[i] = (struct sender){&rig, 1 + i * 3 * ROUNDS};
+        pthread_create(&threads[i], NULL, send_spans, &senders[i]);
+    }
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    rig_advance(&rig, 60 * S);
+    rig_collect(&rig);
+    ck_assert_uint_eq(rig.count, THREADS * ROUNDS * 3);
+    bool *seen = calloc(rig.count + 1, sizeof *seen);
+    for (size_t i = 0; i < rig.count; i++) {
+        ck_assert(!seen[rig.out[i].id]);
+        seen[rig.out[i].id] = true;
+    }
+    free(seen);
+    rig_close(&rig);
+}
+END_TEST
+
+SUITE_MAIN("correlation hold", past_hold_max_spans_the_oldest_leave_as_they_came,
+           of_a_request_larger_than_the_hold_the_last_spans_wait,
+           past_hold_max_mib_the_oldest_leave_as_they_came,
+           when_the_budget_is_used_up_the_oldest_give_way,
+           without_any_budget_spans_pass_as_they_came, spans_of_many_requests_leave_in_one_batch,
+           tenants_are_never_mixed, the_receipt_of_a_request_settles_with_its_last_span,
+           what_downstream_cannot_take_is_offered_again,
+           a_request_of_which_downstream_takes_nothing_is_not_held_in_part,
+           at_close_spans_leave_linked_judged_or_as_they_came,
+           what_nobody_takes_at_close_is_counted,
+           children_inherit_the_id_of_a_linked_local_root,
+           children_of_a_root_that_never_comes_leave_when_the_hold_runs_out,
+           inherited_links_carry_no_figures, threads_may_share_it)

@@ -1,0 +1,60 @@
+/*
+ * A backend over HTTP/1.1 that keeps what it is sent and answers by script, and an exporter in front
+ * of it, whose send is called as the pipeline's workers call it.
+ */
+#ifndef TESTS_SUPPORT_BACKEND_H
+#define TESTS_SUPPORT_BACKEND_H
+
+#include "net/http_server.h"
+#include "tests/support/given_runtime.h"
+
+enum { BACKEND_REQUESTS = 64 };
+
+struct backend_request {
+    char path[128];
+    char query[512];
+    char content_type[128];
+    char content_encoding[32];
+    char tenant[64];        /* X-Scope-OrgID */
+    char authorization[64];
+    struct view body;       /* its encoding undone */
+};
+
+struct backend_answer {
+    unsigned status; /* 0: 200 */
+    const char *content_type;
+    struct view body;
+    unsigned retry_after;
+};
+
+struct backend {
+    struct http_server *server;
+    char bound[160];
+    pthread_mutex_t lock; /* over all below */
+    struct backend_request requests[BACKEND_REQUESTS];
+    size_t count;
+    struct backend_answer answers[BACKEND_REQUESTS]; /* to the nth request; zero: 200, empty */
+};
+
+void backend_start(struct backend *backend);
+void backend_stop(struct backend *backend);
+
+/* An exporter of this YAML (of its section, e.g. "pyroscope: {endpoint: http://%s}"; "%s" is the
+ * backend's address, or "" for none) in a started runtime, with a pipeline of a signal. */
+struct given_exporter {
+    struct given_runtime given;
+    struct instance *instance;
+};
+void exporter_start(struct given_exporter *exporter, const char *section, const char *signal,
+                    const struct backend *backend);
+void exporter_stop(struct given_exporter *exporter);
+
+/* One send; the batch is unreferenced. */
+struct outcome exporter_send(struct given_exporter *exporter, struct batch *batch);
+
+/* A profile by /ingest or Push; the series in the grammar of /ingest. origin is copied. */
+struct batch *pprof_batch_of(struct view raw, const char *series,
+                             const struct profile_origin *origin);
+struct batch *otlp_batch_of(enum signal signal, struct view request, uint32_t items);
+
+#endif

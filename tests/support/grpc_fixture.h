@@ -1,0 +1,37 @@
+/* A gRPC server for tests with a handler of its own. */
+#ifndef TESTS_SUPPORT_GRPC_FIXTURE_H
+#define TESTS_SUPPORT_GRPC_FIXTURE_H
+
+#include "net/grpc_server.h"
+
+#include <check.h>
+#include <pthread.h>
+
+#define GRPC_FIXTURE_PATH "/test.Service/Export"
+
+/* The handler echoes the message or, of one past 2000 bytes, its size. A call with the header
+ * x-fail gets that code and "wait 2 s"; one with x-hold is kept until the test answers it. */
+struct grpc_fixture {
+    struct budget budget; /* of 256 MiB, unless the test changes it before the server starts */
+    struct grpc_server *server;
+    char address[64];
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct grpc_call *held[16];
+    size_t held_count;
+};
+
+/* One a process; the checked fixture sets it up and, after the test, closes the server and checks
+ * that the budget has got everything back. */
+extern struct grpc_fixture grpc_fixture;
+
+/* A test case with the fixture and time enough for sanitizers. */
+TCase *grpc_fixture_case(const char *name);
+
+struct grpc_server_options grpc_fixture_options(void);
+void grpc_fixture_open(const struct grpc_server_options *options); /* NULL: as they are */
+void grpc_fixture_close(void);
+void grpc_fixture_await_held(size_t count);
+void grpc_fixture_answer_held(enum grpc_code code);
+
+#endif

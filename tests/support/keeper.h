@@ -1,0 +1,52 @@
+/*
+ * An exporter that keeps every batch it is given, whatever its encoding, and answers as a test
+ * says; and what tests of a receiver in front of it need: a folder for its unix sockets and requests
+ * with a body. With sending_queue.enabled: false clients get the exporter's own answers.
+ */
+#ifndef TESTS_SUPPORT_KEEPER_H
+#define TESTS_SUPPORT_KEEPER_H
+
+#include "pipeline/component.h"
+#include "tests/support/given_runtime.h"
+#include "tests/support/http_fixture.h"
+
+extern const struct component scripted_keeper; /* exporter "keeper" */
+
+/* The answer to every send from now on; OK at the start. */
+void keeper_answers(const struct outcome *outcome);
+
+/* Sends block while it is closed. */
+void keeper_gate(bool closed);
+
+/* The nth batch (from 0), once it came; it lives until the process ends. */
+const struct batch *keeper_batch(size_t nth);
+size_t keeper_count(void);
+
+/* One process's folder for sockets, made at the first call. */
+const char *door_folder(void);
+
+/* given_start with every "%s" of the YAML replaced by the folder. */
+void door_start(struct given_runtime *given, const char *yaml);
+
+/* Connects to a socket of the folder. */
+int door_connect(const char *name);
+
+/* Sends a request with this body and its Content-Length; headers are whole lines. Reads one answer
+ * and checks its status. */
+void door_post(int fd, const char *target, const char *headers, struct view body, int status,
+               struct http_answer *answer);
+
+/* The same in chunks of a few bytes. */
+void door_post_chunked(int fd, const char *target, const char *headers, struct view body,
+                       int status, struct http_answer *answer);
+
+/* A file below the source folder; lives until the process ends. */
+struct view door_recorded(const char *path);
+
+/* gzip of it; lives until the process ends. */
+struct view door_gzip(struct view body);
+
+bool answer_has(const struct http_answer *answer, const char *text); /* in its head, any case */
+struct view answer_body(const struct http_answer *answer);
+
+#endif
