@@ -109,6 +109,7 @@ static void delivered(struct dispatcher *dispatcher, struct queue_element *eleme
 {
     struct batch *batch = element->current;
     uint32_t rejected = outcome->rejected < batch->items ? outcome->rejected : batch->items;
+    loss_log_success(&dispatcher->losses);
     meter_add(dispatcher->meter, METER_SENT, batch->signal, batch->items - rejected);
     element->delivered_any = true;
     if (rejected) {
@@ -162,6 +163,7 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
     if (stopping && wait > DISPATCH_STOPPING_WAIT_NS)
         wait = DISPATCH_STOPPING_WAIT_NS;
     meter_add(dispatcher->meter, METER_RETRIES, element->current->signal, 1);
+    loss_log_retry(&dispatcher->losses, outcome, wait);
     *due = now + wait;
     return true;
 }

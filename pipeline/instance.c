@@ -47,10 +47,13 @@ bool instance_fill(struct instance *instance, const struct node *place, struct p
     static const struct key no_keys[] = {KEY_END};
     const struct component *component = instance->component;
     const struct key *keys = component->keys ? component->keys : no_keys;
-    if (!keys_fill(keys, instance->section, place, instance->path, instance->self, problems))
-        return false;
-    return !component->check || keys_check(component->check, instance->self, instance->section,
-                                           place, instance->path, problems);
+    bool filled =
+        keys_fill(keys, instance->section, place, instance->path, instance->self, problems);
+    /* A faulty key has its default, so that the cross checks can be told with the rest. */
+    bool checked = !component->check || keys_check(component->check, instance->self,
+                                                   instance->section, place, instance->path,
+                                                   problems);
+    return filled && checked;
 }
 
 /* Length of the dotted key path that a sentence may begin with ("protocols.grpc.endpoint: "). */

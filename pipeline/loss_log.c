@@ -5,9 +5,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define QUIET_NS (10 * NS_PER_S)
+#define RETRY_QUIET_NS (60 * NS_PER_S)
 
 void loss_log_init(struct loss_log *log, const char *id, const struct clock *clock)
 {
@@ -46,6 +48,26 @@ void loss_log_add(struct loss_log *log, enum signal signal, uint64_t items,
         log->next_ns = now + QUIET_NS;
     }
     pthread_mutex_unlock(&log->lock);
+}
+
+void loss_log_retry(struct loss_log *log, const struct outcome *why, uint64_t wait_ns)
+{
+    uint64_t now = clock_mono(log->clock);
+    pthread_mutex_lock(&log->lock);
+    if (!log->failing || now >= log->next_retry_ns) {
+        log_warn("%s: not delivered yet, trying again in %.1f s: %s", log->id,
+                 (double)wait_ns / (double)NS_PER_S,
+                 *why->text ? why->text : cause_name(why->cause));
+        log->next_retry_ns = now + RETRY_QUIET_NS;
+    }
+    log->failing = true;
+    pthread_mutex_unlock(&log->lock);
+}
+
+void loss_log_success(struct loss_log *log)
+{
+    if (log->failing && atomic_exchange(&log->failing, false))
+        log_info("%s: delivering again", log->id);
 }
 
 void loss_log_release(struct loss_log *log)

@@ -1,10 +1,12 @@
 #include "net/grpc_call.h"
 
+#include "base/clock.h"
 #include "tests/support/grpc_fixture.h"
 #include "tests/support/h2_peer.h"
 #include "wire/base64.h"
 #include "wire/grpc_frame.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 START_TEST(streams_of_one_connection_are_answered_in_the_order_of_the_answers)

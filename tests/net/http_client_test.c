@@ -2,10 +2,8 @@
 
 #include "base/clock.h"
 #include "net/endpoint.h"
-#include "net/grpc_server.h"
 #include "tests/support/script_server.h"
 #include "tests/support/tls_server.h"
-#include "wire/grpc_frame.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -419,162 +417,6 @@ START_TEST(abort_ends_calls_under_way_and_later_ones)
 }
 END_TEST
 
-/* ---- gRPC ---- */
-
-static void answer_grpc(void *ctx, struct grpc_call *call)
-{
-    unsigned *calls = ctx;
-    ++*calls;
-    struct view message = grpc_call_message(call);
-    if (view_eq(message, VIEW("fail")))
-        grpc_respond(call, GRPC_UNAVAILABLE, "50% caf\xc3\xa9", 3 * NS_PER_S, (struct view){0});
-    else
-        grpc_respond(call, GRPC_OK, "", 0, VIEW("reply"));
-}
-
-static bool serves(void *ctx, const char *path)
-{
-    (void)ctx;
-    return strcmp(path, "/test.Service/Export") == 0;
-}
-
-static struct grpc_server *open_grpc(const char *port, char *bound, size_t bound_size,
-                                     unsigned *calls)
-{
-    char error[256];
-    struct grpc_server_options options = {.max_message = 1000,
-                                          .threads = 1,
-                                          .max_connections = 10,
-                                          .max_concurrent_streams = 10,
-                                          .handler = answer_grpc,
-                                          .serves = serves,
-                                          .ctx = calls};
-    strcpy(options.endpoint.host, "127.0.0.1");
-    strcpy(options.endpoint.service, port);
-    struct grpc_server *server = grpc_server_open(&options, bound, bound_size, error, sizeof error);
-    ck_assert_msg(server, "%s", error);
-    return server;
-}
-
-static void close_grpc(struct grpc_server *server)
-{
-    grpc_server_close(server, clock_mono(&clock_system) + 20 * NS_PER_S);
-}
-
-static bool call_grpc(struct http_client *client, const char *bound, struct view message,
-                      struct http_reply *reply)
-{
-    const struct http_header headers[] = {{"content-type", "application/grpc"}, {"te", "trailers"}};
-    struct bytes body;
-    char url[128];
-    uint8_t prefix[GRPC_PREFIX_SIZE];
-    snprintf(url, sizeof url, "http://%s/test.Service/Export", bound);
-    bytes_init(&body, SIZE_MAX / 2, NULL);
-    grpc_frame_prefix(prefix, false, (uint32_t)message.size);
-    bytes_append(&body, prefix, sizeof prefix);
-    bytes_append_view(&body, message);
-    bool ok = http_client_post(client, url, headers, 2, bytes_view(&body), reply);
-    bytes_release(&body);
-    return ok;
-}
-
-static struct http_client *make_grpc_client(void)
-{
-    struct http_client_options options = defaults();
-    options.http2 = true;
-    return make_client(&options);
-}
-
-START_TEST(a_grpc_answer_has_its_message_and_its_status)
-{
-    char bound[64];
-    unsigned calls = 0;
-    struct grpc_server *server = open_grpc("0", bound, sizeof bound, &calls);
-    struct http_client *client = make_grpc_client();
-    for (int i = 0; i < 3; i++) {
-        struct http_reply reply;
-        bool ok = call_grpc(client, bound, VIEW("hello"), &reply);
-        ck_assert_msg(ok, "%s", reply.error);
-        ck_assert_int_eq(reply.status, 200);
-        ck_assert_int_eq(reply.grpc_status, GRPC_OK);
-        ck_assert(view_eq(bytes_view(&reply.body), VIEW("\0\0\0\0\5reply")));
-        http_reply_release(&reply);
-    }
-    ck_assert_uint_eq(calls, 3);
-    http_client_free(client);
-    close_grpc(server);
-}
-END_TEST
-
-START_TEST(a_grpc_error_has_its_decoded_message_and_its_details)
-{
-    char bound[64], message[64];
-    unsigned calls = 0;
-    int code;
-    bool has_retry_info;
-    uint64_t wait;
-    struct http_reply reply;
-    struct grpc_server *server = open_grpc("0", bound, sizeof bound, &calls);
-    struct http_client *client = make_grpc_client();
-    ck_assert(call_grpc(client, bound, VIEW("fail"), &reply));
-    ck_assert_int_eq(reply.grpc_status, GRPC_UNAVAILABLE);
-    ck_assert_str_eq(reply.grpc_message, "50% caf\xc3\xa9");
-    ck_assert(rpc_status_decode(bytes_view(&reply.grpc_details), &code, message, sizeof message,
-                                &has_retry_info, &wait));
-    ck_assert(has_retry_info);
-    ck_assert_uint_eq(wait, 3 * NS_PER_S);
-    http_reply_release(&reply);
-    http_client_free(client);
-    close_grpc(server);
-}
-END_TEST
-
-START_TEST(a_grpc_refusal_in_the_middle_of_a_message_is_an_answer)
-{
-    char bound[64];
-    unsigned calls = 0;
-    struct http_reply reply;
-    struct grpc_server *server = open_grpc("0", bound, sizeof bound, &calls);
-    struct http_client *client = make_grpc_client();
-    size_t size = 20 << 20;
-    uint8_t *body = calloc(1, size);
-    bool ok = call_grpc(client, bound, (struct view){body, size}, &reply);
-    ck_assert_msg(ok, "%s", reply.error);
-    ck_assert_int_eq(reply.grpc_status, GRPC_RESOURCE_EXHAUSTED);
-    http_reply_release(&reply);
-    ok = call_grpc(client, bound, VIEW("next"), &reply);
-    ck_assert_msg(ok, "%s", reply.error);
-    ck_assert_int_eq(reply.grpc_status, GRPC_OK);
-    http_reply_release(&reply);
-    http_client_free(client);
-    close_grpc(server);
-    free(body);
-}
-END_TEST
-
-START_TEST(a_grpc_server_that_was_restarted_is_found_again)
-{
-    char bound[64];
-    unsigned calls = 0;
-    struct http_reply reply;
-    struct grpc_server *server = open_grpc("0", bound, sizeof bound, &calls);
-    struct http_client *client = make_grpc_client();
-    ck_assert(call_grpc(client, bound, VIEW("one"), &reply));
-    http_reply_release(&reply);
-    close_grpc(server);
-    ck_assert(!call_grpc(client, bound, VIEW("two"), &reply));
-    ck_assert_ptr_nonnull(strstr(reply.error, "connection refused"));
-    http_reply_release(&reply);
-    server = open_grpc(strrchr(bound, ':') + 1, bound, sizeof bound, &calls);
-    bool ok = call_grpc(client, bound, VIEW("three"), &reply);
-    ck_assert_msg(ok, "%s", reply.error);
-    ck_assert_int_eq(reply.grpc_status, GRPC_OK);
-    http_reply_release(&reply);
-    http_client_free(client);
-    close_grpc(server);
-}
-END_TEST
-
 /* ---- TLS ---- */
 
 /* What a client with these options makes of a server whose certificate is its own. */
@@ -676,14 +518,6 @@ static void add_failures(TCase *tcase)
     tcase_add_test(tcase, abort_ends_calls_under_way_and_later_ones);
 }
 
-static void add_grpc(TCase *tcase)
-{
-    tcase_add_test(tcase, a_grpc_answer_has_its_message_and_its_status);
-    tcase_add_test(tcase, a_grpc_error_has_its_decoded_message_and_its_details);
-    tcase_add_test(tcase, a_grpc_refusal_in_the_middle_of_a_message_is_an_answer);
-    tcase_add_test(tcase, a_grpc_server_that_was_restarted_is_found_again);
-}
-
 static void add_tls(TCase *tcase)
 {
     tcase_add_test(tcase, an_unknown_certificate_is_refused_with_a_sentence);
@@ -697,7 +531,6 @@ int main(void)
     Suite *suite = suite_create("net/http_client");
     add_exchanges(make_case(suite, "exchanges"));
     add_failures(make_case(suite, "failures"));
-    add_grpc(make_case(suite, "grpc"));
     add_tls(make_case(suite, "tls"));
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -84,12 +84,35 @@ START_TEST(what_is_pending_is_told_at_the_end)
 }
 END_TEST
 
+START_TEST(a_silent_backend_is_told_once_a_minute_and_its_return_once)
+{
+    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "connection refused");
+    begin();
+    loss_log_success(&losses);
+    ck_assert_uint_eq(line_count(), 0);
+    loss_log_retry(&losses, &why, 5 * NS_PER_S);
+    ck_assert_ptr_nonnull(strstr(
+        lines(), "tempo: not delivered yet, trying again in 5.0 s: connection refused\n"));
+    loss_log_retry(&losses, &why, 7 * NS_PER_S);
+    ck_assert_uint_eq(line_count(), 1);
+    fake_clock_advance(&fake, 60 * NS_PER_S);
+    loss_log_retry(&losses, &why, 7 * NS_PER_S);
+    ck_assert_uint_eq(line_count(), 2);
+    loss_log_success(&losses);
+    loss_log_success(&losses);
+    ck_assert_uint_eq(line_count(), 3);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: delivering again\n"));
+    loss_log_release(&losses);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         the_first_loss_is_told_at_once,
         later_ones_are_summed_for_ten_seconds,
         what_is_pending_is_told_at_the_end,
+        a_silent_backend_is_told_once_a_minute_and_its_return_once,
         NULL,
     };
     return suite_run("loss_log", tests);

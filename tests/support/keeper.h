@@ -40,7 +40,7 @@ void door_post(int fd, const char *target, const char *headers, struct view body
 void door_post_chunked(int fd, const char *target, const char *headers, struct view body,
                        int status, struct http_answer *answer);
 
-/* A file below the source folder; lives until the process ends. */
+/* A file; lives until the process ends. */
 struct view door_recorded(const char *path);
 
 /* gzip of it; lives until the process ends. */
