@@ -39,8 +39,13 @@ while [ $# -gt 0 ]; do
 done
 
 tools/install_debian.sh build
-[ -f build/release/build.ninja ] || cmake --preset release >/dev/null
-cmake --build --preset release -- --quiet
+mkdir -p build
+log=build/release.log
+[ -x build/release/spanlink ] || echo "building spanlink, about half a minute"
+if ! { cmake --preset release && cmake --build --preset release; } >"$log" 2>&1; then
+  cat "$log" >&2
+  exit 1
+fi
 [ "$build_only" = yes ] && { echo "built: build/release/spanlink"; exit 0; }
 
 own_config=no

@@ -24,10 +24,11 @@ static void write_locked(struct loss_log *log)
     char sums[160] = "";
     size_t size = 0;
     for (int i = 0; i < SIGNAL_COUNT; i++) {
-        if (log->pending[i] == 0)
+        uint64_t n = log->pending[i];
+        if (n == 0)
             continue;
         size += (size_t)snprintf(sums + size, sizeof sums - size, "%s%" PRIu64 " %s",
-                                 size ? ", " : "", log->pending[i], signal_items((enum signal)i));
+                                 size ? ", " : "", n, signal_items((enum signal)i, n));
         log->pending[i] = 0;
     }
     if (size)

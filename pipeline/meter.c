@@ -69,7 +69,7 @@ static void explain_signal(const struct meter *meter, enum signal signal, struct
         if (any)
             bytes_printf(out, ", ");
         else
-            bytes_printf(out, "%s: %s ", meter->id, signal_items(signal));
+            bytes_printf(out, "%s: %s ", meter->id, signal_items(signal, 0));
         bytes_printf(out, "%s %" PRIu64, count_words[i], n);
         if (i == METER_DROPPED)
             explain_causes(meter, signal, out);

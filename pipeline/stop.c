@@ -169,7 +169,7 @@ static uint64_t report_signal(const struct instance *instance, enum signal signa
     if (dropped == 0)
         return 0;
     bytes_printf(report, "%s: %" PRIu64 " %s acknowledged and not delivered", instance->id, dropped,
-                 signal_items(signal));
+                 signal_items(signal, dropped));
     for (int cause = 0; cause < CAUSE_COUNT; cause++) {
         uint64_t n = atomic_load(&instance->meter.dropped_by_cause[cause][signal]);
         if (n)

@@ -6,8 +6,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
 shift || true
-cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz -- --quiet >/dev/null
+mkdir -p build
+if ! { cmake --preset fuzz && cmake --build --preset fuzz; } >build/fuzz.log 2>&1; then
+  cat build/fuzz.log >&2
+  exit 1
+fi
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(cd tests/fuzz && ls ./*_fuzz.c | xargs -n1 basename -s _fuzz.c)
 for target in "${targets[@]}"; do

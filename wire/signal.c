@@ -4,12 +4,13 @@
 
 static const struct {
     const char *name;
+    const char *item;
     const char *items;
 } words[SIGNAL_COUNT] = {
-    [SIGNAL_TRACES] = {"traces", "spans"},
-    [SIGNAL_METRICS] = {"metrics", "data points"},
-    [SIGNAL_LOGS] = {"logs", "log records"},
-    [SIGNAL_PROFILES] = {"profiles", "profiles"},
+    [SIGNAL_TRACES] = {"traces", "span", "spans"},
+    [SIGNAL_METRICS] = {"metrics", "data point", "data points"},
+    [SIGNAL_LOGS] = {"logs", "log record", "log records"},
+    [SIGNAL_PROFILES] = {"profiles", "profile", "profiles"},
 };
 
 const char *signal_name(enum signal signal)
@@ -27,7 +28,7 @@ bool signal_parse(const char *name, enum signal *signal)
     return false;
 }
 
-const char *signal_items(enum signal signal)
+const char *signal_items(enum signal signal, uint64_t count)
 {
-    return words[signal].items;
+    return count == 1 ? words[signal].item : words[signal].items;
 }

@@ -3,6 +3,7 @@
 #define WIRE_SIGNAL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum signal { SIGNAL_TRACES, SIGNAL_METRICS, SIGNAL_LOGS, SIGNAL_PROFILES, SIGNAL_COUNT };
 
@@ -14,7 +15,7 @@ enum signal { SIGNAL_TRACES, SIGNAL_METRICS, SIGNAL_LOGS, SIGNAL_PROFILES, SIGNA
 const char *signal_name(enum signal signal);
 bool signal_parse(const char *name, enum signal *signal);
 
-/* What is counted: "spans", "data points", "log records", "profiles". */
-const char *signal_items(enum signal signal);
+/* What is counted: "spans", "data points", "log records", "profiles"; "span" and so on for one. */
+const char *signal_items(enum signal signal, uint64_t count);
 
 #endif

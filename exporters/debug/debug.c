@@ -48,7 +48,7 @@ static void write_line(const struct debug_exporter *self, const struct batch *ba
                        struct bytes *out)
 {
     bytes_printf(out, "%s: %u %s, %zu bytes", self->env->id, batch->items,
-                 signal_items(batch->signal), batch->payload->size);
+                 signal_items(batch->signal, batch->items), batch->payload->size);
     if (batch->series) {
         char name[NAME_SHOWN];
         struct view service = series_get(batch->series, VIEW("service_name"));

@@ -43,7 +43,8 @@ static void write_profile(const struct kept_span *span, const struct span_profil
     bytes_printf(out, "   profile %.16s", id);
     if (!profile || !profile->samples)
         return;
-    bytes_printf(out, ", %llu samples, ", (unsigned long long)profile->samples);
+    bytes_printf(out, ", %llu sample%s, ", (unsigned long long)profile->samples,
+                 profile->samples == 1 ? "" : "s");
     write_duration(profile->cpu_ns, out);
     bytes_printf(out, " CPU");
     write_hot(profile, out);

@@ -1,11 +1,9 @@
 /* Answers 200 while the pipelines run and 503 before and after; it listens until the process
  * exits. */
-#include "base/log.h"
-#include "net/http_server.h"
+#include "net/listen.h"
 #include "pipeline/component.h"
 #include "pipeline/runtime.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64 };
@@ -26,13 +24,19 @@ static const struct key keys[] = {
     KEY_END,
 };
 
+static struct listen_on place(const struct health_check *self)
+{
+    return (struct listen_on){.key = "endpoint",
+                              .endpoint = self->endpoint,
+                              .id = self->env ? self->env->id : "",
+                              .what = "health checks"};
+}
+
 static void check(const void *config, struct key_report *report)
 {
     const struct health_check *self = config;
-    struct endpoint endpoint;
-    char error[160];
-    if (!endpoint_parse(self->endpoint, false, &endpoint, error, sizeof error))
-        key_report_add(report, "endpoint", "%s", error);
+    struct listen_on on = place(self);
+    listen_check(&on, report);
     if (*self->path != '/')
         key_report_add(report, "path", "expected a path that begins with /");
 }
@@ -62,16 +66,10 @@ static bool health_check_open(void *instance, const struct env *env, char *error
         .handler = handle,
         .ctx = self,
     };
-    char reason[256] = "", bound[300];
     self->env = env;
-    if (endpoint_parse(self->endpoint, false, &options.endpoint, reason, sizeof reason))
-        self->server = http_server_open(&options, bound, sizeof bound, reason, sizeof reason);
-    if (!self->server) {
-        snprintf(error, error_size, "endpoint: %s", reason);
-        return false;
-    }
-    log_info("%s: health checks, listening on %s", env->id, bound);
-    return true;
+    struct listen_on on = place(self);
+    self->server = listen_http(&on, &options, error, error_size);
+    return self->server != NULL;
 }
 
 static void health_check_close(void *instance)

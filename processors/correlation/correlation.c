@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define MIB ((size_t)1 << 20)
+#define MIB          ((size_t)1 << 20)
 #define TICK_AT_MOST (100 * NS_PER_MS)
 
 enum { MAX_SERVICES = 10000 };

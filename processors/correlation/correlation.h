@@ -48,7 +48,7 @@ struct correlation {
     struct edit_policy policy;
     struct remap remap;
     struct remap profile_remap; /* without what the server makes itself of OTLP profiles */
-    uint64_t started; /* wall */
+    uint64_t started;           /* wall */
     uint64_t started_mono;
     struct runs runs;
 
@@ -59,8 +59,8 @@ struct correlation {
     struct hold hold;
     struct release unwritten; /* left the hold, and there was no memory to write them */
     struct parcel *parcels, **parcels_end;
-    uint64_t parcels_due;   /* mono; when to offer them again */
-    uint64_t tick_at;       /* mono; when tick was last asked for */
+    uint64_t parcels_due; /* mono; when to offer them again */
+    uint64_t tick_at;     /* mono; when tick was last asked for */
 };
 
 static inline struct judge_now correlation_now(const struct correlation *self)

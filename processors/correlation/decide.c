@@ -22,9 +22,9 @@ void hearing_open(struct hearing *hearing, struct correlation *self, struct serv
 static bool find(const struct hearing *hearing, uint64_t id, struct span_figures *figures)
 {
     const struct span_index *index = &hearing->self->index;
-    return id && (span_index_find(index, id, hearing->kinds, hearing->second, figures) ||
-                  span_index_find(index, span_id_reversed(id), hearing->kinds, hearing->second,
-                                  figures));
+    return id &&
+           (span_index_find(index, id, hearing->kinds, hearing->second, figures) ||
+            span_index_find(index, span_id_reversed(id), hearing->kinds, hearing->second, figures));
 }
 
 bool decide_lookup(const struct hearing *hearing, const struct asked *asked,
@@ -74,7 +74,8 @@ void decide_candidate(const struct hearing *hearing, const struct asked *asked, 
         apply_rules(hearing, asked, ruling);
 }
 
-/* A root that waits is decided when the hold is over; one of which nothing more was heard is gone. */
+/* A root that waits is decided when the hold is over; one of which nothing more was heard is gone.
+ */
 static bool forgotten(const struct hearing *hearing, const struct lineage_step *root)
 {
     uint64_t age = (uint64_t)(hearing->second - root->noted) * NS_PER_S;
@@ -89,8 +90,7 @@ static enum lineage trace_up(const struct hearing *hearing, uint64_t parent,
     for (unsigned i = 0; i < LONGEST_LINEAGE; i++) {
         if (find(hearing, parent, figures))
             return LINEAGE_LINKED;
-        struct lineage_step step =
-            lineage_get(&hearing->self->lineage, parent, hearing->second);
+        struct lineage_step step = lineage_get(&hearing->self->lineage, parent, hearing->second);
         if (step.what != LINEAGE_CHILD) {
             *figures = (struct span_figures){.id = step.id};
             return forgotten(hearing, &step) ? LINEAGE_UNLINKED : step.what;
@@ -143,8 +143,8 @@ void decide_count(const struct hearing *hearing, const struct ruling *ruling)
 {
     struct service *service = hearing->service;
     if (ruling->edit.fate == FATE_LINK) {
-        bool first = span_index_meet(&hearing->self->index, ruling->edit.figures.id,
-                                     hearing->second);
+        bool first =
+            span_index_meet(&hearing->self->index, ruling->edit.figures.id, hearing->second);
         if (service) {
             service->counts.linked++;
             service->counts.ids_met += first;

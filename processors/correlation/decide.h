@@ -43,8 +43,7 @@ void decide_candidate(const struct hearing *hearing, const struct asked *asked, 
                       struct ruling *ruling);
 
 /* A child of a local root, with `children: inherit`. */
-void decide_child(const struct hearing *hearing, const struct asked *asked,
-                  struct ruling *ruling);
+void decide_child(const struct hearing *hearing, const struct asked *asked, struct ruling *ruling);
 
 /* With `children: inherit`: notes what became of a local root. */
 void decide_note_root(const struct hearing *hearing, uint64_t own, const struct edit *edit);

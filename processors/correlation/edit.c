@@ -2,9 +2,9 @@
 
 #include "wire/otlp_attribute.h"
 
-#define ID_KEY VIEW("pyroscope.profile.id")
+#define ID_KEY      VIEW("pyroscope.profile.id")
 #define SAMPLES_KEY VIEW("pyroscope.profile.samples")
-#define CPU_KEY VIEW("pyroscope.profile.cpu_time_ns")
+#define CPU_KEY     VIEW("pyroscope.profile.cpu_time_ns")
 
 enum { SPAN_ATTRIBUTES = 9, ID_DIGITS = 16 };
 

@@ -52,15 +52,13 @@ static void explain_waiting(const struct service *service, struct bytes *out)
                      seconds(counts->wait_max));
 }
 
-static void explain_windows(const struct service *service, struct judge_now now,
-                            struct bytes *out)
+static void explain_windows(const struct service *service, struct judge_now now, struct bytes *out)
 {
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
         const struct windows *windows = &service->windows[kind];
         if (windows->count == 0)
             continue;
-        uint64_t longest =
-            windows->longest > windows->before ? windows->longest : windows->before;
+        uint64_t longest = windows->longest > windows->before ? windows->longest : windows->before;
         bytes_printf(out, "; %s windows of up to %.1f s", kind_name(kind), seconds(longest));
         if (windows->watermark && windows->watermark <= now.wall)
             bytes_printf(out, ", the last one ended %.1f s ago",

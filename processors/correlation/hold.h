@@ -50,7 +50,7 @@ struct held {
 };
 
 struct segment {
-    struct segment *older, *newer;               /* of all */
+    struct segment *older, *newer;                 /* of all */
     struct segment *service_older, *service_newer; /* of its service */
     struct service *service;
     struct origin *origin;
@@ -123,7 +123,8 @@ void hold_take(struct hold *hold, struct held *held, const struct edit *edit,
 /* The oldest span of all; NULL: empty. */
 struct held *hold_oldest(const struct hold *hold);
 
-/* Whether a segment that is to come, of so many spans and bytes, is too much beside what is there. */
+/* Whether a segment that is to come, of so many spans and bytes, is too much beside what is there.
+ */
 bool hold_over(const struct hold *hold, uint64_t spans, size_t bytes);
 
 #endif

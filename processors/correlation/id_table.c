@@ -194,6 +194,8 @@ static bool make_room(struct id_table *table, struct id_shard *shard, uint32_t s
 struct id_entry *id_table_put(struct id_table *table, uint64_t id, uint32_t second)
 {
     struct id_shard *shard = &table->shards[shard_of(table, id)];
+    if (!id)
+        return NULL;
     if (shard->capacity) {
         struct id_entry *entry = &shard->entries[probe(table, shard, id)];
         if (entry->id) {

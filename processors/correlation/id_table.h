@@ -43,8 +43,8 @@ void id_table_release(struct id_table *table);
  * id) and stays where it is until the next put. */
 struct id_entry *id_table_find(const struct id_table *table, uint64_t id, uint32_t second);
 
-/* The entry of an id other than 0, made with zeros where it is absent or expired, seen now.
- * NULL: no memory, not even for the first entries. */
+/* The entry of an id, made with zeros where it is absent or expired, seen now. NULL: the id is 0,
+ * or there is no memory, not even for the first entries. */
 struct id_entry *id_table_put(struct id_table *table, uint64_t id, uint32_t second);
 
 /* Entries, expired ones included. */

@@ -4,10 +4,10 @@
 #include "settings/key.h"
 
 #define WINDOW_UNTIL_TWO (15 * NS_PER_S)
-#define WINDOW_OF_GO (30 * NS_PER_S)
-#define HOLD_UNTIL_TWO (45 * NS_PER_S)
-#define HOLD_AT_LEAST (20 * NS_PER_S)
-#define MARGIN_AT_LEAST (2 * NS_PER_S)
+#define WINDOW_OF_GO     (30 * NS_PER_S)
+#define HOLD_UNTIL_TWO   (45 * NS_PER_S)
+#define HOLD_AT_LEAST    (20 * NS_PER_S)
+#define MARGIN_AT_LEAST  (2 * NS_PER_S)
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {

@@ -37,12 +37,12 @@ struct judge_now {
 };
 
 struct judge_service {
-    bool profiled;        /* a profile that is read came within `remember` */
-    bool unread;          /* one that is not read did */
-    uint64_t first_seen;  /* mono */
-    uint64_t watermark;   /* wall; newest end of a window of the confirming kind; 0: none yet */
-    uint64_t window;      /* W, from judge_window */
-    uint64_t hold;        /* from judge_hold */
+    bool profiled;       /* a profile that is read came within `remember` */
+    bool unread;         /* one that is not read did */
+    uint64_t first_seen; /* mono */
+    uint64_t watermark;  /* wall; newest end of a window of the confirming kind; 0: none yet */
+    uint64_t window;     /* W, from judge_window */
+    uint64_t hold;       /* from judge_hold */
 };
 
 struct judge_span {

@@ -4,13 +4,19 @@ static const struct {
     const char *name;
     enum kind kind;
 } words[] = {
-    {"process_cpu", KIND_PROCESS_CPU}, {"wall", KIND_WALL},
-    {"memory", KIND_MEMORY},           {"mutex", KIND_MUTEX},
-    {"block", KIND_BLOCK},             {"goroutine", KIND_GOROUTINE},
-    {"off_cpu", KIND_OFF_CPU},         {"exceptions", KIND_EXCEPTIONS},
+    {"process_cpu", KIND_PROCESS_CPU},
+    {"wall", KIND_WALL},
+    {"memory", KIND_MEMORY},
+    {"mutex", KIND_MUTEX},
+    {"block", KIND_BLOCK},
+    {"goroutine", KIND_GOROUTINE},
+    {"off_cpu", KIND_OFF_CPU},
+    {"exceptions", KIND_EXCEPTIONS},
     /* Other names of the same kinds, by sender. */
-    {"cpu", KIND_PROCESS_CPU},         {"alloc", KIND_MEMORY},
-    {"goroutines", KIND_GOROUTINE},    {"exception", KIND_EXCEPTIONS},
+    {"cpu", KIND_PROCESS_CPU},
+    {"alloc", KIND_MEMORY},
+    {"goroutines", KIND_GOROUTINE},
+    {"exception", KIND_EXCEPTIONS},
     {"lock", KIND_MUTEX},
 };
 

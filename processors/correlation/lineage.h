@@ -10,8 +10,8 @@
 enum lineage {
     LINEAGE_UNKNOWN, /* not seen, or an ancestor is not */
     LINEAGE_CHILD,
-    LINEAGE_WAITING,  /* of a local root that is not decided yet */
-    LINEAGE_LINKED,   /* of a linked one: word is the link's id */
+    LINEAGE_WAITING, /* of a local root that is not decided yet */
+    LINEAGE_LINKED,  /* of a linked one: word is the link's id */
     LINEAGE_UNLINKED
 };
 

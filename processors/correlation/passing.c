@@ -21,8 +21,8 @@ static struct buffer *remapped(const struct remap *remap, struct budget *budget,
     return buffer;
 }
 
-enum verdict passing_consume(const struct remap *remap, struct budget *budget,
-                             struct batch *batch, struct outlet *next)
+enum verdict passing_consume(const struct remap *remap, struct budget *budget, struct batch *batch,
+                             struct outlet *next)
 {
     struct buffer *payload = remapped(remap, budget, batch);
     if (!payload)

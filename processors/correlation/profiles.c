@@ -1,6 +1,6 @@
 /* The profiles signal: windows and span ids are noted, spans that waited for them leave. */
-#include "processors/correlation/passing.h"
 #include "processors/correlation/decide.h"
+#include "processors/correlation/passing.h"
 #include "processors/correlation/release.h"
 #include "processors/correlation/uploads.h"
 
@@ -20,8 +20,8 @@ static unsigned kinds_read(const struct correlation *self)
     return self->confirm.kinds;
 }
 
-static void note_ids(struct correlation *self, struct service *service,
-                     const struct upload *upload, uint32_t second)
+static void note_ids(struct correlation *self, struct service *service, const struct upload *upload,
+                     uint32_t second)
 {
     for (size_t i = 0; i < upload->count; i++)
         service->counts.ids +=
@@ -92,9 +92,8 @@ static struct batch *remapped(const struct batch *batch, struct buffer *payload,
     return copy;
 }
 
-static enum verdict push_pprof(struct correlation *self, struct batch *batch,
-                               struct series *series, const struct pprof *pprof,
-                               struct arena *arena, struct outlet *next)
+static enum verdict push_pprof(struct correlation *self, struct batch *batch, struct series *series,
+                               const struct pprof *pprof, struct arena *arena, struct outlet *next)
 {
     struct buffer *payload = rewrite(self, pprof, batch->payload, arena);
     if (!payload)
@@ -109,19 +108,27 @@ static enum verdict push_pprof(struct correlation *self, struct batch *batch,
     return verdict;
 }
 
+static enum verdict push_and_note(struct correlation *self, struct batch *batch,
+                                  const struct upload *upload, struct outlet *next)
+{
+    enum verdict verdict = outlet_push(next, batch);
+    if (verdict == VERDICT_OK)
+        note_all(self, upload);
+    return verdict;
+}
+
 static enum verdict consume_pprof(struct correlation *self, struct batch *batch,
                                   struct arena *arena, struct outlet *next)
 {
     struct pprof pprof;
     struct proto_fault fault;
     if (!pprof_open(&pprof, buffer_view(batch->payload), arena, &fault))
-        return outlet_push(next, batch);
+        return push_and_note(self, batch, uploads_of_unread(batch, batch->series, arena), next);
     struct series *series = batch->series ? series_ref(batch->series) : NULL;
     if (series && !(series = remap_series(&self->remap, series)))
         return VERDICT_RETRY;
-    struct upload *upload =
-        uploads_of_pprof(batch, series, &pprof, kinds_read(self),
-                         clock_wall(self->env->clock), arena);
+    struct upload *upload = uploads_of_pprof(batch, series, &pprof, kinds_read(self),
+                                             clock_wall(self->env->clock), arena);
     enum verdict verdict = push_pprof(self, batch, series, &pprof, arena, next);
     if (verdict == VERDICT_OK)
         note_all(self, upload);
@@ -129,8 +136,8 @@ static enum verdict consume_pprof(struct correlation *self, struct batch *batch,
     return verdict;
 }
 
-static enum verdict consume_otlp(struct correlation *self, struct batch *batch,
-                                 struct arena *arena, struct outlet *next)
+static enum verdict consume_otlp(struct correlation *self, struct batch *batch, struct arena *arena,
+                                 struct outlet *next)
 {
     struct upload *uploads = NULL;
     uploads_of_otlp(buffer_view(batch->payload), kinds_read(self), clock_wall(self->env->clock),
@@ -138,16 +145,6 @@ static enum verdict consume_otlp(struct correlation *self, struct batch *batch,
     enum verdict verdict = passing_consume(&self->profile_remap, self->env->budget, batch, next);
     if (verdict == VERDICT_OK)
         note_all(self, uploads);
-    return verdict;
-}
-
-static enum verdict consume_opaque(struct correlation *self, struct batch *batch,
-                                   struct arena *arena, struct outlet *next)
-{
-    struct upload *upload = uploads_of_opaque(batch->opaque, arena);
-    enum verdict verdict = outlet_push(next, batch);
-    if (verdict == VERDICT_OK)
-        note_all(self, upload);
     return verdict;
 }
 
@@ -164,7 +161,7 @@ enum verdict profiles_consume(struct correlation *self, struct batch *batch, str
         verdict = consume_otlp(self, batch, &arena, next);
         break;
     case BATCH_OPAQUE:
-        verdict = consume_opaque(self, batch, &arena, next);
+        verdict = push_and_note(self, batch, uploads_of_opaque(batch->opaque, &arena), next);
         break;
     }
     arena_release(&arena);

@@ -147,7 +147,8 @@ void release_resume(struct correlation *self)
 
 static void give_up(struct receipt **receipts, size_t count, enum cause cause)
 {
-    struct outcome outcome = outcome_of(VERDICT_RETRY, cause, "stopped before it could be handed on");
+    struct outcome outcome =
+        outcome_of(VERDICT_RETRY, cause, "stopped before it could be handed on");
     for (size_t i = 0; i < count; i++)
         receipt_note(receipts[i], &outcome);
 }

@@ -19,9 +19,9 @@ static bool same_text(const char *a, const char *b)
 static bool same_way(const struct origin *a, const struct origin *b)
 {
     const struct metadata *x = a->metadata, *y = b->metadata;
-    return a == b || (a->outlet == b->outlet &&
-                      (x == y || (x && y && same_text(x->tenant, y->tenant) &&
-                                  same_text(x->authorization, y->authorization))));
+    return a == b ||
+           (a->outlet == b->outlet && (x == y || (x && y && same_text(x->tenant, y->tenant) &&
+                                                  same_text(x->authorization, y->authorization))));
 }
 
 struct release_part release_part(struct held *first)

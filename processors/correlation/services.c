@@ -4,8 +4,7 @@
 
 enum { FIRST_BUCKETS = 64, LONGEST_NAME = 1024 };
 
-void services_init(struct services *services, size_t max, uint64_t remember,
-                   struct budget *budget)
+void services_init(struct services *services, size_t max, uint64_t remember, struct budget *budget)
 {
     *services = (struct services){.max = max, .remember = remember, .budget = budget};
 }

@@ -36,12 +36,12 @@ struct service_counts {
 };
 
 struct service {
-    struct service *chain;         /* same bucket */
-    struct service *older, *newer; /* by last_seen */
+    struct service *chain;                                  /* same bucket */
+    struct service *older, *newer;                          /* by last_seen */
     uint64_t first_seen, last_seen, profiled_at, unread_at; /* mono */
-    bool profiled, unread;         /* ever; see service_judged_as for "within remember" */
-    bool from_go;                  /* pyroscope-go sends for it */
-    bool wide;                     /* spans that are not local roots have samples too */
+    bool profiled, unread; /* ever; see service_judged_as for "within remember" */
+    bool from_go;          /* pyroscope-go sends for it */
+    bool wide;             /* spans that are not local roots have samples too */
     struct windows windows[KIND_COUNT];
     struct service_counts counts;
     struct segment *oldest, *newest; /* its spans in the hold */
@@ -75,8 +75,7 @@ struct window {
     uint64_t length; /* ns; 0: a moment */
 };
 
-void services_init(struct services *services, size_t max, uint64_t remember,
-                   struct budget *budget);
+void services_init(struct services *services, size_t max, uint64_t remember, struct budget *budget);
 void services_release(struct services *services);
 
 /* The service of a name, made where it is new; seen now. One that was silent for `remember` starts

@@ -1,9 +1,9 @@
 #include "processors/correlation/span_index.h"
 
 /* An entry's word: 48 bits of CPU time, a byte of kinds, one bit for "its span came". */
-#define CPU_MAX ((UINT64_C(1) << 48) - 1)
+#define CPU_MAX     ((UINT64_C(1) << 48) - 1)
 #define KINDS_SHIFT 48
-#define MET (UINT64_C(1) << 56)
+#define MET         (UINT64_C(1) << 56)
 
 _Static_assert(KIND_OTHER <= 8, "the kinds that can confirm fit a byte");
 
@@ -18,8 +18,8 @@ bool span_index_add(struct span_index *index, const struct span_figures *figures
     uint64_t rest = entry->word & ~CPU_MAX;
     cpu = figures->cpu_ns > CPU_MAX - cpu ? CPU_MAX : cpu + figures->cpu_ns;
     entry->word = rest | cpu | (uint64_t)KIND_BIT(kind) << KINDS_SHIFT;
-    entry->count = figures->samples > UINT32_MAX - entry->count ? UINT32_MAX
-                                                                : entry->count + figures->samples;
+    entry->count =
+        figures->samples > UINT32_MAX - entry->count ? UINT32_MAX : entry->count + figures->samples;
     return is_new;
 }
 

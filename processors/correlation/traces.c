@@ -224,8 +224,7 @@ enum verdict traces_consume(struct correlation *self, struct batch *batch, struc
 {
     struct trace_plan plan;
     bool read = trace_plan_read(&plan, self, batch);
-    enum verdict verdict =
-        read ? carry_out(self, &plan, batch, next) : outlet_push(next, batch);
+    enum verdict verdict = read ? carry_out(self, &plan, batch, next) : outlet_push(next, batch);
     trace_plan_release(&plan);
     return verdict;
 }

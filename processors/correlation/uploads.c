@@ -104,8 +104,7 @@ static bool read_ids(struct upload *upload, const struct pprof *pprof, struct ar
             continue;
         upload->ids[upload->count++] = (struct span_figures){
             .id = id,
-            .samples =
-                columns.samples < 0 ? 1 : small(positive(sample.values[columns.samples])),
+            .samples = columns.samples < 0 ? 1 : small(positive(sample.values[columns.samples])),
             .cpu_ns = columns.cpu < 0 ? 0 : positive(sample.values[columns.cpu]),
         };
     }
@@ -159,6 +158,17 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
     set_window(&upload->window, &stated, now);
     bool wanted = kinds & KIND_BIT(upload->window.kind);
     return !wanted || read_ids(upload, pprof, arena) ? upload : NULL;
+}
+
+struct upload *uploads_of_unread(const struct batch *batch, const struct series *series,
+                                 struct arena *arena)
+{
+    struct upload *upload = arena_alloc(arena, sizeof *upload);
+    if (upload) {
+        upload->unread = true;
+        upload->service = service_of(series, batch->profile && batch->profile->by_ingest);
+    }
+    return upload;
 }
 
 /* As the server names an OTLP profile. */
@@ -233,20 +243,32 @@ static struct upload *upload_of_otlp(const struct otlp_dictionary *dictionary,
     return !wanted || read_otlp_ids(upload, dictionary, &profile, arena) ? upload : NULL;
 }
 
+/* A request whose samples cannot be read; names by reference cannot either. */
+static struct upload *unread_otlp(const struct otlp_walk *walk, struct arena *arena)
+{
+    struct upload *upload = arena_alloc(arena, sizeof *upload);
+    if (!upload)
+        return NULL;
+    struct view name = otlp_resource_attribute(walk->resource_entry.bytes, VIEW("service.name"));
+    upload->service = name.size ? name : UNKNOWN_SERVICE;
+    upload->unread = true;
+    return upload;
+}
+
 bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct arena *arena,
                      struct upload **uploads)
 {
     struct otlp_dictionary dictionary;
     const char *reason;
-    if (!otlp_dictionary_open(&dictionary, request, arena, &reason))
-        return false;
+    bool readable = otlp_dictionary_open(&dictionary, request, arena, &reason);
     struct otlp_walk walk;
     otlp_walk_begin(&walk, SIGNAL_PROFILES, request);
     enum otlp_step step = otlp_walk_next(&walk);
     for (; step != OTLP_END; step = otlp_walk_next(&walk)) {
         if (step != OTLP_ITEM)
             continue;
-        *uploads = upload_of_otlp(&dictionary, &walk, kinds, now, arena);
+        *uploads = readable ? upload_of_otlp(&dictionary, &walk, kinds, now, arena)
+                            : unread_otlp(&walk, arena);
         if (!*uploads)
             return false;
         uploads = &(*uploads)->next;

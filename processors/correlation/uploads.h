@@ -26,7 +26,11 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
                                 const struct pprof *pprof, unsigned kinds, uint64_t now,
                                 struct arena *arena);
 
-/* A list, NULL for none. False: the request is in an older layout, or there is no room. */
+/* The same where the profile could not be read for want of room. */
+struct upload *uploads_of_unread(const struct batch *batch, const struct series *series,
+                                 struct arena *arena);
+
+/* A list, NULL for none; all unread where the request is in an older layout. False: no room. */
 bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct arena *arena,
                      struct upload **uploads);
 

@@ -75,8 +75,8 @@ static enum verdict take(void *self, struct batch *batch, struct outlet *next)
 static const struct component taker = {
     .type = "taker", .kind = COMPONENT_PROCESSOR, .consume = take};
 
-static struct batch *batch_of(struct stage *stage, enum signal signal,
-                              enum batch_encoding encoding, struct view payload, uint32_t items)
+static struct batch *batch_of(struct stage *stage, enum signal signal, enum batch_encoding encoding,
+                              struct view payload, uint32_t items)
 {
     struct buffer *buffer = buffer_new(payload.size, &stage->budget, true);
     proto_bytes_put(buffer->data, payload);
@@ -138,8 +138,8 @@ static void send_spans(struct stage *stage)
     uint8_t *entry_end = put_field(entry, 1, view_between(resource, end));
     entry_end = put_field(entry_end, 2, view_between(scope, at));
     uint8_t *request_end = put_field(request, 1, view_between(entry, entry_end));
-    push(stage, batch_of(stage, SIGNAL_TRACES, BATCH_OTLP, view_between(request, request_end),
-                         count));
+    push(stage,
+         batch_of(stage, SIGNAL_TRACES, BATCH_OTLP, view_between(request, request_end), count));
 }
 
 static uint8_t *put_number(uint8_t *out, uint32_t number, uint64_t value)
@@ -172,8 +172,7 @@ static void send_profile(struct stage *stage)
     }
     uint64_t length = next_byte(stage) * (NS_PER_S / 4);
     at = put_number(put_number(at, 9, stage->now - length), 10, length);
-    struct batch *batch =
-        batch_of(stage, SIGNAL_PROFILES, BATCH_PPROF, view_between(raw, at), 1);
+    struct batch *batch = batch_of(stage, SIGNAL_PROFILES, BATCH_PPROF, view_between(raw, at), 1);
     const struct series_label labels[] = {
         {VIEW("__name__"), view_of(names[kind & 3])},
         {VIEW("service_name"), view_of(services[kind >> 2 & 3])},

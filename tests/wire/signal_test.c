@@ -17,10 +17,11 @@ END_TEST
 
 START_TEST(items_have_the_names_of_the_protocol)
 {
-    ck_assert_str_eq(signal_items(SIGNAL_TRACES), "spans");
-    ck_assert_str_eq(signal_items(SIGNAL_METRICS), "data points");
-    ck_assert_str_eq(signal_items(SIGNAL_LOGS), "log records");
-    ck_assert_str_eq(signal_items(SIGNAL_PROFILES), "profiles");
+    ck_assert_str_eq(signal_items(SIGNAL_TRACES, 2), "spans");
+    ck_assert_str_eq(signal_items(SIGNAL_METRICS, 2), "data points");
+    ck_assert_str_eq(signal_items(SIGNAL_LOGS, 2), "log records");
+    ck_assert_str_eq(signal_items(SIGNAL_PROFILES, 2), "profiles");
+    ck_assert_str_eq(signal_items(SIGNAL_LOGS, 1), "log record");
 }
 END_TEST
 

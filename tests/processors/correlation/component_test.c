@@ -106,8 +106,7 @@ START_TEST(it_tells_why_spans_have_no_flame_graph)
     rig_warm(&rig);
     rig_window(&rig, 1, 7, 8);
     RIG_SPANS(&rig, {.id = 1, .start = 10 * S, .end = 19 * S},
-              {.id = 2, .start = 19 * S, .end = 20 * S},
-              {.id = 3, .start = 19 * S, .end = 20 * S});
+              {.id = 2, .start = 19 * S, .end = 20 * S}, {.id = 3, .start = 19 * S, .end = 20 * S});
     ck_assert(rig_explains(&rig, "correlation: 3 span ids known, 0 given up early; "
                                  "2 spans in the hold"));
     ck_assert(rig_explains(&rig, "service shop: spans linked 1, not linked 0"));

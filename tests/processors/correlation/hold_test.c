@@ -320,7 +320,6 @@ SUITE_MAIN("correlation hold", past_hold_max_spans_the_oldest_leave_as_they_came
            what_downstream_cannot_take_is_offered_again,
            a_request_of_which_downstream_takes_nothing_is_not_held_in_part,
            at_close_spans_leave_linked_judged_or_as_they_came,
-           what_nobody_takes_at_close_is_counted,
-           children_inherit_the_id_of_a_linked_local_root,
+           what_nobody_takes_at_close_is_counted, children_inherit_the_id_of_a_linked_local_root,
            children_of_a_root_that_never_comes_leave_when_the_hold_runs_out,
            inherited_links_carry_no_figures, threads_may_share_it)

@@ -48,6 +48,8 @@ START_TEST(ids_in_a_row_are_as_good_as_any)
     for (uint64_t i = 1; i <= 20000; i++)
         ck_assert_uint_eq(id_table_find(&table, i, 5)->word, i);
     ck_assert_ptr_null(id_table_find(&table, 0, 5));
+    ck_assert_ptr_null(id_table_put(&table, 0, 5));
+    ck_assert_uint_eq(id_table_count(&table), 20000);
     id_table_release(&table);
 }
 END_TEST
@@ -155,7 +157,6 @@ START_TEST(it_agrees_with_a_model)
 END_TEST
 
 SUITE_MAIN("id_table", what_was_put_is_found_while_it_grows, ids_in_a_row_are_as_good_as_any,
-           an_entry_expires_unless_it_is_put_again,
-           past_the_ceiling_the_oldest_last_seen_give_way,
+           an_entry_expires_unless_it_is_put_again, past_the_ceiling_the_oldest_last_seen_give_way,
            expired_entries_give_way_without_being_counted,
            a_full_budget_stops_its_growth_and_not_its_work, it_agrees_with_a_model)

@@ -283,8 +283,8 @@ END_TEST
 static struct bytes otlp_profiles(const char *service, bool with_frame)
 {
     struct bytes resource, type, sample, profile, scope, entry, stack, link, dictionary, request;
-    struct bytes *all[] = {&resource, &type, &sample, &profile, &scope,
-                           &entry,    &stack, &link,  &dictionary, &request};
+    struct bytes *all[] = {&resource, &type,  &sample, &profile,    &scope,
+                           &entry,    &stack, &link,   &dictionary, &request};
     for (size_t i = 0; i < 10; i++)
         bytes_init(all[i], SIZE_MAX, NULL);
     rig_attribute(&resource, 1, "service.name", service);
@@ -345,6 +345,31 @@ START_TEST(links_of_otlp_profiles_confirm)
 }
 END_TEST
 
+/* Protocol 1.9 had other fields in a Sample; its links cannot be read. */
+START_TEST(otlp_profiles_of_an_older_layout_end_all_judging)
+{
+    struct rig rig;
+    struct bytes resource, profile, scope, entry, request;
+    struct bytes *all[] = {&resource, &profile, &scope, &entry, &request};
+    for (size_t i = 0; i < 5; i++)
+        bytes_init(all[i], SIZE_MAX, NULL);
+    rig_open(&rig, "{}");
+    RIG_SPANS(&rig, {.id = 1, .end = S, .attributes = {"0000000000000001"}});
+    rig_attribute(&resource, 1, "service.name", "shop");
+    rig_field(&profile, 2, VIEW("\x08\x00\x12\x01\x05\x1a\x01\x01\x20\x01"));
+    rig_field(&scope, 2, bytes_view(&profile));
+    rig_field(&entry, 1, bytes_view(&resource));
+    rig_field(&entry, 2, bytes_view(&scope));
+    rig_field(&request, 1, bytes_view(&entry));
+    ck_assert_int_eq(rig_consume(&rig, SIGNAL_PROFILES, BATCH_OTLP, &request, 1), VERDICT_OK);
+    ck_assert_uint_eq(rig.profiles.count, 1);
+    ck_assert_uint_eq(rig_left(&rig, 1)->attributes, 1);
+    for (size_t i = 0; i < 4; i++)
+        bytes_release(all[i]);
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(otlp_profiles_get_no_service_name_beside_the_servers_own)
 {
     struct rig rig;
@@ -383,8 +408,7 @@ START_TEST(metrics_and_logs_are_remapped_and_pass)
 }
 END_TEST
 
-SUITE_MAIN("correlation profiles",
-           only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count,
+SUITE_MAIN("correlation profiles", only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count,
            wall_stops_confirming_once_the_service_sends_cpu, confirm_by_names_the_kinds,
            a_profile_whose_window_ended_before_the_span_did_confirms_it,
            a_heap_profile_does_not_stand_for_the_cpu_window, a_window_ends_no_later_than_until,
@@ -395,6 +419,6 @@ SUITE_MAIN("correlation profiles",
            the_remap_gives_a_series_its_second_label, aliases_of_labels_are_normalised,
            trace_id_labels_are_kept_or_stripped,
            a_profile_with_nothing_to_change_is_the_same_buffer,
-           a_profile_that_is_refused_downstream_counts_for_nothing,
-           links_of_otlp_profiles_confirm, otlp_profiles_get_no_service_name_beside_the_servers_own,
+           a_profile_that_is_refused_downstream_counts_for_nothing, links_of_otlp_profiles_confirm,
+           otlp_profiles_get_no_service_name_beside_the_servers_own,
            metrics_and_logs_are_remapped_and_pass)

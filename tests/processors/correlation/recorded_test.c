@@ -121,8 +121,7 @@ static void play_ingest(struct replay *replay, const char *query, const char *co
         if (view_eq(part.name, VIEW("profile")))
             raw = inflated(part.content);
         else if (view_eq(part.name, VIEW("sample_type_config")))
-            origin.sample_type_config =
-                strndup((const char *)part.content.data, part.content.size);
+            origin.sample_type_config = strndup((const char *)part.content.data, part.content.size);
     }
     origin.spy_name = strdup("gospy");
     upload(replay, &raw, series_parse(view_of(name), &reason), &origin);
@@ -135,8 +134,8 @@ static void play_traces(struct replay *replay, struct view body)
     uint32_t items;
     ck_assert(otlp_check(SIGNAL_TRACES, bytes_view(&request), &items, &fault));
     replay->sent += items;
-    ck_assert_int_eq(
-        rig_consume(&replay->rig, SIGNAL_TRACES, BATCH_OTLP, &request, items), VERDICT_OK);
+    ck_assert_int_eq(rig_consume(&replay->rig, SIGNAL_TRACES, BATCH_OTLP, &request, items),
+                     VERDICT_OK);
 }
 
 static void play_request(struct replay *replay, const struct node *request, uint64_t began)

@@ -18,17 +18,17 @@
 
 extern const struct component processor_correlation;
 
-#define S NS_PER_S
+#define S         NS_PER_S
 #define RIG_START (UINT64_C(1767225600) * NS_PER_S)
 
 /* A span as it left. */
 struct rig_out {
     uint64_t id;
-    uint64_t link;       /* the attribute's id; 0: none, or not an id */
-    unsigned attributes; /* of that name */
+    uint64_t link;           /* the attribute's id; 0: none, or not an id */
+    unsigned attributes;     /* of that name */
     int64_t samples, cpu_ns; /* annotations; -1: none */
-    uint64_t left;       /* when, after RIG_START */
-    size_t batch;        /* which batch it came in */
+    uint64_t left;           /* when, after RIG_START */
+    size_t batch;            /* which batch it came in */
 };
 
 struct rig {
@@ -281,15 +281,15 @@ static inline enum verdict rig_root(struct rig *rig, uint64_t id, uint64_t start
 
 /* A profile as an SDK sends it: a type, its value per sample, and ids. */
 struct rig_profile {
-    const char *service;      /* NULL: "shop" */
-    const char *name;         /* of the series; NULL: "process_cpu" */
-    const char *type;         /* second sample type; NULL: "cpu" */
-    const char *scope;        /* otel.scope.name; NULL: none */
-    const char *label;        /* key of the ids; NULL: "span_id" */
-    uint64_t time, duration;  /* after RIG_START */
+    const char *service;     /* NULL: "shop" */
+    const char *name;        /* of the series; NULL: "process_cpu" */
+    const char *type;        /* second sample type; NULL: "cpu" */
+    const char *scope;       /* otel.scope.name; NULL: none */
+    const char *label;       /* key of the ids; NULL: "span_id" */
+    uint64_t time, duration; /* after RIG_START */
     bool no_time;
     bool no_frames;
-    int64_t value;            /* ns per sample; 0: 10 ms */
+    int64_t value; /* ns per sample; 0: 10 ms */
     uint64_t ids[8];
 };
 
@@ -317,8 +317,7 @@ static inline struct bytes rig_pprof(const struct rig_profile *profile)
 static inline struct batch *rig_profile_batch(struct rig *rig, const struct rig_profile *profile)
 {
     struct bytes raw = rig_pprof(profile);
-    struct batch *batch =
-        batch_new(SIGNAL_PROFILES, BATCH_PPROF, rig_buffer(rig, &raw), 1, NULL);
+    struct batch *batch = batch_new(SIGNAL_PROFILES, BATCH_PPROF, rig_buffer(rig, &raw), 1, NULL);
     struct series_label labels[] = {
         {VIEW("__name__"), view_of(profile->name ? profile->name : "process_cpu")},
         {VIEW("service_name"), view_of(profile->service ? profile->service : "shop")},
@@ -331,8 +330,7 @@ static inline struct batch *rig_profile_batch(struct rig *rig, const struct rig_
 
 static inline enum verdict rig_upload(struct rig *rig, struct batch *batch)
 {
-    enum verdict verdict =
-        processor_correlation.consume(rig->self, batch, &rig->profiles.outlet);
+    enum verdict verdict = processor_correlation.consume(rig->self, batch, &rig->profiles.outlet);
     batch_unref(batch);
     return verdict;
 }

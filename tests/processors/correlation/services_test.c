@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#define S NS_PER_S
+#define S    NS_PER_S
 #define HOUR (3600 * S)
 
 static const struct confirm_by automatic = {.automatic = true};
@@ -128,8 +128,8 @@ START_TEST(where_several_kinds_confirm_the_last_of_them_decides)
     struct services services;
     services_init(&services, 10, HOUR, NULL);
     struct service *service = see(&services, "a", 0);
-    const struct confirm_by both = {
-        .kinds = KIND_BIT(KIND_PROCESS_CPU) | KIND_BIT(KIND_WALL) | KIND_BIT(KIND_BLOCK)};
+    const struct confirm_by both = {.kinds = KIND_BIT(KIND_PROCESS_CPU) | KIND_BIT(KIND_WALL) |
+                                             KIND_BIT(KIND_BLOCK)};
     note(service, KIND_WALL, 100 * S, 60 * S, 1);
     note(service, KIND_PROCESS_CPU, 90 * S, 10 * S, 1);
     struct judge_service known = service_judged_as(service, &both, DURATION_AUTO, 1, HOUR);

@@ -26,10 +26,10 @@ struct sim_event {
 struct world {
     struct rig rig;
     uint64_t random;
-    uint64_t window;  /* as configured in the SDK */
-    bool go;          /* windows of 15 or 30 s */
-    bool marks;       /* the SDK sets the attribute at span start */
-    bool all_spans;   /* children have samples of their own, and marks */
+    uint64_t window; /* as configured in the SDK */
+    bool go;         /* windows of 15 or 30 s */
+    bool marks;      /* the SDK sets the attribute at span start */
+    bool all_spans;  /* children have samples of their own, and marks */
     uint64_t length;
     unsigned processes;
     struct sim_span *spans;
@@ -53,8 +53,7 @@ static bool chance(struct world *world, unsigned percent)
 
 static void add_event(struct world *world, struct sim_event event)
 {
-    world->events =
-        realloc(world->events, (world->event_count + 1) * sizeof *world->events);
+    world->events = realloc(world->events, (world->event_count + 1) * sizeof *world->events);
     world->events[world->event_count++] = event;
 }
 
@@ -137,8 +136,8 @@ static void draw_windows(struct world *world, unsigned process, uint64_t from, u
 static void draw_exports(struct world *world, unsigned process, uint64_t until)
 {
     for (uint64_t at = 0; at < until + 5 * S; at += 5 * S)
-        add_event(world, (struct sim_event){at + 5 * S + draw(world, S), false, process, at,
-                                            at + 5 * S});
+        add_event(world,
+                  (struct sim_event){at + 5 * S + draw(world, S), false, process, at, at + 5 * S});
 }
 
 /* A process, restarted now and then: the last window is flushed, or lost with its samples. */

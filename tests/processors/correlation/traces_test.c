@@ -36,8 +36,7 @@ START_TEST(a_root_that_its_window_did_not_have_leaves_without_a_link)
     rig_open(&rig, "{}");
     rig_warm(&rig);
     rig_until(&rig, 25 * S);
-    RIG_SPANS(&rig, {.id = 1, .start = 23 * S, .end = 24 * S,
-                     .attributes = {"0000000000000001"}});
+    RIG_SPANS(&rig, {.id = 1, .start = 23 * S, .end = 24 * S, .attributes = {"0000000000000001"}});
     rig_until(&rig, 30 * S);
     rig_window(&rig, 9, 0, 0);
     rig_until(&rig, 36 * S);
@@ -142,8 +141,8 @@ START_TEST(a_span_from_before_the_start_keeps_its_attribute)
     struct rig rig;
     rig_open(&rig, "{}");
     rig_warm(&rig);
-    struct rig_span span = {.id = 1, .start = (uint64_t)-5 * S, .end = 15 * S,
-                            .attributes = {"0000000000000001"}};
+    struct rig_span span = {
+        .id = 1, .start = (uint64_t)-5 * S, .end = 15 * S, .attributes = {"0000000000000001"}};
     rig_spans(&rig, &span, 1);
     rig_until(&rig, 29 * S);
     ck_assert_uint_eq(rig_left(&rig, 1)->attributes, 1);
@@ -278,10 +277,14 @@ START_TEST(copies_of_the_attribute_become_one_or_none)
     rig_advance(&rig, 10 * S);
     rig_window(&rig, 2, 0xabc, 0);
     RIG_SPANS(&rig,
-              {.id = 2, .start = 5 * S, .end = 9 * S,
+              {.id = 2,
+               .start = 5 * S,
+               .end = 9 * S,
                .attributes = {"0000000000000002", "0000000000000002", "x"}},
               {.id = 0xabc, .start = 5 * S, .end = 9 * S, .attributes = {"0000000000000ABC"}},
-              {.id = 3, .start = 5 * S, .end = 9 * S,
+              {.id = 3,
+               .start = 5 * S,
+               .end = 9 * S,
                .attributes = {"0000000000000003", "0000000000000002"}});
     ck_assert(rig_linked(&rig, 2) && rig_linked(&rig, 0xabc));
     rig_advance(&rig, 6 * S);
@@ -296,7 +299,9 @@ START_TEST(unconfirmed_keep_leaves_one_copy)
     rig_open(&rig, "{hold: 5s, unconfirmed: keep}");
     rig_advance(&rig, 10 * S);
     rig_window(&rig, 9, 0, 0);
-    RIG_SPANS(&rig, {.id = 3, .start = 5 * S, .end = 9 * S,
+    RIG_SPANS(&rig, {.id = 3,
+                     .start = 5 * S,
+                     .end = 9 * S,
                      .attributes = {"0000000000000003", "0000000000000002"}});
     rig_advance(&rig, 6 * S);
     ck_assert(rig_linked(&rig, 3));

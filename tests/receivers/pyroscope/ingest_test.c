@@ -1,0 +1,389 @@
+/* POST /ingest as the SDKs send it. */
+#include "receivers/pyroscope/pyroscope.h"
+
+#include "tests/support/keeper.h"
+#include "tests/support/pprof_build.h"
+#include "tests/support/suite.h"
+#include "wire/pprof.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern const struct component receiver_pyroscope;
+const struct component *const component_table[] = {&receiver_pyroscope, &scripted_keeper, NULL};
+
+#define RECEIVER(keys) \
+    "receivers: {pyroscope: {endpoint: 'unix:%s/http'" keys "}}\n" \
+    "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
+    "service: {pipelines: {profiles: {receivers: [pyroscope], exporters: [keeper]}}}\n"
+#define FORM "Content-Type: multipart/form-data; boundary=xyz\r\n"
+#define OCTETS "Content-Type: application/octet-stream\r\n"
+
+static struct given_runtime given;
+static struct http_answer answer;
+static int fd;
+
+static void begin(const char *yaml)
+{
+    door_start(&given, yaml);
+    fd = door_connect("http");
+}
+
+static void end(void)
+{
+    close(fd);
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+
+static struct view cpu_profile(void)
+{
+    static const char *const ids[] = {"00f067aa0ba902b7", NULL};
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "samples", "count");
+    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_time(build, 1700000000000000000, 10000000000);
+    for (size_t i = 0; i < 2; i++) {
+        pprof_build_sample(build, (int64_t[]){1, 10000000},
+                           (const char *const[]){"work", "main", NULL});
+        if (ids[i])
+            pprof_build_label(build, "span_id", ids[i]);
+    }
+    struct bytes raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    return bytes_view(&raw);
+}
+
+struct part {
+    const char *name, *filename;
+    struct view content;
+};
+
+static struct view form(const struct part *parts, size_t count)
+{
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(out, "--xyz\r\nContent-Disposition: form-data; name=\"%s\"", parts[i].name);
+        if (parts[i].filename)
+            fprintf(out, "; filename=\"%s\"", parts[i].filename);
+        fputs("\r\n\r\n", out);
+        fwrite(parts[i].content.data, 1, parts[i].content.size, out);
+        fputs("\r\n", out);
+    }
+    fputs("--xyz--\r\n", out);
+    fclose(out);
+    return (struct view){(const uint8_t *)text, size};
+}
+#define FORM_OF(...) form((const struct part[]){__VA_ARGS__}, \
+                          sizeof((const struct part[]){__VA_ARGS__}) / sizeof(struct part))
+
+static void assert_label(const struct batch *batch, const char *name, const char *value)
+{
+    struct view got = series_get(batch->series, view_of(name));
+    ck_assert_msg(view_eq(got, view_of(value)), "%s is %.*s", name, VIEW_ARG(got));
+}
+
+static void assert_error(const char *code, const char *words)
+{
+    ck_assert(answer_has(&answer, "\r\nContent-Type: application/json"));
+    ck_assert_msg(strstr(answer.body, code), "%s", answer.body);
+    ck_assert_msg(strstr(answer.body, words), "%s", answer.body);
+}
+
+START_TEST(a_multipart_profile_is_inflated_and_keeps_what_stands_beside_it)
+{
+    struct view raw = cpu_profile();
+    begin(RECEIVER());
+    door_post(fd,
+              "/ingest?aggregationType=&from=1700000000000000001&name=shop.cart%7Bregion%3Deu%2C"
+              "otel.scope.name%3Dcom.grafana%7D&sampleRate=100&spyName=gospy&units=&until="
+              "1700000015000000000",
+              FORM,
+              FORM_OF({"profile", "profile.pprof", door_gzip(raw)},
+                      {"sample_type_config", "sample_type_config.json", VIEW("{\"cpu\":{}}")}),
+              200, &answer);
+    ck_assert_uint_eq(answer.size, 0);
+    const struct batch *batch = keeper_batch(0);
+    ck_assert_int_eq(batch->encoding, BATCH_PPROF);
+    ck_assert(view_eq(buffer_view(batch->payload), raw));
+    assert_label(batch, "__name__", "shop.cart");
+    assert_label(batch, "region", "eu");
+    assert_label(batch, "otel.scope.name", "com.grafana");
+    ck_assert(batch->profile->by_ingest);
+    ck_assert_uint_eq(batch->profile->from_ns, 1700000000000000001);
+    ck_assert_uint_eq(batch->profile->until_ns, 1700000015000000000);
+    ck_assert_str_eq(batch->profile->sample_type_config, "{\"cpu\":{}}");
+    ck_assert_str_eq(batch->profile->spy_name, "gospy");
+    end();
+}
+END_TEST
+
+START_TEST(a_plain_profile_in_a_form_is_read_too_and_plain_fields_are_not)
+{
+    struct view raw = cpu_profile();
+    begin(RECEIVER());
+    door_post(fd, "/pyroscope/ingest?name=a", FORM,
+              FORM_OF({"profile", NULL, VIEW("no file part")}, {"profile", "p", raw}), 200,
+              &answer);
+    ck_assert(view_eq(buffer_view(keeper_batch(0)->payload), raw));
+    ck_assert_ptr_null(keeper_batch(0)->profile->sample_type_config);
+    ck_assert_ptr_null(keeper_batch(0)->profile->spy_name);
+    door_post(fd, "/ingest?name=a&format=pprof", FORM, FORM_OF({"profile", "p", raw}), 200,
+              &answer);
+    ck_assert(view_eq(buffer_view(keeper_batch(1)->payload), raw));
+    end();
+}
+END_TEST
+
+START_TEST(a_raw_profile_is_read_plain_gzipped_encoded_and_chunked)
+{
+    struct view raw = cpu_profile();
+    begin(RECEIVER());
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, raw, 200, &answer);
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, door_gzip(raw), 200, &answer);
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS "Content-Encoding: gzip\r\n",
+              door_gzip(raw), 200, &answer);
+    door_post_chunked(fd, "/ingest?format=pprof&name=n", OCTETS, door_gzip(raw), 200, &answer);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert(view_eq(buffer_view(keeper_batch(i)->payload), raw));
+    end();
+}
+END_TEST
+
+START_TEST(times_come_in_seconds_too_and_from_is_the_arrival_where_it_is_missing)
+{
+    begin(RECEIVER());
+    door_post(fd, "/ingest?format=pprof&name=n&from=1700000000&until=1700000010", OCTETS,
+              cpu_profile(), 200, &answer);
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 200, &answer);
+    ck_assert_uint_eq(keeper_batch(0)->profile->from_ns, UINT64_C(1700000000) * NS_PER_S);
+    ck_assert_uint_eq(keeper_batch(0)->profile->until_ns, UINT64_C(1700000010) * NS_PER_S);
+    ck_assert_uint_eq(keeper_batch(1)->profile->from_ns, clock_wall(&given.fake.clock));
+    ck_assert_uint_eq(keeper_batch(1)->profile->until_ns, 0);
+    end();
+}
+END_TEST
+
+START_TEST(names_have_spaces_pluses_and_repeated_and_empty_parameters)
+{
+    begin(RECEIVER());
+    door_post(fd,
+              "/ingest?format=&name=&name=app%7Bprocess.runtime.name%3DOpenJDK+Runtime,"
+              "process.runtime.version%3D17.0.15%2B6-Debian%7D&name=other&format=pprof",
+              OCTETS, cpu_profile(), 200, &answer);
+    const struct batch *batch = keeper_batch(0);
+    ck_assert_int_eq(batch->encoding, BATCH_PPROF);
+    assert_label(batch, "__name__", "app");
+    assert_label(batch, "process.runtime.name", "OpenJDK Runtime");
+    assert_label(batch, "process.runtime.version", "17.0.15+6-Debian");
+    end();
+}
+END_TEST
+
+START_TEST(a_bad_name_is_400_with_the_reason)
+{
+    begin(RECEIVER());
+    door_post(fd, "/ingest?format=pprof", OCTETS, cpu_profile(), 400, &answer);
+    assert_error("\"invalid_argument\"", "name: ");
+    door_post(fd, "/ingest?format=pprof&name=", OCTETS, cpu_profile(), 400, &answer);
+    door_post(fd, "/ingest?format=pprof&name=a%7Bb-c%3Dd%7D", OCTETS, cpu_profile(), 400, &answer);
+    door_post(fd, "/ingest?format=jfr&name=a%20b", OCTETS, VIEW("FLR"), 400, &answer);
+    ck_assert_uint_eq(keeper_count(), 0);
+    end();
+}
+END_TEST
+
+START_TEST(garbage_is_422_with_the_reason)
+{
+    struct view raw = cpu_profile();
+    begin(RECEIVER());
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW("garbage"), 422, &answer);
+    assert_error("\"invalid_argument\"", "not a valid pprof");
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW("\x1f\x8b\x08 no gzip"), 422,
+              &answer);
+    assert_error("\"invalid_argument\"", "gzip");
+    door_post(fd, "/ingest?name=n", FORM, VIEW("--xyz\r\nContent-"), 422, &answer);
+    assert_error("\"invalid_argument\"", "malformed multipart");
+    door_post(fd, "/ingest?name=n", FORM, FORM_OF({"other", "o", raw}), 422, &answer);
+    assert_error("\"invalid_argument\"", "\\\"profile\\\"");
+    door_post(fd, "/ingest?name=n", "Content-Type: multipart/form-data\r\n", raw, 422, &answer);
+    assert_error("\"invalid_argument\"", "boundary");
+    door_post(fd, "/ingest?name=n", FORM,
+              FORM_OF({"profile", "p", raw}, {"sample_type_config", "c", VIEW("{")}), 422,
+              &answer);
+    assert_error("\"invalid_argument\"", "sample_type_config");
+    door_post(fd, "/ingest?name=n", FORM,
+              FORM_OF({"profile", "p", raw}, {"prev_profile", "p", raw}), 422, &answer);
+    assert_error("\"invalid_argument\"", "prev_profile");
+    ck_assert_uint_eq(keeper_count(), 0);
+    end();
+}
+END_TEST
+
+START_TEST(an_empty_profile_is_accepted_and_goes_nowhere)
+{
+    begin(RECEIVER());
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW(""), 200, &answer);
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, door_gzip(VIEW("")), 200, &answer);
+    door_post(fd, "/ingest?name=n", FORM, FORM_OF({"profile", "p", VIEW("")}), 200, &answer);
+    ck_assert_uint_eq(keeper_count(), 0);
+    end();
+}
+END_TEST
+
+START_TEST(other_formats_are_forwarded_byte_for_byte)
+{
+    static const char jfr[] = "name=j%7Ba%3Db+c%7D&units=samples&from=1&until=2&x=&format=jfr&x=%2B";
+    struct {
+        const char *target, *type;
+        struct view body;
+    } requests[] = {
+        {"/ingest?name=j%7Ba%3Db+c%7D&units=samples&from=1&until=2&x=&format=jfr&x=%2B",
+         "multipart/form-data; boundary=xyz",
+         FORM_OF({"jfr", "jfr", door_gzip(VIEW("FLR"))}, {"labels", "labels", VIEW("\x0a\x00")})},
+        {"/ingest?name=f.cpu", "text/plain", VIEW("a;b 10\n")},
+        {"/ingest?name=f.cpu&format=trie", "binary/octet-stream", VIEW("\x00\x01\xff")},
+        {"/ingest?name=f.cpu", "binary/octet-stream+tree", VIEW("tree")},
+        {"/ingest?name=f.cpu&format=speedscope", "application/json", VIEW("{}")},
+    };
+    begin(RECEIVER());
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        char header[128];
+        snprintf(header, sizeof header, "Content-Type: %s\r\n", requests[i].type);
+        door_post(fd, requests[i].target, header, requests[i].body, 200, &answer);
+        const struct batch *batch = keeper_batch(i);
+        ck_assert_int_eq(batch->encoding, BATCH_OPAQUE);
+        ck_assert(view_eq(buffer_view(batch->payload), requests[i].body));
+        ck_assert_str_eq(batch->opaque->query, strchr(requests[i].target, '?') + 1);
+        ck_assert_str_eq(batch->opaque->content_type, requests[i].type);
+    }
+    ck_assert_str_eq(keeper_batch(0)->opaque->query, jfr);
+    end();
+}
+END_TEST
+
+START_TEST(a_format_without_a_content_type_is_forwarded_without_one)
+{
+    begin(RECEIVER());
+    door_post_chunked(fd, "/ingest?name=j&format=jfr", "", VIEW("FLR\x00"), 200, &answer);
+    ck_assert_ptr_null(keeper_batch(0)->opaque->content_type);
+    ck_assert(view_eq(buffer_view(keeper_batch(0)->payload), VIEW("FLR\x00")));
+    end();
+}
+END_TEST
+
+START_TEST(unknown_encodings_and_large_bodies_are_refused)
+{
+    begin(RECEIVER(", max_request_body_size: 500"));
+    struct pprof_build *build = pprof_build_new();
+    char text[3000];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_sample(build, (int64_t[]){1}, (const char *const[]){text, NULL});
+    struct bytes raw = pprof_build_raw(build);
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS "Content-Encoding: br\r\n", VIEW("x"), 415,
+              &answer);
+    assert_error("\"unimplemented\"", "Content-Encoding");
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, door_gzip(bytes_view(&raw)), 413,
+              &answer);
+    assert_error("\"resource_exhausted\"", "after decompression");
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, bytes_view(&raw), 413, &answer);
+    ck_assert_uint_eq(keeper_count(), 0);
+    end();
+}
+END_TEST
+
+START_TEST(backpressure_is_503_with_a_wait)
+{
+    struct outcome later = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "come back");
+    begin(RECEIVER());
+    keeper_answers(&later);
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 503, &answer);
+    ck_assert(answer_has(&answer, "\r\nRetry-After: 1"));
+    assert_error("\"unavailable\"", "come back");
+    ck_assert_uint_eq(meter_get(given_meter(&given, "pyroscope"), METER_REFUSED, SIGNAL_PROFILES),
+                      1);
+    end();
+}
+END_TEST
+
+START_TEST(metadata_are_sent_on_request_by_request)
+{
+    begin(RECEIVER(", include_metadata: true"));
+    door_post(fd, "/ingest?format=pprof&name=n",
+              OCTETS "X-Scope-OrgID: a\r\nAuthorization: Basic eA==\r\nCookie: c\r\n",
+              cpu_profile(), 200, &answer);
+    door_post(fd, "/ingest?format=jfr&name=n", OCTETS "X-Scope-OrgID: b\r\n", VIEW("FLR"), 200,
+              &answer);
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 200, &answer);
+    ck_assert_str_eq(keeper_batch(0)->metadata->tenant, "a");
+    ck_assert_str_eq(keeper_batch(0)->metadata->authorization, "Basic eA==");
+    ck_assert_str_eq(keeper_batch(1)->metadata->tenant, "b");
+    ck_assert_ptr_null(keeper_batch(1)->metadata->authorization);
+    ck_assert_ptr_null(keeper_batch(2)->metadata);
+    end();
+}
+END_TEST
+
+START_TEST(metadata_stay_here_by_default)
+{
+    begin(RECEIVER());
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS "X-Scope-OrgID: a\r\n", cpu_profile(), 200,
+              &answer);
+    ck_assert_ptr_null(keeper_batch(0)->metadata);
+    end();
+}
+END_TEST
+
+START_TEST(other_paths_and_methods_are_refused)
+{
+    begin(RECEIVER());
+    door_post(fd, "/", OCTETS, VIEW(""), 404, &answer);
+    door_post(fd, "/ingest/x", OCTETS, VIEW(""), 404, &answer);
+    raw_exchange(fd, "GET /ingest?name=a HTTP/1.1\r\nHost: x\r\n\r\n", 405, &answer);
+    ck_assert(answer_has(&answer, "\r\nAllow: POST"));
+    end();
+}
+END_TEST
+
+START_TEST(recorded_uploads_of_the_go_sdk_are_read)
+{
+    static const char *const files[] = {"004-15.016-ingest.bin", "009-30.017-ingest.bin"};
+    begin(RECEIVER());
+    for (size_t i = 0; i < 2; i++) {
+        char path[256], header[256];
+        snprintf(path, sizeof path, "%s/tests/recorded/go/%s", SOURCE_DIR, files[i]);
+        struct view body = door_recorded(path);
+        const uint8_t *line = memchr(body.data, '\r', body.size);
+        snprintf(header, sizeof header, "Content-Type: multipart/form-data; boundary=%.*s\r\n",
+                 (int)(line - body.data) - 2, (const char *)body.data + 2);
+        door_post(fd, "/ingest?name=ride%7B__session_id__%3D1%7D&from=1&until=2&spyName=gospy",
+                  header, body, 200, &answer);
+        struct arena arena;
+        struct pprof pprof;
+        struct proto_fault fault;
+        arena_init(&arena, 16 << 20);
+        ck_assert_int_eq(keeper_batch(i)->encoding, BATCH_PPROF);
+        ck_assert(pprof_open(&pprof, buffer_view(keeper_batch(i)->payload), &arena, &fault));
+        ck_assert_uint_gt(pprof.sample_count, 0);
+        arena_release(&arena);
+    }
+    end();
+}
+END_TEST
+
+SUITE_MAIN("pyroscope_ingest", a_multipart_profile_is_inflated_and_keeps_what_stands_beside_it,
+           a_plain_profile_in_a_form_is_read_too_and_plain_fields_are_not,
+           a_raw_profile_is_read_plain_gzipped_encoded_and_chunked,
+           times_come_in_seconds_too_and_from_is_the_arrival_where_it_is_missing,
+           names_have_spaces_pluses_and_repeated_and_empty_parameters,
+           a_bad_name_is_400_with_the_reason, garbage_is_422_with_the_reason,
+           an_empty_profile_is_accepted_and_goes_nowhere,
+           other_formats_are_forwarded_byte_for_byte,
+           a_format_without_a_content_type_is_forwarded_without_one,
+           unknown_encodings_and_large_bodies_are_refused, backpressure_is_503_with_a_wait,
+           metadata_are_sent_on_request_by_request, metadata_stay_here_by_default,
+           other_paths_and_methods_are_refused, recorded_uploads_of_the_go_sdk_are_read)

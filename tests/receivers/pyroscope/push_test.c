@@ -1,0 +1,268 @@
+/* Push (connect) and OTLP profiles on the Pyroscope address. */
+#include "receivers/pyroscope/pyroscope.h"
+
+#include "tests/support/keeper.h"
+#include "tests/support/pprof_build.h"
+#include "tests/support/proto_build.h"
+#include "tests/support/suite.h"
+#include "wire/base64.h"
+#include "wire/push.h"
+#include "wire/status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern const struct component receiver_pyroscope;
+const struct component *const component_table[] = {&receiver_pyroscope, &scripted_keeper, NULL};
+
+#define RECEIVER(keys) \
+    "receivers: {pyroscope: {endpoint: 'unix:%s/http'" keys "}}\n" \
+    "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
+    "service: {pipelines: {profiles: {receivers: [pyroscope], exporters: [keeper]}}}\n"
+#define PUSH  "/push.v1.PusherService/Push"
+#define PROTO "Content-Type: application/proto\r\n"
+#define JSON  "Content-Type: application/json\r\n"
+#define OTLP  "/v1development/profiles"
+
+static struct given_runtime given;
+static struct http_answer answer;
+static int fd;
+
+static void begin(const char *yaml)
+{
+    door_start(&given, yaml);
+    fd = door_connect("http");
+}
+
+static void end(void)
+{
+    close(fd);
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+
+static struct view profile(int64_t time)
+{
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_time(build, time, 1);
+    pprof_build_sample(build, (int64_t[]){10}, (const char *const[]){"f", NULL});
+    struct bytes raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    return bytes_view(&raw);
+}
+
+#define LABEL(key, value) PB_MESSAGE(1, PB_TEXT(1, key), PB_TEXT(2, value))
+#define SAMPLE(raw)       PB_MESSAGE(2, PB_MESSAGE(1, raw))
+#define CPU_LABELS        LABEL("__name__", "process_cpu"), LABEL("service_name", "shop")
+
+static void assert_error(const char *code, const char *words)
+{
+    ck_assert(answer_has(&answer, "\r\nContent-Type: application/json"));
+    ck_assert_msg(strstr(answer.body, code), "%s", answer.body);
+    ck_assert_msg(strstr(answer.body, words), "%s", answer.body);
+}
+
+START_TEST(a_push_is_read_plain_and_gzipped_in_every_layer)
+{
+    struct view raw = profile(5);
+    begin(RECEIVER());
+    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(raw)), 200, &answer);
+    ck_assert_uint_eq(answer.size, 0);
+    ck_assert(answer_has(&answer, "\r\nContent-Type: application/proto"));
+    door_post(fd, PUSH, PROTO "Content-Encoding: gzip\r\nConnect-Protocol-Version: 1\r\n",
+              door_gzip(PB_MESSAGE(1, CPU_LABELS, SAMPLE(door_gzip(raw)))), 200, &answer);
+    for (size_t i = 0; i < 2; i++) {
+        const struct batch *batch = keeper_batch(i);
+        ck_assert_int_eq(batch->encoding, BATCH_PPROF);
+        ck_assert(view_eq(buffer_view(batch->payload), raw));
+        ck_assert(!batch->profile || !batch->profile->by_ingest);
+        ck_assert_uint_eq(batch->series->count, 2);
+        ck_assert(view_eq(series_get(batch->series, VIEW("service_name")), VIEW("shop")));
+    }
+    end();
+}
+END_TEST
+
+START_TEST(a_push_in_json_is_answered_in_json)
+{
+    struct bytes text;
+    struct view raw = profile(5);
+    bytes_init(&text, 1 << 20, NULL);
+    bytes_printf(&text, "{\"series\":[{\"labels\":[{\"name\":\"__name__\",\"value\":\"memory\"}],"
+                        "\"samples\":[{\"rawProfile\":\"");
+    ck_assert(base64_encode(raw, &text));
+    bytes_printf(&text, "\",\"ID\":\"x\"}]}]}");
+    begin(RECEIVER());
+    door_post(fd, PUSH, JSON, bytes_view(&text), 200, &answer);
+    ck_assert_str_eq(answer.body, "{}");
+    ck_assert(answer_has(&answer, "\r\nContent-Type: application/json"));
+    ck_assert(view_eq(buffer_view(keeper_batch(0)->payload), raw));
+    bytes_release(&text);
+    end();
+}
+END_TEST
+
+START_TEST(every_series_and_sample_of_a_request_is_a_profile)
+{
+    begin(RECEIVER());
+    door_post(fd, PUSH, PROTO,
+              PB_JOIN(PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1)), SAMPLE(profile(2))),
+                      PB_MESSAGE(1, LABEL("__name__", "memory"), SAMPLE(profile(3))),
+                      PB_MESSAGE(1, LABEL("__name__", "none"))),
+              200, &answer);
+    ck_assert_uint_eq(keeper_count(), 3);
+    unsigned memory = 0;
+    for (size_t i = 0; i < 3; i++)
+        memory += view_eq(series_get(keeper_batch(i)->series, VIEW("__name__")), VIEW("memory"));
+    ck_assert_uint_eq(memory, 1);
+    ck_assert_uint_eq(meter_get(given_meter(&given, "pyroscope"), METER_ACCEPTED, SIGNAL_PROFILES),
+                      3);
+    end();
+}
+END_TEST
+
+START_TEST(one_bad_profile_refuses_the_whole_request)
+{
+    begin(RECEIVER());
+    door_post(fd, PUSH, PROTO,
+              PB_JOIN(PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1))),
+                      PB_MESSAGE(1, CPU_LABELS, SAMPLE(VIEW("garbage")))),
+              400, &answer);
+    assert_error("{\"code\":\"invalid_argument\"", "not a valid pprof");
+    ck_assert_uint_eq(keeper_count(), 0);
+    end();
+}
+END_TEST
+
+START_TEST(malformed_requests_are_invalid_argument)
+{
+    begin(RECEIVER());
+    door_post(fd, PUSH, PROTO, VIEW("\x0a\x7f\x01"), 400, &answer);
+    assert_error("\"invalid_argument\"", "malformed protobuf");
+    door_post(fd, PUSH, JSON, VIEW("{\"series\":1}"), 400, &answer);
+    assert_error("\"invalid_argument\"", "malformed JSON");
+    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, LABEL("a", "b"), SAMPLE(profile(1))), 400, &answer);
+    assert_error("\"invalid_argument\"", "__name__");
+    door_post(fd, PUSH, PROTO "Content-Encoding: gzip\r\n", VIEW("no gzip"), 400, &answer);
+    assert_error("\"invalid_argument\"", "gzip");
+    ck_assert_uint_eq(keeper_count(), 0);
+    end();
+}
+END_TEST
+
+START_TEST(empty_requests_and_empty_profiles_are_accepted_and_go_nowhere)
+{
+    begin(RECEIVER());
+    door_post(fd, PUSH, PROTO, VIEW(""), 200, &answer);
+    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(VIEW(""))), 200, &answer);
+    door_post(fd, PUSH, JSON, VIEW("{}"), 200, &answer);
+    ck_assert_uint_eq(keeper_count(), 0);
+    end();
+}
+END_TEST
+
+START_TEST(what_is_not_spoken_has_connects_own_statuses)
+{
+    begin(RECEIVER(", max_request_body_size: 2000"));
+    door_post(fd, PUSH, PROTO "Content-Encoding: br\r\n", VIEW("x"), 501, &answer);
+    assert_error("\"unimplemented\"", "Content-Encoding");
+    door_post(fd, PUSH, "Content-Type: application/grpc\r\n", VIEW("x"), 415, &answer);
+    ck_assert(answer_has(&answer, "\r\nAccept-Post: application/json, application/proto"));
+    raw_exchange(fd, "GET " PUSH " HTTP/1.1\r\nHost: x\r\n\r\n", 405, &answer);
+    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, pb_fill(2, 3000, 0)), 413, &answer);
+    assert_error("\"resource_exhausted\"", "2000 bytes");
+    end();
+}
+END_TEST
+
+START_TEST(backpressure_is_unavailable_with_a_wait)
+{
+    struct outcome later = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "come back");
+    begin(RECEIVER());
+    keeper_answers(&later);
+    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1))), 503, &answer);
+    assert_error("\"unavailable\"", "come back");
+    ck_assert(answer_has(&answer, "\r\nRetry-After: 1"));
+    end();
+}
+END_TEST
+
+START_TEST(metadata_are_sent_on_with_every_profile_of_their_request_only)
+{
+    begin(RECEIVER(", include_metadata: true"));
+    door_post(fd, PUSH, PROTO "X-Scope-OrgID: a\r\n",
+              PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1)), SAMPLE(profile(2))), 200, &answer);
+    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(3))), 200, &answer);
+    unsigned of_a = 0;
+    for (size_t i = 0; i < 2; i++)
+        of_a += strcmp(keeper_batch(i)->metadata->tenant, "a") == 0;
+    ck_assert_uint_eq(of_a, 2);
+    ck_assert_ptr_null(keeper_batch(2)->metadata);
+    end();
+}
+END_TEST
+
+START_TEST(recorded_pushes_of_the_python_sdk_are_read)
+{
+    begin(RECEIVER());
+    door_post(fd, PUSH, PROTO "Content-Encoding: gzip\r\n",
+              door_recorded(SOURCE_DIR "/tests/recorded/python/002-10.122-push.bin"), 200,
+              &answer);
+    const struct batch *batch = keeper_batch(0);
+    ck_assert(view_eq(series_get(batch->series, VIEW("__name__")), VIEW("process_cpu")));
+    ck_assert_ptr_nonnull(memmem(batch->payload->data, batch->payload->size, "span_id", 7));
+    end();
+}
+END_TEST
+
+START_TEST(otlp_profiles_are_read_as_the_java_agent_sends_them)
+{
+    struct view body = PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, pb_fixed64(3, 1))));
+    begin(RECEIVER());
+    door_post_chunked(fd, OTLP, "Content-Type: application/x-protobuf\r\n"
+                                "Content-Encoding: gzip\r\n",
+                      door_gzip(body), 200, &answer);
+    ck_assert_uint_eq(answer.size, 0);
+    ck_assert(answer_has(&answer, "\r\nContent-Type: application/x-protobuf"));
+    door_post(fd, OTLP, "Content-Type: application/protobuf\r\n", body, 200, &answer);
+    door_post(fd, OTLP, "Content-Type: application/x-protobuf\r\n", VIEW(""), 200, &answer);
+    ck_assert_uint_eq(keeper_count(), 2);
+    ck_assert_int_eq(keeper_batch(0)->encoding, BATCH_OTLP);
+    ck_assert(view_eq(buffer_view(keeper_batch(1)->payload), body));
+    end();
+}
+END_TEST
+
+START_TEST(bad_otlp_profiles_are_refused_with_a_status)
+{
+    char text[256];
+    int code;
+    bool has_retry_info;
+    uint64_t wait;
+    begin(RECEIVER());
+    door_post(fd, OTLP, JSON, VIEW("{}"), 415, &answer);
+    ck_assert(rpc_status_decode(answer_body(&answer), &code, text, sizeof text, &has_retry_info,
+                                &wait));
+    ck_assert_msg(strstr(text, "application/x-protobuf"), "%s", text);
+    door_post(fd, OTLP, "Content-Type: application/x-protobuf\r\n", VIEW("\x0a\x7f"), 400, &answer);
+    ck_assert(rpc_status_decode(answer_body(&answer), &code, text, sizeof text, &has_retry_info,
+                                &wait));
+    ck_assert_int_eq(code, GRPC_INVALID_ARGUMENT);
+    door_post(fd, OTLP, "Content-Type: application/x-protobuf\r\nContent-Encoding: br\r\n",
+              VIEW("x"), 400, &answer);
+    ck_assert_uint_eq(keeper_count(), 0);
+    end();
+}
+END_TEST
+
+SUITE_MAIN("pyroscope_push", a_push_is_read_plain_and_gzipped_in_every_layer,
+           a_push_in_json_is_answered_in_json, every_series_and_sample_of_a_request_is_a_profile,
+           one_bad_profile_refuses_the_whole_request, malformed_requests_are_invalid_argument,
+           empty_requests_and_empty_profiles_are_accepted_and_go_nowhere,
+           what_is_not_spoken_has_connects_own_statuses,
+           backpressure_is_unavailable_with_a_wait,
+           metadata_are_sent_on_with_every_profile_of_their_request_only,
+           recorded_pushes_of_the_python_sdk_are_read,
+           otlp_profiles_are_read_as_the_java_agent_sends_them,
+           bad_otlp_profiles_are_refused_with_a_status)
