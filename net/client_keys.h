@@ -23,13 +23,12 @@ struct client_settings {
 extern const struct key tls_client_keys[];
 
 /* Rows for member `client` (struct client_settings) of an exporter's struct T. */
-#define CLIENT_KEYS(T, client, default_timeout)                                                   \
-    KEY_SECRETS(T, client.headers, "headers", "headers sent with every request"),                \
-        KEY_CHOICE(T, client.compression, "compression", "gzip", compression_words,              \
-                   "of request bodies"),                                                          \
-        KEY_DURATION(T, client.timeout, "timeout", default_timeout, 0,                            \
-                     "of one try; 0: none"),                                                      \
-        KEY_GROUP(T, client.tls, struct tls_client_settings, "tls", tls_client_keys,              \
+#define CLIENT_KEYS(T, client, default_timeout)                                                    \
+    KEY_SECRETS(T, client.headers, "headers", "headers sent with every request"),                  \
+        KEY_CHOICE(T, client.compression, "compression", "gzip", compression_words,                \
+                   "of request bodies"),                                                           \
+        KEY_DURATION(T, client.timeout, "timeout", default_timeout, 0, "of one try; 0: none"),     \
+        KEY_GROUP(T, client.tls, struct tls_client_settings, "tls", tls_client_keys,               \
                   "TLS of the connection to the backend")
 
 /* The words of `compression`, and what one means. */

@@ -24,7 +24,8 @@ static enum MHD_Result queue(struct http_request *request, struct MHD_Connection
 {
     if (!response)
         return MHD_NO;
-    if (request->last || request->fault || atomic_load(&request->server->draining))
+    bool too_large = request->fault == HTTP_FAULT_TOO_LARGE;
+    if (request->last || too_large || atomic_load(&request->server->draining))
         MHD_add_response_header(response, "Connection", "close");
     enum MHD_Result result = MHD_NO;
     if (http_connection_mark(request->place, HTTP_REPLY))
@@ -125,8 +126,11 @@ static enum MHD_Result begin(struct http_request *request, struct MHD_Connection
     if (refusal)
         return refuse(request, connection, refusal);
     request->refused = atomic_load(&request->server->draining);
+    if (!http_request_hopeless(request))
+        return MHD_YES;
     /* An answer queued here makes the library close without reading the body. */
-    return http_request_hopeless(request) ? hand_over(request, connection) : MHD_YES;
+    request->last = true;
+    return hand_over(request, connection);
 }
 
 enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connection, const char *url,

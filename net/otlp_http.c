@@ -92,7 +92,7 @@ void otlp_http_refuse(struct http_request *request, bool json, const struct outc
         rpc_status_encode_json(status_grpc(outcome), outcome->text, wait * NS_PER_S, &body);
     else
         rpc_status_encode(status_grpc(outcome), outcome->text, wait * NS_PER_S, &body);
-    http_respond(request, status_http(outcome), json ? type_json : type_protobuf,
-                 bytes_view(&body), wait);
+    http_respond(request, status_http(outcome), json ? type_json : type_protobuf, bytes_view(&body),
+                 wait);
     bytes_release(&body);
 }

@@ -9,8 +9,8 @@ enum { EDIT_CAP = 64 << 20, INDEX_CAP = 256 << 20 };
 
 static struct outcome no_memory(void)
 {
-    struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY,
-                                        "data refused due to high memory usage");
+    struct outcome outcome =
+        outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
     outcome.retry_after_ns = UINT64_C(1000000000);
     return outcome;
 }

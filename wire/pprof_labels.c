@@ -33,8 +33,7 @@ static bool is_among(const struct view *keys, size_t count, struct view key)
     return false;
 }
 
-static size_t count_keys(const struct pprof *pprof, struct view sample,
-                         const struct series *series)
+static size_t count_keys(const struct pprof *pprof, struct view sample, const struct series *series)
 {
     struct view keys[MAX_KEYS];
     struct proto_scan scan = proto_scan_begin(sample);

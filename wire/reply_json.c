@@ -37,9 +37,8 @@ static bool read_partial(json_t *partial, uint64_t *rejected, char *message, siz
     json_t *value;
     if (!json_is_object(partial))
         return false;
-    json_object_foreach(partial, name, value)
-        if (strncmp(name, "rejected", 8) == 0 && !read_count(value, rejected))
-            return false;
+    json_object_foreach(partial, name, value) if (strncmp(name, "rejected", 8) == 0 &&
+                                                  !read_count(value, rejected)) return false;
     return read_text(partial, "errorMessage", "error_message", message, size);
 }
 
@@ -52,9 +51,9 @@ bool export_response_decode_json(struct view in, uint64_t *rejected, char *messa
     text_cut((struct view){0}, message, message_size);
     if (!partial)
         partial = json_object_get(response, "partial_success");
-    bool good = json_is_object(response) &&
-                (!partial || json_is_null(partial) ||
-                 read_partial(partial, rejected, message, message_size));
+    bool good =
+        json_is_object(response) && (!partial || json_is_null(partial) ||
+                                     read_partial(partial, rejected, message, message_size));
     json_decref(response);
     return good;
 }

@@ -69,8 +69,7 @@ uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
                           const struct span_profiles *profiles, struct bytes *out);
 
 /* Writes a trace as an indented tree. */
-void tree_write(struct kept_trace *trace, const struct span_profiles *profiles,
-                struct bytes *out);
+void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, struct bytes *out);
 
 /* A text for a terminal: cut to size, control characters replaced, ending in NUL. */
 void shown_text(struct view text, char *out, size_t size);

@@ -74,8 +74,8 @@ static uint64_t id_of(struct view bytes)
     return bytes.size == 8 ? span_id_load(bytes.data) : 0;
 }
 
-static void keep_span(struct kept_traces *traces, const struct otlp_span *span,
-                      struct view service, uint64_t now)
+static void keep_span(struct kept_traces *traces, const struct otlp_span *span, struct view service,
+                      uint64_t now)
 {
     struct kept_trace *trace =
         span->trace_id.size == 16 ? find_trace(traces, span->trace_id.data) : NULL;

@@ -55,8 +55,11 @@ static bool file_open(void *instance, const struct env *env, char *error, size_t
     self->env = env;
     pthread_mutex_init(&self->lock, NULL);
     self->ready = true;
-    self->lines = (struct line_file){.path = self->path, .rotates = self->rotates,
-                                     .rotation = self->rotation, .clock = env->clock, .fd = -1};
+    self->lines = (struct line_file){.path = self->path,
+                                     .rotates = self->rotates,
+                                     .rotation = self->rotation,
+                                     .clock = env->clock,
+                                     .fd = -1};
     if (line_file_open(&self->lines))
         return true;
     snprintf(error, error_size, "path: %s cannot be written: %s", self->path, strerror(errno));
@@ -91,8 +94,7 @@ static void profiles_folder(const struct file_exporter *self, char *out, size_t 
     if (*self->profiles_directory)
         snprintf(out, size, "%s", self->profiles_directory);
     else
-        snprintf(out, size, "%.*sprofiles", slash ? (int)(slash - self->path) + 1 : 0,
-                 self->path);
+        snprintf(out, size, "%.*sprofiles", slash ? (int)(slash - self->path) + 1 : 0, self->path);
 }
 
 static struct view service_of(const struct batch *batch)
@@ -118,8 +120,8 @@ static void file_name(struct view service, char *out, size_t size)
 static void profile_path(struct file_exporter *self, const struct batch *batch, char *out,
                          size_t size)
 {
-    static const char *const endings[] = {[BATCH_OTLP] = "otlp.gz", [BATCH_PPROF] = "pb.gz",
-                                          [BATCH_OPAQUE] = "body.gz"};
+    static const char *const endings[] = {
+        [BATCH_OTLP] = "otlp.gz", [BATCH_PPROF] = "pb.gz", [BATCH_OPAQUE] = "body.gz"};
     char folder[FOLDER_SIZE], name[NAME_SIZE];
     profiles_folder(self, folder, sizeof folder);
     file_name(service_of(batch), name, sizeof name);

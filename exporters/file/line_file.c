@@ -64,8 +64,8 @@ static void split_path(const char *path, struct parts *parts)
     parts->ending = dot && dot != name ? dot : "";
     snprintf(parts->folder, sizeof parts->folder, "%.*s", slash ? (int)(name - path) : 2,
              slash ? path : "./");
-    snprintf(parts->stem, sizeof parts->stem, "%.*s",
-             (int)(strlen(name) - strlen(parts->ending)), name);
+    snprintf(parts->stem, sizeof parts->stem, "%.*s", (int)(strlen(name) - strlen(parts->ending)),
+             name);
 }
 
 /* "-2026-11-21T07-45-00.000000000", in any digits. */

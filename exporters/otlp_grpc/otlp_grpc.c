@@ -25,12 +25,12 @@ static const struct key keys[] = {
     KEY_STRING(struct otlp_grpc_exporter, endpoint, "endpoint", NULL, KEY_REQUIRED,
                "host:port, or a URL; http:// is cleartext, https:// is TLS, unix:/path a socket"),
     CLIENT_KEYS(struct otlp_grpc_exporter, client, "5s"),
-    KEY_INT(struct otlp_grpc_exporter, delivery.max_request_bytes, "max_request_bytes",
-            "4000000", 0, 2147483647, "larger requests are split, inflated bytes; 0: never"),
+    KEY_INT(struct otlp_grpc_exporter, delivery.max_request_bytes, "max_request_bytes", "4000000",
+            0, 2147483647, "larger requests are split, inflated bytes; 0: never"),
     KEY_GROUP(struct otlp_grpc_exporter, delivery.queue, struct queue_settings, "sending_queue",
               queue_keys, "what waits for the backend"),
-    KEY_GROUP(struct otlp_grpc_exporter, delivery.retry, struct retry_settings,
-              "retry_on_failure", retry_keys, "when and how long to try again"),
+    KEY_GROUP(struct otlp_grpc_exporter, delivery.retry, struct retry_settings, "retry_on_failure",
+              retry_keys, "when and how long to try again"),
     KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
     KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
     KEY_IGNORED("balancer_name", "accepted; one address is used"),
@@ -104,8 +104,8 @@ static bool otlp_grpc_open(void *instance, const struct env *env, char *error, s
     if (!parse_target(self, &target, error, error_size))
         return false;
     for (int i = 0; i < SIGNAL_COUNT; i++)
-        if (asprintf(&self->urls[i], "%s://%s%s", target.tls ? "https" : "http",
-                     target.authority, paths[i]) < 0) {
+        if (asprintf(&self->urls[i], "%s://%s%s", target.tls ? "https" : "http", target.authority,
+                     paths[i]) < 0) {
             self->urls[i] = NULL;
             snprintf(error, error_size, "out of memory");
             return false;

@@ -1,6 +1,6 @@
 /* OTLP over HTTP/1.1. Statuses: OTLP specification 1.11, "OTLP/HTTP response". */
-#include "net/client_keys.h"
 #include "net/otlp_http.h"
+#include "net/client_keys.h"
 #include "pipeline/component.h"
 #include "pipeline/delivery.h"
 #include "wire/otlp_json.h"
@@ -36,17 +36,17 @@ static const struct key keys[] = {
                "URL for metrics, used as it is"),
     KEY_STRING(struct otlp_http_exporter, endpoints[SIGNAL_LOGS], "logs_endpoint", NULL, 0,
                "URL for logs, used as it is"),
-    KEY_STRING(struct otlp_http_exporter, endpoints[SIGNAL_PROFILES], "profiles_endpoint", NULL,
-               0, "URL for profiles, used as it is"),
+    KEY_STRING(struct otlp_http_exporter, endpoints[SIGNAL_PROFILES], "profiles_endpoint", NULL, 0,
+               "URL for profiles, used as it is"),
     KEY_CHOICE(struct otlp_http_exporter, encoding, "encoding", "proto", encodings,
                "protobuf or JSON bodies"),
     CLIENT_KEYS(struct otlp_http_exporter, client, "30s"),
-    KEY_INT(struct otlp_http_exporter, delivery.max_request_bytes, "max_request_bytes",
-            "20000000", 0, 2147483647, "larger requests are split, inflated bytes; 0: never"),
+    KEY_INT(struct otlp_http_exporter, delivery.max_request_bytes, "max_request_bytes", "20000000",
+            0, 2147483647, "larger requests are split, inflated bytes; 0: never"),
     KEY_GROUP(struct otlp_http_exporter, delivery.queue, struct queue_settings, "sending_queue",
               queue_keys, "what waits for the backend"),
-    KEY_GROUP(struct otlp_http_exporter, delivery.retry, struct retry_settings,
-              "retry_on_failure", retry_keys, "when and how long to try again"),
+    KEY_GROUP(struct otlp_http_exporter, delivery.retry, struct retry_settings, "retry_on_failure",
+              retry_keys, "when and how long to try again"),
     KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
     KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
     KEY_IGNORED("max_idle_conns", "accepted; one connection a worker is kept"),
@@ -71,13 +71,14 @@ static void check(const void *config, struct key_report *report)
         key_report_add(report, "endpoint", "\"%s\" is not a URL, %s", self->endpoint, why);
     for (int i = 0; i < SIGNAL_COUNT; i++) {
         if (*self->endpoints[i] && !url_check(self->endpoints[i], &why))
-            key_report_add(report, endpoint_keys[i], "\"%s\" is not a URL, %s",
-                           self->endpoints[i], why);
+            key_report_add(report, endpoint_keys[i], "\"%s\" is not a URL, %s", self->endpoints[i],
+                           why);
         any |= *self->endpoints[i] != '\0';
     }
     if (!any)
-        key_report_add(report, "endpoint", "is missing, expected a URL such as "
-                                           "http://tempo:4318");
+        key_report_add(report, "endpoint",
+                       "is missing, expected a URL such as "
+                       "http://tempo:4318");
     delivery_check(&self->delivery, report);
 }
 
@@ -108,9 +109,9 @@ static size_t fill_headers(const struct otlp_http_exporter *self, const struct b
     const struct metadata *sender = batch->metadata;
     size_t count = 0;
     enum encoding_name compression = compression_of(&self->client);
-    headers[count++] = (struct http_header){
-        "Content-Type",
-        self->encoding == ENCODING_JSON ? "application/json" : "application/x-protobuf"};
+    headers[count++] = (struct http_header){"Content-Type", self->encoding == ENCODING_JSON
+                                                                ? "application/json"
+                                                                : "application/x-protobuf"};
     if (compression != ENCODING_IDENTITY)
         headers[count++] = (struct http_header){"Content-Encoding", encoding_text(compression)};
     if (!sender)
@@ -132,9 +133,8 @@ static bool encode_body(const struct otlp_http_exporter *self, const struct batc
         content = bytes_view(&json);
     }
     if (good && (compression != ENCODING_IDENTITY || json.size))
-        good = compression == ENCODING_IDENTITY
-                   ? bytes_append_view(made, content) == BYTES_OK
-                   : deflate_append(compression, content, made);
+        good = compression == ENCODING_IDENTITY ? bytes_append_view(made, content) == BYTES_OK
+                                                : deflate_append(compression, content, made);
     *body = made->size ? bytes_view(made) : content;
     bytes_release(&json);
     return good;

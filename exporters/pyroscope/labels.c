@@ -84,22 +84,31 @@ static size_t drop_last(const struct pyroscope_exporter *self, struct series_lab
     return count;
 }
 
-static struct series *cut(struct pyroscope_exporter *self, struct series *series, size_t room,
+/* NULL: no memory, or nothing that may go. */
+static struct series *cut(struct pyroscope_exporter *self, const struct series *series, size_t room,
                           struct arena *arena)
 {
     struct series_label *labels = label_list(series, 0, arena);
     if (!labels)
-        return series;
+        return NULL;
     memcpy(labels, series->labels, series->count * sizeof *labels);
     size_t count = drop_last(self, labels, series->count, room);
-    struct series *shorter = series_new(labels, count);
-    if (!shorter)
-        return series;
+    if (count == series->count)
+        return NULL;
     if (atomic_fetch_add(&self->labels_cut, series->count - count) == 0)
         log_warn("%s: a series has more than max_labels = %lld labels, the last ones are cut",
                  self->env->id, (long long)self->max_labels);
-    series_unref(series);
-    return shorter;
+    return series_new(labels, count);
+}
+
+/* How many labels of its own a series may have, where the server adds others. */
+static size_t room_for_labels(const struct pyroscope_exporter *self, const struct pprof *pprof,
+                              const struct series *series)
+{
+    size_t limit = (size_t)self->max_labels, others = pprof_promoted_labels(pprof, series);
+    if (!series_get(series, VIEW("service_name")).data)
+        others++;
+    return others < limit ? limit - others : 0;
 }
 
 struct series *push_series(struct pyroscope_exporter *self, const struct batch *batch,
@@ -111,10 +120,14 @@ struct series *push_series(struct pyroscope_exporter *self, const struct batch *
     series = with_external(self, series);
     if (!series)
         return NULL;
-    size_t others = pprof_promoted_labels(pprof, series);
-    if (!series_get(series, VIEW("service_name")).data)
-        others++; /* the server sets one */
-    size_t limit = (size_t)self->max_labels;
-    size_t room = others < limit - 2 ? limit - others : 2;
-    return series->count > room ? cut(self, series, room, arena) : series;
+    size_t room;
+    /* A label that goes may give way to one of the samples. */
+    while (series->count > (room = room_for_labels(self, pprof, series))) {
+        struct series *shorter = cut(self, series, room, arena);
+        if (!shorter)
+            break;
+        series_unref(series);
+        series = shorter;
+    }
+    return series;
 }

@@ -26,8 +26,8 @@ static const struct key keys[] = {
             "labels of a series, those that the server makes of samples included"),
     KEY_GROUP(struct pyroscope_exporter, delivery.queue, struct queue_settings, "sending_queue",
               queue_keys, "what waits for the backend"),
-    KEY_GROUP(struct pyroscope_exporter, delivery.retry, struct retry_settings,
-              "retry_on_failure", retry_keys, "when and how long to try again"),
+    KEY_GROUP(struct pyroscope_exporter, delivery.retry, struct retry_settings, "retry_on_failure",
+              retry_keys, "when and how long to try again"),
     KEY_END,
 };
 
@@ -38,8 +38,9 @@ static void check(const void *config, struct key_report *report)
     if (*self->endpoint && !url_check(self->endpoint, &why))
         key_report_add(report, "endpoint", "\"%s\" is not a URL, %s", self->endpoint, why);
     if (compression_of(&self->client) == ENCODING_ZSTD)
-        key_report_add(report, "compression", "is zstd, which Pyroscope does not read, expected "
-                                              "gzip or none");
+        key_report_add(report, "compression",
+                       "is zstd, which Pyroscope does not read, expected "
+                       "gzip or none");
     delivery_check(&self->delivery, report);
 }
 

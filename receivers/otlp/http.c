@@ -78,8 +78,8 @@ void otlp_http_handle(void *ctx, struct http_request *request)
         http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
     } else if (strcmp(http_request_method(request), "POST") != 0) {
         http_response_header(request, "Allow", "POST");
-        http_respond(request, 405, "text/plain",
-                     VIEW("405 method not allowed, supported: [POST]"), 0);
+        http_respond(request, 405, "text/plain", VIEW("405 method not allowed, supported: [POST]"),
+                     0);
     } else if (!protobuf && (!json || signal == SIGNAL_PROFILES)) {
         refuse_type(request, signal);
     } else {

@@ -38,10 +38,10 @@ static const struct key http_keys[] = {
             "threads that read connections"),
     KEY_BOOL(struct otlp_http_settings, include_metadata, "include_metadata", "false",
              "send the client's X-Scope-OrgID and Authorization on"),
-    KEY_STRING(struct otlp_http_settings, paths[SIGNAL_TRACES], "traces_url_path", "/v1/traces",
-               0, "path of traces"),
-    KEY_STRING(struct otlp_http_settings, paths[SIGNAL_METRICS], "metrics_url_path",
-               "/v1/metrics", 0, "path of metrics"),
+    KEY_STRING(struct otlp_http_settings, paths[SIGNAL_TRACES], "traces_url_path", "/v1/traces", 0,
+               "path of traces"),
+    KEY_STRING(struct otlp_http_settings, paths[SIGNAL_METRICS], "metrics_url_path", "/v1/metrics",
+               0, "path of metrics"),
     KEY_STRING(struct otlp_http_settings, paths[SIGNAL_LOGS], "logs_url_path", "/v1/logs", 0,
                "path of logs"),
     KEY_DURATION(struct otlp_http_settings, read_header_timeout, "read_header_timeout", "10s", 0,
@@ -106,10 +106,9 @@ static bool open_http(struct otlp_receiver *self, char *error, size_t error_size
         .ctx = self,
     };
     char reason[256] = "", bound[300];
-    if (endpoint_parse(http->endpoint, http->transport == TRANSPORT_UNIX,
-                       &options.endpoint, reason, sizeof reason))
-        self->http_server = http_server_open(&options, bound, sizeof bound, reason,
-                                             sizeof reason);
+    if (endpoint_parse(http->endpoint, http->transport == TRANSPORT_UNIX, &options.endpoint, reason,
+                       sizeof reason))
+        self->http_server = http_server_open(&options, bound, sizeof bound, reason, sizeof reason);
     if (!self->http_server) {
         snprintf(error, error_size, "protocols.http.endpoint: %s", reason);
         return false;
@@ -133,10 +132,9 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
         .ctx = self,
     };
     char reason[256] = "", bound[300];
-    if (endpoint_parse(grpc->endpoint, grpc->transport == TRANSPORT_UNIX,
-                       &options.endpoint, reason, sizeof reason))
-        self->grpc_server = grpc_server_open(&options, bound, sizeof bound, reason,
-                                             sizeof reason);
+    if (endpoint_parse(grpc->endpoint, grpc->transport == TRANSPORT_UNIX, &options.endpoint, reason,
+                       sizeof reason))
+        self->grpc_server = grpc_server_open(&options, bound, sizeof bound, reason, sizeof reason);
     if (!self->grpc_server) {
         snprintf(error, error_size, "protocols.grpc.endpoint: %s", reason);
         return false;

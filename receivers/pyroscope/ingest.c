@@ -42,7 +42,7 @@ struct ingest {
     struct http_request *request;
     struct series *series;
     struct view body;
-    struct view profile; /* the pprof; data NULL: another format */
+    struct view profile;            /* the pprof; data NULL: another format */
     struct view sample_type_config; /* data NULL: none */
 };
 
@@ -206,8 +206,7 @@ void handle_ingest(const struct pyroscope_receiver *self, struct http_request *r
     struct ingest ingest = {.self = self, .request = request};
     ingest.series = read_name(request, &reason);
     if (!ingest.series) {
-        struct outcome outcome =
-            outcome_of(VERDICT_REJECT, CAUSE_INVALID, "name: %s", reason);
+        struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "name: %s", reason);
         answer_error(request, 400, &outcome);
         return;
     }

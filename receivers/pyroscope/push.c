@@ -52,15 +52,14 @@ static struct outcome read_message(const struct pyroscope_receiver *self,
     struct proto_fault fault;
     if (outcome.verdict == VERDICT_OK &&
         !proto_check(&shape_push_request, bytes_view(message), &fault))
-        outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID,
-                             "malformed protobuf: %s in %s, field %u", fault.reason,
-                             fault.message, fault.field);
+        outcome =
+            outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed protobuf: %s in %s, field %u",
+                       fault.reason, fault.message, fault.field);
     return outcome;
 }
 
 static struct outcome add_profile(const struct pyroscope_receiver *self,
-                                  const struct push_profile *profile,
-                                  struct submission *submission)
+                                  const struct push_profile *profile, struct submission *submission)
 {
     struct outcome no_memory = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     struct series *series = push_series_labels(profile->series);

@@ -50,8 +50,8 @@ static void handle(void *ctx, struct http_request *request)
         http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
     } else if (strcmp(http_request_method(request), "POST") != 0) {
         http_response_header(request, "Allow", "POST");
-        http_respond(request, 405, "text/plain",
-                     VIEW("405 method not allowed, supported: [POST]"), 0);
+        http_respond(request, 405, "text/plain", VIEW("405 method not allowed, supported: [POST]"),
+                     0);
     } else {
         route->handle(ctx, request);
     }
@@ -82,8 +82,8 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
     };
     char reason[256] = "", bound[300];
     self->env = env;
-    if (endpoint_parse(self->endpoint, self->transport == TRANSPORT_UNIX, &options.endpoint,
-                       reason, sizeof reason))
+    if (endpoint_parse(self->endpoint, self->transport == TRANSPORT_UNIX, &options.endpoint, reason,
+                       sizeof reason))
         self->server = http_server_open(&options, bound, sizeof bound, reason, sizeof reason);
     if (!self->server) {
         snprintf(error, error_size, "endpoint: %s", reason);

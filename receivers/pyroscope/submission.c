@@ -3,10 +3,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* One batch of a submission; the context of its offer. */
+/* One batch of a submission; the context of its offer. A client that waits for a backend is
+ * answered when the last reference to the batch goes, so none is kept past the offer. */
 struct entry {
     struct submission *submission;
-    struct batch *batch;
+    struct batch *batch; /* NULL: offered */
+    uint32_t items;
 };
 
 struct submission {
@@ -39,8 +41,7 @@ static bool set_metadata(const struct submission *submission, struct batch *batc
     if (!submission->self->include_metadata)
         return true;
     struct view tenant = view_of(http_request_header(submission->request, "X-Scope-OrgID"));
-    struct view authorization =
-        view_of(http_request_header(submission->request, "Authorization"));
+    struct view authorization = view_of(http_request_header(submission->request, "Authorization"));
     batch_set_metadata(batch, metadata_new(tenant, authorization, &failed));
     return !failed;
 }
@@ -64,7 +65,7 @@ bool submission_add(struct submission *submission, struct batch *batch)
         batch_unref(batch);
         return false;
     }
-    submission->entries[submission->count++] = (struct entry){submission, batch};
+    submission->entries[submission->count++] = (struct entry){submission, batch, batch->items};
     return true;
 }
 
@@ -94,10 +95,9 @@ static void offered(void *ctx, const struct outcome *outcome)
 {
     const struct entry *entry = ctx;
     struct meter *meter = entry->submission->self->env->meter;
-    uint32_t items = entry->batch->items;
-    meter_add(meter, METER_RECEIVED, SIGNAL_PROFILES, items);
+    meter_add(meter, METER_RECEIVED, SIGNAL_PROFILES, entry->items);
     meter_add(meter, outcome->verdict == VERDICT_OK ? METER_ACCEPTED : METER_REFUSED,
-              SIGNAL_PROFILES, items);
+              SIGNAL_PROFILES, entry->items);
     arrive(entry->submission, outcome);
 }
 
@@ -107,8 +107,13 @@ void submission_offer(struct submission *submission)
     struct outcome ok = OUTCOME_OK;
     /* One more than there are batches, so that the answer waits for the end of this loop. */
     submission->waiting = submission->count + 1;
-    for (size_t i = 0; i < submission->count; i++)
-        intake_accept(intake, submission->entries[i].batch, offered, &submission->entries[i]);
+    for (size_t i = 0; i < submission->count; i++) {
+        struct entry *entry = &submission->entries[i];
+        struct batch *batch = entry->batch;
+        entry->batch = NULL;
+        intake_accept(intake, batch, offered, entry);
+        batch_unref(batch);
+    }
     arrive(submission, &ok);
 }
 

@@ -7,6 +7,7 @@ import pytest
 import requests
 
 import harness
+import wire
 from wire import pbwire
 
 SERIES = {"__name__": "process_cpu", "service_name": "shop"}
@@ -20,6 +21,7 @@ class Pprof:
         self.strings, self.at = [""], time.time_ns() if at is None else at
         self.types, self.samples = [("cpu", "nanoseconds")], []
         self.location_id = self.function_id = 1
+        self.stack = self.line = True
 
     def text(self, string):
         if string not in self.strings:
@@ -42,10 +44,12 @@ class Pprof:
 
         out = b"".join(kind(1, *t) for t in self.types)
         for values, labels in self.samples:
-            out += nested(2, number(1, self.location_id), *(number(2, v) for v in values),
+            out += nested(2, number(1, self.location_id) if self.stack else b"",
+                          *(number(2, v) for v in values),
                           *(nested(3, number(1, self.text(k)), number(2, self.text(v)))
                             for k, v in labels.items()))
-        out += nested(4, number(1, self.location_id), nested(4, number(1, self.function_id)))
+        out += nested(4, number(1, self.location_id),
+                      nested(4, number(1, self.function_id)) if self.line else b"")
         out += nested(5, number(1, self.function_id), number(2, self.text("work")))
         out += kind(11, "cpu", "nanoseconds")
         out += number(9, self.at) + number(10, 10**10) + number(12, 10**7)
@@ -115,6 +119,18 @@ def changed(**what):
     for name, value in what.items():
         setattr(profile, name, value)
     return profile
+
+
+@pytest.mark.parametrize("profile", [
+    changed(stack=False), changed(line=False), changed(stack=False, line=False)])
+def test_what_has_no_frame_is_in_no_flame_graph(server, profile):
+    """As the real server answers; it takes the samples without a word."""
+    profile.samples = [((10,), {"span_id": SPAN})]
+    assert push(server, profile).status_code == 200
+    now = time.time_ns()
+    assert server.span_frames("shop", SPAN, now, now) == 1
+    assert server.totals("shop", now / 1e9) in ({}, {"cpu:nanoseconds:cpu:nanoseconds": 0})
+    assert wire.Profile(profile.build()).spans == {}
 
 
 @pytest.mark.parametrize("profile", [

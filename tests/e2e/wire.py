@@ -19,12 +19,17 @@ class Profile:
         if raw[:2] == b"\x1f\x8b":
             raw = gzip.decompress(raw)
         strings, types, samples, period = [], [], [], (0, 0)
+        self.named = set()              # locations that have a line
         for number, _, begin, end, value in pbwire.fields(raw):
             body = raw[begin:end]
             if number == 1:
                 types.append(self.value_type(body))
             elif number == 2:
                 samples.append(body)
+            elif number == 4:
+                location = {n: v for n, _, _, _, v in pbwire.fields(body)}
+                if 4 in location:
+                    self.named.add(location.get(1, 0))
             elif number == 6:
                 strings.append(body.decode())
             elif number == 11:
@@ -35,9 +40,11 @@ class Profile:
         for body in samples:
             self.add(names, *self.sample(body, strings))
 
-    def add(self, names, values, span):
+    def add(self, names, values, span, locations):
         if min(values) < 0 or not any(values):
             return                      # a server drops such a sample
+        if self.named.isdisjoint(locations):
+            return                      # and such a one is nowhere in a flame graph
         for name, value in zip(names, values):
             self.sums[name] += value
             if span:
@@ -51,21 +58,21 @@ class Profile:
 
     @staticmethod
     def sample(body, strings):
-        """Values and span id. Labels 3: key 1, str 2."""
-        values, span = [], ""
+        """Values, span id and locations. Locations 1, values 2, labels 3: key 1, str 2."""
+        numbers, span = {1: [], 2: []}, ""
         for number, kind, begin, end, value in pbwire.fields(body):
-            if number == 2 and kind == 0:
-                values.append(signed(value))
-            elif number == 2:
+            if number in numbers and kind == 0:
+                numbers[number].append(value)
+            elif number in numbers:
                 at = begin
                 while at < end:
                     value, at = pbwire.varint(body, at)
-                    values.append(signed(value))
+                    numbers[number].append(value)
             elif number == 3:
                 label = {n: v for n, _, _, _, v in pbwire.fields(body, begin, end)}
                 if strings[label.get(1, 0)] in ("span_id", "profile_id"):
                     span = strings[label.get(2, 0)].lower()
-        return values, span
+        return [signed(v) for v in numbers[2]], span, numbers[1]
 
 
 def signed(value):

@@ -31,8 +31,8 @@ static void handle(void *ctx, struct http_request *request)
     note(kept->authorization, sizeof kept->authorization, request, "Authorization");
     kept->body = bytes_view(&body); /* kept until the process ends */
     pthread_mutex_unlock(&backend->lock);
-    http_respond(request, answer->status ? answer->status : 200, answer->content_type,
-                 answer->body, answer->retry_after);
+    http_respond(request, answer->status ? answer->status : 200, answer->content_type, answer->body,
+                 answer->retry_after);
 }
 
 void backend_start(struct backend *backend)
@@ -69,8 +69,9 @@ void exporter_start(struct given_exporter *exporter, const char *section, const 
     char *filled, *yaml;
     const char *mark = strstr(section, "%s");
     if (mark)
-        ck_assert_int_gt(asprintf(&filled, "%.*s%s%s", (int)(mark - section), section,
-                                  backend->bound, mark + 2), 0);
+        ck_assert_int_gt(
+            asprintf(&filled, "%.*s%s%s", (int)(mark - section), section, backend->bound, mark + 2),
+            0);
     else
         filled = strdup(section);
     ck_assert_int_gt(asprintf(&yaml,
@@ -78,7 +79,8 @@ void exporter_start(struct given_exporter *exporter, const char *section, const 
                               "exporters:\n  %s\n"
                               "service: {pipelines: {%s: {receivers: [%s], exporters: [%.*s]}}}\n",
                               source_of(signal), filled, signal, source_of(signal),
-                              (int)strcspn(filled, ":"), filled), 0);
+                              (int)strcspn(filled, ":"), filled),
+                     0);
     given_start(&exporter->given, yaml);
     const struct instance_list *instances = &exporter->given.runtime->graph.instances;
     exporter->instance = NULL;

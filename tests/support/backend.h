@@ -1,6 +1,6 @@
 /*
- * A backend over HTTP/1.1 that keeps what it is sent and answers by script, and an exporter in front
- * of it, whose send is called as the pipeline's workers call it.
+ * A backend over HTTP/1.1 that keeps what it is sent and answers by script, and an exporter in
+ * front of it, whose send is called as the pipeline's workers call it.
  */
 #ifndef TESTS_SUPPORT_BACKEND_H
 #define TESTS_SUPPORT_BACKEND_H
@@ -15,9 +15,9 @@ struct backend_request {
     char query[512];
     char content_type[128];
     char content_encoding[32];
-    char tenant[64];        /* X-Scope-OrgID */
+    char tenant[64]; /* X-Scope-OrgID */
     char authorization[64];
-    struct view body;       /* its encoding undone */
+    struct view body; /* its encoding undone */
 };
 
 struct backend_answer {

@@ -173,8 +173,7 @@ void door_post(int fd, const char *target, const char *headers, struct view body
                struct http_answer *got)
 {
     char *head;
-    ck_assert_int_gt(asprintf(&head,
-                              "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n%s\r\n",
+    ck_assert_int_gt(asprintf(&head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n%s\r\n",
                               target, body.size, headers),
                      0);
     raw_send(fd, head);

@@ -1,7 +1,7 @@
 /*
  * An exporter that keeps every batch it is given, whatever its encoding, and answers as a test
- * says; and what tests of a receiver in front of it need: a folder for its unix sockets and requests
- * with a body. With sending_queue.enabled: false clients get the exporter's own answers.
+ * says; and what tests of a receiver in front of it need: a folder for its unix sockets and
+ * requests with a body. With sending_queue.enabled: false clients get the exporter's own answers.
  */
 #ifndef TESTS_SUPPORT_KEEPER_H
 #define TESTS_SUPPORT_KEEPER_H

@@ -420,5 +420,6 @@ SUITE_MAIN("correlation profiles", only_samples_with_a_frame_and_a_value_of_a_co
            trace_id_labels_are_kept_or_stripped,
            a_profile_with_nothing_to_change_is_the_same_buffer,
            a_profile_that_is_refused_downstream_counts_for_nothing, links_of_otlp_profiles_confirm,
+           otlp_profiles_of_an_older_layout_end_all_judging,
            otlp_profiles_get_no_service_name_beside_the_servers_own,
            metrics_and_logs_are_remapped_and_pass)

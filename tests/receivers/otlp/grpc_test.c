@@ -16,18 +16,18 @@
 extern const struct component receiver_otlp;
 const struct component *const component_table[] = {&receiver_otlp, &scripted_keeper, NULL};
 
-#define GRPC(keys) \
-    "receivers: {otlp: {protocols: {grpc: {endpoint: 'unix:%s/grpc'" keys "}}}}\n" \
+#define GRPC(keys)                                                                                 \
+    "receivers: {otlp: {protocols: {grpc: {endpoint: 'unix:%s/grpc'" keys "}}}}\n"                 \
     "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n"
 #define TRACES "service: {pipelines: {traces: {receivers: [otlp], exporters: [keeper]}}}\n"
-#define ALL \
-    "service:\n  pipelines:\n" \
-    "    traces: {receivers: [otlp], exporters: [keeper]}\n" \
-    "    metrics: {receivers: [otlp], exporters: [keeper]}\n" \
-    "    logs: {receivers: [otlp], exporters: [keeper]}\n" \
+#define ALL                                                                                        \
+    "service:\n  pipelines:\n"                                                                     \
+    "    traces: {receivers: [otlp], exporters: [keeper]}\n"                                       \
+    "    metrics: {receivers: [otlp], exporters: [keeper]}\n"                                      \
+    "    logs: {receivers: [otlp], exporters: [keeper]}\n"                                         \
     "    profiles: {receivers: [otlp], exporters: [keeper]}\n"
 #define SERVICE(name) "/opentelemetry.proto.collector." name "/Export"
-#define TRACE_EXPORT SERVICE("trace.v1.TraceService")
+#define TRACE_EXPORT  SERVICE("trace.v1.TraceService")
 
 static struct given_runtime given;
 static struct http_client *client;
@@ -66,8 +66,7 @@ static void call_framed(const char *path, const char *encoding, const char *tena
     http_reply_release(&reply);
     http_client_post(client, url, headers, count, framed, &reply);
     ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.error);
-    ck_assert_msg(reply.grpc_status == (int)code, "%d: %s", reply.grpc_status,
-                  reply.grpc_message);
+    ck_assert_msg(reply.grpc_status == (int)code, "%d: %s", reply.grpc_status, reply.grpc_message);
 }
 
 static void call(const char *path, const char *encoding, const char *tenant, struct view message,
@@ -250,8 +249,7 @@ END_TEST
 
 SUITE_MAIN("otlp_grpc_door", accepted_requests_go_on_as_they_came,
            a_request_without_items_is_ok_and_goes_nowhere,
-           spans_without_good_ids_are_left_out_and_told_of,
-           malformed_messages_are_invalid_argument,
+           spans_without_good_ids_are_left_out_and_told_of, malformed_messages_are_invalid_argument,
            too_large_is_resource_exhausted_without_retry_info,
            backpressure_is_unavailable_with_retry_info,
            every_signal_has_its_service_where_a_pipeline_has_it,

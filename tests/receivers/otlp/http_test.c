@@ -13,19 +13,18 @@
 extern const struct component receiver_otlp;
 const struct component *const component_table[] = {&receiver_otlp, &scripted_keeper, NULL};
 
-#define PROTO "Content-Type: application/x-protobuf\r\n"
-#define JSON  "Content-Type: application/json\r\n"
-#define GZIP  "Content-Encoding: gzip\r\n"
-#define HTTP(keys) \
-    "receivers: {otlp: {protocols: {http: {endpoint: 'unix:%s/http'" keys "}}}}\n"
+#define PROTO        "Content-Type: application/x-protobuf\r\n"
+#define JSON         "Content-Type: application/json\r\n"
+#define GZIP         "Content-Encoding: gzip\r\n"
+#define HTTP(keys)   "receivers: {otlp: {protocols: {http: {endpoint: 'unix:%s/http'" keys "}}}}\n"
 #define KEEPER(keys) "exporters: {keeper: {" keys "}}\n"
 #define WAITING      "sending_queue: {enabled: false}, retry_on_failure: {enabled: false}"
 #define TRACES       "service: {pipelines: {traces: {receivers: [otlp], exporters: [keeper]}}}\n"
-#define ALL \
-    "service:\n  pipelines:\n" \
-    "    traces: {receivers: [otlp], exporters: [keeper]}\n" \
-    "    metrics: {receivers: [otlp], exporters: [keeper]}\n" \
-    "    logs: {receivers: [otlp], exporters: [keeper]}\n" \
+#define ALL                                                                                        \
+    "service:\n  pipelines:\n"                                                                     \
+    "    traces: {receivers: [otlp], exporters: [keeper]}\n"                                       \
+    "    metrics: {receivers: [otlp], exporters: [keeper]}\n"                                      \
+    "    logs: {receivers: [otlp], exporters: [keeper]}\n"                                         \
     "    profiles: {receivers: [otlp], exporters: [keeper]}\n"
 
 static struct given_runtime given;
@@ -65,10 +64,10 @@ static struct view mixed_spans(void)
                                     PB_SPAN(PB_TEXT(5, "two"))));
 }
 
-#define JSON_SPAN(trace_id) \
+#define JSON_SPAN(trace_id)                                                                        \
     "{\"traceId\":\"" trace_id "\",\"spanId\":\"00f067aa0ba902b7\",\"name\":\"x\"}"
 #define JSON_SPANS(list) "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[" list "]}]}]}"
-#define GOOD_TRACE "4bf92f3577b34da6a3ce929d0e0e4736"
+#define GOOD_TRACE       "4bf92f3577b34da6a3ce929d0e0e4736"
 
 static void assert_status_body(enum grpc_code expected, const char *words)
 {
@@ -77,8 +76,8 @@ static void assert_status_body(enum grpc_code expected, const char *words)
     bool has_retry_info;
     uint64_t wait;
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/x-protobuf"));
-    ck_assert(rpc_status_decode(answer_body(&answer), &code, text, sizeof text, &has_retry_info,
-                                &wait));
+    ck_assert(
+        rpc_status_decode(answer_body(&answer), &code, text, sizeof text, &has_retry_info, &wait));
     ck_assert_int_eq(code, expected);
     ck_assert_msg(strstr(text, words), "%s", text);
     ck_assert_int_eq(has_retry_info, expected == GRPC_UNAVAILABLE);
@@ -297,7 +296,7 @@ END_TEST
 START_TEST(unknown_paths_and_signals_without_a_pipeline_are_404)
 {
     static const char *const paths[] = {"/v1/metrics", "/v1/logs", "/v1development/profiles",
-                                        "/v1/traces/", "/", "/v1/Traces"};
+                                        "/v1/traces/", "/",        "/v1/Traces"};
     begin(HTTP() KEEPER() TRACES);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         door_post(fd, paths[i], PROTO, VIEW(""), 404, &answer);
@@ -324,12 +323,13 @@ START_TEST(every_signal_with_a_pipeline_passes_in_wire_form)
     /* A sum of two points, two log records, one profile. */
     struct view bodies[SIGNAL_COUNT] = {
         [SIGNAL_METRICS] = PB_MESSAGE(
-            1, PB_MESSAGE(2, PB_MESSAGE(2, PB_TEXT(1, "m"),
-                                        PB_MESSAGE(7, PB_EMPTY(1), PB_EMPTY(1))))),
+            1,
+            PB_MESSAGE(2, PB_MESSAGE(2, PB_TEXT(1, "m"), PB_MESSAGE(7, PB_EMPTY(1), PB_EMPTY(1))))),
         [SIGNAL_LOGS] = PB_MESSAGE(1, PB_MESSAGE(2, PB_EMPTY(2), PB_EMPTY(2))),
         [SIGNAL_PROFILES] = PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, pb_fixed64(3, 1)))),
     };
-    static const uint32_t items[] = {[SIGNAL_METRICS] = 2, [SIGNAL_LOGS] = 2, [SIGNAL_PROFILES] = 1};
+    static const uint32_t items[] = {
+        [SIGNAL_METRICS] = 2, [SIGNAL_LOGS] = 2, [SIGNAL_PROFILES] = 1};
     begin(HTTP() KEEPER(WAITING) ALL);
     for (int i = SIGNAL_METRICS; i < SIGNAL_COUNT; i++) {
         door_post(fd, paths[i], PROTO, bodies[i], 200, &answer);
@@ -462,9 +462,8 @@ SUITE_MAIN("otlp_http_door", accepted_protobuf_goes_on_as_it_came_and_is_answere
            spans_without_good_ids_are_left_out_and_told_of,
            a_partial_success_in_json_has_the_signals_own_field,
            where_no_span_has_good_ids_nothing_goes_on,
-           what_a_waited_for_backend_left_out_is_told_too,
-           malformed_bodies_are_400_at_any_depth, unknown_and_broken_compression_is_400,
-           too_large_is_413_before_and_after_decompression,
+           what_a_waited_for_backend_left_out_is_told_too, malformed_bodies_are_400_at_any_depth,
+           unknown_and_broken_compression_is_400, too_large_is_413_before_and_after_decompression,
            wrong_media_types_are_415_and_say_what_is_read, wrong_methods_are_405,
            unknown_paths_and_signals_without_a_pipeline_are_404,
            paths_are_configurable_and_get_their_slash,
@@ -473,6 +472,6 @@ SUITE_MAIN("otlp_http_door", accepted_protobuf_goes_on_as_it_came_and_is_answere
            backpressure_is_503_with_a_wait,
            a_full_queue_refuses_and_loses_nothing_that_was_accepted,
            a_refusal_for_good_is_what_a_waiting_client_is_told,
-           metadata_are_sent_on_exactly_and_only_where_configured,
-           metadata_stay_here_by_default, recorded_traffic_of_sdks_is_accepted_whole,
+           metadata_are_sent_on_exactly_and_only_where_configured, metadata_stay_here_by_default,
+           recorded_traffic_of_sdks_is_accepted_whole,
            a_receiver_without_a_door_or_with_a_bad_address_is_refused)

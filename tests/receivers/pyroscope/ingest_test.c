@@ -13,11 +13,11 @@
 extern const struct component receiver_pyroscope;
 const struct component *const component_table[] = {&receiver_pyroscope, &scripted_keeper, NULL};
 
-#define RECEIVER(keys) \
-    "receivers: {pyroscope: {endpoint: 'unix:%s/http'" keys "}}\n" \
+#define RECEIVER(keys)                                                                             \
+    "receivers: {pyroscope: {endpoint: 'unix:%s/http'" keys "}}\n"                                 \
     "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
     "service: {pipelines: {profiles: {receivers: [pyroscope], exporters: [keeper]}}}\n"
-#define FORM "Content-Type: multipart/form-data; boundary=xyz\r\n"
+#define FORM   "Content-Type: multipart/form-data; boundary=xyz\r\n"
 #define OCTETS "Content-Type: application/octet-stream\r\n"
 
 static struct given_runtime given;
@@ -76,8 +76,9 @@ static struct view form(const struct part *parts, size_t count)
     fclose(out);
     return (struct view){(const uint8_t *)text, size};
 }
-#define FORM_OF(...) form((const struct part[]){__VA_ARGS__}, \
-                          sizeof((const struct part[]){__VA_ARGS__}) / sizeof(struct part))
+#define FORM_OF(...)                                                                               \
+    form((const struct part[]){__VA_ARGS__},                                                       \
+         sizeof((const struct part[]){__VA_ARGS__}) / sizeof(struct part))
 
 static void assert_label(const struct batch *batch, const char *name, const char *value)
 {
@@ -211,8 +212,7 @@ START_TEST(garbage_is_422_with_the_reason)
     door_post(fd, "/ingest?name=n", "Content-Type: multipart/form-data\r\n", raw, 422, &answer);
     assert_error("\"invalid_argument\"", "boundary");
     door_post(fd, "/ingest?name=n", FORM,
-              FORM_OF({"profile", "p", raw}, {"sample_type_config", "c", VIEW("{")}), 422,
-              &answer);
+              FORM_OF({"profile", "p", raw}, {"sample_type_config", "c", VIEW("{")}), 422, &answer);
     assert_error("\"invalid_argument\"", "sample_type_config");
     door_post(fd, "/ingest?name=n", FORM,
               FORM_OF({"profile", "p", raw}, {"prev_profile", "p", raw}), 422, &answer);
@@ -235,7 +235,8 @@ END_TEST
 
 START_TEST(other_formats_are_forwarded_byte_for_byte)
 {
-    static const char jfr[] = "name=j%7Ba%3Db+c%7D&units=samples&from=1&until=2&x=&format=jfr&x=%2B";
+    static const char jfr[] =
+        "name=j%7Ba%3Db+c%7D&units=samples&from=1&until=2&x=&format=jfr&x=%2B";
     struct {
         const char *target, *type;
         struct view body;
@@ -287,8 +288,7 @@ START_TEST(unknown_encodings_and_large_bodies_are_refused)
     door_post(fd, "/ingest?format=pprof&name=n", OCTETS "Content-Encoding: br\r\n", VIEW("x"), 415,
               &answer);
     assert_error("\"unimplemented\"", "Content-Encoding");
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, door_gzip(bytes_view(&raw)), 413,
-              &answer);
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, door_gzip(bytes_view(&raw)), 413, &answer);
     assert_error("\"resource_exhausted\"", "after decompression");
     door_post(fd, "/ingest?format=pprof&name=n", OCTETS, bytes_view(&raw), 413, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
@@ -381,8 +381,7 @@ SUITE_MAIN("pyroscope_ingest", a_multipart_profile_is_inflated_and_keeps_what_st
            times_come_in_seconds_too_and_from_is_the_arrival_where_it_is_missing,
            names_have_spaces_pluses_and_repeated_and_empty_parameters,
            a_bad_name_is_400_with_the_reason, garbage_is_422_with_the_reason,
-           an_empty_profile_is_accepted_and_goes_nowhere,
-           other_formats_are_forwarded_byte_for_byte,
+           an_empty_profile_is_accepted_and_goes_nowhere, other_formats_are_forwarded_byte_for_byte,
            a_format_without_a_content_type_is_forwarded_without_one,
            unknown_encodings_and_large_bodies_are_refused, backpressure_is_503_with_a_wait,
            metadata_are_sent_on_request_by_request, metadata_stay_here_by_default,

@@ -16,8 +16,8 @@
 extern const struct component receiver_pyroscope;
 const struct component *const component_table[] = {&receiver_pyroscope, &scripted_keeper, NULL};
 
-#define RECEIVER(keys) \
-    "receivers: {pyroscope: {endpoint: 'unix:%s/http'" keys "}}\n" \
+#define RECEIVER(keys)                                                                             \
+    "receivers: {pyroscope: {endpoint: 'unix:%s/http'" keys "}}\n"                                 \
     "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
     "service: {pipelines: {profiles: {receivers: [pyroscope], exporters: [keeper]}}}\n"
 #define PUSH  "/push.v1.PusherService/Push"
@@ -207,8 +207,7 @@ START_TEST(recorded_pushes_of_the_python_sdk_are_read)
 {
     begin(RECEIVER());
     door_post(fd, PUSH, PROTO "Content-Encoding: gzip\r\n",
-              door_recorded(SOURCE_DIR "/tests/recorded/python/002-10.122-push.bin"), 200,
-              &answer);
+              door_recorded(SOURCE_DIR "/tests/recorded/python/002-10.122-push.bin"), 200, &answer);
     const struct batch *batch = keeper_batch(0);
     ck_assert(view_eq(series_get(batch->series, VIEW("__name__")), VIEW("process_cpu")));
     ck_assert_ptr_nonnull(memmem(batch->payload->data, batch->payload->size, "span_id", 7));
@@ -220,8 +219,9 @@ START_TEST(otlp_profiles_are_read_as_the_java_agent_sends_them)
 {
     struct view body = PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, pb_fixed64(3, 1))));
     begin(RECEIVER());
-    door_post_chunked(fd, OTLP, "Content-Type: application/x-protobuf\r\n"
-                                "Content-Encoding: gzip\r\n",
+    door_post_chunked(fd, OTLP,
+                      "Content-Type: application/x-protobuf\r\n"
+                      "Content-Encoding: gzip\r\n",
                       door_gzip(body), 200, &answer);
     ck_assert_uint_eq(answer.size, 0);
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/x-protobuf"));
@@ -242,12 +242,12 @@ START_TEST(bad_otlp_profiles_are_refused_with_a_status)
     uint64_t wait;
     begin(RECEIVER());
     door_post(fd, OTLP, JSON, VIEW("{}"), 415, &answer);
-    ck_assert(rpc_status_decode(answer_body(&answer), &code, text, sizeof text, &has_retry_info,
-                                &wait));
+    ck_assert(
+        rpc_status_decode(answer_body(&answer), &code, text, sizeof text, &has_retry_info, &wait));
     ck_assert_msg(strstr(text, "application/x-protobuf"), "%s", text);
     door_post(fd, OTLP, "Content-Type: application/x-protobuf\r\n", VIEW("\x0a\x7f"), 400, &answer);
-    ck_assert(rpc_status_decode(answer_body(&answer), &code, text, sizeof text, &has_retry_info,
-                                &wait));
+    ck_assert(
+        rpc_status_decode(answer_body(&answer), &code, text, sizeof text, &has_retry_info, &wait));
     ck_assert_int_eq(code, GRPC_INVALID_ARGUMENT);
     door_post(fd, OTLP, "Content-Type: application/x-protobuf\r\nContent-Encoding: br\r\n",
               VIEW("x"), 400, &answer);
@@ -260,8 +260,7 @@ SUITE_MAIN("pyroscope_push", a_push_is_read_plain_and_gzipped_in_every_layer,
            a_push_in_json_is_answered_in_json, every_series_and_sample_of_a_request_is_a_profile,
            one_bad_profile_refuses_the_whole_request, malformed_requests_are_invalid_argument,
            empty_requests_and_empty_profiles_are_accepted_and_go_nowhere,
-           what_is_not_spoken_has_connects_own_statuses,
-           backpressure_is_unavailable_with_a_wait,
+           what_is_not_spoken_has_connects_own_statuses, backpressure_is_unavailable_with_a_wait,
            metadata_are_sent_on_with_every_profile_of_their_request_only,
            recorded_pushes_of_the_python_sdk_are_read,
            otlp_profiles_are_read_as_the_java_agent_sends_them,

@@ -118,7 +118,9 @@ func (q *querier) merge(sel selection) (*node, error) {
 				continue
 			}
 			for _, s := range r.samples {
-				if (len(spans) == 0 || spans[s.span]) && (len(traces) == 0 || traces[s.trace]) {
+				// What has no frame is nowhere in a flame graph, not even in its total.
+				if len(s.stack) > 0 && (len(spans) == 0 || spans[s.span]) &&
+					(len(traces) == 0 || traces[s.trace]) {
 					root.add(s.stack, s.values[i])
 				}
 			}

@@ -216,6 +216,7 @@ func hexID(s string, length int) string {
 	return hex.EncodeToString(raw)
 }
 
+// stacks: a location without lines is no frame, for nothing looks addresses up here.
 func stacks(p *profilev1.Profile) func([]uint64) []string {
 	functions := map[uint64]string{}
 	for _, f := range p.Function {
@@ -225,9 +226,6 @@ func stacks(p *profilev1.Profile) func([]uint64) []string {
 	for _, l := range p.Location {
 		for _, line := range l.Line {
 			lines[l.Id] = append(lines[l.Id], functions[line.FunctionId])
-		}
-		if len(l.Line) == 0 {
-			lines[l.Id] = []string{fmt.Sprintf("%x", l.Address)}
 		}
 	}
 	return func(locations []uint64) []string {

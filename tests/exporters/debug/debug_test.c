@@ -1,0 +1,340 @@
+/* What the debug exporter writes for people. */
+#include "exporters/debug/debug.h"
+
+#include "tests/support/backend.h"
+#include "tests/support/keeper.h"
+#include "tests/support/pprof_build.h"
+#include "tests/support/proto_build.h"
+#include "tests/support/scripted.h"
+#include "tests/support/suite.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern const struct component exporter_debug;
+const struct component *const component_table[] = {&scripted_source, &scripted_pprof,
+                                                   &exporter_debug, NULL};
+
+static struct given_exporter exporter;
+static char path[128];
+static int own_stdout;
+
+static void begin(const char *section)
+{
+    snprintf(path, sizeof path, "%s/stdout", door_folder());
+    fflush(stdout);
+    own_stdout = dup(STDOUT_FILENO);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_ge(fd, 0);
+    dup2(fd, STDOUT_FILENO);
+    close(fd);
+    exporter_start(&exporter, section, "traces", NULL);
+}
+
+/* What was written so far. */
+static const char *written(void)
+{
+    static char text[4 << 20];
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    size_t size = fread(text, 1, sizeof text - 1, file);
+    text[size] = '\0';
+    fclose(file);
+    return text;
+}
+
+static const char *end(void)
+{
+    exporter_stop(&exporter);
+    const char *text = written();
+    dup2(own_stdout, STDOUT_FILENO);
+    close(own_stdout);
+    return text;
+}
+
+#define MS UINT64_C(1000000)
+
+struct given_span {
+    uint8_t id, parent;
+    const char *name;
+    uint64_t start, duration;
+    const char *profile;
+};
+
+static struct view span_of(uint8_t trace, const struct given_span *given)
+{
+    struct view parent = given->parent ? pb_fill(4, 8, given->parent) : VIEW("");
+    struct view profile =
+        given->profile ? pb_attribute(9, "pyroscope.profile.id", given->profile) : VIEW("");
+    return PB_MESSAGE(2, pb_fill(1, 16, trace), pb_fill(2, 8, given->id), parent,
+                      PB_MESSAGE(5, view_of(given->name)), pb_fixed64(7, given->start),
+                      pb_fixed64(8, given->start + given->duration), profile);
+}
+
+static void send_trace(uint8_t trace, const struct given_span *spans, size_t count)
+{
+    struct view *parts = calloc(count, sizeof *parts);
+    for (size_t i = 0; i < count; i++)
+        parts[i] = span_of(trace, &spans[i]);
+    struct view request = PB_MESSAGE(1, PB_MESSAGE(1, pb_attribute(1, "service.name", "shop")),
+                                     pb_message(2, parts, count));
+    free(parts);
+    struct outcome outcome =
+        exporter_send(&exporter, otlp_batch_of(SIGNAL_TRACES, request, (uint32_t)count));
+    ck_assert_int_eq(outcome.verdict, VERDICT_OK);
+}
+#define SEND(trace, ...)                                                                           \
+    send_trace(trace, (const struct given_span[]){__VA_ARGS__},                                    \
+               sizeof((const struct given_span[]){__VA_ARGS__}) / sizeof(struct given_span))
+
+static void send_profile(void)
+{
+    static const struct {
+        const char *function;
+        unsigned samples;
+    } rows[] = {{"find_nearest", 6}, {"sort", 3}, {"alloc", 1}, {"parse", 1}};
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "samples", "count");
+    pprof_build_type(build, "cpu", "nanoseconds");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int64_t count = rows[i].samples;
+        pprof_build_sample(build, (int64_t[]){count, count * 10000000},
+                           (const char *const[]){rows[i].function, "main", NULL});
+        pprof_build_label(build, "span_id", "0101010101010101");
+    }
+    pprof_build_sample(build, (int64_t[]){50, 500000000}, (const char *const[]){"main", NULL});
+    struct bytes raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    exporter_send(&exporter,
+                  pprof_batch_of(bytes_view(&raw), "process_cpu{service_name=shop}", NULL));
+    bytes_release(&raw);
+}
+
+static unsigned lines(const char *text)
+{
+    unsigned count = 0;
+    for (; (text = strchr(text, '\n')); text++)
+        count++;
+    return count;
+}
+
+START_TEST(basic_is_a_line_a_batch)
+{
+    begin("debug: ");
+    SEND(7, {1, 0, "root", 0, 5, NULL}, {2, 1, "child", 0, 5, NULL});
+    send_profile();
+    exporter_send(&exporter, otlp_batch_of(SIGNAL_LOGS, VIEW("12345"), 3));
+    const char *text = end();
+    ck_assert_uint_eq(lines(text), 3);
+    ck_assert_msg(strncmp(text, "debug: 2 spans, ", 16) == 0, "%s", text);
+    ck_assert_msg(strstr(text, "bytes of shop\n"), "%s", text);
+    ck_assert_msg(strstr(text, "\ndebug: 3 log records, 5 bytes\n"), "%s", text);
+}
+END_TEST
+
+START_TEST(detailed_shows_a_trace_as_a_tree_with_what_its_profiles_said)
+{
+    begin("debug/x: {verbosity: detailed}");
+    send_profile();
+    SEND(0xab, {2, 1, "find_car", 1000 * MS, 120 * MS, NULL},
+         {3, 2, "db", 1010 * MS, 500000, NULL});
+    SEND(0xab, {4, 1, "reply", 1200 * MS, 90, NULL},
+         {1, 0, "GET /car", 999 * MS, 1500 * MS, "0101010101010101"});
+    ck_assert_uint_eq(lines(written()), 1); /* the profile's */
+    given_advance(&exporter.given, 999 * MS);
+    ck_assert_uint_eq(lines(written()), 1);
+    given_advance(&exporter.given, 1 * MS);
+    const char *tree = strchr(written(), '\n') + 1;
+    ck_assert_str_eq(
+        tree, "trace abababababababababababababababab  shop  4 spans, 1 linked\n"
+              "  GET /car                                   1.50 s   profile 0101010101010101, 11 "
+              "samples, 110.0 ms CPU: find_nearest 54%, sort 27%, alloc 9%\n"
+              "    find_car                                 120.0 ms\n"
+              "      db                                     500.0 us\n"
+              "    reply                                    0.1 us\n");
+    end();
+}
+END_TEST
+
+START_TEST(a_trace_without_its_root_waits_for_it)
+{
+    begin("debug: {verbosity: detailed}");
+    SEND(1, {2, 9, "child", 5, 5, NULL});
+    given_advance(&exporter.given, 30 * NS_PER_S);
+    ck_assert_str_eq(written(), "");
+    SEND(1, {9, 0, "root", 1, 20, NULL});
+    given_advance(&exporter.given, NS_PER_S);
+    const char *text = written();
+    ck_assert_uint_eq(lines(text), 3);
+    ck_assert(strstr(text, "root") < strstr(text, "child"));
+    SEND(2, {2, 9, "orphan", 5, 5, NULL});
+    given_advance(&exporter.given, 60 * NS_PER_S);
+    ck_assert_ptr_nonnull(strstr(written(), "\n  orphan "));
+    end();
+}
+END_TEST
+
+START_TEST(rings_and_doubles_of_spans_are_shown_once_each)
+{
+    begin("debug: {verbosity: detailed}");
+    SEND(1, {1, 2, "one", 1, 5, NULL}, {2, 3, "two", 2, 5, NULL}, {3, 1, "three", 3, 5, NULL},
+         {4, 4, "self", 4, 5, NULL}, {5, 0, "root", 0, 5, NULL}, {5, 0, "again", 0, 5, NULL});
+    given_advance(&exporter.given, NS_PER_S);
+    const char *text = end();
+    ck_assert_uint_eq(lines(text), 7);
+    static const char *const names[] = {"one", "two", "three", "self", "root", "again"};
+    for (size_t i = 0; i < 6; i++)
+        ck_assert_ptr_nonnull(strstr(text, names[i]));
+}
+END_TEST
+
+START_TEST(a_chain_of_any_depth_is_shown_whole)
+{
+    struct given_span chain[250];
+    for (unsigned i = 0; i < 250; i++)
+        chain[i] = (struct given_span){(uint8_t)(i + 1), (uint8_t)i, "link", i, 5, NULL};
+    begin("debug: {verbosity: detailed}");
+    send_trace(1, chain, 250);
+    ck_assert_uint_eq(lines(end()), 251);
+}
+END_TEST
+
+START_TEST(what_is_kept_is_shown_at_the_end)
+{
+    begin("debug: {verbosity: detailed}");
+    SEND(1, {2, 9, "orphan", 5, 5, NULL});
+    ck_assert_ptr_nonnull(strstr(end(), "orphan"));
+}
+END_TEST
+
+START_TEST(names_cannot_steer_the_terminal)
+{
+    begin("debug: {verbosity: detailed}");
+    SEND(1, {1, 0,
+             "a\x1b[2Jb\nc\xc2\x9b"
+             "d\xc3\xa9",
+             5, 5, NULL});
+    const char *text = end();
+    ck_assert_msg(strstr(text, "  a?[2Jb?c?d\xc3\xa9 "), "%s", text);
+    ck_assert_uint_eq(lines(text), 2);
+}
+END_TEST
+
+START_TEST(memory_is_bounded_and_the_oldest_traces_give_way)
+{
+    static struct given_span many[1500];
+    begin("debug: {verbosity: detailed}");
+    for (unsigned i = 0; i < 1500; i++)
+        many[i] = (struct given_span){1, 0, "s", i, 5, NULL};
+    for (uint8_t trace = 1; trace <= 21; trace++)
+        send_trace(trace, many, 1500); /* 1000 of each are kept, 20000 in all */
+    const char *text = written();
+    ck_assert_msg(strncmp(text, "trace 0101", 10) == 0, "%.100s", text);
+    ck_assert_ptr_nonnull(strstr(text, "  1500 spans, 0 linked\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\n  and 500 spans more\n"));
+    ck_assert_uint_eq(lines(text), 1002);
+    end();
+}
+END_TEST
+
+START_TEST(a_reader_that_does_not_read_holds_nothing_up)
+{
+    int ends[2];
+    begin("debug: ");
+    ck_assert_int_eq(pipe(ends), 0);
+    dup2(ends[1], STDOUT_FILENO);
+    /* More than a pipe holds, line by line. */
+    for (unsigned i = 0; i < 20000; i++)
+        ck_assert_int_eq(exporter_send(&exporter, otlp_batch_of(SIGNAL_LOGS, VIEW(""), 1)).verdict,
+                         VERDICT_OK);
+    exporter_stop(&exporter);
+    dup2(own_stdout, STDOUT_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
+START_TEST(samples_are_counted_by_what_a_profile_has)
+{
+    struct span_profiles *profiles = span_profiles_new();
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "cpu", "nanoseconds"); /* Python: no samples/count */
+    pprof_build_period(build, "cpu", "nanoseconds", 10000000);
+    pprof_build_sample(build, (int64_t[]){30000000}, (const char *const[]){"f", NULL});
+    pprof_build_label(build, "span_id", "00000000000000AA");
+    pprof_build_sample(build, (int64_t[]){10000000}, (const char *const[]){"g", NULL});
+    pprof_build_label(build, "span_id", "0000000000000000");
+    struct bytes raw = pprof_build_raw(build);
+    span_profiles_add(profiles, bytes_view(&raw));
+    span_profiles_add(profiles, VIEW("garbage"));
+    const struct span_profile *profile = span_profiles_get(profiles, 0xaa);
+    ck_assert_ptr_nonnull(profile);
+    ck_assert_uint_eq(profile->samples, 3);
+    ck_assert_uint_eq(profile->cpu_ns, 30000000);
+    ck_assert_ptr_null(span_profiles_get(profiles, 0));
+    pprof_build_free(build);
+    bytes_release(&raw);
+
+    build = pprof_build_new();
+    pprof_build_type(build, "goroutine", "count"); /* sleeping ones too */
+    pprof_build_sample(build, (int64_t[]){1}, (const char *const[]){"f", NULL});
+    pprof_build_label(build, "span_id", "00000000000000bb");
+    raw = pprof_build_raw(build);
+    span_profiles_add(profiles, bytes_view(&raw));
+    ck_assert_ptr_null(span_profiles_get(profiles, 0xbb));
+    pprof_build_free(build);
+    bytes_release(&raw);
+    span_profiles_free(profiles);
+}
+END_TEST
+
+START_TEST(the_latest_spans_of_many_are_remembered)
+{
+    struct span_profiles *profiles = span_profiles_new();
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "samples", "count");
+    for (unsigned i = 1; i <= 3000; i++) {
+        char id[24];
+        snprintf(id, sizeof id, "%016x", i);
+        pprof_build_sample(build, (int64_t[]){i}, (const char *const[]){"f", NULL});
+        pprof_build_label(build, "span_id", id);
+    }
+    struct bytes raw = pprof_build_raw(build);
+    span_profiles_add(profiles, bytes_view(&raw));
+    ck_assert_ptr_null(span_profiles_get(profiles, 1));
+    ck_assert_ptr_null(span_profiles_get(profiles, 3000 - 1024));
+    for (unsigned i = 3000 - 1023; i <= 3000; i++)
+        ck_assert_uint_eq(span_profiles_get(profiles, i)->samples, i);
+    pprof_build_free(build);
+    bytes_release(&raw);
+    span_profiles_free(profiles);
+}
+END_TEST
+
+START_TEST(texts_are_cut_between_characters)
+{
+    char out[8];
+    shown_text(VIEW("1234567"), out, sizeof out);
+    ck_assert_str_eq(out, "1234567");
+    shown_text(VIEW("12345678"), out, sizeof out);
+    ck_assert_str_eq(out, "1234567");
+    shown_text(VIEW("12345\xc3\xa9"), out, sizeof out);
+    ck_assert_str_eq(out, "12345\xc3\xa9");
+    shown_text(VIEW("123456\xc3\xa9"), out, sizeof out);
+    ck_assert_str_eq(out, "123456");
+    shown_text(VIEW("a\0b"), out, sizeof out);
+    ck_assert_str_eq(out, "a?b");
+    shown_text((struct view){0}, out, sizeof out);
+    ck_assert_str_eq(out, "");
+}
+END_TEST
+
+SUITE_MAIN("debug_exporter", basic_is_a_line_a_batch,
+           detailed_shows_a_trace_as_a_tree_with_what_its_profiles_said,
+           a_trace_without_its_root_waits_for_it, rings_and_doubles_of_spans_are_shown_once_each,
+           a_chain_of_any_depth_is_shown_whole, what_is_kept_is_shown_at_the_end,
+           names_cannot_steer_the_terminal, memory_is_bounded_and_the_oldest_traces_give_way,
+           a_reader_that_does_not_read_holds_nothing_up, samples_are_counted_by_what_a_profile_has,
+           the_latest_spans_of_many_are_remembered, texts_are_cut_between_characters)

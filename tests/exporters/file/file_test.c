@@ -1,0 +1,256 @@
+/* What the file exporter leaves on disk. */
+#include "exporters/file/file.h"
+
+#include "tests/support/backend.h"
+#include "tests/support/keeper.h"
+#include "tests/support/proto_build.h"
+#include "tests/support/scripted.h"
+#include "tests/support/suite.h"
+#include "wire/compress.h"
+#include "wire/otlp_json.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern const struct component exporter_file;
+const struct component *const component_table[] = {&scripted_source, &scripted_pprof,
+                                                   &exporter_file, NULL};
+
+static struct given_exporter exporter;
+
+/* keys: "%s" is the test's folder. */
+static void begin(const char *keys)
+{
+    char section[1024] = "file: {";
+    for (const char *mark; (mark = strstr(keys, "%s")); keys = mark + 2) {
+        strncat(section, keys, (size_t)(mark - keys));
+        strcat(section, door_folder());
+    }
+    strcat(section, keys);
+    strcat(section, "}");
+    exporter_start(&exporter, section, "traces", NULL);
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", door_folder(), name);
+    return path;
+}
+
+static struct view spans(const char *name)
+{
+    return PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_MESSAGE(5, view_of(name)))));
+}
+
+static struct outcome send_spans(const char *name)
+{
+    return exporter_send(&exporter, otlp_batch_of(SIGNAL_TRACES, spans(name), 1));
+}
+
+/* Names in a folder that begin with a prefix, in order; their number. */
+static size_t list(const char *folder, const char *prefix, char names[][256], size_t max)
+{
+    struct dirent **entries;
+    size_t found = 0;
+    int count = scandir(folder, &entries, NULL, alphasort);
+    ck_assert_int_ge(count, 0);
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        if (*name != '.' && strncmp(name, prefix, strlen(prefix)) == 0 && found < max)
+            snprintf(names[found++], 256, "%s", name);
+        free(entries[i]);
+    }
+    free(entries);
+    return found;
+}
+
+START_TEST(requests_are_lines_of_otlp_json)
+{
+    begin("path: %s/traces.jsonl");
+    send_spans("one");
+    send_spans("line\\nbreak");
+    struct view content = door_recorded(in_folder("traces.jsonl")); /* before the exporter ends */
+    for (unsigned i = 0; i < 2; i++) {
+        const uint8_t *end = memchr(content.data, '\n', content.size);
+        ck_assert_ptr_nonnull(end);
+        struct view line = view_between(content.data, end);
+        struct bytes binary;
+        char reason[128];
+        bytes_init(&binary, 1 << 16, NULL);
+        ck_assert_msg(otlp_json_read(SIGNAL_TRACES, line, &binary, reason, sizeof reason), "%s",
+                      reason);
+        ck_assert(view_eq(bytes_view(&binary), spans(i ? "line\\nbreak" : "one")));
+        bytes_release(&binary);
+        content = view_between(end + 1, content.data + content.size);
+    }
+    ck_assert_uint_eq(content.size, 0);
+    exporter_stop(&exporter);
+}
+END_TEST
+
+START_TEST(folders_are_made_and_files_are_appended_to)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        begin("path: %s/a//b/c/traces.jsonl");
+        send_spans("x");
+        exporter_stop(&exporter);
+    }
+    struct view content = door_recorded(in_folder("a/b/c/traces.jsonl"));
+    unsigned lines = 0;
+    for (size_t i = 0; i < content.size; i++)
+        lines += content.data[i] == '\n';
+    ck_assert_uint_eq(lines, 2);
+}
+END_TEST
+
+START_TEST(full_files_are_renamed_and_only_the_latest_are_kept)
+{
+    char names[16][256];
+    static char long_name[600 << 10];
+    memset(long_name, 'n', sizeof long_name - 1);
+    fclose(fopen(in_folder("traces-2.jsonl"), "w"));          /* somebody else's */
+    fclose(fopen(in_folder("traces-2026-01-01.jsonl"), "w")); /* likewise */
+    begin("path: %s/traces.jsonl, rotation: {max_megabytes: 1, max_backups: 2}");
+    for (unsigned i = 0; i < 6; i++) {
+        ck_assert_int_eq(send_spans(long_name).verdict, VERDICT_OK);
+        given_advance(&exporter.given, NS_PER_S);
+    }
+    exporter_stop(&exporter);
+    ck_assert_uint_eq(list(door_folder(), "traces", names, 16), 5);
+    ck_assert_str_eq(names[0], "traces-2.jsonl");
+    ck_assert_str_eq(names[1], "traces-2026-01-01.jsonl");
+    ck_assert_str_eq(names[2], "traces-2026-01-01T00-00-04.000000000.jsonl");
+    ck_assert_str_eq(names[3], "traces-2026-01-01T00-00-05.000000000.jsonl");
+    ck_assert_str_eq(names[4], "traces.jsonl");
+    for (unsigned i = 2; i < 5; i++) {
+        struct stat status;
+        ck_assert_int_eq(stat(in_folder(names[i]), &status), 0);
+        ck_assert_int_gt(status.st_size, 600 << 10);
+        ck_assert_int_lt(status.st_size, 1 << 20);
+    }
+}
+END_TEST
+
+START_TEST(without_rotation_a_file_grows)
+{
+    char names[4][256];
+    static char long_name[600 << 10];
+    memset(long_name, 'n', sizeof long_name - 1);
+    begin("path: %s/traces.jsonl");
+    for (unsigned i = 0; i < 3; i++)
+        send_spans(long_name);
+    exporter_stop(&exporter);
+    ck_assert_uint_eq(list(door_folder(), "traces", names, 4), 1);
+}
+END_TEST
+
+START_TEST(a_line_larger_than_the_limit_is_written_whole)
+{
+    static char long_name[2 << 20];
+    memset(long_name, 'n', sizeof long_name - 1);
+    begin("path: %s/traces.jsonl, rotation: {max_megabytes: 1}");
+    ck_assert_int_eq(send_spans(long_name).verdict, VERDICT_OK);
+    exporter_stop(&exporter);
+    ck_assert_uint_gt(door_recorded(in_folder("traces.jsonl")).size, 2 << 20);
+}
+END_TEST
+
+static struct view unpacked(struct view packed)
+{
+    static struct bytes raw;
+    bytes_init(&raw, 1 << 20, NULL);
+    ck_assert_int_eq(inflate_append(ENCODING_GZIP, packed, &raw), INFLATE_OK);
+    return bytes_view(&raw);
+}
+
+START_TEST(every_profile_is_a_file_of_its_own)
+{
+    char names[8][256], path[600];
+    begin("path: %s/t.jsonl, profiles_directory: %s/p/q");
+    exporter_send(&exporter, pprof_batch_of(VIEW("one"), "cpu{service_name=shop}", NULL));
+    exporter_send(&exporter, pprof_batch_of(VIEW("two"), "cpu{service_name=shop}", NULL));
+    exporter_send(&exporter, pprof_batch_of(VIEW("three"), "shop/../x", NULL));
+    exporter_send(&exporter, otlp_batch_of(SIGNAL_PROFILES, VIEW("four"), 1));
+    exporter_stop(&exporter);
+    ck_assert_uint_eq(list(in_folder("p/q"), "", names, 8), 4);
+    ck_assert_ptr_nonnull(strstr(names[0], ".otlp.gz"));
+    ck_assert_int_eq(strncmp(names[1], "shop-", 5), 0);
+    ck_assert_int_eq(strncmp(names[3], "shop_.._x-", 10), 0);
+    for (unsigned i = 1; i < 4; i++)
+        ck_assert_str_eq(names[i] + strlen(names[i]) - 6, ".pb.gz");
+    snprintf(path, sizeof path, "%s/p/q/%s", door_folder(), names[1]);
+    ck_assert(view_eq(unpacked(door_recorded(path)), VIEW("one")));
+}
+END_TEST
+
+START_TEST(profiles_stand_beside_the_lines_by_default)
+{
+    char names[4][256];
+    begin("path: %s/t.jsonl");
+    exporter_send(&exporter, pprof_batch_of(VIEW("one"), "shop", NULL));
+    exporter_stop(&exporter);
+    ck_assert_uint_eq(list(in_folder("profiles"), "shop-", names, 4), 1);
+}
+END_TEST
+
+START_TEST(a_disk_that_fails_is_tried_again_and_named)
+{
+    begin("path: %s/t.jsonl, profiles_directory: %s/t.jsonl/no-folder");
+    struct outcome outcome = exporter_send(&exporter, pprof_batch_of(VIEW("one"), "shop", NULL));
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_msg(strstr(outcome.text, "t.jsonl/no-folder") &&
+                      strstr(outcome.text, "cannot be written: Not a directory"),
+                  "%s", outcome.text);
+    exporter_stop(&exporter);
+}
+END_TEST
+
+START_TEST(a_line_that_finds_no_room_leaves_no_half)
+{
+    struct line_file file = {.path = "/dev/full", .clock = &clock_system, .fd = -1};
+    ck_assert(line_file_open(&file));
+    ck_assert(!line_file_write(&file, VIEW("line\n")));
+    ck_assert_int_eq(errno, ENOSPC);
+    line_file_close(&file);
+    line_file_close(&file);
+    begin("path: /dev/full");
+    struct outcome outcome = send_spans("x");
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_str_eq(outcome.text, "/dev/full cannot be written: No space left on device");
+    exporter_stop(&exporter);
+}
+END_TEST
+
+START_TEST(a_path_that_cannot_be_is_an_error_at_start)
+{
+    struct problems problems = {0};
+    struct settings_source source = {
+        SETTINGS_FILE,
+        (char[]){"yaml:receivers: {source: }\nexporters: {file: {path: /proc/no/such.jsonl}}\n"
+                 "service: {pipelines: {traces: {receivers: [source], exporters: [file]}}}\n"}};
+    struct settings *settings = settings_load(&source, 1, &problems);
+    struct runtime *runtime = runtime_plan(settings, &clock_system, &problems);
+    ck_assert_ptr_nonnull(runtime);
+    ck_assert(!runtime_start(runtime, &problems));
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    problems_print(&problems, out);
+    fclose(out);
+    ck_assert_msg(strstr(text, "exporters.file.path: /proc/no/such.jsonl cannot be written"), "%s",
+                  text);
+    free(text);
+}
+END_TEST
+
+SUITE_MAIN("file_exporter", requests_are_lines_of_otlp_json,
+           folders_are_made_and_files_are_appended_to,
+           full_files_are_renamed_and_only_the_latest_are_kept, without_rotation_a_file_grows,
+           a_line_larger_than_the_limit_is_written_whole, every_profile_is_a_file_of_its_own,
+           profiles_stand_beside_the_lines_by_default, a_disk_that_fails_is_tried_again_and_named,
+           a_line_that_finds_no_room_leaves_no_half, a_path_that_cannot_be_is_an_error_at_start)

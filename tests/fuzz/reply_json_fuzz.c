@@ -1,0 +1,19 @@
+/* Answers in JSON: what is read is cut to its room, whatever came. */
+#include "wire/reply_json.h"
+
+#include <assert.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct view in = {data, size};
+    char message[24];
+    uint64_t rejected;
+    if (export_response_decode_json(in, &rejected, message, sizeof message))
+        assert(strlen(message) < sizeof message && rejected <= INT64_MAX);
+    if (rpc_status_message_json(in, message, sizeof message))
+        assert(strlen(message) < sizeof message);
+    return 0;
+}

@@ -1,0 +1,135 @@
+#include "pipeline/otlp_request.h"
+
+#include "tests/support/proto_build.h"
+#include "tests/support/suite.h"
+#include "wire/otlp.h"
+
+static struct otlp_request request;
+static struct budget budget;
+
+static struct outcome read_bytes(enum signal signal, bool json, struct view text)
+{
+    struct bytes body;
+    budget_init(&budget, 64 << 20);
+    bytes_init(&body, 16 << 20, &budget);
+    ck_assert_int_eq(bytes_append_view(&body, text), BYTES_OK);
+    struct outcome outcome = otlp_request_read(signal, json, &body, &request);
+    ck_assert_uint_eq(body.size, 0);
+    if (!request.batch)
+        ck_assert_uint_eq(budget_used(&budget), 0);
+    return outcome;
+}
+
+static void release(void)
+{
+    batch_unref(request.batch);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+
+#define BAD_SPAN    PB_MESSAGE(2, pb_fill(1, 16, 0), pb_fill(2, 8, 1))
+#define TRACES(...) PB_MESSAGE(1, PB_MESSAGE(2, __VA_ARGS__))
+
+START_TEST(a_good_request_becomes_a_batch_of_the_same_bytes)
+{
+    struct view body = TRACES(PB_SPAN(PB_EMPTY(5)), PB_SPAN(PB_EMPTY(5)), PB_TEXT(99, "unknown"));
+    ck_assert_int_eq(read_bytes(SIGNAL_TRACES, false, body).verdict, VERDICT_OK);
+    ck_assert(view_eq(buffer_view(request.batch->payload), body));
+    ck_assert_uint_eq(request.received, 2);
+    ck_assert_uint_eq(request.rejected, 0);
+    ck_assert_uint_eq(request.batch->items, 2);
+    ck_assert_ptr_null(request.reason);
+    release();
+}
+END_TEST
+
+START_TEST(a_request_without_items_is_no_batch)
+{
+    ck_assert_int_eq(read_bytes(SIGNAL_TRACES, false, VIEW("")).verdict, VERDICT_OK);
+    ck_assert_ptr_null(request.batch);
+    ck_assert_int_eq(read_bytes(SIGNAL_LOGS, true, VIEW("{}")).verdict, VERDICT_OK);
+    ck_assert_ptr_null(request.batch);
+    ck_assert_int_eq(read_bytes(SIGNAL_PROFILES, false, PB_MESSAGE(2, PB_EMPTY(5))).verdict,
+                     VERDICT_OK);
+    ck_assert_ptr_null(request.batch);
+}
+END_TEST
+
+START_TEST(spans_without_good_ids_are_taken_out)
+{
+    ck_assert_int_eq(
+        read_bytes(SIGNAL_TRACES, false, TRACES(BAD_SPAN, PB_SPAN(PB_EMPTY(5)), BAD_SPAN)).verdict,
+        VERDICT_OK);
+    ck_assert_uint_eq(request.received, 3);
+    ck_assert_uint_eq(request.rejected, 2);
+    ck_assert_ptr_nonnull(request.reason);
+    ck_assert(view_eq(buffer_view(request.batch->payload), TRACES(PB_SPAN(PB_EMPTY(5)))));
+    release();
+}
+END_TEST
+
+START_TEST(where_all_spans_are_bad_there_is_no_batch_but_a_reason)
+{
+    ck_assert_int_eq(read_bytes(SIGNAL_TRACES, false, TRACES(BAD_SPAN)).verdict, VERDICT_OK);
+    ck_assert_ptr_null(request.batch);
+    ck_assert_uint_eq(request.rejected, 1);
+    ck_assert_ptr_nonnull(request.reason);
+}
+END_TEST
+
+START_TEST(malformed_requests_are_refused_with_the_place)
+{
+    struct outcome outcome = read_bytes(SIGNAL_TRACES, false, VIEW("\x0a\x05"));
+    ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
+    ck_assert_int_eq(outcome.cause, CAUSE_INVALID);
+    ck_assert_msg(strstr(outcome.text, "malformed protobuf: ") && strstr(outcome.text, "at byte"),
+                  "%s", outcome.text);
+    outcome = read_bytes(SIGNAL_METRICS, true, VIEW("{\"resourceMetrics\":3}"));
+    ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
+    ck_assert_msg(strstr(outcome.text, "malformed JSON: "), "%s", outcome.text);
+    ck_assert_ptr_null(request.batch);
+}
+END_TEST
+
+START_TEST(profiles_in_the_layout_of_older_protocols_are_refused)
+{
+    /* 1.9: values packed in field 2, link in field 4 as a varint. */
+    struct view sample = PB_MESSAGE(2, pb_varint(1, 0), PB_MESSAGE(2, PB_RAW(5)), pb_varint(4, 1));
+    struct outcome outcome = read_bytes(
+        SIGNAL_PROFILES, false, PB_JOIN(PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, sample)))));
+    ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
+    ck_assert_msg(strstr(outcome.text, "malformed profiles: "), "%s", outcome.text);
+}
+END_TEST
+
+START_TEST(without_memory_the_client_is_told_to_come_back)
+{
+    struct view body = TRACES(BAD_SPAN, PB_SPAN(pb_fill(5, 5000, 'x')));
+    unsigned refused = 0;
+    for (size_t room = 5000; room < 40000; room += 500) {
+        struct bytes bytes;
+        budget_init(&budget, room);
+        bytes_init(&bytes, 1 << 20, &budget);
+        if (bytes_append_view(&bytes, body) != BYTES_OK)
+            continue;
+        struct outcome outcome = otlp_request_read(SIGNAL_TRACES, false, &bytes, &request);
+        if (outcome.verdict == VERDICT_OK) {
+            ck_assert_uint_gt(refused, 0);
+            release();
+            return;
+        }
+        ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+        ck_assert_int_eq(outcome.cause, CAUSE_MEMORY);
+        ck_assert_uint_gt(outcome.retry_after_ns, 0);
+        ck_assert_uint_eq(budget_used(&budget), 0);
+        refused++;
+    }
+    ck_abort_msg("never accepted");
+}
+END_TEST
+
+SUITE_MAIN("otlp_request", a_good_request_becomes_a_batch_of_the_same_bytes,
+           a_request_without_items_is_no_batch, spans_without_good_ids_are_taken_out,
+           where_all_spans_are_bad_there_is_no_batch_but_a_reason,
+           malformed_requests_are_refused_with_the_place,
+           profiles_in_the_layout_of_older_protocols_are_refused,
+           without_memory_the_client_is_told_to_come_back)
