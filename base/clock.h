@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_MS  UINT64_C(1000000)
+#define NS_PER_S   UINT64_C(1000000000)
 #define TIME_NEVER UINT64_MAX
 
 struct clock {

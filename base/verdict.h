@@ -13,16 +13,16 @@ enum verdict {
 /* Why; decides the status that a client sees and what an exporter does next. */
 enum cause {
     CAUSE_NONE,
-    CAUSE_INVALID,       /* the data are wrong */
-    CAUSE_TOO_LARGE,     /* the data are too large; smaller parts may pass */
-    CAUSE_UNSUPPORTED,   /* an encoding, signal or path that the peer does not have */
-    CAUSE_AUTH,          /* who are you */
-    CAUSE_FORBIDDEN,     /* you may not */
-    CAUSE_FULL,          /* a queue is full */
-    CAUSE_MEMORY,        /* the memory budget is used up */
-    CAUSE_UNAVAILABLE,   /* the peer is down, restarting or overloaded */
-    CAUSE_SHUTDOWN,      /* this process is stopping */
-    CAUSE_INTERNAL,      /* our fault or the peer's, unexplained */
+    CAUSE_INVALID,     /* the data are wrong */
+    CAUSE_TOO_LARGE,   /* the data are too large; smaller parts may pass */
+    CAUSE_UNSUPPORTED, /* an encoding, signal or path that the peer does not have */
+    CAUSE_AUTH,        /* who are you */
+    CAUSE_FORBIDDEN,   /* you may not */
+    CAUSE_FULL,        /* a queue is full */
+    CAUSE_MEMORY,      /* the memory budget is used up */
+    CAUSE_UNAVAILABLE, /* the peer is down, restarting or overloaded */
+    CAUSE_SHUTDOWN,    /* this process is stopping */
+    CAUSE_INTERNAL,    /* our fault or the peer's, unexplained */
     CAUSE_COUNT
 };
 

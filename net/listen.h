@@ -1,4 +1,5 @@
-/* A component's server from its endpoint key: checking the key, opening, and the line in the log. */
+/* A component's server from its endpoint key: checking the key, opening, and the line in the log.
+ */
 #ifndef NET_LISTEN_H
 #define NET_LISTEN_H
 

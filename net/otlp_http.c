@@ -41,6 +41,8 @@ struct outcome request_take_body(struct http_request *request, struct bytes *out
         return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
                           "unknown Content-Encoding \"%.40s\", expected gzip, zstd or identity",
                           name);
+    /* What the empty budget could not hold is too large for good. */
+    out->max = largest(out);
     switch (http_request_take_body(request, out)) {
     case INFLATE_OK:
         return OUTCOME_OK;

@@ -50,9 +50,9 @@ bool instance_fill(struct instance *instance, const struct node *place, struct p
     bool filled =
         keys_fill(keys, instance->section, place, instance->path, instance->self, problems);
     /* A faulty key has its default, so that the cross checks can be told with the rest. */
-    bool checked = !component->check || keys_check(component->check, instance->self,
-                                                   instance->section, place, instance->path,
-                                                   problems);
+    bool checked =
+        !component->check || keys_check(component->check, instance->self, instance->section, place,
+                                        instance->path, problems);
     return filled && checked;
 }
 

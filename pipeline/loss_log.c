@@ -4,11 +4,11 @@
 #include "pipeline/meter.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
-#define QUIET_NS (10 * NS_PER_S)
+#define QUIET_NS       (10 * NS_PER_S)
 #define RETRY_QUIET_NS (60 * NS_PER_S)
 
 void loss_log_init(struct loss_log *log, const char *id, const struct clock *clock)

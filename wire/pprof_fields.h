@@ -28,11 +28,11 @@ enum { LOCATION_MAPPING_ID = 2, LOCATION_LINE = 4, LINE_FUNCTION_ID = 1 };
 enum { TABLE_ID = 1 };
 
 /* Bits of the fields that hold an index into the string table. */
-#define BIT(number) (1u << (number))
+#define BIT(number)        (1u << (number))
 #define VALUE_TYPE_STRINGS (BIT(1) | BIT(2))
-#define LABEL_STRINGS (BIT(LABEL_KEY) | BIT(LABEL_STR) | BIT(LABEL_NUM_UNIT))
-#define MAPPING_STRINGS (BIT(5) | BIT(6))
-#define FUNCTION_STRINGS (BIT(2) | BIT(3) | BIT(4))
+#define LABEL_STRINGS      (BIT(LABEL_KEY) | BIT(LABEL_STR) | BIT(LABEL_NUM_UNIT))
+#define MAPPING_STRINGS    (BIT(5) | BIT(6))
+#define FUNCTION_STRINGS   (BIT(2) | BIT(3) | BIT(4))
 #define PROFILE_STRINGS                                                                            \
     (BIT(PROFILE_DROP_FRAMES) | BIT(PROFILE_KEEP_FRAMES) | BIT(PROFILE_COMMENT) |                  \
      BIT(PROFILE_DEFAULT_SAMPLE_TYPE) | BIT(PROFILE_DOC_URL))

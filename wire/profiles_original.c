@@ -50,6 +50,19 @@ static bool keep_name(const struct pprof *pprof, struct arena *arena, struct vie
     return text;
 }
 
+/* The splice's edits, if any, to the profile that out holds. */
+static bool edit(const struct pprof *pprof, const struct profiles_original_use *use,
+                 struct arena *arena, struct bytes *out)
+{
+    const struct pprof_rewrite rewrite = {.strip_trace_id = use->strip_trace_id};
+    struct splice splice;
+    splice_begin(&splice, bytes_view(out), arena);
+    pprof_rewrite_labels(pprof, &rewrite, &splice);
+    if (pprof->time_nanos == 0 && use->time_ns)
+        pprof_set_time(pprof, (int64_t)use->time_ns, &splice);
+    return apply(&splice, out);
+}
+
 bool profiles_original_write(struct view payload, const struct profiles_original_use *use,
                              struct arena *arena, struct bytes *out,
                              struct profiles_original_pprof *made)
@@ -57,18 +70,17 @@ bool profiles_original_write(struct view payload, const struct profiles_original
     enum encoding_name encoding = looks_gzip(payload) ? ENCODING_GZIP : ENCODING_IDENTITY;
     struct pprof pprof;
     struct proto_fault fault;
-    struct splice splice;
+    struct arena scratch;
+    /* A request may have many of them: what each needs is given back. */
+    arena_init(&scratch, arena->cap - arena->used);
     bool good = inflate_append(encoding, payload, out) == INFLATE_OK &&
-                pprof_open(&pprof, bytes_view(out), arena, &fault) && usable(&pprof, use) &&
+                pprof_open(&pprof, bytes_view(out), &scratch, &fault) && usable(&pprof, use) &&
                 keep_name(&pprof, arena, &made->name);
     if (good) {
         made->samples = (uint32_t)pprof.sample_count;
-        splice_begin(&splice, bytes_view(out), arena);
-        pprof_rewrite_labels(&pprof, &(struct pprof_rewrite){use->strip_trace_id}, &splice);
-        if (pprof.time_nanos == 0 && use->time_ns)
-            pprof_set_time(&pprof, (int64_t)use->time_ns, &splice);
-        good = apply(&splice, out);
+        good = edit(&pprof, use, &scratch, out);
     }
+    arena_release(&scratch);
     if (!good)
         bytes_clear(out);
     return good;

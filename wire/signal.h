@@ -9,7 +9,7 @@ enum signal { SIGNAL_TRACES, SIGNAL_METRICS, SIGNAL_LOGS, SIGNAL_PROFILES, SIGNA
 
 /* A set of signals is an unsigned with these bits. */
 #define SIGNAL_BIT(signal) (1u << (signal))
-#define SIGNALS_ALL ((1u << SIGNAL_COUNT) - 1)
+#define SIGNALS_ALL        ((1u << SIGNAL_COUNT) - 1)
 
 /* "traces", "metrics", "logs", "profiles". */
 const char *signal_name(enum signal signal);

@@ -1,18 +1,13 @@
 #include "receivers/otlp/otlp.h"
 
-#include "base/log.h"
+#include "net/listen.h"
 
-#include <stdio.h>
-
-static const char *const transports[] = {"tcp", "tcp4", "tcp6", "unix", NULL};
-enum { TRANSPORT_UNIX = 3 };
-
-enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 3000 };
+enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000 };
 
 static const struct key grpc_keys[] = {
     KEY_STRING(struct otlp_grpc_settings, endpoint, "endpoint", "localhost:4317", KEY_REQUIRED,
                "where to listen: host:port, [ipv6]:port or unix:/path"),
-    KEY_CHOICE(struct otlp_grpc_settings, transport, "transport", "tcp", transports,
+    KEY_CHOICE(struct otlp_grpc_settings, transport, "transport", "tcp", listen_transports,
                "tcp, or unix with a path as endpoint"),
     KEY_INT(struct otlp_grpc_settings, max_recv_msg_size_mib, "max_recv_msg_size_mib", "64", 1,
             2047, "largest message in MiB, before and after decompression"),
@@ -30,7 +25,7 @@ static const struct key grpc_keys[] = {
 static const struct key http_keys[] = {
     KEY_STRING(struct otlp_http_settings, endpoint, "endpoint", "localhost:4318", KEY_REQUIRED,
                "where to listen: host:port, [ipv6]:port or unix:/path"),
-    KEY_CHOICE(struct otlp_http_settings, transport, "transport", "tcp", transports,
+    KEY_CHOICE(struct otlp_http_settings, transport, "transport", "tcp", listen_transports,
                "tcp, or unix with a path as endpoint"),
     KEY_INT(struct otlp_http_settings, max_request_body_size, "max_request_body_size", "67108864",
             1, 2147483647, "largest body in bytes, before and after decompression"),
@@ -69,27 +64,35 @@ static const struct key keys[] = {
     KEY_END,
 };
 
-static void check_endpoint(struct key_report *report, const char *path, const char *text,
-                           int transport)
+static struct listen_on grpc_place(const struct otlp_receiver *self)
 {
-    struct endpoint endpoint;
-    char error[160];
-    if (!endpoint_parse(text, transport == TRANSPORT_UNIX, &endpoint, error, sizeof error))
-        key_report_add(report, path, "%s", error);
+    return (struct listen_on){.key = "protocols.grpc.endpoint",
+                              .endpoint = self->protocols.grpc.endpoint,
+                              .transport = self->protocols.grpc.transport,
+                              .id = self->env ? self->env->id : "",
+                              .what = "OTLP over gRPC"};
+}
+
+static struct listen_on http_place(const struct otlp_receiver *self)
+{
+    return (struct listen_on){.key = "protocols.http.endpoint",
+                              .endpoint = self->protocols.http.endpoint,
+                              .transport = self->protocols.http.transport,
+                              .id = self->env ? self->env->id : "",
+                              .what = "OTLP over HTTP"};
 }
 
 static void check(const void *config, struct key_report *report)
 {
-    const struct otlp_protocols *self = &((const struct otlp_receiver *)config)->protocols;
-    if (!self->has_grpc && !self->has_http)
+    const struct otlp_receiver *self = config;
+    struct listen_on grpc = grpc_place(self), http = http_place(self);
+    if (!self->protocols.has_grpc && !self->protocols.has_http)
         key_report_add(report, "protocols",
                        "must specify at least one protocol, expected grpc or http");
-    if (self->has_grpc)
-        check_endpoint(report, "protocols.grpc.endpoint", self->grpc.endpoint,
-                       self->grpc.transport);
-    if (self->has_http)
-        check_endpoint(report, "protocols.http.endpoint", self->http.endpoint,
-                       self->http.transport);
+    if (self->protocols.has_grpc)
+        listen_check(&grpc, report);
+    if (self->protocols.has_http)
+        listen_check(&http, report);
 }
 
 static bool open_http(struct otlp_receiver *self, char *error, size_t error_size)
@@ -105,16 +108,9 @@ static bool open_http(struct otlp_receiver *self, char *error, size_t error_size
         .handler = otlp_http_handle,
         .ctx = self,
     };
-    char reason[256] = "", bound[300];
-    if (endpoint_parse(http->endpoint, http->transport == TRANSPORT_UNIX, &options.endpoint, reason,
-                       sizeof reason))
-        self->http_server = http_server_open(&options, bound, sizeof bound, reason, sizeof reason);
-    if (!self->http_server) {
-        snprintf(error, error_size, "protocols.http.endpoint: %s", reason);
-        return false;
-    }
-    log_info("%s: OTLP over HTTP, listening on %s", self->env->id, bound);
-    return true;
+    struct listen_on on = http_place(self);
+    self->http_server = listen_http(&on, &options, error, error_size);
+    return self->http_server != NULL;
 }
 
 static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size)
@@ -131,16 +127,9 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
         .serves = otlp_grpc_serves,
         .ctx = self,
     };
-    char reason[256] = "", bound[300];
-    if (endpoint_parse(grpc->endpoint, grpc->transport == TRANSPORT_UNIX, &options.endpoint, reason,
-                       sizeof reason))
-        self->grpc_server = grpc_server_open(&options, bound, sizeof bound, reason, sizeof reason);
-    if (!self->grpc_server) {
-        snprintf(error, error_size, "protocols.grpc.endpoint: %s", reason);
-        return false;
-    }
-    log_info("%s: OTLP over gRPC, listening on %s", self->env->id, bound);
-    return true;
+    struct listen_on on = grpc_place(self);
+    self->grpc_server = listen_grpc(&on, &options, error, error_size);
+    return self->grpc_server != NULL;
 }
 
 static bool otlp_open(void *instance, const struct env *env, char *error, size_t error_size)

@@ -1,18 +1,13 @@
 #include "receivers/pyroscope/pyroscope.h"
 
-#include "base/log.h"
+#include "net/listen.h"
 
-#include <stdio.h>
-
-static const char *const transports[] = {"tcp", "tcp4", "tcp6", "unix", NULL};
-enum { TRANSPORT_UNIX = 3 };
-
-enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 3000 };
+enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000 };
 
 static const struct key keys[] = {
     KEY_STRING(struct pyroscope_receiver, endpoint, "endpoint", "localhost:4040", KEY_REQUIRED,
                "where to listen: host:port, [ipv6]:port or unix:/path"),
-    KEY_CHOICE(struct pyroscope_receiver, transport, "transport", "tcp", transports,
+    KEY_CHOICE(struct pyroscope_receiver, transport, "transport", "tcp", listen_transports,
                "tcp, or unix with a path as endpoint"),
     KEY_INT(struct pyroscope_receiver, max_request_body_size, "max_request_body_size", "67108864",
             1, 2147483647, "largest body in bytes, before and after decompression"),
@@ -57,14 +52,19 @@ static void handle(void *ctx, struct http_request *request)
     }
 }
 
+static struct listen_on place(const struct pyroscope_receiver *self)
+{
+    return (struct listen_on){.key = "endpoint",
+                              .endpoint = self->endpoint,
+                              .transport = self->transport,
+                              .id = self->env ? self->env->id : "",
+                              .what = "Pyroscope"};
+}
+
 static void check(const void *config, struct key_report *report)
 {
-    const struct pyroscope_receiver *self = config;
-    struct endpoint endpoint;
-    char error[160];
-    if (!endpoint_parse(self->endpoint, self->transport == TRANSPORT_UNIX, &endpoint, error,
-                        sizeof error))
-        key_report_add(report, "endpoint", "%s", error);
+    struct listen_on on = place(config);
+    listen_check(&on, report);
 }
 
 static bool pyroscope_open(void *instance, const struct env *env, char *error, size_t error_size)
@@ -80,17 +80,10 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
         .handler = handle,
         .ctx = self,
     };
-    char reason[256] = "", bound[300];
     self->env = env;
-    if (endpoint_parse(self->endpoint, self->transport == TRANSPORT_UNIX, &options.endpoint, reason,
-                       sizeof reason))
-        self->server = http_server_open(&options, bound, sizeof bound, reason, sizeof reason);
-    if (!self->server) {
-        snprintf(error, error_size, "endpoint: %s", reason);
-        return false;
-    }
-    log_info("%s: Pyroscope, listening on %s", env->id, bound);
-    return true;
+    struct listen_on on = place(self);
+    self->server = listen_http(&on, &options, error, error_size);
+    return self->server != NULL;
 }
 
 static void pyroscope_close(void *instance)

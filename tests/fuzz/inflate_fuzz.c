@@ -1,5 +1,6 @@
-/* A compressed body: both gzip engines answer alike, zstd does not break, and what was made can be
- * read again. */
+/* A compressed body: what both gzip engines read is the same, zstd does not break, and what was
+ * made can be read again. libdeflate passes over some faults of a block's header where the content
+ * has the right checksum, so the engines need not refuse the same bytes. */
 #include "wire/gzip.h"
 
 #include <stdlib.h>
@@ -29,7 +30,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bytes_init(&two, CEILING, NULL);
     enum inflate_result a = gzip_inflate(GZIP_ISAL, input, &one);
     enum inflate_result b = gzip_inflate(GZIP_LIBDEFLATE, input, &two);
-    if ((a == INFLATE_OK) != (b == INFLATE_OK) || !view_eq(bytes_view(&one), bytes_view(&two)))
+    if (a == INFLATE_OK && b != INFLATE_OK)
+        abort();
+    if (a == INFLATE_OK && !view_eq(bytes_view(&one), bytes_view(&two)))
+        abort();
+    if ((a != INFLATE_OK && one.size) || (b != INFLATE_OK && two.size))
         abort();
     bytes_clear(&one);
     if (inflate_append(ENCODING_ZSTD, input, &one) != INFLATE_OK && one.size)

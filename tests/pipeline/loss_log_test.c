@@ -68,7 +68,7 @@ START_TEST(later_ones_are_summed_for_ten_seconds)
     fake_clock_advance(&fake, NS_PER_S);
     lose(SIGNAL_TRACES, 1);
     ck_assert_uint_eq(line_count(), 2);
-    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 6 spans, 1 profiles not delivered"));
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 6 spans, 1 profile not delivered"));
     loss_log_release(&losses);
 }
 END_TEST
@@ -91,8 +91,8 @@ START_TEST(a_silent_backend_is_told_once_a_minute_and_its_return_once)
     loss_log_success(&losses);
     ck_assert_uint_eq(line_count(), 0);
     loss_log_retry(&losses, &why, 5 * NS_PER_S);
-    ck_assert_ptr_nonnull(strstr(
-        lines(), "tempo: not delivered yet, trying again in 5.0 s: connection refused\n"));
+    ck_assert_ptr_nonnull(
+        strstr(lines(), "tempo: not delivered yet, trying again in 5.0 s: connection refused\n"));
     loss_log_retry(&losses, &why, 7 * NS_PER_S);
     ck_assert_uint_eq(line_count(), 1);
     fake_clock_advance(&fake, 60 * NS_PER_S);

@@ -1,6 +1,7 @@
 #include "tests/support/backend.h"
 
 #include "base/clock.h"
+#include "tests/support/forever.h"
 #include "tests/support/scripted.h"
 
 #include <check.h>
@@ -29,7 +30,7 @@ static void handle(void *ctx, struct http_request *request)
     note(kept->content_encoding, sizeof kept->content_encoding, request, "Content-Encoding");
     note(kept->tenant, sizeof kept->tenant, request, "X-Scope-OrgID");
     note(kept->authorization, sizeof kept->authorization, request, "Authorization");
-    kept->body = bytes_view(&body); /* kept until the process ends */
+    kept->body = forever(body);
     pthread_mutex_unlock(&backend->lock);
     http_respond(request, answer->status ? answer->status : 200, answer->content_type, answer->body,
                  answer->retry_after);
@@ -95,6 +96,27 @@ void exporter_start(struct given_exporter *exporter, const char *section, const 
 void exporter_stop(struct given_exporter *exporter)
 {
     ck_assert_uint_eq(given_stop(&exporter->given), 0);
+}
+
+char *start_faults(const char *yaml)
+{
+    struct problems problems = {0};
+    char *text;
+    size_t size;
+    ck_assert_int_gt(asprintf(&text, "yaml:%s", yaml), 0);
+    struct settings_source source = {SETTINGS_FILE, text};
+    struct settings *settings = settings_load(&source, 1, &problems);
+    free(text);
+    struct runtime *runtime = runtime_plan(settings, &clock_system, &problems);
+    ck_assert_ptr_nonnull(runtime);
+    ck_assert(!runtime_start(runtime, &problems));
+    FILE *out = open_memstream(&text, &size);
+    problems_print(&problems, out);
+    fclose(out);
+    runtime_free(runtime);
+    settings_free(settings);
+    problems_release(&problems);
+    return text;
 }
 
 struct outcome exporter_send(struct given_exporter *exporter, struct batch *batch)

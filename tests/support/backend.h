@@ -49,6 +49,10 @@ void exporter_start(struct given_exporter *exporter, const char *section, const 
                     const struct backend *backend);
 void exporter_stop(struct given_exporter *exporter);
 
+/* What a runtime of this YAML says where it does not start: a line for each problem. Freed by the
+ * caller. */
+char *start_faults(const char *yaml);
+
 /* One send; the batch is unreferenced. */
 struct outcome exporter_send(struct given_exporter *exporter, struct batch *batch);
 

@@ -1,6 +1,7 @@
 #include "tests/support/keeper.h"
 
 #include "pipeline/delivery.h"
+#include "tests/support/forever.h"
 #include "wire/compress.h"
 
 #include <check.h>
@@ -215,7 +216,7 @@ struct view door_recorded(const char *path)
     for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;)
         ck_assert_int_eq(bytes_append(&content, part, n), BYTES_OK);
     fclose(file);
-    return bytes_view(&content);
+    return forever(content);
 }
 
 struct view door_gzip(struct view body)
@@ -223,7 +224,7 @@ struct view door_gzip(struct view body)
     struct bytes packed;
     bytes_init(&packed, 64 << 20, NULL);
     ck_assert(deflate_append(ENCODING_GZIP, body, &packed));
-    return bytes_view(&packed);
+    return forever(packed);
 }
 
 bool answer_has(const struct http_answer *got, const char *text)

@@ -5,6 +5,8 @@
 #include "tests/support/proto_random.h"
 #include "tests/support/suite.h"
 
+#define COLLECTOR(name) opentelemetry__proto__collector__profiles__v1development__##name
+
 #define PACKED(field, ...) PB_MESSAGE(field, PB_RAW(__VA_ARGS__))
 
 static struct otlp_dictionary dictionary;
@@ -136,9 +138,9 @@ START_TEST(tables_of_random_requests_are_as_protobuf_c_reads_them)
         bytes_init(&raw, 1 << 20, NULL);
         arena_init(&arena, 1 << 20);
         proto_random(&random, &shape_profiles_request, RANDOM_UNKNOWN, 5, &raw);
-        Request *read =
-            opentelemetry__proto__collector__profiles__v1development__export_profiles_service_request__unpack(
-                NULL, raw.size, raw.data);
+        const ProtobufCMessageDescriptor *type =
+            &COLLECTOR(export_profiles_service_request__descriptor);
+        Request *read = (Request *)protobuf_c_message_unpack(type, NULL, raw.size, raw.data);
         ck_assert_ptr_nonnull(read);
         if (otlp_dictionary_open(&dictionary, bytes_view(&raw), &arena, &reason)) {
             opened++;
@@ -151,8 +153,7 @@ START_TEST(tables_of_random_requests_are_as_protobuf_c_reads_them)
                                   read->dictionary->n_stack_table);
             }
         }
-        opentelemetry__proto__collector__profiles__v1development__export_profiles_service_request__free_unpacked(
-            read, NULL);
+        protobuf_c_message_free_unpacked(&read->base, NULL);
         arena_release(&arena);
         bytes_release(&raw);
     }

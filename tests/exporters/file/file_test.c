@@ -228,20 +228,9 @@ END_TEST
 
 START_TEST(a_path_that_cannot_be_is_an_error_at_start)
 {
-    struct problems problems = {0};
-    struct settings_source source = {
-        SETTINGS_FILE,
-        (char[]){"yaml:receivers: {source: }\nexporters: {file: {path: /proc/no/such.jsonl}}\n"
-                 "service: {pipelines: {traces: {receivers: [source], exporters: [file]}}}\n"}};
-    struct settings *settings = settings_load(&source, 1, &problems);
-    struct runtime *runtime = runtime_plan(settings, &clock_system, &problems);
-    ck_assert_ptr_nonnull(runtime);
-    ck_assert(!runtime_start(runtime, &problems));
-    char *text;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    problems_print(&problems, out);
-    fclose(out);
+    char *text =
+        start_faults("receivers: {source: }\nexporters: {file: {path: /proc/no/such.jsonl}}\n"
+                     "service: {pipelines: {traces: {receivers: [source], exporters: [file]}}}\n");
     ck_assert_msg(strstr(text, "exporters.file.path: /proc/no/such.jsonl cannot be written"), "%s",
                   text);
     free(text);

@@ -288,22 +288,10 @@ END_TEST
 
 START_TEST(a_file_that_cannot_be_read_is_an_error_at_start)
 {
-    struct problems problems = {0};
-    struct settings_source source = {
-        SETTINGS_FILE,
-        (char[]){
-            "yaml:receivers: {source: }\n"
-            "exporters: {otlp_http: {endpoint: 'http://x', tls: {ca_file: /nowhere/ca}}}\n"
-            "service: {pipelines: {traces: {receivers: [source], exporters: [otlp_http]}}}\n"}};
-    struct settings *settings = settings_load(&source, 1, &problems);
-    struct runtime *runtime = runtime_plan(settings, &clock_system, &problems);
-    ck_assert_ptr_nonnull(runtime);
-    ck_assert(!runtime_start(runtime, &problems));
-    char *text;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    problems_print(&problems, out);
-    fclose(out);
+    char *text = start_faults(
+        "receivers: {source: }\n"
+        "exporters: {otlp_http: {endpoint: 'http://x', tls: {ca_file: /nowhere/ca}}}\n"
+        "service: {pipelines: {traces: {receivers: [source], exporters: [otlp_http]}}}\n");
     ck_assert_msg(strstr(text, "/nowhere/ca"), "%s", text);
     free(text);
 }

@@ -2,6 +2,7 @@
 #include "exporters/pyroscope/pyroscope.h"
 
 #include "tests/support/backend.h"
+#include "tests/support/forever.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/scripted.h"
@@ -57,7 +58,7 @@ static struct view finish(struct pprof_build *build)
 {
     struct bytes raw = pprof_build_raw(build);
     pprof_build_free(build);
-    return bytes_view(&raw);
+    return forever(raw);
 }
 
 static struct view cpu_profile(int64_t time)
@@ -67,7 +68,9 @@ static struct view cpu_profile(int64_t time)
     return finish(build);
 }
 
-/* The one profile of a push, and its labels. */
+static struct series *last_series;
+
+/* The one profile of a push, and its labels; until the next one is asked for. */
 static struct push_profile pushed(size_t nth, struct series **series)
 {
     struct push_walk walk;
@@ -77,8 +80,10 @@ static struct push_profile pushed(size_t nth, struct series **series)
     push_walk_begin(&walk, backend.requests[nth].body);
     ck_assert(push_walk_next(&walk, &profile));
     ck_assert(!push_walk_next(&walk, &more));
-    if (series)
-        *series = push_series_labels(profile.series);
+    if (series) {
+        series_unref(last_series);
+        *series = last_series = push_series_labels(profile.series);
+    }
     return profile;
 }
 
@@ -96,6 +101,7 @@ static struct pprof opened(struct view raw)
     static struct arena arena;
     struct pprof pprof;
     struct proto_fault fault;
+    arena_release(&arena);
     arena_init(&arena, 256 << 20);
     ck_assert_msg(pprof_open(&pprof, raw, &arena, &fault), "%s", fault.reason);
     return pprof;

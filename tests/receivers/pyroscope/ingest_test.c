@@ -1,6 +1,7 @@
 /* POST /ingest as the SDKs send it. */
 #include "receivers/pyroscope/pyroscope.h"
 
+#include "tests/support/forever.h"
 #include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/suite.h"
@@ -51,7 +52,7 @@ static struct view cpu_profile(void)
     }
     struct bytes raw = pprof_build_raw(build);
     pprof_build_free(build);
-    return bytes_view(&raw);
+    return forever(raw);
 }
 
 struct part {
@@ -74,7 +75,7 @@ static struct view form(const struct part *parts, size_t count)
     }
     fputs("--xyz--\r\n", out);
     fclose(out);
-    return (struct view){(const uint8_t *)text, size};
+    return forever((struct bytes){.data = (uint8_t *)text, .size = size});
 }
 #define FORM_OF(...)                                                                               \
     form((const struct part[]){__VA_ARGS__},                                                       \
@@ -284,13 +285,14 @@ START_TEST(unknown_encodings_and_large_bodies_are_refused)
     text[sizeof text - 1] = '\0';
     pprof_build_type(build, "cpu", "nanoseconds");
     pprof_build_sample(build, (int64_t[]){1}, (const char *const[]){text, NULL});
-    struct bytes raw = pprof_build_raw(build);
+    struct view raw = forever(pprof_build_raw(build));
+    pprof_build_free(build);
     door_post(fd, "/ingest?format=pprof&name=n", OCTETS "Content-Encoding: br\r\n", VIEW("x"), 415,
               &answer);
     assert_error("\"unimplemented\"", "Content-Encoding");
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, door_gzip(bytes_view(&raw)), 413, &answer);
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, door_gzip(raw), 413, &answer);
     assert_error("\"resource_exhausted\"", "after decompression");
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, bytes_view(&raw), 413, &answer);
+    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, raw, 413, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
     end();
 }

@@ -1,6 +1,7 @@
 /* Push (connect) and OTLP profiles on the Pyroscope address. */
 #include "receivers/pyroscope/pyroscope.h"
 
+#include "tests/support/forever.h"
 #include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/proto_build.h"
@@ -49,7 +50,7 @@ static struct view profile(int64_t time)
     pprof_build_sample(build, (int64_t[]){10}, (const char *const[]){"f", NULL});
     struct bytes raw = pprof_build_raw(build);
     pprof_build_free(build);
-    return bytes_view(&raw);
+    return forever(raw);
 }
 
 #define LABEL(key, value) PB_MESSAGE(1, PB_TEXT(1, key), PB_TEXT(2, value))
