@@ -17,7 +17,8 @@ enum {
 };
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, KEY_VALUE_KEY_STRINDEX = 3 };
 enum { ANY_STRING = 1, ANY_STRINDEX = 8 };
-enum { LINK_SPAN_ID = 2, STACK_LOCATIONS = 1, RESOURCE = 1, RESOURCE_ATTRIBUTES = 1 };
+enum { LINK_SPAN_ID = 2, STACK_LOCATIONS = 1, LOCATION_LINES = 3 };
+enum { RESOURCE = 1, RESOURCE_ATTRIBUTES = 1 };
 
 static struct view entry_of(const struct otlp_dictionary *dictionary, enum otlp_table table,
                             uint64_t index)
@@ -118,16 +119,33 @@ static uint64_t add_numbers(const struct proto_field *field, uint64_t *sum)
     return count;
 }
 
-static size_t count_frames(const struct otlp_dictionary *dictionary, uint64_t stack)
+static bool has_line(const struct otlp_dictionary *dictionary, uint64_t location)
+{
+    struct proto_field line;
+    return proto_find(entry_of(dictionary, OTLP_TABLE_LOCATION, location), LOCATION_LINES, WIRE_LEN,
+                      &line);
+}
+
+static bool any_line(const struct otlp_dictionary *dictionary, const struct proto_field *field)
+{
+    const uint8_t *at = field->bytes.data, *end = at + field->bytes.size;
+    uint64_t location;
+    if (field->type == WIRE_VARINT)
+        return has_line(dictionary, field->value);
+    while (at < end && (at = proto_varint(at, end, &location)))
+        if (has_line(dictionary, location))
+            return true;
+    return false;
+}
+
+static bool is_drawn(const struct otlp_dictionary *dictionary, uint64_t stack)
 {
     struct proto_scan scan = proto_scan_begin(entry_of(dictionary, OTLP_TABLE_STACK, stack));
     struct proto_field field;
-    uint64_t sum = 0;
-    size_t count = 0;
     while (proto_scan_next(&scan, &field))
-        if (field.number == STACK_LOCATIONS)
-            count += (size_t)add_numbers(&field, &sum);
-    return count;
+        if (field.number == STACK_LOCATIONS && any_line(dictionary, &field))
+            return true;
+    return false;
 }
 
 static struct view span_id_of_link(const struct otlp_dictionary *dictionary, uint64_t link)
@@ -176,7 +194,7 @@ static void read_sample(const struct otlp_dictionary *dictionary, struct view bo
             stamps += field.type == WIRE_LEN ? field.bytes.size / 8 : 1;
     }
     sample->span_id_bytes = span_id_of_link(dictionary, link);
-    sample->frame_count = count_frames(dictionary, stack);
+    sample->drawn = is_drawn(dictionary, stack);
     sample->value_sum = (int64_t)(values ? sum : stamps);
     sample->count = stamps ? stamps : values;
 }

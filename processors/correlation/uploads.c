@@ -3,6 +3,7 @@
 #include "net/http_server.h"
 #include "wire/otlp_profiles.h"
 #include "wire/otlp_span.h"
+#include "wire/pprof_frames.h"
 
 #include <string.h>
 
@@ -76,8 +77,6 @@ static struct columns columns_of(const struct pprof *pprof, enum kind kind)
 
 static bool counts(const struct pprof_sample *sample, const struct columns *columns)
 {
-    if (sample->frame_count == 0)
-        return false;
     if (columns->decides >= 0)
         return sample->values[columns->decides] > 0;
     for (size_t i = 0; i < sample->value_count; i++)
@@ -92,7 +91,8 @@ static bool read_ids(struct upload *upload, const struct pprof *pprof, struct ar
     if (!(pprof->keys_seen & keys))
         return true;
     upload->ids = arena_array(arena, pprof->sample_count, sizeof *upload->ids);
-    if (!upload->ids)
+    struct pprof_frames frames;
+    if (!upload->ids || !pprof_frames_open(&frames, pprof, arena))
         return false;
     struct columns columns = columns_of(pprof, upload->window.kind);
     struct proto_scan scan = proto_scan_begin(pprof->raw);
@@ -100,7 +100,7 @@ static bool read_ids(struct upload *upload, const struct pprof *pprof, struct ar
     uint64_t id;
     while (pprof_next_sample(pprof, &scan, &sample)) {
         if (!sample.span_id.data || !span_id_parse(sample.span_id, &id) ||
-            !counts(&sample, &columns))
+            !counts(&sample, &columns) || !pprof_frames_any(&frames, &sample))
             continue;
         upload->ids[upload->count++] = (struct span_figures){
             .id = id,
@@ -215,7 +215,7 @@ static bool read_otlp_ids(struct upload *upload, const struct otlp_dictionary *d
     struct otlp_profile_sample sample;
     uint64_t id;
     while (otlp_profile_next_sample(dictionary, profile, &scan, &sample))
-        if (sample.frame_count > 0 && sample.value_sum > 0 && otlp_id(&sample, &id))
+        if (sample.drawn && sample.value_sum > 0 && otlp_id(&sample, &id))
             upload->ids[upload->count++] = otlp_figures(profile, id, &sample);
     return true;
 }

@@ -13,6 +13,7 @@ struct interned {
 
 struct pprof_build {
     bool unpacked;
+    bool no_lines;
     size_t types;
     void *strings, *functions; /* trees of struct interned, by tsearch */
     uint64_t string_count, function_count;
@@ -121,6 +122,11 @@ void pprof_build_free(struct pprof_build *build)
     free(build);
 }
 
+void pprof_build_lines(struct pprof_build *build, bool lines)
+{
+    build->no_lines = !lines;
+}
+
 void pprof_build_packed(struct pprof_build *build, bool packed)
 {
     build->unpacked = !packed;
@@ -188,7 +194,10 @@ static uint64_t location_of(struct pprof_build *build, const char *name)
     add_int(&line, 2, 10 + id);
     message = empty_bytes();
     add_int(&message, 1, id);
-    move(&message, 4, &line);
+    if (build->no_lines)
+        bytes_release(&line);
+    else
+        move(&message, 4, &line);
     move(&build->location_fields, 4, &message);
     return id;
 }

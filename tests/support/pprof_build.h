@@ -15,6 +15,10 @@ void pprof_build_free(struct pprof_build *build);
 /* How repeated numbers are written; packed at the start. Counts for samples begun later. */
 void pprof_build_packed(struct pprof_build *build, bool packed);
 
+/* Whether locations have lines, as those of native code without symbols have not; they do at the
+ * start. Counts for functions that are met first later. */
+void pprof_build_lines(struct pprof_build *build, bool lines);
+
 /* One more sample type; before the first sample. */
 void pprof_build_type(struct pprof_build *build, const char *type, const char *unit);
 void pprof_build_period(struct pprof_build *build, const char *type, const char *unit,

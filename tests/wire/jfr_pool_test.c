@@ -69,7 +69,7 @@ END_TEST
 START_TEST(a_chunk_without_thread_states_is_read)
 {
     struct jfr_build *build = jfr_build_new(1000, 1000);
-    /* Classes of no such name, but with the id of the pool. */
+    /* Two classes, long and jdk.ExecutionSample { long spanId }. */
     jfr_build_metadata(build, VIEW("\x0b\x03\x04root\x03\x08metadata\x03\x05"
                                    "class\x03\x04name\x03\x02id\x03\x13jdk.ExecutionSample"
                                    "\x03\x03"
@@ -86,8 +86,8 @@ START_TEST(a_chunk_without_thread_states_is_read)
 }
 END_TEST
 
-/* Two checkpoints: the later one names the earlier by delta, and only the earlier one, which is
- * `distance` bytes in front of it, has thread states. */
+/* Two checkpoints: the header names the later one, that names the earlier one by delta (0: as it
+ * should be), and only the earlier one has thread states. */
 static struct bytes two_checkpoints(int64_t delta)
 {
     struct jfr_build *build = begin();

@@ -22,41 +22,60 @@ typedef Opentelemetry__Proto__Common__V1__AnyValue AnyValue;
 
 static struct arena arena;
 static struct bytes out;
-static const Request *request;
+static struct bytes raw;
+static struct series *series;
+static Request *request;
 static const Dictionary *dictionary;
 
-/* Converts a profile with these labels; what it gives must pass the door. */
-static bool convert_series(struct view raw, struct series *series, bool by_ingest)
+/* Lets go of what the last conversion took and gave. */
+static void forget(void)
 {
-    static struct pprof pprof;
+    if (request)
+        protobuf_c_message_free_unpacked(&request->base, NULL);
+    request = NULL;
+    arena_release(&arena);
+    bytes_release(&out);
+}
+
+/* Converts a profile with these labels; what it gives must pass the door. */
+static void convert_labelled(struct view profile, bool by_ingest)
+{
+    struct pprof pprof;
     struct proto_fault fault;
     struct otlp_dictionary opened;
     const char *reason;
     uint32_t items;
+    forget();
     arena_init(&arena, 64 << 20);
     bytes_init(&out, 64 << 20, NULL);
-    ck_assert_msg(pprof_open(&pprof, raw, &arena, &fault), "%s", fault.reason);
+    ck_assert_msg(pprof_open(&pprof, profile, &arena, &fault), "%s", fault.reason);
     struct pprof_source source = {&pprof, series, by_ingest};
     ck_assert_msg(pprof_to_profiles(&source, &arena, &out, &reason), "%s", reason);
     ck_assert_msg(otlp_check(SIGNAL_PROFILES, bytes_view(&out), &items, &fault), "%s in %s",
                   fault.reason, fault.message);
     ck_assert_uint_eq(items, pprof.type_count);
     ck_assert_msg(otlp_dictionary_open(&opened, bytes_view(&out), &arena, &reason), "%s", reason);
-    request = (const Request *)otlp_reference_read(SIGNAL_PROFILES, bytes_view(&out));
+    request = (Request *)otlp_reference_read(SIGNAL_PROFILES, bytes_view(&out));
     ck_assert_ptr_nonnull(request);
     dictionary = request->dictionary;
-    return true;
 }
 
+static void set_labels(const char *name)
+{
+    const char *reason;
+    series_unref(series);
+    series = series_parse(view_of(name), &reason);
+    ck_assert_msg(series != NULL, "%s", reason);
+}
+
+/* Takes the build over. */
 static void convert(struct pprof_build *build)
 {
-    struct series_label labels[] = {{VIEW("__name__"), VIEW("process_cpu")},
-                                    {VIEW("service_name"), VIEW("ride")},
-                                    {VIEW("region"), VIEW("eu")},
-                                    {VIEW("__session_id__"), VIEW("x")}};
-    struct series *series = series_new(labels, 4);
-    struct bytes raw = pprof_build_raw(build);
-    convert_series(bytes_view(&raw), series, false);
+    bytes_release(&raw);
+    raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    set_labels("process_cpu{service_name=ride,region=eu,__session_id__=x}");
+    convert_labelled(bytes_view(&raw), false);
 }
 
 static const Profile *profile_at(size_t index)
@@ -284,17 +303,14 @@ END_TEST
 
 START_TEST(the_application_names_the_service_where_no_label_does)
 {
-    struct pprof_build *build = cpu_build();
-    const char *reason;
-    add_sample(build, 1);
-    struct bytes raw = pprof_build_raw(build);
-    struct series *series = series_parse(VIEW("rides.app{region=eu}"), &reason);
-    convert_series(bytes_view(&raw), series, true);
+    struct view profile = pprof_random(1);
+    set_labels("rides.app{region=eu}");
+    convert_labelled(profile, true);
     ck_assert_str_eq(resource_text("service.name"), "rides.app");
-    convert_series(bytes_view(&raw), series, false);
+    convert_labelled(profile, false);
     ck_assert_ptr_null(resource_text("service.name"));
-    series = series_parse(VIEW("rides.app{service_name=other}"), &reason);
-    convert_series(bytes_view(&raw), series, true);
+    set_labels("rides.app{service_name=other}");
+    convert_labelled(profile, true);
     ck_assert_str_eq(resource_text("service.name"), "other");
 }
 END_TEST
@@ -349,23 +365,18 @@ END_TEST
 
 START_TEST(any_profile_passes_the_door)
 {
-    struct series_label label = {VIEW("service_name"), VIEW("ride")};
-    struct series *series = series_new(&label, 1);
-    for (uint64_t seed = 0; seed < 300; seed++) {
-        ck_assert(convert_series(pprof_random(seed), series, false));
-        arena_release(&arena);
-        bytes_release(&out);
-    }
+    set_labels("app{service_name=ride}");
+    for (uint64_t seed = 0; seed < 300; seed++)
+        convert_labelled(pprof_random(seed), false);
 }
 END_TEST
 
 START_TEST(too_little_room_is_a_clean_failure)
 {
-    struct series_label label = {VIEW("service_name"), VIEW("ride")};
-    struct series *series = series_new(&label, 1);
     struct proto_fault fault;
     struct pprof pprof;
     const char *reason;
+    set_labels("app{service_name=ride}");
     arena_init(&arena, 1 << 20);
     ck_assert(pprof_open(&pprof, pprof_random(3), &arena, &fault));
     struct pprof_source source = {&pprof, series, false};
@@ -392,6 +403,7 @@ START_TEST(too_little_room_is_a_clean_failure)
     ck_assert_ptr_nonnull(strstr(reason, "memory"));
     bytes_release(&result);
     ck_assert_uint_eq(budget_used(&budget), 0);
+    forget();
 }
 END_TEST
 

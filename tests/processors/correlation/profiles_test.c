@@ -28,6 +28,7 @@ START_TEST(only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count)
     ck_assert(confirms(&(struct rig_profile){.ids = {1}, .name = "wall", .type = "wall"}));
     ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .label = "thread_id"}));
     ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .no_frames = true}));
+    ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .no_lines = true}));
     ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .value = -1}));
     ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .name = "goroutines", .type = "x"}));
     ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .name = "memory", .type = "x"}));
@@ -308,7 +309,9 @@ static struct bytes otlp_profiles(const char *service, bool with_frame)
     rig_field(&stack, 1, VIEW("\x01"));
     rig_id(&link, 2, 1);
     rig_field(&dictionary, 2, VIEW(""));
-    rig_field(&dictionary, 2, VIEW(""));
+    rig_field(&dictionary, 2, VIEW("\x1a\x02\x08\x01")); /* a line of function 1 */
+    rig_field(&dictionary, 3, VIEW(""));
+    rig_field(&dictionary, 3, VIEW("\x08\x01"));
     rig_field(&dictionary, 4, VIEW(""));
     rig_field(&dictionary, 4, bytes_view(&link));
     static const char *const strings[] = {"", "samples", "count", "cpu", "nanoseconds"};

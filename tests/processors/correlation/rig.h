@@ -289,6 +289,7 @@ struct rig_profile {
     uint64_t time, duration; /* after RIG_START */
     bool no_time;
     bool no_frames;
+    bool no_lines; /* frames without symbols */
     int64_t value; /* ns per sample; 0: 10 ms */
     uint64_t ids[8];
 };
@@ -302,6 +303,7 @@ static inline struct bytes rig_pprof(const struct rig_profile *profile)
     pprof_build_type(build, profile->type ? profile->type : "cpu", "nanoseconds");
     if (!profile->no_time)
         pprof_build_time(build, (int64_t)(RIG_START + profile->time), (int64_t)profile->duration);
+    pprof_build_lines(build, !profile->no_lines);
     pprof_build_sample(build, (const int64_t[]){1, value}, frames);
     for (size_t i = 0; i < 8 && profile->ids[i]; i++) {
         char hex[17] = "";
