@@ -1,3 +1,4 @@
+#include "base/heap.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -98,6 +99,7 @@ int run_command(const struct flags *flags)
 {
     sigset_t signals;
     struct plan plan;
+    heap_tune();
     block_signals(&signals);
     int code = plan_make(&plan, flags) ? serve(plan.runtime, &signals) : EXIT_CONFIG;
     plan_release(&plan);

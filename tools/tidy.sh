@@ -5,4 +5,5 @@ cd "$(dirname "$0")/.."
 build=${1:-build/asan}
 find base wire settings pipeline net receivers processors exporters extensions cli main.c \
   -name '*.c' -print0 |
-  xargs -0 -P "$(nproc)" -n 8 clang-tidy --quiet -p "$build" 2>/dev/null
+  xargs -0 -P "$(nproc)" -n 8 clang-tidy --quiet -p "$build" 2>/dev/null | grep -v "^$"
+exit "${PIPESTATUS[1]}"

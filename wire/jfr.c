@@ -11,17 +11,18 @@ static const enum jfr_kind kinds[JFR_CLASS_SETTING] = {
     [JFR_CLASS_MONITOR] = JFR_LOCK,
 };
 
+/* JFR_CLASSES: none that is read. */
 static int class_of(const struct jfr_chunk *chunk, uint64_t type)
 {
-    int class = 0;
-    while (class < JFR_CLASSES && chunk->types[class] != type)
-        class ++;
-    return type == 0 ? JFR_CLASSES : class;
+    int index = 0;
+    while (index < JFR_CLASSES && chunk->types[index] != type)
+        index++;
+    return type == 0 ? JFR_CLASSES : index;
 }
 
-/* As Pyroscope counts: an execution sample is CPU time unless the thread sleeps; where
- * async-profiler samples by the wall clock, all samples are wall time, and those of running threads
- * CPU time too. */
+/* As Pyroscope counts, from 1.19 on: an execution sample is CPU time unless the thread sleeps;
+ * where async-profiler samples by the wall clock, all samples are wall time, and those of running
+ * threads CPU time too. */
 static void count(struct jfr_event *event, enum jfr_state state, bool wall)
 {
     if (event->kind == JFR_EXECUTION) {

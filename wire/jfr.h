@@ -23,8 +23,8 @@ struct jfr_event {
     bool counts_cpu;    /* Pyroscope counts it in process_cpu: a sample, the thread not asleep */
     bool counts_wall;   /* Pyroscope counts it in wall */
     uint64_t span_id;   /* as a number: its 16 hex digits in order; 0: none */
-    uint64_t trace_hi;  /* trace id, both 0: none */
-    uint64_t trace_lo;  /* */
+    uint64_t trace_hi;  /* the trace id's first 16 hex digits; both 0: none */
+    uint64_t trace_lo;  /* its last 16 */
     uint64_t span_name; /* key among the strings of jfr_labels; 0: none */
     uint64_t context;   /* key among the contexts of jfr_labels; 0: none */
     int64_t time_nanos; /* since the epoch; the chunk's start where the event's own is absurd */

@@ -12,6 +12,7 @@ static const uint8_t *skip_numbers(const uint8_t *at, const uint8_t *end, uint32
 static const uint8_t *skip_array(const struct jfr_plan *element, const uint8_t *at,
                                  const uint8_t *end)
 {
+    struct jfr_values none; /* an element's steps keep nothing */
     uint64_t count;
     if (!(at = jfr_varint(at, end, &count)) || element->count == 0)
         return at;
@@ -20,14 +21,8 @@ static const uint8_t *skip_array(const struct jfr_plan *element, const uint8_t *
         return count > SIZE_MAX / size ? NULL : jfr_skip_bytes(at, end, count * size);
     }
     for (; count && at; count--)
-        at = jfr_plan_run(element, at, end, NULL);
+        at = jfr_plan_run(element, at, end, &none);
     return at;
-}
-
-static const uint8_t *keep_string(const uint8_t *at, const uint8_t *end, struct view *text)
-{
-    struct view ignored;
-    return jfr_string(at, end, text ? text : &ignored);
 }
 
 const uint8_t *jfr_plan_run(const struct jfr_plan *plan, const uint8_t *at, const uint8_t *end,
@@ -35,6 +30,7 @@ const uint8_t *jfr_plan_run(const struct jfr_plan *plan, const uint8_t *at, cons
 {
     for (size_t i = 0; i < plan->count && at; i++) {
         uint32_t argument = plan->steps[i].argument;
+        struct view skipped;
         switch (plan->steps[i].op) {
         case JFR_SKIP_NUMBERS:
             at = skip_numbers(at, end, argument);
@@ -43,7 +39,7 @@ const uint8_t *jfr_plan_run(const struct jfr_plan *plan, const uint8_t *at, cons
             at = jfr_skip_bytes(at, end, argument);
             break;
         case JFR_SKIP_STRING:
-            at = keep_string(at, end, NULL);
+            at = jfr_string(at, end, &skipped);
             break;
         case JFR_SKIP_ARRAY:
             at = skip_array(&(struct jfr_plan){plan->steps + i + 1, argument, 0}, at, end);
@@ -53,7 +49,7 @@ const uint8_t *jfr_plan_run(const struct jfr_plan *plan, const uint8_t *at, cons
             at = jfr_varint(at, end, &values->numbers[argument]);
             break;
         case JFR_KEEP_STRING:
-            at = keep_string(at, end, &values->strings[argument - JFR_NUMBERS]);
+            at = jfr_string(at, end, &values->strings[argument - JFR_NUMBERS]);
             break;
         }
     }

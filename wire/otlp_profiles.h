@@ -43,7 +43,7 @@ struct otlp_profile_sample {
     struct view span_id_text;  /* string attribute span_id or profile_id; data NULL: none */
     int64_t value_sum;         /* of values; without values, the number of timestamps */
     uint64_t count;            /* timestamps, else values */
-    bool drawn; /* any frame exists and has a line: Pyroscope draws no other */
+    bool drawn;                /* any frame exists and has a line: Pyroscope draws no other */
 };
 
 /* Indexes the dictionary of a checked request; the request is borrowed, the index lives in the

@@ -13,8 +13,7 @@ struct pprof_frames {
 };
 
 /* Indexes an open profile. False: the arena has no room. */
-bool pprof_frames_open(struct pprof_frames *frames, const struct pprof *pprof,
-                       struct arena *arena);
+bool pprof_frames_open(struct pprof_frames *frames, const struct pprof *pprof, struct arena *arena);
 
 /* Whether any frame of a sample is drawn. */
 bool pprof_frames_any(const struct pprof_frames *frames, const struct pprof_sample *sample);

@@ -82,41 +82,6 @@ uint32_t pprof_make_string(struct pprof_make *make, uint64_t index)
     return pprof_make_text(make, &make->strings[index], entry_of(make, OTLP_TABLE_STRING, index));
 }
 
-/* The id of a link in hex; empty: it is not of this length, or all zero. */
-static bool id_text(struct pprof_make *make, struct view link, uint32_t number, size_t size,
-                    struct view *text)
-{
-    static const char digits[] = "0123456789abcdef";
-    struct proto_field id;
-    *text = VIEW("");
-    if (!proto_find(link, number, WIRE_LEN, &id) || id.bytes.size != size)
-        return true;
-    char *hex = arena_alloc(make->arena, 2 * size);
-    uint8_t any = 0;
-    for (size_t i = 0; hex && i < size; i++) {
-        any |= id.bytes.data[i];
-        hex[2 * i] = digits[id.bytes.data[i] >> 4];
-        hex[2 * i + 1] = digits[id.bytes.data[i] & 15];
-    }
-    if (any)
-        *text = (struct view){(const uint8_t *)hex, 2 * size};
-    return hex;
-}
-
-static bool open_links(struct pprof_make *make)
-{
-    size_t links = make->dictionary->of[OTLP_TABLE_LINK].count;
-    make->span_texts = arena_array(make->arena, links, sizeof *make->span_texts);
-    make->trace_texts = arena_array(make->arena, links, sizeof *make->trace_texts);
-    bool good = make->span_texts && make->trace_texts;
-    for (size_t i = 1; good && i < links; i++) {
-        struct view link = entry_of(make, OTLP_TABLE_LINK, i);
-        good = id_text(make, link, 1, 16, &make->trace_texts[i]) &&
-               id_text(make, link, 2, 8, &make->span_texts[i]);
-    }
-    return good;
-}
-
 bool pprof_make_open(struct pprof_make *make, const struct profiles_attributes *attributes,
                      struct arena *arena)
 {
@@ -137,7 +102,7 @@ bool pprof_make_open(struct pprof_make *make, const struct profiles_attributes *
             arena_array(arena, dictionary->of[lists[i].table].count + 1, sizeof(uint32_t));
         good = *lists[i].slots;
     }
-    return good && open_links(make);
+    return good && profiles_links_open(&make->links, dictionary, arena);
 }
 
 void pprof_make_begin(struct pprof_make *make, struct bytes *out)
@@ -187,33 +152,6 @@ static uint32_t mapping_id(struct pprof_make *make, uint64_t index, bool kernel)
     make->made_mappings[make->mapping_count++] =
         (struct pprof_mapping){(uint32_t)index, kernel, true, true, true, true, false};
     return (uint32_t)make->mapping_count;
-}
-
-/* The attributes of a message's list: walked with next, number by number. */
-struct attributes {
-    const struct profiles_attributes *all;
-    uint32_t number;
-    struct proto_scan scan;
-    struct proto_numbers numbers;
-};
-
-static struct attributes attributes_of(const struct pprof_make *make, struct view message,
-                                       uint32_t number)
-{
-    return (struct attributes){make->attributes, number, proto_scan_begin(message), {0}};
-}
-
-static bool next_attribute(struct attributes *each, uint64_t *index)
-{
-    struct proto_field field;
-    while (!proto_numbers_next(&each->numbers, index)) {
-        do {
-            if (!proto_scan_next(&each->scan, &field))
-                return false;
-        } while (field.number != each->number);
-        each->numbers = proto_numbers_begin(&field);
-    }
-    return true;
 }
 
 /* Counts a location's lines for what the mapping says of its symbols. */
@@ -267,12 +205,12 @@ static void write_functions(struct pprof_make *make, struct view location)
 
 static void write_location(struct pprof_make *make, uint32_t id, struct view location)
 {
-    struct attributes each = attributes_of(make, location, OTLP_LOCATION_ATTRIBUTES);
+    struct profiles_attribute_list list =
+        profiles_attribute_list_begin(make->attributes, location, OTLP_LOCATION_ATTRIBUTES);
+    const struct profiles_attribute *attribute;
     bool kernel = false, folded = false;
-    uint64_t index;
     make->work += location.size;
-    while (next_attribute(&each, &index)) {
-        const struct profiles_attribute *attribute = profiles_attribute(each.all, index);
+    while ((attribute = profiles_attribute_list_next(&list))) {
         if (attribute->kind == ATTRIBUTE_FRAME_TYPE)
             kernel = view_eq(attribute->text, VIEW("kernel"));
         folded |= attribute->kind == ATTRIBUTE_IS_FOLDED && attribute->flag;
@@ -341,30 +279,30 @@ static void write_link(struct pprof_make *make, const struct pprof_make_sample *
     uint64_t link = sample->link;
     if (link == 0 || link >= make->dictionary->of[OTLP_TABLE_LINK].count)
         return;
-    *has_span = make->span_texts[link].size;
-    *has_trace = *has_span && make->trace_texts[link].size;
+    *has_span = make->links.spans[link].size;
+    *has_trace = *has_span && make->links.traces[link].size;
     if (*has_span)
         write_label(make, pprof_make_text(make, &make->span_key, VIEW("span_id")),
-                    pprof_make_text(make, &make->spans[link], make->span_texts[link]));
+                    pprof_make_text(make, &make->spans[link], make->links.spans[link]));
     if (*has_trace && sample->trace_ids)
         write_label(make, pprof_make_text(make, &make->trace_key, VIEW("trace_id")),
-                    pprof_make_text(make, &make->traces[link], make->trace_texts[link]));
+                    pprof_make_text(make, &make->traces[link], make->links.traces[link]));
 }
 
 static void write_labels(struct pprof_make *make, const struct pprof_make_sample *sample)
 {
-    struct attributes each = attributes_of(make, sample->body, OTLP_SAMPLE_ATTRIBUTES);
+    struct profiles_attribute_list list =
+        profiles_attribute_list_begin(make->attributes, sample->body, OTLP_SAMPLE_ATTRIBUTES);
+    const struct profiles_attribute *attribute;
     bool has_span = false, has_trace = false;
-    uint64_t index;
     write_link(make, sample, &has_span, &has_trace);
-    while (next_attribute(&each, &index)) {
-        const struct profiles_attribute *attribute = profiles_attribute(each.all, index);
+    while ((attribute = profiles_attribute_list_next(&list))) {
         bool skip = attribute->kind == ATTRIBUTE_SERVICE_NAME ||
                     (attribute->kind == ATTRIBUTE_SPAN_ID && has_span) ||
                     (attribute->kind == ATTRIBUTE_TRACE_ID && (has_trace || !sample->trace_ids));
         if (!skip && attribute->text.size)
             write_label(make, pprof_make_string(make, attribute->key),
-                        pprof_make_text(make, &make->values[index], attribute->text));
+                        pprof_make_text(make, &make->values[list.index], attribute->text));
     }
 }
 
@@ -405,17 +343,17 @@ static void write_mapping(struct pprof_make *make, const struct pprof_mapping *m
 {
     struct view entry =
         mapping->index ? entry_of(make, OTLP_TABLE_MAPPING, mapping->index) : VIEW("");
-    struct attributes each = attributes_of(make, entry, OTLP_MAPPING_ATTRIBUTES);
+    struct profiles_attribute_list list =
+        profiles_attribute_list_begin(make->attributes, entry, OTLP_MAPPING_ATTRIBUTES);
+    const struct profiles_attribute *attribute;
     bool has[4] = {mapping->symbolized && mapping->functions,
                    mapping->symbolized && mapping->filenames, mapping->symbolized && mapping->lines,
                    mapping->inlined};
     uint32_t build_id = 0;
-    uint64_t index;
     make->work += entry.size;
-    while (next_attribute(&each, &index)) {
-        const struct profiles_attribute *attribute = profiles_attribute(each.all, index);
+    while ((attribute = profiles_attribute_list_next(&list))) {
         if (attribute->kind == ATTRIBUTE_BUILD_ID)
-            build_id = pprof_make_text(make, &make->values[index], attribute->text);
+            build_id = pprof_make_text(make, &make->values[list.index], attribute->text);
         else if (attribute->kind >= ATTRIBUTE_HAS_FUNCTIONS &&
                  attribute->kind <= ATTRIBUTE_HAS_INLINE_FRAMES)
             has[attribute->kind - ATTRIBUTE_HAS_FUNCTIONS] = attribute->flag;

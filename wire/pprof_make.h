@@ -7,6 +7,7 @@
 #define WIRE_PPROF_MAKE_H
 
 #include "wire/profiles_attributes.h"
+#include "wire/profiles_links.h"
 #include "wire/proto_write.h"
 
 struct pprof_mapping {
@@ -24,7 +25,7 @@ struct pprof_make {
 
     /* Index or id in the pprof at hand of each entry of the dictionary; 0: it is not in there. */
     uint32_t *strings, *values, *spans, *traces, *functions, *locations, *mappings[2];
-    struct view *span_texts, *trace_texts; /* of each link, in hex; empty: none */
+    struct profiles_links links;
     uint32_t span_key, trace_key;
 
     uint32_t **touched; /* those that are set */

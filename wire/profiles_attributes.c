@@ -106,3 +106,24 @@ const struct profiles_attribute *profiles_attribute(const struct profiles_attrib
 {
     return &attributes->of[index < attributes->count ? index : 0];
 }
+
+struct profiles_attribute_list
+profiles_attribute_list_begin(const struct profiles_attributes *attributes, struct view message,
+                              uint32_t number)
+{
+    return (struct profiles_attribute_list){
+        .all = attributes, .number = number, .scan = proto_scan_begin(message)};
+}
+
+const struct profiles_attribute *profiles_attribute_list_next(struct profiles_attribute_list *list)
+{
+    struct proto_field field;
+    while (!proto_numbers_next(&list->numbers, &list->index)) {
+        do {
+            if (!proto_scan_next(&list->scan, &field))
+                return NULL;
+        } while (field.number != list->number);
+        list->numbers = proto_numbers_begin(&field);
+    }
+    return profiles_attribute(list->all, list->index);
+}

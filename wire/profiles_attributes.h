@@ -6,6 +6,7 @@
 #define WIRE_PROFILES_ATTRIBUTES_H
 
 #include "wire/otlp_profiles.h"
+#include "wire/proto_numbers.h"
 
 /* By the key; those of the semantic conventions for pprof are told apart. */
 enum profiles_attribute_kind {
@@ -49,6 +50,20 @@ bool profiles_attributes_open(struct profiles_attributes *attributes,
 /* The attribute of an index; that of index 0, which means none, for one outside the table. */
 const struct profiles_attribute *profiles_attribute(const struct profiles_attributes *attributes,
                                                     uint64_t index);
+
+/* Walks the attributes that field `number` of a message names. */
+struct profiles_attribute_list {
+    const struct profiles_attributes *all;
+    uint32_t number;
+    struct proto_scan scan;
+    struct proto_numbers numbers;
+    uint64_t index; /* of the attribute answered last */
+};
+struct profiles_attribute_list
+profiles_attribute_list_begin(const struct profiles_attributes *attributes, struct view message,
+                              uint32_t number);
+/* NULL: no more. */
+const struct profiles_attribute *profiles_attribute_list_next(struct profiles_attribute_list *list);
 
 /* The name of a kind that has one of its own; NULL: ATTRIBUTE_LABEL. */
 const char *profiles_attribute_name(enum profiles_attribute_kind kind);

@@ -1,5 +1,7 @@
 #include "wire/profiles_layout.h"
 
+#include "wire/proto_numbers.h"
+
 enum { REQUEST_RESOURCES = 1, REQUEST_DICTIONARY = 2, RESOURCE_SCOPES = 2, SCOPE_PROFILES = 2 };
 enum {
     TABLE_MAPPING = 1,
@@ -229,13 +231,9 @@ static void count_tables(struct judging *judging, struct view request)
 /* Marks the attributes that a field names. */
 static void mark(const struct judging *judging, const struct proto_field *field, uint8_t *marks)
 {
-    const uint8_t *at = field->bytes.data;
-    uint64_t index = field->value;
-    if (field->type == WIRE_VARINT && index < judging->tables[TABLE_ATTRIBUTE])
-        marks[index] = 1;
-    if (field->type != WIRE_LEN)
-        return;
-    while (at < field->end && (at = proto_varint(at, field->end, &index)))
+    struct proto_numbers numbers = proto_numbers_begin(field);
+    uint64_t index;
+    while (proto_numbers_next(&numbers, &index))
         if (index < judging->tables[TABLE_ATTRIBUTE])
             marks[index] = 1;
 }

@@ -73,9 +73,10 @@ bool profiles_original_write(struct view payload, const struct profiles_original
     struct arena scratch;
     /* A request may have many of them: what each needs is given back. */
     arena_init(&scratch, arena->cap - arena->used);
-    bool good = inflate_append(encoding, payload, out) == INFLATE_OK &&
-                pprof_open(&pprof, bytes_view(out), &scratch, &fault) && usable(&pprof, use) &&
-                keep_name(&pprof, arena, &made->name);
+    enum inflate_result inflated = inflate_append(encoding, payload, out);
+    made->inflated = inflated == INFLATE_TOO_LARGE ? out->max : out->size;
+    bool good = inflated == INFLATE_OK && pprof_open(&pprof, bytes_view(out), &scratch, &fault) &&
+                usable(&pprof, use) && keep_name(&pprof, arena, &made->name);
     if (good) {
         made->samples = (uint32_t)pprof.sample_count;
         good = edit(&pprof, use, &scratch, out);

@@ -14,15 +14,16 @@ struct profiles_original_use {
     bool needs_spans;    /* the Profile's samples have links: use only one with span ids */
 };
 
-/* Inflates a payload, checks it and writes it to out (empty at the call) as a pprof with its
- * aliases normalised. Sets *name to the __name__ that the server gives a pprof, in the arena or
- * static, and *samples to their number. False: it cannot be used, out is empty. */
 struct profiles_original_pprof {
-    struct view name;
+    struct view name; /* __name__, as the server gives it to a pprof; in the arena or static */
     uint32_t samples;
+    size_t inflated; /* bytes that inflating came to, set on failure too */
 };
+
+/* Inflates a payload, checks it and writes it to out (empty at the call) as a pprof with its
+ * aliases normalised. False: it cannot be used, out is empty. */
 bool profiles_original_write(struct view payload, const struct profiles_original_use *use,
                              struct arena *arena, struct bytes *out,
-                             struct profiles_original_pprof *pprof);
+                             struct profiles_original_pprof *made);
 
 #endif

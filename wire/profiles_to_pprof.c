@@ -137,8 +137,8 @@ static bool take_samples(struct profiles_to_pprof *conversion, struct view body)
         struct reading reading = read_sample(conversion, field.bytes);
         conversion->samples[count++] = (struct profiles_sample){field.bytes, 0};
         add_sample(conversion, count, reading.service);
-        linked |= reading.link && reading.link < conversion->dictionary.of[OTLP_TABLE_LINK].count &&
-                  conversion->make.span_texts[reading.link].size;
+        linked |= reading.link < conversion->make.links.count &&
+                  conversion->make.links.spans[reading.link].size;
     }
     return linked;
 }
@@ -149,6 +149,8 @@ static void leave_profile(struct profiles_to_pprof *conversion)
     for (; conversion->service_at < conversion->service_count; conversion->service_at++)
         conversion->first[conversion->services[conversion->service_at]] = 0;
 }
+
+static const char too_much[] = "the profiles would multiply in size";
 
 static int64_t times(uint64_t value, int64_t factor)
 {
@@ -262,7 +264,7 @@ static bool write_part(struct profiles_to_pprof *conversion, uint32_t service,
     write_head(conversion, &naming);
     if (!write_samples(conversion, service, naming.factor, &part->samples) ||
         !within(conversion, out)) {
-        *reason = break_off(conversion, "the profiles would multiply in size");
+        *reason = break_off(conversion, too_much);
         return false;
     }
     *reason = part->samples ? pprof_make_end(&conversion->make) : NULL;
@@ -288,7 +290,7 @@ static bool write_original(struct profiles_to_pprof *conversion, struct view pay
     };
     struct profiles_original_pprof pprof;
     bool good = profiles_original_write(payload, &use, conversion->arena, out, &pprof);
-    conversion->work += out->size;
+    conversion->work += pprof.inflated;
     if (good && within(conversion, out))
         part->series = profiles_series(conversion->labels, pprof.name, VIEW(""));
     part->original = part->series;
@@ -319,22 +321,29 @@ static bool begin_profile(struct profiles_to_pprof *conversion, struct profiles_
     return !again;
 }
 
-/* Moves on to the next profile with samples. False: *reason, or NULL at the end. */
+/* Takes up the scope that the walk stands at. Why not; NULL: done. */
+static const char *begin_scope(struct profiles_to_pprof *conversion)
+{
+    const struct otlp_walk *walk = &conversion->walk;
+    conversion->payload = (struct view){0};
+    conversion->work += walk->resource_entry.bytes.size;
+    if (conversion->work > conversion->limit)
+        return break_off(conversion, too_much);
+    if (profiles_labels_read(conversion->labels, &conversion->dictionary,
+                             walk->resource_entry.bytes, walk->scope_entry.bytes,
+                             conversion->arena))
+        return NULL;
+    return break_off(conversion, "too large");
+}
+
+/* Moves on to the next profile with samples, or one whose payload is the part. False: *reason, or
+ * NULL at the end. */
 static bool advance(struct profiles_to_pprof *conversion, struct profiles_part *part,
                     struct bytes *out, const char **reason)
 {
-    struct otlp_walk *walk = &conversion->walk;
-    for (enum otlp_step step; (step = otlp_walk_next(walk)) != OTLP_END;) {
-        if (step == OTLP_SCOPE) {
-            conversion->payload = (struct view){0};
-            conversion->work += walk->resource_entry.bytes.size;
-            if (!profiles_labels_read(conversion->labels, &conversion->dictionary,
-                                      walk->resource_entry.bytes, walk->scope_entry.bytes,
-                                      conversion->arena)) {
-                *reason = break_off(conversion, "too large");
-                return false;
-            }
-        }
+    for (enum otlp_step step; (step = otlp_walk_next(&conversion->walk)) != OTLP_END;) {
+        if (step == OTLP_SCOPE && (*reason = begin_scope(conversion)))
+            return false;
         if (step == OTLP_ITEM && (begin_profile(conversion, part, out) ||
                                   conversion->service_at < conversion->service_count))
             return true;

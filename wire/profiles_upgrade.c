@@ -1,6 +1,7 @@
 #include "wire/profiles_upgrade.h"
 
 #include "wire/profiles_layout.h"
+#include "wire/proto_numbers.h"
 #include "wire/proto_write.h"
 #include "wire/splice.h"
 
@@ -113,15 +114,10 @@ static void write_comments(struct moving *moving, struct view profile)
 {
     struct proto_scan scan = proto_scan_begin(profile);
     struct proto_field field;
+    uint64_t index;
     while (proto_scan_next(&scan, &field)) {
-        const uint8_t *at = field.bytes.data;
-        uint64_t index = field.value;
-        if (field.number != OLD_COMMENTS)
-            continue;
-        if (field.type == WIRE_VARINT)
-            write_comment(moving, index);
-        while (field.type == WIRE_LEN && at < field.end &&
-               (at = proto_varint(at, field.end, &index)))
+        struct proto_numbers numbers = proto_numbers_begin(&field);
+        while (field.number == OLD_COMMENTS && proto_numbers_next(&numbers, &index))
             write_comment(moving, index);
     }
 }

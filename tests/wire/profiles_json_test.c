@@ -9,8 +9,9 @@
 #include "wire/pprof_to_profiles.h"
 
 static const char whole[] =
-    "{\"resourceProfiles\":[{\"resource\":{\"attributes\":[{\"keyStrindex\":1,\"value\":"
-    "{\"stringValueStrindex\":2}}]},\"scopeProfiles\":[{\"profiles\":[{\"sampleType\":"
+    "{\"resourceProfiles\":[{\"resource\":{\"attributes\":[{\"value\":"
+    "{\"stringValueStrindex\":2},\"keyStrindex\":1}]},\"scopeProfiles\":[{\"profiles\":[{"
+    "\"sampleType\":"
     "{\"typeStrindex\":3,\"unitStrindex\":4},\"samples\":[{\"stackIndex\":1,"
     "\"attributeIndices\":[1,2],\"linkIndex\":1,\"values\":[\"-5\"],"
     "\"timestampsUnixNano\":[\"1700000000000000000\"]}],\"timeUnixNano\":\"1700000000000000000\","

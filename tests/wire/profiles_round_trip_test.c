@@ -108,7 +108,7 @@ static void put_labels(const Profile *profile, const Sample *sample, struct byte
         char number[32];
         snprintf(number, sizeof number, "%" PRId64, label->num);
         const char *value = label->str ? text(profile, label->str) : number;
-        bool said = label->str && is_span_key(name) && is_id(span);
+        bool said = is_span_key(name) && is_id(span);
         if (*name && *value && !said && asprintf(&labels[count], "%s=%s", name, value) > 0)
             count++;
     }

@@ -5,6 +5,7 @@
 #include "tests/support/pprof_text.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
+#include "wire/compress.h"
 #include "wire/pprof.h"
 
 #include <stdio.h>
@@ -458,8 +459,7 @@ START_TEST(text_that_is_not_utf_8_is_mended)
 {
     struct view resource = pb_attribute(1, "service.name", "ride");
     struct view dictionary = PB_MESSAGE(2, PB_EMPTY(5), PB_TEXT(5, "c\xffpu"), PB_EMPTY(7));
-    struct view profile =
-        PB_MESSAGE(2, PB_MESSAGE(1, pb_varint(1, 1)), PB_MESSAGE(2, PACKED(4, 1)));
+    struct view one = PB_MESSAGE(2, PB_MESSAGE(1, pb_varint(1, 1)), PB_MESSAGE(2, PACKED(4, 1)));
     convert(PB_JOIN(PB_MESSAGE(1, PB_MESSAGE(1, resource), PB_MESSAGE(2, one)), dictionary));
     has_text(0, "type c\xef\xbf\xbdpu in ");
 }
@@ -481,7 +481,7 @@ END_TEST
 START_TEST(a_hostile_request_does_not_multiply)
 {
     static struct view profiles[2000];
-    struct view profile =
+    struct view one =
         PB_MESSAGE(2, PB_MESSAGE(1, pb_varint(1, 1)), PB_MESSAGE(2, pb_varint(1, 1), PACKED(4, 1)));
     for (size_t i = 0; i < 2000; i++)
         profiles[i] = one;
@@ -509,6 +509,46 @@ START_TEST(a_hostile_request_does_not_multiply)
     ck_assert_ptr_null(fault);
     arena_release(&arena);
     bytes_release(&raw);
+}
+END_TEST
+
+START_TEST(nor_does_a_resource_with_many_scopes)
+{
+    static struct view scopes[3000];
+    struct view scope = PB_MESSAGE(2, cpu_profile(PB_MESSAGE(2, pb_varint(1, 1), PACKED(4, 1))));
+    for (size_t i = 0; i < 3000; i++)
+        scopes[i] = scope;
+    struct view request =
+        PB_JOIN(PB_MESSAGE(1, PB_MESSAGE(1, pb_fill(9, 1000000, 'x')), pb_join(scopes, 3000)),
+                dictionary_field());
+    struct profiles_to_pprof conversion;
+    struct profiles_policy policy = {0};
+    struct profiles_part part;
+    struct arena arena;
+    struct bytes raw;
+    unsigned parts = 0;
+    arena_init(&arena, 1 << 24);
+    bytes_init(&raw, 1 << 24, NULL);
+    ck_assert(profiles_to_pprof_begin(&conversion, request, &policy, &arena, &fault));
+    for (; profiles_to_pprof_next(&conversion, &part, &raw, &fault); parts++)
+        series_unref(part.series);
+    ck_assert_ptr_nonnull(fault);
+    ck_assert_uint_lt(parts, 400);
+    arena_release(&arena);
+    bytes_release(&raw);
+}
+END_TEST
+
+START_TEST(a_payload_that_inflates_past_its_room_is_not_used)
+{
+    static uint8_t zeros[4 << 20];
+    struct bytes bomb;
+    bytes_init(&bomb, 8 << 20, NULL);
+    ck_assert(deflate_append(ENCODING_GZIP, (struct view){zeros, sizeof zeros}, &bomb));
+    convert(request_of(payload_of(&bomb, PB_MESSAGE(2, pb_varint(1, 1), PACKED(4, 1)))));
+    ck_assert_uint_eq(made_count, 1);
+    ck_assert(!made[0].part.original);
+    bytes_release(&bomb);
 }
 END_TEST
 
@@ -582,4 +622,5 @@ SUITE_MAIN("profiles_to_pprof", samples_of_cpu_count_their_period,
            a_profile_without_a_time_gets_the_one_given, an_original_pprof_is_used,
            an_original_that_says_less_is_not_used, text_that_is_not_utf_8_is_mended,
            an_index_outside_its_table_is_refused, a_hostile_request_does_not_multiply,
+           nor_does_a_resource_with_many_scopes, a_payload_that_inflates_past_its_room_is_not_used,
            after_a_profile_without_room_the_next_one_follows, a_small_arena_is_a_clean_failure)
