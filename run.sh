@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds spanlink and runs it. See --help.
 set -euo pipefail
+called_from=$PWD
 cd "$(dirname "$0")"
 
 usage() {
@@ -18,6 +19,16 @@ sample of real SDK traffic through it once, and then keeps listening.
 TEXT
 }
 
+# A file is named from where the caller stands.
+config() {
+  sample=no
+  case $1 in
+    /*) ;;
+    *) [ -e "$called_from/$1" ] && [ "$called_from" != "$PWD" ] && set -- "$called_from/$1" ;;
+  esac
+  arguments+=(--config "$1")
+}
+
 arguments=()
 sample=yes
 build_only=no
@@ -25,11 +36,10 @@ while [ $# -gt 0 ]; do
   case $1 in
     --config | --set)
       [ $# -ge 2 ] || { echo "run.sh: $1 needs a value" >&2; exit 2; }
-      [ "$1" = --config ] && sample=no
-      arguments+=("$1" "$2")
+      if [ "$1" = --config ]; then config "$2"; else arguments+=("$1" "$2"); fi
       shift 2
       ;;
-    --config=*) sample=no; arguments+=("$1"); shift ;;
+    --config=*) config "${1#--config=}"; shift ;;
     --set=*) arguments+=("$1"); shift ;;
     --no-sample) sample=no; shift ;;
     --build) build_only=yes; shift ;;
@@ -57,14 +67,16 @@ if [ "$own_config" = no ]; then
 fi
 [ "$sample" = no ] && exec build/release/spanlink "${arguments[@]}"
 
-build/release/spanlink "${arguments[@]}" &
-spanlink=$!
-trap 'kill -TERM $spanlink 2>/dev/null' INT TERM
-python3 tests/recorded/play.py tests/recorded/python \
-  --otlp http://localhost:4318 --pyroscope http://localhost:4040 &
-player=$!
-wait $player || true
-if kill -0 $spanlink 2>/dev/null; then
+# Beside spanlink, which takes this shell's place and its process id: signals and the exit code are
+# its own. The first request of the sample is due when spanlink has long begun to listen.
+play_sample() {
+  python3 tests/recorded/play.py tests/recorded/python \
+    --otlp http://localhost:4318 --pyroscope http://localhost:4040 &
+  local player=$!
+  while kill -0 $player 2>/dev/null; do
+    [ -e /proc/$$/exe ] || { kill $player 2>/dev/null; return; } # also when nobody reaped it yet
+    sleep 0.2
+  done
   cat <<'TEXT'
 
 The sample has been played. Linked spans appear above as their profiles decide them (a few seconds
@@ -73,9 +85,7 @@ more for the last ones). spanlink keeps listening; point an SDK at it:
   PYROSCOPE_SERVER_ADDRESS=http://localhost:4040
 Ctrl-C stops it.
 TEXT
-fi
-status=0
-wait $spanlink || status=$?
-# A signal ends the first wait early; the second one has spanlink's own exit code.
-if kill -0 $spanlink 2>/dev/null; then wait $spanlink || status=$?; fi
-exit $status
+}
+trap '' INT # for the player; spanlink takes it up again, and the player ends with spanlink
+play_sample &
+exec build/release/spanlink "${arguments[@]}"

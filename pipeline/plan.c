@@ -129,7 +129,7 @@ struct instance *plan_resolve(const struct node *root, const struct graph *graph
                               enum component_kind kind, const struct node *place, const char *path,
                               struct problems *problems)
 {
-    const char *id = place->kind == NODE_SCALAR ? place->text : "";
+    const char *id = place->text;
     for (size_t i = 0; i < graph->instances.count; i++) {
         struct instance *instance = graph->instances.items[i];
         if (instance->component->kind == kind && strcmp(instance->id, id) == 0)
@@ -141,21 +141,30 @@ struct instance *plan_resolve(const struct node *root, const struct graph *graph
     return NULL;
 }
 
-static void plan_extensions(const struct node *root, struct graph *graph, struct problems *problems)
+struct node plan_entry(const struct node *node, const struct key_list *ids, size_t i)
+{
+    struct node entry = node->kind == NODE_LIST ? *node->items[i] : *node;
+    entry.kind = NODE_SCALAR;
+    entry.text = ids->items[i];
+    return entry;
+}
+
+static void plan_extensions(const struct node *root, const struct key_list *ids,
+                            struct graph *graph, struct problems *problems)
 {
     const char *path = "service.extensions";
-    const struct node *list = node_get(node_get(root, "service"), "extensions");
-    for (size_t i = 0; list && list->kind == NODE_LIST && i < list->count; i++) {
-        const struct node *place = list->items[i];
+    const struct node *node = node_get(node_get(root, "service"), "extensions");
+    for (size_t i = 0; i < ids->count; i++) {
+        const struct node place = plan_entry(node, ids, i);
         struct instance *instance =
-            plan_resolve(root, graph, COMPONENT_EXTENSION, place, path, problems);
+            plan_resolve(root, graph, COMPONENT_EXTENSION, &place, path, problems);
         if (!instance)
             continue;
         if (instance->used)
-            problems_add(problems, place, path, "references extension \"%s\" multiple times",
+            problems_add(problems, &place, path, "references extension \"%s\" multiple times",
                          instance->id);
         else if (!instance_list_add(&graph->extensions, instance))
-            problems_add(problems, place, path, "out of memory");
+            problems_add(problems, &place, path, "out of memory");
         instance->used = true;
     }
 }
@@ -176,7 +185,7 @@ bool plan_read(const struct node *root, struct graph *graph, struct service_sett
         plan_kind_section(root, (enum component_kind)kind, graph, problems);
     const struct node *section = node_get(root, "service");
     if (service_fill(service, section, section ? section : root, problems))
-        plan_extensions(root, graph, problems);
+        plan_extensions(root, &service->extensions, graph, problems);
     plan_pipelines(root, graph, problems);
     return problems->count == before;
 }

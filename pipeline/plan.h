@@ -17,6 +17,10 @@ const char *plan_kind(enum component_kind kind);
 /* Checks service.pipelines against the instances of the graph, and fills its pipelines. */
 void plan_pipelines(const struct node *root, struct graph *graph, struct problems *problems);
 
+/* The i-th of the ids that were read from node, as a scalar in its place (a scalar that stands in
+ * place of a list may hold several). It borrows from both. */
+struct node plan_entry(const struct node *node, const struct key_list *ids, size_t i);
+
 /* What an id in a list stands for. NULL: not configured (a problem is added at place, unless its
  * own entry had one). */
 struct instance *plan_resolve(const struct node *root, const struct graph *graph,

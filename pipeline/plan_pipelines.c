@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Filled only so that unknown keys and wrong types are reported as everywhere. */
 struct pipeline_settings {
     struct key_list receivers, processors, exporters;
 };
@@ -25,15 +24,6 @@ struct planning {
     const struct node *node; /* of the pipeline */
     char path[512];
 };
-
-static bool keys_are_fine(const struct planning *plan)
-{
-    struct pipeline_settings settings = {0};
-    bool fine =
-        keys_fill(pipeline_keys, plan->node, plan->node, plan->path, &settings, plan->problems);
-    keys_release(pipeline_keys, &settings);
-    return fine;
-}
 
 static void signal_words(unsigned signals, char *out, size_t size)
 {
@@ -69,18 +59,18 @@ static void add_stage(const struct planning *plan, struct pipeline *pipeline,
 }
 
 static void plan_stage(const struct planning *plan, struct pipeline *pipeline,
-                       enum component_kind kind)
+                       enum component_kind kind, const struct key_list *ids)
 {
-    const struct node *list = node_get(plan->node, plan_section(kind));
-    bool empty = !list || list->kind != NODE_LIST || list->count == 0;
-    if (empty && kind != COMPONENT_PROCESSOR)
-        problems_add(plan->problems, list ? list : plan->node, plan->path,
+    const struct node *node = node_get(plan->node, plan_section(kind));
+    if (ids->count == 0 && kind != COMPONENT_PROCESSOR)
+        problems_add(plan->problems, node ? node : plan->node, plan->path,
                      "must have at least one %s", plan_kind(kind));
-    for (size_t i = 0; !empty && i < list->count; i++) {
+    for (size_t i = 0; i < ids->count; i++) {
+        const struct node place = plan_entry(node, ids, i);
         struct instance *instance =
-            plan_resolve(plan->root, plan->graph, kind, list->items[i], plan->path, plan->problems);
+            plan_resolve(plan->root, plan->graph, kind, &place, plan->path, plan->problems);
         if (instance)
-            add_stage(plan, pipeline, instance, list->items[i]);
+            add_stage(plan, pipeline, instance, &place);
     }
 }
 
@@ -116,6 +106,18 @@ static void check_encodings(const struct planning *plan, const struct pipeline *
         }
 }
 
+static void plan_stages(const struct planning *plan, struct pipeline *pipeline)
+{
+    struct pipeline_settings settings = {0};
+    if (keys_fill(pipeline_keys, plan->node, plan->node, plan->path, &settings, plan->problems)) {
+        plan_stage(plan, pipeline, COMPONENT_RECEIVER, &settings.receivers);
+        plan_stage(plan, pipeline, COMPONENT_PROCESSOR, &settings.processors);
+        plan_stage(plan, pipeline, COMPONENT_EXPORTER, &settings.exporters);
+        check_encodings(plan, pipeline);
+    }
+    keys_release(pipeline_keys, &settings);
+}
+
 static bool pipeline_signal(const char *name, enum signal *signal)
 {
     char word[32];
@@ -143,11 +145,7 @@ static void plan_pipeline(struct planning *plan)
     graph->pipeline_count++;
     if (!pipeline->name)
         problems_add(plan->problems, plan->node, plan->path, "out of memory");
-    if (!keys_are_fine(plan))
-        return;
-    for (int kind = 0; kind < COMPONENT_EXTENSION; kind++)
-        plan_stage(plan, pipeline, (enum component_kind)kind);
-    check_encodings(plan, pipeline);
+    plan_stages(plan, pipeline);
 }
 
 void plan_pipelines(const struct node *root, struct graph *graph, struct problems *problems)

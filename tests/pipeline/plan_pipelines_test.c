@@ -49,6 +49,19 @@ START_TEST(receivers_and_exporters_are_required)
 }
 END_TEST
 
+START_TEST(a_scalar_is_read_as_the_list_that_it_stands_for)
+{
+    expect("    traces: {receivers: source, processors: holder, exporters: sink}\n", "");
+    expect("    traces:\n"
+           "      receivers: source\n"
+           "      processors: \"holder, batch\"\n"
+           "      exporters: sink\n",
+           "8: service.pipelines.traces: references processor \"batch\" which is not configured");
+    expect("    traces: {receivers: source, processors: \"holder,holder\", exporters: sink}\n",
+           "references processor \"holder\" multiple times");
+}
+END_TEST
+
 START_TEST(what_is_not_configured_is_named_with_its_line)
 {
     expect("    traces:\n"
@@ -100,6 +113,7 @@ int main(void)
     const TTest *const tests[] = {
         all_signals_and_names_are_legal,
         receivers_and_exporters_are_required,
+        a_scalar_is_read_as_the_list_that_it_stands_for,
         what_is_not_configured_is_named_with_its_line,
         duplicates_in_a_list_are_refused,
         a_signal_that_a_component_does_not_have_is_refused,

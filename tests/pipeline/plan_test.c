@@ -111,6 +111,8 @@ START_TEST(unknown_and_repeated_extensions_are_refused)
 {
     EXPECT("receivers: {source: }\nexporters: {sink: }\n" REST "  extensions: [health_check]\n",
            "service.extensions: references extension \"health_check\" which is not configured");
+    EXPECT("receivers: {source: }\nexporters: {sink: }\n" REST "  extensions: health_check\n",
+           "service.extensions: references extension \"health_check\" which is not configured");
 }
 END_TEST
 

@@ -1,0 +1,69 @@
+"""./run.sh, as somebody at a terminal uses it."""
+import os
+import signal
+import subprocess
+
+import pytest
+
+import harness
+
+TAKEN_FROM_THE_CALLER = """\
+receivers: {otlp: {protocols: {http: {endpoint: "127.0.0.1:0"}}}}
+exporters: {debug: {verbosity: loud}}
+service: {pipelines: {traces: {receivers: [otlp], exporters: [debug]}}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def needs_spanlink(bypass):
+    if bypass:
+        pytest.skip("no spanlink")
+
+
+def run(*arguments, cwd=None):
+    return subprocess.run([harness.ROOT / "run.sh", *arguments], cwd=cwd, timeout=120,
+                          capture_output=True, text=True)
+
+
+def test_no_sample_is_played_when_spanlink_does_not_start():
+    ended = run("--set", "receivers.otlp.protocols.http.endpiont=x")
+    assert ended.returncode == 1
+    assert 'did you mean "endpoint"?' in ended.stderr
+    assert "/v1/traces" not in ended.stdout and "sample" not in ended.stdout
+
+
+@pytest.mark.parametrize("form", ["--config {}", "--config={}"])
+def test_a_file_is_named_from_where_the_caller_stands(tmp_path, form):
+    (tmp_path / "mine.yaml").write_text(TAKEN_FROM_THE_CALLER)
+    ended = run(*form.format("mine.yaml").split(), cwd=tmp_path)
+    assert ended.returncode == 1
+    assert "mine.yaml:2: exporters.debug.verbosity: found loud" in ended.stderr
+
+
+def test_one_ctrl_c_during_the_sample_stops_everything_in_order(tmp_path):
+    ports = [harness.free_port() for _ in range(3)]
+    names = ["otlp.protocols.grpc", "otlp.protocols.http", "pyroscope"]
+    command = [harness.ROOT / "run.sh", "--set", f"exporters.file.path={tmp_path}/traces.jsonl"]
+    for name, port in zip(names, ports):
+        command += ["--set", f"receivers.{name}.endpoint=127.0.0.1:{port}"]
+    log = tmp_path / "log"
+    with open(log, "wb") as out:
+        running = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+    try:
+        assert harness.wait_for(lambda: all(map(harness.answers, ports)), 60), log.read_text()
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.wait(20) == 0, log.read_text()
+        assert harness.wait_for(lambda: not group_lives(running.pid), 5), "the sample goes on"
+    finally:
+        if group_lives(running.pid):
+            os.killpg(running.pid, signal.SIGKILL)
+    text = log.read_text()
+    assert "all that was acknowledged was delivered" in text
+    assert "second signal" not in text and "has been played" not in text
+
+
+def group_lives(group):
+    """Whether a process of the group runs; those that nobody reaped do not count."""
+    states = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True).stdout
+    return any(int(pgid) == group and not state.startswith("Z")
+               for pgid, state in map(str.split, states.splitlines()))
