@@ -1,8 +1,8 @@
 #include "net/grpc_connection.h"
 
 #include "base/clock.h"
+#include "net/h2_gather.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -418,20 +418,7 @@ static bool send_or_keep(struct grpc_connection *connection, const uint8_t *data
 
 ssize_t grpc_connection_gather(struct grpc_connection *connection, uint8_t *out, size_t size)
 {
-    const size_t frame = 16384 + 64; /* no less than the session makes at once */
-    size_t used = 0;
-    while (size - used >= frame) {
-        const uint8_t *chunk;
-        ssize_t n = nghttp2_session_mem_send(connection->session, &chunk);
-        if (n < 0)
-            return -1;
-        if (n == 0)
-            break;
-        assert((size_t)n <= size - used);
-        memcpy(out + used, chunk, (size_t)n);
-        used += (size_t)n;
-    }
-    return (ssize_t)used;
+    return h2_gather(connection->session, out, size);
 }
 
 static bool send_session(struct grpc_connection *connection)

@@ -1,8 +1,8 @@
 #include "net/h2_session.h"
 
 #include "base/clock.h"
+#include "net/h2_gather.h"
 
-#include <assert.h>
 #include <nghttp2/nghttp2.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -223,18 +223,5 @@ bool h2_session_receive(struct h2_session *session, struct view data)
 
 ssize_t h2_session_gather(struct h2_session *session, uint8_t *out, size_t size)
 {
-    const size_t frame = 16384 + 64; /* no less than the session makes at once */
-    size_t used = 0;
-    while (size - used >= frame) {
-        const uint8_t *chunk;
-        ssize_t n = nghttp2_session_mem_send(session->session, &chunk);
-        if (n < 0)
-            return -1;
-        if (n == 0)
-            break;
-        assert((size_t)n <= size - used);
-        memcpy(out + used, chunk, (size_t)n);
-        used += (size_t)n;
-    }
-    return (ssize_t)used;
+    return h2_gather(session->session, out, size);
 }
