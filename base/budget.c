@@ -2,27 +2,142 @@
 
 #include <assert.h>
 
+#include "base/clock.h"
+#include "base/heap.h"
+
+/* A look costs some microseconds, a trim up to milliseconds. */
+#define LOOK_PAUSE (5 * NS_PER_MS)
+#define TRIM_PAUSE (250 * NS_PER_MS)
+
 void budget_init(struct budget *budget, size_t limit)
 {
-    budget->limit = limit;
-    atomic_init(&budget->used, 0);
+    *budget = (struct budget){.limit = limit};
+    atomic_flag_clear(&budget->looking);
+}
+
+void budget_watch(struct budget *budget)
+{
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    budget->idle = heap_resident();
+#else
+    (void)budget;
+#endif
+}
+
+static size_t excess(size_t a, size_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* Never counts more than half of the limit, so that something is always accepted. */
+static size_t measure(struct budget *budget, size_t used)
+{
+    size_t beyond = excess(heap_resident(), budget->idle + used);
+    beyond = beyond < budget->limit / 2 ? beyond : budget->limit / 2;
+    atomic_store_explicit(&budget->beyond, beyond, memory_order_relaxed);
+    return beyond;
+}
+
+static void trim(struct budget *budget, uint64_t now)
+{
+    if (now < budget->trimmed + TRIM_PAUSE)
+        return;
+    heap_trim();
+    budget->trimmed = now;
+    measure(budget, budget_used(budget));
+}
+
+static void look(struct budget *budget)
+{
+    if (atomic_flag_test_and_set(&budget->looking))
+        return;
+    size_t used = budget_used(budget);
+    uint64_t now = clock_mono(&clock_system);
+    budget->looked = now;
+    if (measure(budget, used) > budget->limit / 32)
+        trim(budget, now);
+    atomic_store_explicit(&budget->look_at, used + budget->limit / 128, memory_order_relaxed);
+    atomic_store_explicit(&budget->trim_at, used > budget->limit / 8 ? used / 2 : 0,
+                          memory_order_relaxed);
+    atomic_flag_clear(&budget->looking);
+}
+
+/* False: looked a moment ago. */
+static bool look_again(struct budget *budget)
+{
+    if (!budget->idle || clock_mono(&clock_system) < budget->looked + LOOK_PAUSE)
+        return false;
+    look(budget);
+    return true;
+}
+
+static bool try_take(struct budget *budget, size_t n, size_t ceiling)
+{
+    size_t beyond = atomic_load_explicit(&budget->beyond, memory_order_relaxed);
+    size_t before = atomic_fetch_add_explicit(&budget->used, n, memory_order_relaxed);
+    if (n <= ceiling && before <= ceiling - n && beyond <= ceiling - n - before)
+        return true;
+    atomic_fetch_sub_explicit(&budget->used, n, memory_order_relaxed);
+    return false;
+}
+
+static void look_when_grown(struct budget *budget)
+{
+    if (budget->idle && budget_used(budget) >= atomic_load_explicit(&budget->look_at,
+                                                                     memory_order_relaxed))
+        look(budget);
+}
+
+static bool take(struct budget *budget, size_t n, size_t ceiling)
+{
+    if (!try_take(budget, n, ceiling) &&
+        !(look_again(budget) && try_take(budget, n, ceiling)))
+        return false;
+    look_when_grown(budget);
+    return true;
 }
 
 bool budget_take(struct budget *budget, size_t n)
 {
     if (!budget)
         return true;
-    size_t before = atomic_fetch_add_explicit(&budget->used, n, memory_order_relaxed);
-    if (n <= budget->limit && before <= budget->limit - n)
-        return true;
-    atomic_fetch_sub_explicit(&budget->used, n, memory_order_relaxed);
-    return false;
+    size_t pledge = atomic_load_explicit(&budget->pledge, memory_order_relaxed);
+    size_t kept = pledge > budget->reserve ? pledge : budget->reserve;
+    return take(budget, n, excess(budget->limit, kept));
+}
+
+bool budget_use(struct budget *budget, size_t n)
+{
+    return !budget || take(budget, n, budget->limit);
+}
+
+void budget_pledge(struct budget *budget, size_t n)
+{
+    size_t before = budget ? atomic_load_explicit(&budget->pledge, memory_order_relaxed) : n;
+    while (before < n && !atomic_compare_exchange_weak(&budget->pledge, &before, n)) {
+    }
 }
 
 void budget_force(struct budget *budget, size_t n)
 {
-    if (budget)
-        atomic_fetch_add_explicit(&budget->used, n, memory_order_relaxed);
+    if (!budget)
+        return;
+    atomic_fetch_add_explicit(&budget->used, n, memory_order_relaxed);
+    look_when_grown(budget);
+}
+
+static void look_when_fallen(struct budget *budget, size_t used)
+{
+    uint64_t now = clock_mono(&clock_system);
+    if (atomic_flag_test_and_set(&budget->looking))
+        return;
+    if (now >= budget->trimmed + TRIM_PAUSE) {
+        trim(budget, now);
+        atomic_store_explicit(&budget->look_at, used + budget->limit / 128, memory_order_relaxed);
+        atomic_store_explicit(&budget->trim_at, used > budget->limit / 8 ? used / 2 : 0,
+                              memory_order_relaxed);
+    }
+    atomic_flag_clear(&budget->looking);
 }
 
 void budget_give(struct budget *budget, size_t n)
@@ -31,12 +146,21 @@ void budget_give(struct budget *budget, size_t n)
         return;
     size_t before = atomic_fetch_sub_explicit(&budget->used, n, memory_order_relaxed);
     assert(before >= n);
-    (void)before;
+    if (before - n <= budget->limit / 8 &&
+        atomic_load_explicit(&budget->pledge, memory_order_relaxed))
+        atomic_store_explicit(&budget->pledge, 0, memory_order_relaxed);
+    if (n && before - n < atomic_load_explicit(&budget->trim_at, memory_order_relaxed))
+        look_when_fallen(budget, before - n);
+}
+
+size_t budget_largest(const struct budget *budget)
+{
+    return budget->reserve ? excess(budget->limit, budget->reserve) / 2 : budget->limit;
 }
 
 bool budget_never_fits(const struct budget *budget, size_t n)
 {
-    return budget && n > budget->limit;
+    return budget && n > budget_largest(budget);
 }
 
 size_t budget_used(const struct budget *budget)

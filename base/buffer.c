@@ -16,12 +16,9 @@ struct buffer *buffer_from_bytes(struct bytes *bytes)
     return buffer;
 }
 
-struct buffer *buffer_new(size_t size, struct budget *budget, bool force)
+/* Of size bytes that were charged; on failure the charge is given back. */
+static struct buffer *charged_buffer(size_t size, struct budget *budget)
 {
-    if (force)
-        budget_force(budget, size);
-    else if (!budget_take(budget, size))
-        return NULL;
     struct buffer *buffer = calloc(1, sizeof *buffer);
     uint8_t *data = buffer ? malloc(size ? size : 1) : NULL;
     if (!data) {
@@ -35,6 +32,20 @@ struct buffer *buffer_new(size_t size, struct budget *budget, bool force)
     buffer->charged = size;
     buffer->budget = budget;
     return buffer;
+}
+
+struct buffer *buffer_new(size_t size, struct budget *budget, bool force)
+{
+    if (force)
+        budget_force(budget, size);
+    else if (!budget_take(budget, size))
+        return NULL;
+    return charged_buffer(size, budget);
+}
+
+struct buffer *buffer_new_for_work(size_t size, struct budget *budget)
+{
+    return budget_use(budget, size) ? charged_buffer(size, budget) : NULL;
 }
 
 struct buffer *buffer_ref(struct buffer *buffer)

@@ -19,6 +19,9 @@ struct buffer *buffer_from_bytes(struct bytes *bytes);
  * force, the budget's limit is passed over: for data that was accepted already. */
 struct buffer *buffer_new(size_t size, struct budget *budget, bool force);
 
+/* The same for work on accepted data: the budget's reserve may be used, its limit is kept. */
+struct buffer *buffer_new_for_work(size_t size, struct budget *budget);
+
 /* Any thread. */
 struct buffer *buffer_ref(struct buffer *buffer);
 void buffer_unref(struct buffer *buffer); /* NULL is legal */

@@ -2,7 +2,15 @@
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
 
+#include <stddef.h>
+
 /* Call once, before threads start. */
 void heap_tune(void);
+
+/* Gives free pages back to the system, also from the middle of the heap. Any thread. */
+void heap_trim(void);
+
+/* Bytes of anonymous memory that the process holds resident; 0: the system does not tell. */
+size_t heap_resident(void);
 
 #endif

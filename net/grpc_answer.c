@@ -154,6 +154,8 @@ void grpc_call_submit(struct grpc_call *call)
     connection->handled -= handled;
     if (handled && connection->offences)
         connection->offences--;
+    if (handled)
+        connection->noise = 0;
     nghttp2_session *session = connection->session;
     int failed = call->code == GRPC_OK ? submit_message(call) : submit_error(call);
     if (failed)

@@ -139,7 +139,7 @@ static void start_message(struct grpc_call *call)
         grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED, 0,
                          "the message of %zu bytes is larger than the maximum of %zu that the "
                          "memory limit allows",
-                         size, options->budget->limit);
+                         size, budget_largest(options->budget));
     else
         bytes_init(&call->message, size, options->budget);
 }
@@ -178,12 +178,11 @@ void grpc_call_data(struct grpc_call *call, struct view data)
         starve(call);
 }
 
-/* Content that can never stand in the budget beside its compressed form is too large, not early. */
+/* Content that could never be accepted is too large, not early. */
 static size_t inflated_ceiling(const struct grpc_call *call)
 {
     const struct grpc_server_options *options = &call->loop->server->options;
-    size_t limit = options->budget ? options->budget->limit : SIZE_MAX;
-    size_t room = limit > call->message.capacity ? limit - call->message.capacity : 0;
+    size_t room = options->budget ? budget_largest(options->budget) : SIZE_MAX;
     return room < options->max_message ? room : options->max_message;
 }
 

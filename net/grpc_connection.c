@@ -13,7 +13,9 @@ enum {
     STREAM_WINDOW = 4 << 20,
     CONNECTION_WINDOW = 16 << 20,
     FRAME_SIZE = 256 << 10, /* a data frame is not buffered whole, so large ones cost nothing */
-    READS_AT_ONCE = 8       /* before other connections have their turn */
+    READS_AT_ONCE = 8,      /* before other connections have their turn */
+    LARGE_FRAME = 1024,     /* costs its sender more than us */
+    FRAMES_OF_CALL = 8      /* what a call brings with it: window updates, a ping */
 };
 
 /* While draining: how long a connection without streams has to answer the ping, and how long one
@@ -29,15 +31,36 @@ static struct grpc_call *call_of(nghttp2_session *session, int32_t stream)
     return nghttp2_session_get_stream_user_data(session, stream);
 }
 
+static void forgive(struct grpc_connection *connection, unsigned frames)
+{
+    connection->noise -= frames < connection->noise ? frames : connection->noise;
+}
+
+/* Every frame, whatever its type. Those that bring a call on are forgiven. */
+static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head, void *ctx)
+{
+    struct grpc_connection *connection = ctx;
+    if (head->length >= LARGE_FRAME)
+        return 0;
+    if (connection->loop->now > connection->noise_since + NS_PER_S) {
+        connection->noise_since = connection->loop->now;
+        connection->noise = 0;
+    }
+    if (++connection->noise > GRPC_NOISE)
+        nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM);
+    return 0;
+}
+
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
     struct grpc_connection *connection = ctx;
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
-    grpc_connection_progress(connection);
     struct grpc_call *call = grpc_call_new(connection, frame->hd.stream_id);
     if (!call)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    forgive(connection, FRAMES_OF_CALL);
+    grpc_connection_progress(connection);
     nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, call);
     return 0;
 }
@@ -59,10 +82,15 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
                    size_t size, void *ctx)
 {
     struct grpc_call *call = call_of(session, stream);
+    struct grpc_connection *connection = ctx;
     (void)flags;
-    grpc_connection_progress(ctx);
-    if (call)
-        grpc_call_data(call, (struct view){data, size});
+    if (!call || call->state != GRPC_CALL_ARRIVING)
+        return 0;
+    forgive(connection, 1);
+    connection->trickled += size;
+    if (connection->trickled >= GRPC_PROGRESS)
+        grpc_connection_progress(connection);
+    grpc_call_data(call, (struct view){data, size});
     return 0;
 }
 
@@ -154,6 +182,7 @@ bool grpc_connection_setup(struct grpc_server *server)
         nghttp2_option_new(&server->settings) != 0)
         return false;
     nghttp2_session_callbacks *to = server->callbacks;
+    nghttp2_session_callbacks_set_on_begin_frame_callback(to, on_begin_frame);
     nghttp2_session_callbacks_set_on_begin_headers_callback(to, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback2(to, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(to, on_data);
@@ -240,6 +269,7 @@ void grpc_connection_kill(struct grpc_connection *connection)
     TAILQ_REMOVE(&loop->connections, connection, of_loop);
     TAILQ_INSERT_TAIL(&loop->dead, connection, of_loop);
     atomic_fetch_sub(&loop->connection_count, 1);
+    budget_give(loop->server->options.budget, GRPC_CONNECTION_COST);
 }
 
 /* Closing with bytes unread would make the peer lose what was sent last. */
@@ -253,10 +283,13 @@ static void linger(struct grpc_connection *connection)
 
 static void due_when_quiet(struct grpc_connection *connection)
 {
+    const struct grpc_server_options *options = &connection->loop->server->options;
+    uint64_t idle = options->idle_timeout_ns, stall = options->stall_timeout_ns;
+    bool calls = !TAILQ_EMPTY(&connection->calls);
     if (!connection->loop->draining)
-        due_in(connection, connection->loop->server->options.idle_timeout_ns);
+        due_in(connection, calls && stall && (!idle || stall < idle) ? stall : idle);
     else
-        due_in(connection, TAILQ_EMPTY(&connection->calls) ? DRAIN_QUIET_NS : DRAIN_STALL_NS);
+        due_in(connection, calls ? DRAIN_STALL_NS : DRAIN_QUIET_NS);
 }
 
 void grpc_connection_progress(struct grpc_connection *connection)
@@ -264,6 +297,7 @@ void grpc_connection_progress(struct grpc_connection *connection)
     if (connection->state != GRPC_SERVING)
         return;
     connection->progress = connection->loop->now;
+    connection->trickled = 0;
     due_when_quiet(connection);
 }
 
@@ -289,6 +323,7 @@ void grpc_connection_drain(struct grpc_connection *connection)
 void grpc_connection_expire(struct grpc_connection *connection)
 {
     bool draining = connection->loop->draining;
+    bool may_idle = connection->loop->server->options.idle_timeout_ns == 0;
     if (connection->state != GRPC_SERVING || connection->blocked) {
         grpc_connection_kill(connection);
         return;
@@ -296,6 +331,8 @@ void grpc_connection_expire(struct grpc_connection *connection)
     due_when_quiet(connection);
     if (draining && !connection->last_goaway)
         last_goaway(connection);
+    else if (!draining && may_idle && TAILQ_EMPTY(&connection->calls))
+        return;
     else if (connection->handled == 0) {
         nghttp2_session_terminate_session(connection->session, NGHTTP2_NO_ERROR);
         grpc_connection_mark(connection);

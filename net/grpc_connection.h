@@ -14,6 +14,9 @@
 
 enum {
     GRPC_SCRATCH = 128 * 1024, /* one read; one write */
+    GRPC_CONNECTION_COST = 24 * 1024, /* session, header tables and a frame on its way out */
+    GRPC_NOISE = 2000,         /* frames a second that bring no call on */
+    GRPC_PROGRESS = 16 * 1024, /* message bytes; fewer are no progress */
     GRPC_OFFENCES = 200        /* resets and empty frames beyond the calls answered */
 };
 
@@ -35,13 +38,16 @@ struct grpc_connection {
     bool dirty;        /* has something to write */
     bool blocked;      /* the socket takes nothing now; nothing is read meanwhile either */
     bool last_goaway;  /* no further streams are taken */
-    uint64_t progress; /* when the last stream or message byte came or an answer went */
+    uint64_t progress; /* when the last stream or much of a message came or an answer went */
     uint64_t deadline; /* grpc_connection_expire is due */
     struct bytes unsent;
     size_t unsent_from;
     TAILQ_HEAD(, grpc_call) calls;
     unsigned handled; /* calls that their handler has */
     unsigned offences;
+    unsigned noise;        /* small frames since noise_since */
+    uint64_t noise_since;
+    size_t trickled;       /* message bytes since the last progress */
 };
 
 TAILQ_HEAD(grpc_connections, grpc_connection);

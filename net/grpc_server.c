@@ -1,6 +1,7 @@
 #include "net/grpc_connection.h"
 
 #include "base/clock.h"
+#include "net/room.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -60,13 +61,19 @@ static void discard(struct grpc_connection *connection)
 
 static void adopt(struct grpc_loop *loop, struct grpc_connection *connection)
 {
-    if (atomic_load(&loop->connection_count) > loop->room)
+    struct budget *budget = loop->server->options.budget;
+    bool charged = budget_use(budget, GRPC_CONNECTION_COST);
+    if (!charged || atomic_load(&loop->connection_count) > loop->room)
         evict_longest_idle(loop);
+    if (!charged)
+        budget_force(budget, GRPC_CONNECTION_COST);
     bool full = atomic_load(&loop->connection_count) > loop->room;
-    if (full || loop->draining || !watch(loop, connection->fd, connection))
+    if (full || loop->draining || !watch(loop, connection->fd, connection)) {
+        budget_give(budget, GRPC_CONNECTION_COST);
         discard(connection);
-    else
+    } else {
         grpc_connection_start(connection);
+    }
 }
 
 static struct grpc_loop *roomiest_loop(struct grpc_server *server)
@@ -279,7 +286,8 @@ static void init_condition(struct grpc_server *server)
 struct grpc_server *grpc_server_new(const struct grpc_server_options *options)
 {
     struct grpc_server *server = calloc(1, sizeof *server);
-    unsigned most = options->max_connections ? options->max_connections : 1;
+    unsigned most =
+        room_for_connections(options->max_connections, options->budget, GRPC_CONNECTION_COST);
     unsigned loops = options->threads ? options->threads : 1;
     if (!server)
         return NULL;

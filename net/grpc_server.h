@@ -22,6 +22,8 @@ struct grpc_server_options {
     unsigned max_concurrent_streams; /* a connection */
     uint64_t idle_timeout_ns;        /* without a call in its handler and without progress of one
                                       * that arrives (pings do not count); 0: none */
+    uint64_t stall_timeout_ns;       /* with calls, none of them in its handler, and without 16 KiB
+                                      * of them or a new one or an answer; 0: none */
     uint64_t header_timeout_ns;      /* preface and first settings */
     struct budget *budget;           /* charged as bytes arrive; outlives every call */
     grpc_handler_fn *handler;

@@ -119,11 +119,14 @@ struct http_connection *http_connections_add(struct http_connections *all, int f
         return NULL;
     connection->fd = fd;
     atomic_init(&connection->mark, mark_of(now_ns(), HTTP_FRESH));
+    bool charged = budget_use(all->options.budget, all->options.cost);
+    if (!charged) /* the one that makes room gives it back */
+        budget_force(all->options.budget, all->options.cost);
     pthread_mutex_lock(&all->mutex);
     connection->next = &all->open;
     connection->prev = all->open.prev;
     connection->prev->next = all->open.prev = connection;
-    if (++all->count - all->shut > all->options.max)
+    if (++all->count - all->shut > all->options.max || !charged)
         make_room(all);
     pthread_mutex_unlock(&all->mutex);
     return connection;
@@ -142,6 +145,7 @@ void http_connections_remove(struct http_connections *all, struct http_connectio
     if (mark_phase(connection->mark) == HTTP_SHUT)
         all->shut--;
     pthread_mutex_unlock(&all->mutex);
+    budget_give(all->options.budget, all->options.cost);
 }
 
 /* Under the mutex: from now on the first byte wakes the thread, once. */

@@ -6,9 +6,8 @@
 #ifndef NET_HTTP_CONNECTIONS_H
 #define NET_HTTP_CONNECTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/budget.h"
+
 #include <sys/socket.h>
 
 struct http_connections;
@@ -19,7 +18,7 @@ enum http_phase {
     HTTP_FRESH,  /* accepted, no request line yet: header timeout */
     HTTP_IDLE,   /* between requests: idle timeout */
     HTTP_HEADER, /* the request line is there: header timeout */
-    HTTP_BODY,   /* idle timeout since the last bytes */
+    HTTP_BODY,   /* idle timeout since the last mark */
     HTTP_BUSY,   /* the handler has it: no timeout */
     HTTP_REPLY,  /* idle timeout */
     HTTP_SHUT    /* shut by us; its thread will see the end of the stream */
@@ -28,6 +27,8 @@ enum http_phase {
 struct http_connections_options {
     int listener; /* taken over */
     unsigned max;
+    struct budget *budget; /* NULL: connections are not charged */
+    size_t cost;           /* bytes charged for each */
     uint64_t header_timeout_ns; /* 0: none */
     uint64_t idle_timeout_ns;   /* 0: none */
     /* Takes over an accepted, non-blocking socket. Called on the accepting thread. */
@@ -50,8 +51,8 @@ void http_connections_stop(struct http_connections *connections);
 /* After stop and the last removal. */
 void http_connections_free(struct http_connections *connections);
 
-/* A connection whose socket stays open until it is removed. Past the maximum the one without
- * activity for longest is shut, or this one when all others are busy. NULL: no memory. */
+/* A connection whose socket stays open until it is removed. Past the maximum or the budget the one
+ * without activity for longest is shut, or this one when all others are busy. NULL: no memory. */
 struct http_connection *http_connections_add(struct http_connections *connections, int fd);
 void http_connections_remove(struct http_connections *connections,
                              struct http_connection *connection);

@@ -49,6 +49,7 @@ struct http_request {
     size_t headers_at;    /* where the pairs begin */
     struct bytes body;
     uint64_t received; /* body bytes, kept or not */
+    uint64_t marked;   /* of these, when progress was last marked */
     uint64_t declared; /* Content-Length; UINT64_MAX: chunked */
     enum http_fault fault;
     bool expects_continue;

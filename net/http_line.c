@@ -10,7 +10,7 @@
 #define CONNECT_TIMEOUT_NS (10 * NS_PER_S)
 #define CA_BUNDLE          "/etc/ssl/certs/ca-certificates.crt"
 
-enum { UPLOAD_BUFFER = 512 * 1024, PATIENCE_MS = 3600 * 1000 };
+enum { UPLOAD_BUFFER = 128 * 1024, PATIENCE_MS = 3600 * 1000 };
 
 /* ---- life ---- */
 

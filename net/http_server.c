@@ -4,17 +4,18 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/http_internal.h"
+#include "net/room.h"
 
-/* Header and read buffer of one connection; the library clears it after each request. */
-#define CONNECTION_MEMORY (64u << 10)
-#define OWN_DESCRIPTORS   256u /* listeners, files, exporters */
+/* Header and read buffer of one connection; the library clears it after each request, so that all
+ * of it is resident. */
+#define CONNECTION_MEMORY (32u << 10)
+#define CONNECTION_COST   (CONNECTION_MEMORY + (4u << 10))
 
 static void on_log(void *cls, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
@@ -49,25 +50,6 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *address, sockl
 {
     struct http_server *server = ctx;
     MHD_add_connection(server->daemon, fd, address, size);
-}
-
-/* Raises the limit of open files where max connections need it; answers how many there is room
- * for. */
-static unsigned room_for(unsigned max)
-{
-    struct rlimit limit;
-    rlim_t need = (rlim_t)max + OWN_DESCRIPTORS;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= need)
-        return max;
-    limit.rlim_cur = limit.rlim_max < need ? limit.rlim_max : need;
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
-        getrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur >= need)
-        return max;
-    rlim_t room = limit.rlim_cur / 2;
-    if (limit.rlim_cur > 2 * OWN_DESCRIPTORS)
-        room = limit.rlim_cur - OWN_DESCRIPTORS;
-    return room < max ? (unsigned)room : max;
 }
 
 /* The library's own limits are set beyond ours: it would stop accepting. */
@@ -109,10 +91,8 @@ static struct http_server *server_new(const struct http_server_options *options)
         return NULL;
     atomic_init(&server->refs, 1);
     server->options = *options;
-    server->options.max_connections = room_for(options->max_connections);
-    if (server->options.max_connections < options->max_connections)
-        log_warn("max_connections is lowered from %u to %u by the limit of open files",
-                 options->max_connections, server->options.max_connections);
+    server->options.max_connections =
+        room_for_connections(options->max_connections, options->budget, CONNECTION_COST);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -137,6 +117,8 @@ static bool start(struct http_server *server, int listener)
     const struct http_connections_options table = {
         .listener = listener,
         .max = server->options.max_connections,
+        .budget = server->options.budget,
+        .cost = CONNECTION_COST,
         .header_timeout_ns = server->options.header_timeout_ns,
         .idle_timeout_ns = server->options.idle_timeout_ns,
         .admit = on_accepted,

@@ -29,14 +29,15 @@ struct http_server_options {
     unsigned max_connections;   /* past it the longest idle connection is closed */
     uint64_t header_timeout_ns; /* to the end of the header, counted from the connection's begin,
                                    later from a request's first byte; 0: none */
-    uint64_t idle_timeout_ns;   /* between requests, and without progress in a body; 0: none */
+    uint64_t idle_timeout_ns;   /* between requests, and for each 16 KiB of a body; 0: none */
     struct budget *budget;      /* charged as body bytes arrive; outlives every request */
     http_handler_fn *handler;
     void *ctx;
 };
 
-/* Listens and serves. NULL: error is a sentence. bound gets the address with the real port. Raises
- * the process's limit of open files where max_connections need it. */
+/* Listens and serves. NULL: error is a sentence. bound gets the address with the real port. Takes
+ * fewer than max_connections where open files or the budget, which each is charged to, do not allow
+ * them (net/room.h). */
 struct http_server *http_server_open(const struct http_server_options *options, char *bound,
                                      size_t bound_size, char *error, size_t error_size);
 

@@ -25,7 +25,8 @@ static struct outcome no_memory(void)
 /* A body may also be too large for the whole memory budget. */
 static size_t largest(const struct bytes *out)
 {
-    return out->budget && out->budget->limit < out->max ? out->budget->limit : out->max;
+    size_t most = out->budget ? budget_largest(out->budget) : SIZE_MAX;
+    return most < out->max ? most : out->max;
 }
 
 struct outcome request_take_body(struct http_request *request, struct bytes *out)

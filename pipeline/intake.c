@@ -27,13 +27,15 @@ static void release(struct intake *intake, size_t count)
         sender_release(intake->queues[i].sender, intake->queues[i].places);
 }
 
-static struct outcome reserve(struct intake *intake)
+/* The processors may copy what they edit: work bytes are for that, until they have returned. */
+static struct outcome reserve(struct intake *intake, size_t work)
 {
-    if (intake->budget && budget_used(intake->budget) > intake->budget->limit)
+    if (!budget_take(intake->budget, work))
         return no_memory();
     for (size_t i = 0; i < intake->queue_count; i++)
         if (!sender_reserve(intake->queues[i].sender, intake->queues[i].places)) {
             release(intake, i);
+            budget_give(intake->budget, work);
             return refuse(CAUSE_FULL, "sending queue is full");
         }
     return OUTCOME_OK;
@@ -77,7 +79,8 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
 
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
-    struct outcome outcome = reserve(intake);
+    size_t work = batch->payload->size;
+    struct outcome outcome = reserve(intake, work);
     bool reserved = outcome.verdict == VERDICT_OK;
     bool answered = false;
     batch->admitted = true;
@@ -88,8 +91,11 @@ void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *d
     } else if (reserved) {
         outcome = run(intake, batch);
     }
-    if (reserved)
+    if (reserved) {
         release(intake, intake->queue_count);
+        budget_pledge(intake->budget, work);
+        budget_give(intake->budget, work);
+    }
     if (!answered)
         done(ctx, &outcome);
 }

@@ -112,6 +112,14 @@ void queue_park(struct queue *queue, struct queue_element *element, uint64_t due
     append(&queue->parked, element);
 }
 
+void queue_put_back(struct queue *queue, struct queue_element *element)
+{
+    element->next = queue->ready.head;
+    queue->ready.head = element;
+    if (!queue->ready.tail)
+        queue->ready.tail = element;
+}
+
 uint64_t queue_wake(struct queue *queue, uint64_t now)
 {
     struct queue_list waiting = queue->parked;

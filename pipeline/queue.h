@@ -66,6 +66,9 @@ size_t queue_takeable(const struct queue *queue);
 /* What was taken waits until due; its place and consumer stay occupied. */
 void queue_park(struct queue *queue, struct queue_element *element, uint64_t due);
 
+/* What was taken is the next to be taken again; its place and consumer stay occupied. */
+void queue_put_back(struct queue *queue, struct queue_element *element);
+
 /* Makes parked ones ready whose time has come; returns when the next one's comes. */
 uint64_t queue_wake(struct queue *queue, uint64_t now);
 

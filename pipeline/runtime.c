@@ -8,6 +8,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* Of the memory budget: for merging, editing and sending what was accepted. */
+enum { RESERVE_SHARE = 16 };
+
 /* The smallest of what the instances in use ask for, else the default. */
 static size_t budget_limit(const struct graph *graph)
 {
@@ -38,6 +41,7 @@ struct runtime *runtime_plan(const struct settings *settings, const struct clock
         return NULL;
     }
     budget_init(&runtime->budget, budget_limit(&runtime->graph));
+    runtime->budget.reserve = runtime->budget.limit / RESERVE_SHARE;
     return runtime;
 }
 
@@ -107,6 +111,7 @@ bool runtime_start(struct runtime *runtime, struct problems *problems)
     }
     log_debug("memory budget: %zu MiB", runtime->budget.limit >> 20);
     runtime->phase = RUNTIME_READY;
+    budget_watch(&runtime->budget);
     return true;
 }
 
@@ -133,8 +138,9 @@ void runtime_explain(struct runtime *runtime, struct bytes *out)
 {
     const struct instance_list *instances = &runtime->graph.instances;
     pthread_mutex_lock(&runtime->lock);
-    bytes_printf(out, "memory: %zu of %zu bytes\n", budget_used(&runtime->budget),
-                 runtime->budget.limit);
+    bytes_printf(out, "memory: %zu of %zu bytes, %zu beside them\n",
+                 budget_used(&runtime->budget), runtime->budget.limit,
+                 atomic_load(&runtime->budget.beyond));
     if (runtime->phase != RUNTIME_READY)
         bytes_printf(out, "%s\n", runtime->phase == RUNTIME_PLANNED ? "starting" : "stopping");
     for (size_t i = 0; runtime->phase == RUNTIME_READY && i < instances->count; i++)

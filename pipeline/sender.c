@@ -22,10 +22,18 @@ struct sender {
     size_t worker_count;
     size_t idle;        /* workers asleep or just started */
     uint64_t in_flight; /* items */
+    size_t sending;     /* workers in dispatch */
+    bool starved;       /* something waits for memory */
+    struct budget *budget;
     bool closing;
 };
 
+/* What a send takes beside its payload, which it may split, frame and compress: as much again, and
+ * the buffers of a connection. */
+enum { WORK_FIXED = 256 * 1024 };
+
 static uint64_t wake_parked(void *ctx, uint64_t mono_ns);
+static void rouse(struct sender *sender);
 
 static void init_dispatcher(struct sender *sender, const struct component *component, void *self,
                             const struct env *env)
@@ -58,6 +66,7 @@ struct sender *sender_new(const struct component *component, void *self, const s
     sender->entry.tick = wake_parked;
     sender->entry.ctx = sender;
     sender->ticker = env->ticker;
+    sender->budget = env->budget;
     if (env->ticker)
         ticker_add(env->ticker, &sender->entry);
     sender->workers = calloc(sender->queue.consumers, sizeof *sender->workers);
@@ -93,15 +102,43 @@ static void settle(struct sender *sender, struct queue_element *element,
         pthread_cond_broadcast(&sender->empty);
 }
 
-static void work_one(struct sender *sender, struct queue_element *element)
+static size_t work_of(const struct queue_element *element)
+{
+    return element->current ? element->current->payload->size + WORK_FIXED : 0;
+}
+
+/* Where memory is short fewer sends run at once, but always one. NULL: nothing to do now. */
+static struct queue_element *take(struct sender *sender, size_t *work)
+{
+    struct queue_element *element = queue_take(&sender->queue);
+    *work = element ? work_of(element) : 0;
+    if (!element || budget_use(sender->budget, *work))
+        return element;
+    if (sender->sending > 0) {
+        queue_put_back(&sender->queue, element);
+        sender->starved = true;
+        return NULL;
+    }
+    budget_force(sender->budget, *work);
+    return element;
+}
+
+static void work_one(struct sender *sender, struct queue_element *element, size_t work)
 {
     uint64_t due = 0, items = queue_element_items(element);
     sender->in_flight += items;
+    sender->sending++;
     pthread_mutex_unlock(&sender->lock);
     enum dispatch_result result = dispatch_run(&sender->dispatcher, element, &due);
+    budget_give(sender->budget, work);
     pthread_mutex_lock(&sender->lock);
+    sender->sending--;
     sender->in_flight -= items;
     settle(sender, element, result, due);
+    if (sender->starved) {
+        sender->starved = false;
+        rouse(sender);
+    }
 }
 
 static void *worker_loop(void *ctx)
@@ -110,9 +147,10 @@ static void *worker_loop(void *ctx)
     pthread_mutex_lock(&sender->lock);
     sender->idle--;
     while (!sender->closing) {
-        struct queue_element *element = queue_take(&sender->queue);
+        size_t work;
+        struct queue_element *element = take(sender, &work);
         if (element) {
-            work_one(sender, element);
+            work_one(sender, element, work);
             continue;
         }
         sender->idle++;

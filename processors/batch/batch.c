@@ -78,7 +78,7 @@ static struct buffer *concatenate(const struct group *group, struct budget *budg
     size_t size = 0;
     for (size_t i = 0; i < group->count; i++)
         size += group->batches[i]->payload->size;
-    struct buffer *buffer = buffer_new(size, budget, true);
+    struct buffer *buffer = buffer_new_for_work(size, budget);
     if (!buffer)
         return NULL;
     uint8_t *at = buffer->data;
@@ -90,7 +90,7 @@ static struct buffer *concatenate(const struct group *group, struct budget *budg
     return buffer;
 }
 
-/* NULL: no memory. */
+/* NULL: no memory for one more copy; the requests can go as they are. */
 static struct batch *merge(const struct group *group, struct budget *budget)
 {
     const struct batch *first = group->batches[0];

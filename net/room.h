@@ -1,0 +1,12 @@
+/* How many connections a listener may hold: by its own maximum, by the process's limit of open
+ * files, and by the memory budget that connections are charged to. */
+#ifndef NET_ROOM_H
+#define NET_ROOM_H
+
+#include "base/budget.h"
+
+/* Connections of at most cost bytes each; at least 1. Raises the soft limit of open files to the
+ * hard one. Less than max because of open files is logged as a warning. */
+unsigned room_for_connections(unsigned max, const struct budget *budget, size_t cost);
+
+#endif
