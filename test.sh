@@ -45,12 +45,12 @@ ctest_run() {
   echo "   $line"
 }
 
-pytest_run() {
-  printf '== pytest tests/e2e\n'
-  build/e2e/venv/bin/python -m pytest tests/e2e -q -p no:cacheprovider 2>&1 |
-    tee "$logs/pytest.log"
+pytest_run() { # folder
+  local log=$logs/pytest-${1##*/}.log
+  printf '== pytest %s\n' "$1"
+  build/e2e/venv/bin/python -m pytest "$1" -q -p no:cacheprovider 2>&1 | tee "$log"
   local line good bad errors
-  line=$(grep -E '[0-9]+ (passed|failed|error)' "$logs/pytest.log" | tail -1)
+  line=$(grep -E '[0-9]+ (passed|failed|error)' "$log" | tail -1)
   good=$(grep -oE '[0-9]+ passed' <<<"$line" | grep -oE '[0-9]+')
   bad=$(grep -oE '[0-9]+ failed' <<<"$line" | grep -oE '[0-9]+')
   errors=$(grep -oE '[0-9]+ error' <<<"$line" | grep -oE '[0-9]+')
@@ -78,10 +78,12 @@ for part in $parts; do
       build release
       step configs tools/validate_configs.sh
       step key-tables python3 tools/key_tables.py build/release/spanlink --check
+      step hardening tools/hardening.sh
       step sizes tools/sizes.sh
       cat "$logs/sizes.log"
       step e2e-setup tests/e2e/setup.sh
-      pytest_run
+      pytest_run tests/e2e
+      pytest_run tests/faults
       ;;
     *) echo "test.sh: unknown part $part, expected lint, unit or e2e" >&2; exit 2 ;;
   esac

@@ -83,15 +83,14 @@ static bool try_take(struct budget *budget, size_t n, size_t ceiling)
 
 static void look_when_grown(struct budget *budget)
 {
-    if (budget->idle && budget_used(budget) >= atomic_load_explicit(&budget->look_at,
-                                                                     memory_order_relaxed))
+    if (budget->idle &&
+        budget_used(budget) >= atomic_load_explicit(&budget->look_at, memory_order_relaxed))
         look(budget);
 }
 
 static bool take(struct budget *budget, size_t n, size_t ceiling)
 {
-    if (!try_take(budget, n, ceiling) &&
-        !(look_again(budget) && try_take(budget, n, ceiling)))
+    if (!try_take(budget, n, ceiling) && !(look_again(budget) && try_take(budget, n, ceiling)))
         return false;
     look_when_grown(budget);
     return true;
@@ -155,12 +154,20 @@ void budget_give(struct budget *budget, size_t n)
 
 size_t budget_largest(const struct budget *budget)
 {
+    if (!budget)
+        return SIZE_MAX;
     return budget->reserve ? excess(budget->limit, budget->reserve) / 2 : budget->limit;
+}
+
+size_t budget_cap(const struct budget *budget, size_t max)
+{
+    size_t most = budget_largest(budget);
+    return max < most ? max : most;
 }
 
 bool budget_never_fits(const struct budget *budget, size_t n)
 {
-    return budget && n > budget_largest(budget);
+    return n > budget_largest(budget);
 }
 
 size_t budget_used(const struct budget *budget)

@@ -20,12 +20,12 @@ struct budget {
     _Atomic size_t used;
     _Atomic size_t pledge; /* work on the largest accepted request, where that is above reserve */
 
-    size_t idle;              /* resident when the watch began; 0: not watched */
-    _Atomic size_t beyond;    /* resident now, beyond idle and used */
-    _Atomic size_t look_at;   /* used has come up to this: look again */
-    _Atomic size_t trim_at;   /* used has fallen to this: give memory back to the system */
-    _Atomic uint64_t looked;  /* when, monotonic */
-    atomic_flag looking;      /* guards the rest */
+    size_t idle;             /* resident when the watch began; 0: not watched */
+    _Atomic size_t beyond;   /* resident now, beyond idle and used */
+    _Atomic size_t look_at;  /* used has come up to this: look again */
+    _Atomic size_t trim_at;  /* used has fallen to this: give memory back to the system */
+    _Atomic uint64_t looked; /* when, monotonic */
+    atomic_flag looking;     /* guards the rest */
     uint64_t trimmed;
 };
 
@@ -52,8 +52,11 @@ void budget_force(struct budget *budget, size_t n);
 /* Gives back what was taken. Any thread. */
 void budget_give(struct budget *budget, size_t n);
 
-/* The largest request that can be accepted: work on one may need as much again. */
+/* The largest request that can be accepted: work on one may need as much again. NULL: SIZE_MAX. */
 size_t budget_largest(const struct budget *budget);
+
+/* The lesser of max and the largest request. */
+size_t budget_cap(const struct budget *budget, size_t max);
 
 /* True for a request of n bytes that could not fit the empty budget. */
 bool budget_never_fits(const struct budget *budget, size_t n);

@@ -21,9 +21,23 @@ if(SPANLINK_FUZZ)
   target_compile_options(compile_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT sanitizers)
+  include(CheckCCompilerFlag)
+  include(CheckCSourceCompiles)
   target_compile_options(compile_options INTERFACE
-    -g1 -fPIE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
-    -ffunction-sections -fdata-sections)
-  target_link_options(compile_options INTERFACE -pie -Wl,-z,relro,-z,now -Wl,--gc-sections
-    -Wl,--as-needed)
+    -g1 -fPIE -fstack-protector-strong -ffunction-sections -fdata-sections)
+  foreach(flag -fstack-clash-protection -fcf-protection)
+    string(MAKE_C_IDENTIFIER "HAVE${flag}" have)
+    check_c_compiler_flag(${flag} ${have})
+    if(${have})
+      target_compile_options(compile_options INTERFACE ${flag})
+    endif()
+  endforeach()
+  # An older C library warns that it knows less than 3.
+  set(CMAKE_REQUIRED_FLAGS "-O2 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3")
+  check_c_source_compiles("#include <string.h>\nint main(void) { return 0; }" HAVE_FORTIFY_3)
+  unset(CMAKE_REQUIRED_FLAGS)
+  target_compile_options(compile_options INTERFACE
+    -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$<IF:$<BOOL:${HAVE_FORTIFY_3}>,3,2>)
+  target_link_options(compile_options INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack
+    -Wl,--gc-sections -Wl,--as-needed)
 endif()

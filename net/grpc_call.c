@@ -178,18 +178,12 @@ void grpc_call_data(struct grpc_call *call, struct view data)
         starve(call);
 }
 
-/* Content that could never be accepted is too large, not early. */
-static size_t inflated_ceiling(const struct grpc_call *call)
-{
-    const struct grpc_server_options *options = &call->loop->server->options;
-    size_t room = options->budget ? budget_largest(options->budget) : SIZE_MAX;
-    return room < options->max_message ? room : options->max_message;
-}
-
 static bool inflate_message(struct grpc_call *call)
 {
+    const struct grpc_server_options *options = &call->loop->server->options;
     struct bytes plain;
-    bytes_init(&plain, inflated_ceiling(call), call->message.budget);
+    /* Content that could never be accepted is too large, not early. */
+    bytes_init(&plain, budget_cap(options->budget, options->max_message), options->budget);
     switch (inflate_append(encoding_of(call), bytes_view(&call->message), &plain)) {
     case INFLATE_OK:
         bytes_release(&call->message);

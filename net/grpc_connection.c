@@ -33,6 +33,7 @@ static struct grpc_call *call_of(nghttp2_session *session, int32_t stream)
 
 static void forgive(struct grpc_connection *connection, unsigned frames)
 {
+    connection->wasted = 0;
     connection->noise -= frames < connection->noise ? frames : connection->noise;
 }
 
@@ -269,7 +270,7 @@ void grpc_connection_kill(struct grpc_connection *connection)
     TAILQ_REMOVE(&loop->connections, connection, of_loop);
     TAILQ_INSERT_TAIL(&loop->dead, connection, of_loop);
     atomic_fetch_sub(&loop->connection_count, 1);
-    budget_give(loop->server->options.budget, GRPC_CONNECTION_COST);
+    budget_give(loop->server->options.budget, connection->charged);
 }
 
 /* Closing with bytes unread would make the peer lose what was sent last. */
@@ -365,6 +366,9 @@ void grpc_connection_receive(struct grpc_connection *connection, const uint8_t *
 {
     if (connection->state == GRPC_LINGERING || connection->state == GRPC_DEAD || size == 0)
         return;
+    connection->wasted += size;
+    if (connection->wasted > GRPC_WASTE) /* frames that the session skips, it does not report */
+        nghttp2_session_terminate_session(connection->session, NGHTTP2_ENHANCE_YOUR_CALM);
     ssize_t got = nghttp2_session_mem_recv(connection->session, data, size);
     if (got == NGHTTP2_ERR_BAD_CLIENT_MAGIC)
         refuse_protocol(connection, data[0]);

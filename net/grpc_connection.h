@@ -13,9 +13,10 @@
 #include <stdatomic.h>
 
 enum {
-    GRPC_SCRATCH = 128 * 1024, /* one read; one write */
+    GRPC_SCRATCH = 128 * 1024,        /* one read; one write */
     GRPC_CONNECTION_COST = 24 * 1024, /* session, header tables and a frame on its way out */
-    GRPC_NOISE = 2000,         /* frames a second that bring no call on */
+    GRPC_NOISE = 2000,                /* frames a second that bring no call on */
+    GRPC_WASTE = 32 << 20,     /* bytes on end that belong to no call; two connection windows */
     GRPC_PROGRESS = 16 * 1024, /* message bytes; fewer are no progress */
     GRPC_OFFENCES = 200        /* resets and empty frames beyond the calls answered */
 };
@@ -45,9 +46,11 @@ struct grpc_connection {
     TAILQ_HEAD(, grpc_call) calls;
     unsigned handled; /* calls that their handler has */
     unsigned offences;
-    unsigned noise;        /* small frames since noise_since */
+    size_t charged; /* to the budget, for the connection itself */
+    unsigned noise; /* small frames since noise_since */
     uint64_t noise_since;
-    size_t trickled;       /* message bytes since the last progress */
+    size_t trickled; /* message bytes since the last progress */
+    size_t wasted;   /* bytes since the last one of a call that arrives */
 };
 
 TAILQ_HEAD(grpc_connections, grpc_connection);

@@ -63,13 +63,15 @@ static void adopt(struct grpc_loop *loop, struct grpc_connection *connection)
 {
     struct budget *budget = loop->server->options.budget;
     bool charged = budget_use(budget, GRPC_CONNECTION_COST);
-    if (!charged || atomic_load(&loop->connection_count) > loop->room)
+    size_t count = atomic_load(&loop->connection_count);
+    if (count > loop->room || (!charged && count > ROOM_LEAST))
         evict_longest_idle(loop);
     if (!charged)
         budget_force(budget, GRPC_CONNECTION_COST);
+    connection->charged = GRPC_CONNECTION_COST;
     bool full = atomic_load(&loop->connection_count) > loop->room;
     if (full || loop->draining || !watch(loop, connection->fd, connection)) {
-        budget_give(budget, GRPC_CONNECTION_COST);
+        budget_give(budget, connection->charged);
         discard(connection);
     } else {
         grpc_connection_start(connection);

@@ -10,10 +10,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "net/room.h"
 
 #define ACCEPT_BATCH 64
 #define BACKLOG      4096
 #define ACCEPT_PAUSE (100 * NS_PER_MS) /* while the process has no descriptor left */
+#define CATCH_UP     (2 * NS_PER_MS)   /* while many were accepted or shut and not seen to yet */
+#define UNSEEN_MAX   64
+#define PAUSES_MAX   100 /* then those that do not come are forgotten */
 #define PHASE_BITS   3
 
 struct http_connection {
@@ -39,6 +43,8 @@ struct http_connections {
     pthread_cond_t refused;
     struct http_connection open; /* ring, by age */
     unsigned count, shut;
+    unsigned coming;              /* accepted and not added yet */
+    unsigned pauses;              /* in a row */
     struct http_connection *gone; /* freed by the thread once no event can name them */
     bool refuse, closed, stop;
 };
@@ -120,13 +126,15 @@ struct http_connection *http_connections_add(struct http_connections *all, int f
     connection->fd = fd;
     atomic_init(&connection->mark, mark_of(now_ns(), HTTP_FRESH));
     bool charged = budget_use(all->options.budget, all->options.cost);
-    if (!charged) /* the one that makes room gives it back */
+    if (!charged)
         budget_force(all->options.budget, all->options.cost);
     pthread_mutex_lock(&all->mutex);
+    all->coming -= all->coming > 0;
     connection->next = &all->open;
     connection->prev = all->open.prev;
     connection->prev->next = all->open.prev = connection;
-    if (++all->count - all->shut > all->options.max || !charged)
+    unsigned open = ++all->count - all->shut;
+    if (open > all->options.max || (!charged && open > ROOM_LEAST))
         make_room(all);
     pthread_mutex_unlock(&all->mutex);
     return connection;
@@ -247,6 +255,16 @@ static void pause_accepting(struct http_connections *all)
     all->accept_again_ns = now_ns() + ACCEPT_PAUSE;
 }
 
+static void comes(struct http_connections *all, int change)
+{
+    pthread_mutex_lock(&all->mutex);
+    if (change > 0)
+        all->coming++;
+    else if (all->coming)
+        all->coming--;
+    pthread_mutex_unlock(&all->mutex);
+}
+
 /* False: nobody waits any more. */
 static bool accept_one(struct http_connections *all)
 {
@@ -255,7 +273,9 @@ static bool accept_one(struct http_connections *all)
     int fd =
         accept4(all->listener, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-        all->options.admit(all->options.ctx, fd, (struct sockaddr *)&address, size);
+        comes(all, 1);
+        if (!all->options.admit(all->options.ctx, fd, (struct sockaddr *)&address, size))
+            comes(all, -1);
         return true;
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
@@ -263,9 +283,26 @@ static bool accept_one(struct http_connections *all)
     return errno == ECONNABORTED || errno == EINTR;
 }
 
+/* What was accepted or shut takes memory beside those within the maximum, until the threads that
+ * serve connections have seen to it. */
+static bool is_ahead(struct http_connections *all)
+{
+    pthread_mutex_lock(&all->mutex);
+    bool ahead = all->coming + all->shut >= UNSEEN_MAX;
+    all->pauses = ahead ? all->pauses + 1 : 0;
+    if (all->pauses > PAUSES_MAX)
+        all->coming = all->pauses = 0;
+    pthread_mutex_unlock(&all->mutex);
+    if (ahead) {
+        listen_for(all, 0);
+        all->accept_again_ns = now_ns() + CATCH_UP;
+    }
+    return ahead;
+}
+
 static void accept_some(struct http_connections *all)
 {
-    for (int i = 0; i < ACCEPT_BATCH && accept_one(all); i++) {
+    for (int i = 0; i < ACCEPT_BATCH && !is_ahead(all) && accept_one(all); i++) {
     }
     visit_by(all, later(now_ns(), period(all)));
 }

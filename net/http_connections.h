@@ -27,12 +27,13 @@ enum http_phase {
 struct http_connections_options {
     int listener; /* taken over */
     unsigned max;
-    struct budget *budget; /* NULL: connections are not charged */
-    size_t cost;           /* bytes charged for each */
+    struct budget *budget;      /* NULL: connections are not charged */
+    size_t cost;                /* bytes charged for each */
     uint64_t header_timeout_ns; /* 0: none */
     uint64_t idle_timeout_ns;   /* 0: none */
-    /* Takes over an accepted, non-blocking socket. Called on the accepting thread. */
-    void (*admit)(void *ctx, int fd, const struct sockaddr *address, socklen_t size);
+    /* Takes over an accepted, non-blocking socket, which is added soon. False: it was closed.
+     * Called on the accepting thread. */
+    bool (*admit)(void *ctx, int fd, const struct sockaddr *address, socklen_t size);
     void *ctx;
 };
 

@@ -231,7 +231,7 @@ enum inflate_result http_request_take_body(struct http_request *request, struct 
         bytes_init(&request->body, 0, options->budget);
         return INFLATE_OK;
     }
-    bytes_init(out, options->max_body, options->budget);
+    bytes_init(out, budget_cap(options->budget, options->max_body), options->budget);
     enum inflate_result result = inflate_append(encoding, bytes_view(&request->body), out);
     bytes_release(result == INFLATE_OK ? &request->body : out);
     return result;

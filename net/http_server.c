@@ -46,10 +46,10 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
         shutdown(fd, SHUT_RDWR);
 }
 
-static void on_accepted(void *ctx, int fd, const struct sockaddr *address, socklen_t size)
+static bool on_accepted(void *ctx, int fd, const struct sockaddr *address, socklen_t size)
 {
     struct http_server *server = ctx;
-    MHD_add_connection(server->daemon, fd, address, size);
+    return MHD_add_connection(server->daemon, fd, address, size) == MHD_YES;
 }
 
 /* The library's own limits are set beyond ours: it would stop accepting. */

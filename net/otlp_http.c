@@ -22,19 +22,13 @@ static struct outcome no_memory(void)
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
 }
 
-/* A body may also be too large for the whole memory budget. */
-static size_t largest(const struct bytes *out)
-{
-    size_t most = out->budget ? budget_largest(out->budget) : SIZE_MAX;
-    return most < out->max ? most : out->max;
-}
-
 struct outcome request_take_body(struct http_request *request, struct bytes *out)
 {
     const char *name = http_request_header(request, "Content-Encoding");
     if (http_request_fault(request) == HTTP_FAULT_TOO_LARGE)
         return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
-                          "request body too large, the maximum is %zu bytes", largest(out));
+                          "request body too large, the maximum is %zu bytes",
+                          budget_cap(out->budget, out->max));
     if (http_request_fault(request) == HTTP_FAULT_MEMORY)
         return no_memory();
     enum encoding_name encoding = encoding_parse(view_of(name));
@@ -43,7 +37,7 @@ struct outcome request_take_body(struct http_request *request, struct bytes *out
                           "unknown Content-Encoding \"%.40s\", expected gzip, zstd or identity",
                           name);
     /* What the empty budget could not hold is too large for good. */
-    out->max = largest(out);
+    out->max = budget_cap(out->budget, out->max);
     switch (http_request_take_body(request, out)) {
     case INFLATE_OK:
         return OUTCOME_OK;

@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 
-/* Several listeners share both; even a small budget leaves room for some clients. */
-enum { OWN_DESCRIPTORS = 256, LISTENERS = 4, LEAST = 64 };
+/* Several listeners share both. */
+enum { OWN_DESCRIPTORS = 256, LISTENERS = 4 };
 
 static rlim_t open_files(void)
 {
@@ -18,18 +18,21 @@ static rlim_t open_files(void)
                                                                              : before;
 }
 
+static unsigned least(unsigned most, size_t room)
+{
+    room = room > ROOM_LEAST ? room : ROOM_LEAST;
+    return room < most ? (unsigned)room : most;
+}
+
 unsigned room_for_connections(unsigned max, const struct budget *budget, size_t cost)
 {
-    size_t charged = budget && budget->limit ? budget->limit / LISTENERS / cost : max;
     unsigned most = max ? max : 1;
-    if (charged < most)
-        most = charged > LEAST ? (unsigned)charged : most < LEAST ? most : LEAST;
+    if (budget)
+        most = least(most, budget->limit / LISTENERS / cost);
     rlim_t files = open_files();
-    rlim_t room = files > OWN_DESCRIPTORS ? (files - OWN_DESCRIPTORS) / LISTENERS : 0;
-    if (room >= most)
-        return most;
-    room = room > LEAST / 4 ? room : LEAST / 4;
-    room = room < most ? room : most;
-    log_warn("only %u connections at once, because of the limit of open files", (unsigned)room);
-    return (unsigned)room;
+    unsigned room =
+        least(most, files > OWN_DESCRIPTORS ? (files - OWN_DESCRIPTORS) / LISTENERS : 0);
+    if (room < most)
+        log_warn("only %u connections at once, because of the limit of open files", room);
+    return room;
 }

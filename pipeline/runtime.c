@@ -138,9 +138,8 @@ void runtime_explain(struct runtime *runtime, struct bytes *out)
 {
     const struct instance_list *instances = &runtime->graph.instances;
     pthread_mutex_lock(&runtime->lock);
-    bytes_printf(out, "memory: %zu of %zu bytes, %zu beside them\n",
-                 budget_used(&runtime->budget), runtime->budget.limit,
-                 atomic_load(&runtime->budget.beyond));
+    bytes_printf(out, "memory: %zu of %zu bytes, %zu beside them\n", budget_used(&runtime->budget),
+                 runtime->budget.limit, atomic_load(&runtime->budget.beyond));
     if (runtime->phase != RUNTIME_READY)
         bytes_printf(out, "%s\n", runtime->phase == RUNTIME_PLANNED ? "starting" : "stopping");
     for (size_t i = 0; runtime->phase == RUNTIME_READY && i < instances->count; i++)

@@ -23,6 +23,7 @@ struct sender {
     size_t idle;        /* workers asleep or just started */
     uint64_t in_flight; /* items */
     size_t sending;     /* workers in dispatch */
+    size_t working;     /* bytes that these may take beside their payloads */
     bool starved;       /* something waits for memory */
     struct budget *budget;
     bool closing;
@@ -30,7 +31,7 @@ struct sender {
 
 /* What a send takes beside its payload, which it may split, frame and compress: as much again, and
  * the buffers of a connection. */
-enum { WORK_FIXED = 256 * 1024 };
+enum { WORK_FIXED = 256 * 1024, WORK_SHARE = 4 };
 
 static uint64_t wake_parked(void *ctx, uint64_t mono_ns);
 static void rouse(struct sender *sender);
@@ -107,12 +108,21 @@ static size_t work_of(const struct queue_element *element)
     return element->current ? element->current->payload->size + WORK_FIXED : 0;
 }
 
+/* Work of all sends stays below a share of the budget: the rest is for data, also when the backend
+ * answers none of them. */
+static bool may_work(struct sender *sender, size_t work)
+{
+    const struct budget *budget = sender->budget;
+    return (!budget || sender->working + work <= budget->limit / WORK_SHARE) &&
+           budget_use(sender->budget, work);
+}
+
 /* Where memory is short fewer sends run at once, but always one. NULL: nothing to do now. */
 static struct queue_element *take(struct sender *sender, size_t *work)
 {
     struct queue_element *element = queue_take(&sender->queue);
     *work = element ? work_of(element) : 0;
-    if (!element || budget_use(sender->budget, *work))
+    if (!element || may_work(sender, *work))
         return element;
     if (sender->sending > 0) {
         queue_put_back(&sender->queue, element);
@@ -128,11 +138,13 @@ static void work_one(struct sender *sender, struct queue_element *element, size_
     uint64_t due = 0, items = queue_element_items(element);
     sender->in_flight += items;
     sender->sending++;
+    sender->working += work;
     pthread_mutex_unlock(&sender->lock);
     enum dispatch_result result = dispatch_run(&sender->dispatcher, element, &due);
     budget_give(sender->budget, work);
     pthread_mutex_lock(&sender->lock);
     sender->sending--;
+    sender->working -= work;
     sender->in_flight -= items;
     settle(sender, element, result, due);
     if (sender->starved) {

@@ -49,7 +49,8 @@ struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pp
 {
     struct bytes raw;
     *batch = NULL;
-    bytes_init(&raw, (size_t)self->max_request_body_size, self->env->budget);
+    bytes_init(&raw, budget_cap(self->env->budget, (size_t)self->max_request_body_size),
+               self->env->budget);
     struct outcome outcome = inflate(pprof, &raw);
     if (outcome.verdict == VERDICT_OK && raw.size > 0)
         outcome = check(bytes_view(&raw));

@@ -173,7 +173,8 @@ START_TEST(a_message_larger_than_the_whole_budget_is_refused_for_good)
     struct http_reply reply;
     struct http_client *client = make_client();
     uint8_t data[20000] = {0};
-    budget_init(&grpc_fixture.budget, sizeof data - 1);
+    budget_init(&grpc_fixture.budget, 8 * sizeof data);
+    grpc_fixture.budget.reserve = 6 * sizeof data + 2;
     grpc_fixture_open(NULL);
     call(client, "identity", (struct view){data, sizeof data}, &reply);
     ck_assert_int_eq(reply.grpc_status, GRPC_RESOURCE_EXHAUSTED);

@@ -245,7 +245,7 @@ END_TEST
 START_TEST(a_body_past_the_budget_is_503_and_its_connection_goes_on)
 {
     int fd = begun();
-    ck_assert(budget_take(&fixture.budget, (16 << 20) - 1000));
+    budget_force(&fixture.budget, (16 << 20) - 1000);
     post(fd, "/echo", (struct view){(uint8_t *)block, 2000}, "");
     ck_assert_int_eq(answer.status, 503);
     budget_give(&fixture.budget, (16 << 20) - 1000);
@@ -271,12 +271,13 @@ START_TEST(a_declared_body_is_charged_as_it_arrives_and_never_past_its_length)
     int fd = begun();
     post_head(fd, "/keep", 1 << 20, "Expect: 100-continue\r\n");
     raw_read(fd, &answer);
-    ck_assert_uint_eq(budget_used(&fixture.budget), 0);
+    size_t before = budget_used(&fixture.budget); /* the connection's */
+    ck_assert_uint_lt(before, 1 << 16);
     for (size_t sent = 0; sent < 1 << 20; sent += sizeof block)
         raw_send_bytes(fd, block, sizeof block);
     http_fixture_await_kept(&fixture, 1);
     ck_assert_uint_eq(http_request_body(fixture.kept[0]).size, 1 << 20);
-    ck_assert_uint_eq(budget_used(&fixture.budget), 1 << 20);
+    ck_assert_uint_eq(budget_used(&fixture.budget), before + (1 << 20));
     http_respond(fixture.kept[0], 200, NULL, VIEW(""), 0);
     raw_read(fd, &answer);
     ck_assert_int_eq(answer.status, 200);
