@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 START_TEST(what_does_not_fit_takes_nothing)
 {
@@ -42,10 +44,89 @@ START_TEST(accepted_data_go_past_the_limit)
 }
 END_TEST
 
+START_TEST(new_data_leave_the_reserve_to_work_on_accepted_data)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    budget.reserve = 20;
+    ck_assert(!budget_take(&budget, 81));
+    ck_assert(budget_take(&budget, 80));
+    ck_assert(!budget_take(&budget, 1));
+    ck_assert(budget_use(&budget, 20));
+    ck_assert(!budget_use(&budget, 1));
+    ck_assert_uint_eq(budget_used(&budget), 100);
+}
+END_TEST
+
+START_TEST(what_is_accepted_leaves_room_for_as_much_work)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    budget.reserve = 20;
+    ck_assert_uint_eq(budget_largest(&budget), 40);
+    ck_assert(budget_never_fits(&budget, 41));
+    ck_assert_uint_eq(budget_cap(&budget, 39), 39);
+    ck_assert_uint_eq(budget_cap(&budget, 50), 40);
+    ck_assert_uint_eq(budget_cap(NULL, 50), 50);
+}
+END_TEST
+
+START_TEST(a_large_request_keeps_others_out_until_it_is_gone)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    budget.reserve = 10;
+    ck_assert(budget_take(&budget, 40));
+    budget_pledge(&budget, 40);
+    budget_pledge(&budget, 3);
+    ck_assert(!budget_take(&budget, 21));
+    ck_assert(budget_take(&budget, 20));
+    ck_assert(budget_use(&budget, 40));
+    budget_give(&budget, 100);
+    ck_assert(budget_take(&budget, 90));
+}
+END_TEST
+
+START_TEST(what_is_resident_beside_the_charges_counts)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    ck_assert(budget_take(&budget, 50));
+    atomic_store(&budget.beyond, 30);
+    ck_assert(!budget_take(&budget, 21));
+    ck_assert(budget_take(&budget, 20));
+    budget_force(&budget, 1000);
+    ck_assert(!budget_take(&budget, 0));
+}
+END_TEST
+
+START_TEST(a_watched_budget_can_be_filled_and_emptied)
+{
+    struct budget budget;
+    char *held[16];
+    budget_init(&budget, 64 << 20);
+    budget_watch(&budget);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 16; i++) {
+            ck_assert(budget_take(&budget, 1 << 20));
+            held[i] = malloc(1 << 20);
+            memset(held[i], i, 1 << 20);
+        }
+        for (int i = 0; i < 16; i++) {
+            free(held[i]);
+            budget_give(&budget, 1 << 20);
+        }
+    }
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
 START_TEST(no_budget_is_no_limit)
 {
     ck_assert(budget_take(NULL, SIZE_MAX));
+    ck_assert(budget_use(NULL, SIZE_MAX));
     budget_force(NULL, 1);
+    budget_pledge(NULL, 1);
     budget_give(NULL, 1);
     ck_assert(!budget_never_fits(NULL, SIZE_MAX));
 }
@@ -75,4 +156,8 @@ END_TEST
 
 SUITE_MAIN("budget", what_does_not_fit_takes_nothing,
            huge_requests_are_refused_without_wrapping_around, accepted_data_go_past_the_limit,
+           new_data_leave_the_reserve_to_work_on_accepted_data,
+           what_is_accepted_leaves_room_for_as_much_work,
+           a_large_request_keeps_others_out_until_it_is_gone,
+           what_is_resident_beside_the_charges_counts, a_watched_budget_can_be_filled_and_emptied,
            no_budget_is_no_limit, threads_leave_nothing_behind)

@@ -39,4 +39,20 @@ START_TEST(only_a_forced_buffer_goes_past_the_budget)
 }
 END_TEST
 
-SUITE_MAIN("buffer", bytes_move_with_their_charge, only_a_forced_buffer_goes_past_the_budget)
+START_TEST(work_may_use_the_reserve_but_not_more)
+{
+    struct budget budget;
+    budget_init(&budget, 10);
+    budget.reserve = 4;
+    ck_assert_ptr_null(buffer_new(7, &budget, false));
+    ck_assert_ptr_null(buffer_new_for_work(11, &budget));
+    struct buffer *buffer = buffer_new_for_work(7, &budget);
+    ck_assert_ptr_nonnull(buffer);
+    ck_assert_uint_eq(budget_used(&budget), 7);
+    buffer_unref(buffer);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+SUITE_MAIN("buffer", bytes_move_with_their_charge, only_a_forced_buffer_goes_past_the_budget,
+           work_may_use_the_reserve_but_not_more)

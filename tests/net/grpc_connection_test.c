@@ -97,6 +97,82 @@ START_TEST(a_client_that_sends_empty_frames_without_end_is_sent_away)
 }
 END_TEST
 
+static void floods(const void *data, size_t size)
+{
+    struct h2_peer peer;
+    grpc_fixture_open(NULL);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_settle(&peer);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    while (send(peer.fd, data, size, MSG_NOSIGNAL) == (ssize_t)size) {
+    }
+    h2_peer_close(&peer);
+}
+
+START_TEST(answers_to_no_ping_without_end_are_cut_off)
+{
+    floods("\0\0\x8\6\1\0\0\0\0abcdefgh", 17);
+}
+END_TEST
+
+START_TEST(window_updates_without_end_are_cut_off)
+{
+    floods("\0\0\4\x8\0\0\0\0\0\0\0\0\1", 13);
+}
+END_TEST
+
+START_TEST(frames_that_nobody_reads_without_end_are_cut_off)
+{
+    static uint8_t unknown[16000] = {0, 0x3e, 0x77, 0x55}; /* 15991 bytes of type 0x55 */
+    floods(unknown, sizeof unknown);
+}
+END_TEST
+
+START_TEST(a_call_that_trickles_gets_goaway)
+{
+    struct h2_peer peer;
+    struct grpc_server_options options = grpc_fixture_options();
+    options.stall_timeout_ns = 30 * NS_PER_MS;
+    grpc_fixture_open(&options);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_settle(&peer);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, VIEW("\0\0\0\1"));
+    ck_assert_int_eq(h2_peer_last_words(&peer), NGHTTP2_NO_ERROR);
+    h2_peer_close(&peer);
+}
+END_TEST
+
+START_TEST(a_connection_without_calls_does_not_stall)
+{
+    struct h2_peer peer, clock;
+    struct grpc_server_options options = grpc_fixture_options();
+    options.stall_timeout_ns = 30 * NS_PER_MS;
+    grpc_fixture_open(&options);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_settle(&peer);
+    for (int i = 0; i < 3; i++) { /* others stall meanwhile */
+        h2_peer_open(&clock, grpc_fixture.address);
+        h2_peer_call(&clock, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+        h2_peer_last_words(&clock);
+        h2_peer_close(&clock);
+    }
+    h2_peer_settle(&peer);
+    h2_peer_close(&peer);
+}
+END_TEST
+
+START_TEST(connections_are_charged)
+{
+    struct h2_peer peer;
+    grpc_fixture_open(NULL);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_settle(&peer);
+    ck_assert_uint_eq(budget_used(&grpc_fixture.budget), GRPC_CONNECTION_COST);
+    h2_peer_close(&peer);
+}
+END_TEST
+
 START_TEST(a_flood_of_pings_does_not_keep_others_from_being_served)
 {
     struct h2_peer peer, other;
@@ -154,6 +230,12 @@ static TCase *clients(void)
     TCase *tcase = grpc_fixture_case("clients");
     tcase_add_test(tcase, an_http_1_client_gets_words_and_an_end);
     tcase_add_test(tcase, a_client_that_says_nothing_is_closed);
+    tcase_add_test(tcase, answers_to_no_ping_without_end_are_cut_off);
+    tcase_add_test(tcase, window_updates_without_end_are_cut_off);
+    tcase_add_test(tcase, frames_that_nobody_reads_without_end_are_cut_off);
+    tcase_add_test(tcase, a_call_that_trickles_gets_goaway);
+    tcase_add_test(tcase, a_connection_without_calls_does_not_stall);
+    tcase_add_test(tcase, connections_are_charged);
     tcase_add_test(tcase, a_connection_without_calls_gets_goaway_after_the_idle_timeout);
     tcase_add_test(tcase, past_the_connection_limit_the_longest_idle_one_goes);
     tcase_add_test(tcase, a_client_that_resets_all_its_calls_is_sent_away);

@@ -1,6 +1,7 @@
 /* Who is closed when: timeouts, and room for new clients when the table is full. */
 #include <check.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -102,6 +103,38 @@ START_TEST(a_body_without_progress_is_closed)
     ck_assert_uint_eq(http_fixture_handled(&fixture), 0);
     close(fd);
     http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(a_body_that_trickles_is_closed)
+{
+    fixture.options.idle_timeout_ns = 100 * NS_PER_MS;
+    int fd = begun();
+    raw_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+    while (send(fd, "x", 1, MSG_NOSIGNAL) == 1)
+        sched_yield();
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(connections_are_charged_and_the_budget_limits_them)
+{
+    enum { CLIENTS = 40 };
+    int fds[CLIENTS];
+    http_fixture_start(&fixture);
+    budget_force(&fixture.budget, fixture.budget.limit);
+    for (int i = 0; i < CLIENTS; i++) {
+        fds[i] = connected();
+        raw_exchange(fds[i], REQUEST, 200, &answer);
+    }
+    raw_await_close(fds[0]);
+    ck_assert_uint_gt(budget_used(&fixture.budget), fixture.budget.limit);
+    ck_assert(!closed_by_now(fds[CLIENTS - 1]));
+    budget_give(&fixture.budget, fixture.budget.limit);
+    for (int i = 0; i < CLIENTS; i++)
+        close(fds[i]);
+    http_fixture_stop(&fixture); /* which sees that nothing is charged any more */
 }
 END_TEST
 
@@ -267,6 +300,8 @@ int main(void)
     tcase_add_test(tests, a_later_request_that_drips_is_closed);
     tcase_add_test(tests, an_idle_connection_is_closed);
     tcase_add_test(tests, a_body_without_progress_is_closed);
+    tcase_add_test(tests, a_body_that_trickles_is_closed);
+    tcase_add_test(tests, connections_are_charged_and_the_budget_limits_them);
     tcase_add_test(tests, idle_connections_outlive_the_header_timeout);
     tcase_add_test(tests, a_request_that_waits_for_its_answer_has_no_timeout);
     tcase_add_test(tests, when_full_the_longest_idle_connection_makes_room);

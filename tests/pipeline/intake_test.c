@@ -122,6 +122,21 @@ START_TEST(past_the_memory_budget_requests_are_refused)
 }
 END_TEST
 
+START_TEST(a_request_is_refused_where_work_on_it_has_no_room)
+{
+    given_start(&given, BASE "exporters: {sink: }\n" TRACES);
+    struct budget *budget = &given.runtime->budget;
+    size_t almost_all = budget->limit - budget->reserve - 100;
+    budget_force(budget, almost_all);
+    ck_assert_int_eq(offer(10).verdict, VERDICT_RETRY);
+    ck_assert_uint_eq(budget_used(budget), almost_all);
+    budget_give(budget, almost_all);
+    ck_assert_int_eq(offer(10).verdict, VERDICT_OK);
+    sink_wait_delivered(sink_at(0), 10);
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+END_TEST
+
 START_TEST(without_a_queue_the_client_waits_for_the_backend)
 {
     given_start(&given, BASE "exporters: {sink: {sending_queue: {enabled: false}}}\n" TRACES);
@@ -248,6 +263,7 @@ int main(void)
         two_ways_to_one_exporter_need_two_places,
         drop_oldest_accepts_and_counts_what_it_loses,
         past_the_memory_budget_requests_are_refused,
+        a_request_is_refused_where_work_on_it_has_no_room,
         without_a_queue_the_client_waits_for_the_backend,
         a_waiting_client_gets_the_backends_refusal,
         a_waiting_client_is_told_to_retry_at_shutdown,

@@ -57,6 +57,25 @@ START_TEST(a_place_is_free_only_when_its_request_is_finished)
 }
 END_TEST
 
+START_TEST(what_is_put_back_is_the_next_and_keeps_its_place)
+{
+    struct queue queue = {.size = 3, .consumers = 2};
+    for (unsigned i = 1; i <= 3; i++)
+        queue_put(&queue, element(i));
+    struct queue_element *first = queue_take(&queue), *second = queue_take(&queue);
+    queue_put_back(&queue, second);
+    queue_put_back(&queue, first);
+    ck_assert_uint_eq(queue_used(&queue), 3);
+    ck_assert_uint_eq(queue_takeable(&queue), 2);
+    ck_assert_ptr_eq(queue_take(&queue), first);
+    ck_assert_ptr_eq(queue_take(&queue), second);
+    ck_assert_ptr_null(queue_take(&queue));
+    queue_put_back(&queue, first);
+    queue_put_back(&queue, second);
+    free_list(queue_clear(&queue));
+}
+END_TEST
+
 START_TEST(the_oldest_comes_first_and_consumers_are_bounded)
 {
     struct queue queue = {.size = 9, .consumers = 2};
@@ -137,6 +156,7 @@ int main(void)
     const TTest *const tests[] = {
         places_promised_and_taken_count_together,
         a_place_is_free_only_when_its_request_is_finished,
+        what_is_put_back_is_the_next_and_keeps_its_place,
         the_oldest_comes_first_and_consumers_are_bounded,
         parked_ones_come_back_when_due_and_before_fresh_ones,
         drop_oldest_never_refuses_and_gives_back_the_oldest_queued,

@@ -61,7 +61,7 @@ static const struct component component = {.type = "exporter",
 static void begin(int64_t consumers)
 {
     fake_clock_init(&fake);
-    budget_init(&budget, 1 << 20);
+    budget_init(&budget, 64 << 20);
     meter_init(&meter, "exporter");
     ticker = ticker_new(&fake.clock);
     env = (struct env){.id = "exporter",
@@ -136,6 +136,23 @@ START_TEST(as_many_requests_are_under_way_as_there_are_consumers)
 }
 END_TEST
 
+START_TEST(where_memory_is_short_requests_go_one_by_one)
+{
+    begin(3);
+    budget_force(&budget, 64 << 20);
+    gate(true);
+    for (unsigned i = 0; i < 8; i++)
+        put(1);
+    wait_for(&exporter.inside, 1);
+    gate(false);
+    ck_assert(emptied());
+    ck_assert_uint_eq(exporter.most_inside, 1);
+    ck_assert_uint_eq(meter_get(&meter, METER_SENT, SIGNAL_TRACES), 8);
+    budget_give(&budget, 64 << 20);
+    end();
+}
+END_TEST
+
 START_TEST(a_request_that_waits_for_its_retry_goes_when_its_time_comes)
 {
     begin(2);
@@ -204,6 +221,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         as_many_requests_are_under_way_as_there_are_consumers,
+        where_memory_is_short_requests_go_one_by_one,
         a_request_that_waits_for_its_retry_goes_when_its_time_comes,
         what_is_put_after_an_abort_is_counted_as_lost,
         an_abort_gives_up_what_is_queued_and_lets_what_is_under_way_end,

@@ -109,6 +109,20 @@ START_TEST(small_requests_leave_as_one_when_the_time_is_up)
 }
 END_TEST
 
+START_TEST(without_memory_for_a_copy_requests_leave_as_they_came)
+{
+    given("timeout: 200ms");
+    for (unsigned i = 0; i < 3; i++)
+        consume(some_spans(10 * i, 10, &budget));
+    budget.limit = budget_used(&budget);
+    ck_assert_uint_eq(tick(200 * NS_PER_MS), TIME_NEVER);
+    ck_assert_uint_eq(sink.count, 3);
+    ck_assert_uint_eq(collecting_sink_items(&sink), 30);
+    ck_assert_uint_eq(budget_used(&budget), budget.limit);
+    finish();
+}
+END_TEST
+
 START_TEST(enough_items_leave_at_once)
 {
     given("send_batch_size: 30");
@@ -313,6 +327,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         small_requests_leave_as_one_when_the_time_is_up,
+        without_memory_for_a_copy_requests_leave_as_they_came,
         enough_items_leave_at_once,
         larger_batches_are_split_and_nothing_is_lost,
         timeout_zero_passes_requests_through_split,
