@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 /* glibc raises its own threshold with the largest body seen and then keeps what bodies leave
- * behind: after a stalled backend, 180 MB stayed resident under a budget of 128 MiB, with these 66
- * MB. Lower thresholds give back more, and cost a page fault for every page of every body. */
-enum { MMAP_THRESHOLD = 4 << 20, TRIM_THRESHOLD = 8 << 20, ARENAS = 2 };
+ * behind. From the threshold on a body grows by its page tables, which copies nothing and leaves no
+ * hole; a lower one would cost more bodies a page fault for every page. */
+enum { MMAP_THRESHOLD = 1 << 20, TRIM_THRESHOLD = 8 << 20, ARENAS = 2 };
 
 void heap_tune(void)
 {

@@ -81,6 +81,7 @@ static struct buffer *concatenate(const struct group *group, struct budget *budg
     struct buffer *buffer = buffer_new_for_work(size, budget);
     if (!buffer)
         return NULL;
+    budget_pledge(budget, size); /* sending it may take as much */
     uint8_t *at = buffer->data;
     for (size_t i = 0; i < group->count; i++) {
         const struct buffer *from = group->batches[i]->payload;
