@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "pipeline/dispatch.h"
-#include "pipeline/thread.h"
+#include "base/thread.h"
 
 #include <stdlib.h>
 

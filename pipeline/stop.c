@@ -3,7 +3,7 @@
  * until the deadline, then exporters, at last extensions.
  */
 #include "pipeline/runtime_state.h"
-#include "pipeline/thread.h"
+#include "base/thread.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

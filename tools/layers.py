@@ -11,9 +11,10 @@ import sys
 BELOW = {
     "base": {"base"},
     "wire": {"wire", "base"},
+    "journal": {"journal", "base"},
     "settings": {"settings", "wire", "base"},
     "net": {"net", "settings/key.h", "wire", "base"},
-    "pipeline": {"pipeline", "settings", "wire", "base"},
+    "pipeline": {"pipeline", "journal", "settings", "wire", "base"},
     "cli": {"cli", "pipeline", "settings", "wire", "base"},
     "main.c": {"cli"},
 }
