@@ -32,6 +32,7 @@ void journal_append(struct journal *journal, struct journal_write *write)
         write->entry = NULL;
     }
     pthread_mutex_lock(&journal->lock);
+    journal->unanswered++;
     if (write->entry) {
         list_add(&journal->waiting, write);
         pthread_cond_signal(&journal->to_write);
@@ -40,6 +41,14 @@ void journal_append(struct journal *journal, struct journal_write *write)
         list_add(&journal->written, write);
         pthread_cond_signal(&journal->to_answer);
     }
+    pthread_mutex_unlock(&journal->lock);
+}
+
+void journal_flush(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    while (journal->unanswered > 0)
+        pthread_cond_wait(&journal->answered, &journal->lock);
     pthread_mutex_unlock(&journal->lock);
 }
 
@@ -182,12 +191,14 @@ static void *answer_loop(void *ctx)
         }
         journal->written = (struct journal_list){0};
         pthread_mutex_unlock(&journal->lock);
-        while (write) {
-            struct journal_write *next = write->next;
+        size_t count = 0;
+        for (struct journal_write *next; write; write = next, count++) {
+            next = write->next;
             answer(journal, write);
-            write = next;
         }
         pthread_mutex_lock(&journal->lock);
+        journal->unanswered -= count;
+        pthread_cond_broadcast(&journal->answered);
     }
     pthread_mutex_unlock(&journal->lock);
     return NULL;
@@ -259,6 +270,7 @@ static struct journal *journal_new(const struct journal_settings *settings)
     pthread_mutex_init(&journal->lock, NULL);
     thread_cond_init(&journal->to_write);
     thread_cond_init(&journal->to_answer);
+    thread_cond_init(&journal->answered);
     return journal;
 }
 
@@ -324,5 +336,6 @@ void journal_close(struct journal *journal)
     pthread_mutex_destroy(&journal->lock);
     pthread_cond_destroy(&journal->to_write);
     pthread_cond_destroy(&journal->to_answer);
+    pthread_cond_destroy(&journal->answered);
     free(journal);
 }

@@ -72,6 +72,9 @@ struct journal *journal_open(const struct journal_settings *settings, char *erro
 /* Appends write's content; done is called later. Any thread, never blocks on the disk. */
 void journal_append(struct journal *journal, struct journal_write *write);
 
+/* Waits until every append so far was answered. */
+void journal_flush(struct journal *journal);
+
 /* The data of an entry were delivered or given up: it is not found again. Any thread. */
 void journal_settle(struct journal *journal, struct journal_entry *entry);
 

@@ -58,13 +58,14 @@ struct journal {
     uint64_t segment_bytes;
 
     pthread_mutex_t lock;
-    pthread_cond_t to_write, to_answer;
+    pthread_cond_t to_write, to_answer, answered;
     struct journal_row entries, notes;
     struct journal_segment *spares;
     size_t spare_count;
     struct journal_list waiting, written;
     struct journal_pending_note *new_notes, **notes_end;
     struct journal_figures figures;
+    size_t unanswered; /* appends */
     bool stopping, writer_ended;
 
     uint64_t next_number, next_sequence; /* the writer's, once it runs */
