@@ -36,6 +36,7 @@ struct http_call {
     const struct http_header *headers; /* all, those of the client included */
     size_t header_count;
     struct view body;
+    bool is_get;
 };
 
 /* http_line.c */
@@ -43,7 +44,7 @@ struct http_line *http_line_new(const struct http_client_options *options,
                                 const _Atomic bool *aborted); /* NULL: no memory */
 void http_line_free(struct http_line *line);
 /* True: an answer came; else reply's error says why not. */
-bool http_line_post(struct http_line *line, const struct http_call *call, struct http_reply *reply);
+bool http_line_call(struct http_line *line, const struct http_call *call, struct http_reply *reply);
 /* Lets the transfer that is set up run to its end. */
 CURLcode http_line_run(struct http_line *line);
 

@@ -21,3 +21,9 @@ void env_tick_at(const struct env *env, uint64_t mono_ns)
     if (env->ticker && instance)
         ticker_at(env->ticker, &instance->tick, mono_ns);
 }
+
+unsigned component_takes(const struct component *exporter)
+{
+    bool otlp = exporter->encodings & BATCH_BIT(BATCH_OTLP);
+    return exporter->encodings | (otlp ? BATCH_BIT(BATCH_PPROF) : 0);
+}

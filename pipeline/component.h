@@ -58,8 +58,10 @@ struct component {
     const char *stability; /* "beta" ... */
     enum component_kind kind;
     unsigned signals;   /* SIGNAL_BITs; extensions: 0 */
-    unsigned encodings; /* BATCH_BITs: what a receiver makes, what an exporter's send takes; a
-                         * pipeline where they do not fit is an error at start */
+    unsigned encodings; /* BATCH_BITs: what a receiver makes, what an exporter's send takes. To one
+                         * that takes OTLP but no pprof, pprofs come as OTLP. A pipeline where a
+                         * receiver or an exporter fits no other is an error at start; of the rest
+                         * each exporter gets what it takes (component_takes) */
     size_t size;
     const struct key *keys;
 
@@ -103,6 +105,11 @@ struct component {
 
 /* All components, NULL-ended; written by CMake. */
 extern const struct component *const component_table[];
+
+/* The encodings that reach an exporter: those that its send takes, and pprof where that takes OTLP.
+ * A batch that none ahead takes is refused at the intake; one that some take goes to those, and the
+ * others count it and say so once. */
+unsigned component_takes(const struct component *exporter);
 
 /* By kind and type name or alias; NULL: unknown. */
 const struct component *component_find(enum component_kind kind, const char *type);

@@ -43,7 +43,8 @@ struct intake {
     size_t head_count;
     struct intake_queue *queues;
     size_t queue_count;
-    bool waits; /* a queue ahead makes clients wait */
+    bool waits;         /* a queue ahead makes clients wait */
+    unsigned encodings; /* that any exporter ahead takes */
     struct budget *budget;
 };
 

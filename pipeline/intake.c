@@ -27,6 +27,15 @@ static void release(struct intake *intake, size_t count)
         sender_release(intake->queues[i].sender, intake->queues[i].places);
 }
 
+static struct outcome untaken(const struct intake *intake, const struct batch *batch)
+{
+    char made[96], taken[96];
+    batch_encoding_words(BATCH_BIT(batch->encoding), "", made, sizeof made);
+    batch_encoding_words(intake->encodings, " and ", taken, sizeof taken);
+    return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
+                      "no exporter takes %s; those configured take %s", made, taken);
+}
+
 static struct outcome reserve(struct intake *intake)
 {
     if (intake->budget && budget_used(intake->budget) > intake->budget->limit)
@@ -77,7 +86,8 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
 
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
-    struct outcome outcome = reserve(intake);
+    bool taken = intake->encodings & BATCH_BIT(batch->encoding);
+    struct outcome outcome = taken ? reserve(intake) : untaken(intake, batch);
     bool reserved = outcome.verdict == VERDICT_OK;
     bool answered = false;
     batch->admitted = true;

@@ -23,9 +23,9 @@ CONTRACTS = {
     "settings/key.h", "pipeline/memory_limit.h",
 }
 COMPONENTS = {
-    "receivers": CONTRACTS,
+    "receivers": CONTRACTS | {"pipeline/pprof_request.h", "pipeline/thread.h"},
     "processors": CONTRACTS,
-    "exporters": CONTRACTS,
+    "exporters": CONTRACTS | {"pipeline/otlp_form.h"},
     "extensions": CONTRACTS | {"pipeline/runtime.h", "pipeline/journal.h"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)

@@ -24,8 +24,8 @@ static void note_ids(struct correlation *self, struct service *service, const st
                      uint32_t second)
 {
     for (size_t i = 0; i < upload->count; i++)
-        service->counts.ids +=
-            span_index_add(&self->index, &upload->ids[i], upload->window.kind, second);
+        service->counts.ids += span_index_add(&self->index, service_scope(service), &upload->ids[i],
+                                              upload->window.kind, second);
 }
 
 static void note(struct correlation *self, const struct upload *upload, struct judge_now now,
@@ -36,7 +36,7 @@ static void note(struct correlation *self, const struct upload *upload, struct j
     if (!service)
         return;
     if (upload->unread) {
-        service_note_unread(service, now.mono);
+        service_note_unread(service, upload->unread, now.mono);
     } else {
         service->from_go |= upload->from_go;
         service_note_window(service, &upload->window, now.mono, remember);
@@ -109,11 +109,11 @@ static enum verdict push_pprof(struct correlation *self, struct batch *batch, st
 }
 
 static enum verdict push_and_note(struct correlation *self, struct batch *batch,
-                                  const struct upload *upload, struct outlet *next)
+                                  const struct upload *uploads, struct outlet *next)
 {
     enum verdict verdict = outlet_push(next, batch);
     if (verdict == VERDICT_OK)
-        note_all(self, upload);
+        note_all(self, uploads);
     return verdict;
 }
 
@@ -148,6 +148,14 @@ static enum verdict consume_otlp(struct correlation *self, struct batch *batch, 
     return verdict;
 }
 
+static enum verdict consume_opaque(struct correlation *self, struct batch *batch,
+                                   struct arena *arena, struct outlet *next)
+{
+    struct upload *uploads = uploads_of_opaque(
+        batch, kinds_read(self), clock_wall(self->env->clock), self->env->budget, arena);
+    return push_and_note(self, batch, uploads, next);
+}
+
 enum verdict profiles_consume(struct correlation *self, struct batch *batch, struct outlet *next)
 {
     struct arena arena;
@@ -161,7 +169,7 @@ enum verdict profiles_consume(struct correlation *self, struct batch *batch, str
         verdict = consume_otlp(self, batch, &arena, next);
         break;
     case BATCH_OPAQUE:
-        verdict = push_and_note(self, batch, uploads_of_opaque(batch->opaque, &arena), next);
+        verdict = consume_opaque(self, batch, &arena, next);
         break;
     }
     arena_release(&arena);
