@@ -95,6 +95,7 @@ static bool walk(struct journal *journal, struct journal_segment *segment, bool 
             journal->next_sequence = found.sequence + 1;
         segment->end += found.extent;
     }
+    segment->found_end = segment->end;
     segment->unreadable = what == SEGMENT_UNREADABLE;
     if (segment->unreadable)
         log_error("journal: %s cannot be read from %llu on: %s", segment->file.name,
@@ -180,6 +181,8 @@ bool journal_find(struct journal *journal, const char **error)
         return false;
     journal->figures.bytes += size_of_damaged(journal->dir);
     journal_retire_dead(journal);
+    struct journal_segment *last = journal->notes.last;
+    journal->notes.open = last && !last->unreadable;
     return true;
 }
 
@@ -227,7 +230,7 @@ static void recall_in(struct journal *journal, struct journal_segment *segment, 
     bool no_room;
     uint64_t now = clock_wall(journal->settings.clock);
     bytes_init(&body, UINT32_MAX, NULL);
-    for (uint64_t at = 0; at < segment->end; at += found.extent) {
+    for (uint64_t at = 0; at < segment->found_end; at += found.extent) {
         enum segment_found what = segment_find(&segment->file, at, &found);
         if (what != SEGMENT_ENTRY && what != SEGMENT_DAMAGED)
             break;
@@ -248,7 +251,8 @@ static void recall_in(struct journal *journal, struct journal_segment *segment, 
 void journal_recall(struct journal *journal, struct view owner, journal_recall_fn *recall,
                     void *ctx)
 {
+    pthread_mutex_lock(&journal->lock);
     for (struct journal_segment *at = journal->notes.first; at; at = at->next)
-        if (!(journal->notes.open && at == journal->notes.last))
-            recall_in(journal, at, owner, recall, ctx);
+        recall_in(journal, at, owner, recall, ctx);
+    pthread_mutex_unlock(&journal->lock);
 }

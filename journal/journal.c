@@ -10,7 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LEAST_SEGMENT = 128 << 10, LARGEST_SEGMENT = 16 << 20, SEGMENTS_AT_MOST = 16 };
+enum {
+    LEAST_SEGMENT = 128 << 10,
+    NOTE_SEGMENT = 128 << 10,
+    LARGEST_SEGMENT = 16 << 20,
+    SEGMENTS_AT_MOST = 16
+};
 
 static void list_add(struct journal_list *list, struct journal_write *write)
 {
@@ -58,16 +63,39 @@ static void free_entry(struct journal *journal, struct journal_entry *entry)
     free(entry);
 }
 
-void journal_settle(struct journal *journal, struct journal_entry *entry)
+/* Lock held. */
+static void settle_now(struct journal *journal, struct journal_entry *entry)
 {
-    pthread_mutex_lock(&journal->lock);
     segment_settle(&entry->segment->file, entry->at);
     journal_entry_unlink(entry);
     journal->figures.live--;
     if (!entry->segment->oldest)
         journal_retire_dead(journal);
-    pthread_mutex_unlock(&journal->lock);
     free_entry(journal, entry);
+}
+
+/* An entry goes once the notes that may have been drawn from it stand in its place. */
+void journal_settle(struct journal *journal, struct journal_entry *entry)
+{
+    pthread_mutex_lock(&journal->lock);
+    if (journal->notes_unwritten > 0) {
+        entry->later = journal->to_settle;
+        journal->to_settle = entry;
+    } else {
+        settle_now(journal, entry);
+    }
+    pthread_mutex_unlock(&journal->lock);
+}
+
+/* Lock held. */
+static void notes_written(struct journal *journal, size_t count)
+{
+    journal->notes_unwritten -= count;
+    while (journal->notes_unwritten == 0 && journal->to_settle) {
+        struct journal_entry *entry = journal->to_settle;
+        journal->to_settle = entry->later;
+        settle_now(journal, entry);
+    }
 }
 
 /* It stays in its segment's list, so that the segment stays; the process ends soon. */
@@ -100,6 +128,7 @@ void journal_note(struct journal *journal, struct view owner, struct view conten
     pthread_mutex_lock(&journal->lock);
     *journal->notes_end = note;
     journal->notes_end = &note->next;
+    journal->notes_unwritten++;
     pthread_cond_signal(&journal->to_write);
     pthread_mutex_unlock(&journal->lock);
 }
@@ -139,12 +168,14 @@ static void write_what_waits(struct journal *journal)
     journal->waiting = (struct journal_list){0};
     journal->new_notes = NULL;
     journal->notes_end = &journal->new_notes;
+    size_t note_count = journal->notes_unwritten;
     pthread_mutex_unlock(&journal->lock);
     if (group.first || notes)
         journal_write_group(journal, group.first, notes);
     else
         journal_sync_late(journal);
     pthread_mutex_lock(&journal->lock);
+    notes_written(journal, note_count);
     list_join(&journal->written, &group);
     pthread_cond_signal(&journal->to_answer);
 }
@@ -259,13 +290,11 @@ static struct journal *journal_new(const struct journal_settings *settings)
         return NULL;
     journal->settings = *settings;
     journal->dir = -1;
-    journal->segment_bytes = settings->max_bytes / SEGMENTS_AT_MOST;
-    if (journal->segment_bytes < LEAST_SEGMENT)
-        journal->segment_bytes = LEAST_SEGMENT;
-    if (journal->segment_bytes > LARGEST_SEGMENT)
-        journal->segment_bytes = LARGEST_SEGMENT;
-    journal->entries.prefix = ENTRY_PREFIX;
-    journal->notes.prefix = NOTE_PREFIX;
+    uint64_t share = settings->max_bytes / SEGMENTS_AT_MOST;
+    share = share < LEAST_SEGMENT ? LEAST_SEGMENT : share;
+    share = share > LARGEST_SEGMENT ? LARGEST_SEGMENT : share;
+    journal->entries = (struct journal_row){.prefix = ENTRY_PREFIX, .segment_bytes = share};
+    journal->notes = (struct journal_row){.prefix = NOTE_PREFIX, .segment_bytes = NOTE_SEGMENT};
     journal->notes_end = &journal->new_notes;
     pthread_mutex_init(&journal->lock, NULL);
     thread_cond_init(&journal->to_write);

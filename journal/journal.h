@@ -92,7 +92,8 @@ bool journal_next(struct journal *journal, struct bytes *body, struct journal_en
 void journal_note(struct journal *journal, struct view owner, struct view content,
                   uint64_t keep_ns);
 
-/* Calls recall for each of an owner's notes that is still to be kept, oldest first. */
+/* Calls recall for each of an owner's notes of earlier processes that is still to be kept, oldest
+ * first; recall must not call the journal. */
 typedef void journal_recall_fn(void *ctx, struct view content);
 void journal_recall(struct journal *journal, struct view owner, journal_recall_fn *recall,
                     void *ctx);

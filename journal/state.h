@@ -19,13 +19,15 @@ struct journal_entry {
     struct journal_segment *segment;
     uint64_t at;
     uint64_t sequence;
-    uint32_t size; /* of the body */
+    uint32_t size;               /* of the body */
+    struct journal_entry *later; /* to be settled too */
 };
 
 struct journal_segment {
     struct journal_segment *next; /* by number */
     struct segment_file file;
-    uint64_t end; /* where the next entry goes */
+    uint64_t end;       /* where the next entry goes */
+    uint64_t found_end; /* what lies before was found at the opening */
     struct journal_entry *oldest, *newest;
     uint64_t live_bytes;
     uint64_t expires; /* notes: wall time at which the last one is forgotten */
@@ -37,6 +39,7 @@ struct journal_segment {
 /* Segments by number; the last one is written to while it is open. */
 struct journal_row {
     const char *prefix;
+    uint64_t segment_bytes;
     struct journal_segment *first, *last;
     bool open;
 };
@@ -55,7 +58,6 @@ struct journal_pending_note {
 struct journal {
     struct journal_settings settings;
     int dir;
-    uint64_t segment_bytes;
 
     pthread_mutex_t lock;
     pthread_cond_t to_write, to_answer, answered;
@@ -64,6 +66,8 @@ struct journal {
     size_t spare_count;
     struct journal_list waiting, written;
     struct journal_pending_note *new_notes, **notes_end;
+    size_t notes_unwritten;
+    struct journal_entry *to_settle; /* once those notes are written */
     struct journal_figures figures;
     size_t unanswered; /* appends */
     bool stopping, writer_ended;

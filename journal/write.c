@@ -82,9 +82,9 @@ static void drop_spares(struct journal *journal)
  * compaction. */
 static bool may_open(struct journal *journal, uint64_t size, bool compacting)
 {
-    uint64_t others = compacting ? 0 : journal->segment_bytes;
+    uint64_t others = compacting ? 0 : journal->entries.segment_bytes;
     pthread_mutex_lock(&journal->lock);
-    uint64_t used = journal->figures.bytes - journal->spare_count * journal->segment_bytes;
+    uint64_t used = journal->figures.bytes - journal->spare_count * journal->entries.segment_bytes;
     pthread_mutex_unlock(&journal->lock);
     return used + size + others <= journal->settings.max_bytes;
 }
@@ -102,7 +102,7 @@ static enum journal_fault reuse(struct journal *journal, const struct journal_ro
 static enum journal_fault create(struct journal *journal, const struct journal_row *row,
                                  uint64_t size, struct journal_segment **made)
 {
-    if (size != journal->segment_bytes)
+    if (size != journal->entries.segment_bytes)
         drop_spares(journal);
     struct journal_segment *segment = calloc(1, sizeof *segment);
     if (!segment)
@@ -119,17 +119,17 @@ static enum journal_fault create(struct journal *journal, const struct journal_r
 static enum journal_fault open_segment(struct journal *journal, struct journal_row *row,
                                        uint64_t extent, bool compacting)
 {
-    uint64_t size = extent > journal->segment_bytes ? extent : journal->segment_bytes;
+    uint64_t size = extent > row->segment_bytes ? extent : row->segment_bytes;
     if (!may_open(journal, size, compacting))
         return JOURNAL_FULL;
-    struct journal_segment *segment = size == journal->segment_bytes ? take_spare(journal) : NULL;
+    bool spare_fits = size == journal->entries.segment_bytes;
+    struct journal_segment *segment = spare_fits ? take_spare(journal) : NULL;
     enum journal_fault fault =
         segment ? reuse(journal, row, segment) : create(journal, row, size, &segment);
     if (fault != JOURNAL_OK)
         return fault;
     journal->next_number++;
-    segment->end = 0;
-    segment->expires = 0;
+    segment->end = segment->found_end = segment->expires = 0;
     segment->unreadable = segment->unsynced = segment->moving = false;
     pthread_mutex_lock(&journal->lock);
     journal_row_add(row, segment);

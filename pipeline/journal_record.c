@@ -214,7 +214,9 @@ static bool fill(struct view bytes, const struct record *record, struct batch *b
     bool failed = false;
     if (record->tenant.data || record->authorization.data)
         batch_set_metadata(batch, metadata_new(record->tenant, record->authorization, &failed));
-    return !failed && ((record->labels == 0 && record->encoding != BATCH_PPROF) || read_series(bytes, record->labels, batch)) &&
+    return !failed &&
+           ((record->labels == 0 && record->encoding != BATCH_PPROF) ||
+            read_series(bytes, record->labels, batch)) &&
            (!record->profile.data || read_profile(record->profile, batch)) &&
            (!record->opaque.data || read_opaque(record->opaque, batch));
 }
@@ -233,8 +235,9 @@ struct batch *journal_record_read(struct view bytes, struct budget *budget, stru
         return NULL;
     if (record.payload.size)
         memcpy(payload->data, record.payload.data, record.payload.size);
-    struct batch *batch = batch_new((enum signal)record.signal, (enum batch_encoding)record.encoding,
-                                    payload, (uint32_t)record.items, NULL);
+    struct batch *batch =
+        batch_new((enum signal)record.signal, (enum batch_encoding)record.encoding, payload,
+                  (uint32_t)record.items, NULL);
     if (batch && fill(bytes, &record, batch))
         return batch;
     batch_unref(batch);

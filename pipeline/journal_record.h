@@ -14,7 +14,7 @@ bool journal_record_begin(const struct batch *batch, const char *receiver, struc
 
 /* A batch from a record's bytes; its payload is copied and forced on the budget. *receiver lies in
  * the record. NULL: *reason (static text). */
-struct batch *journal_record_read(struct view record, struct budget *budget,
-                                  struct view *receiver, const char **reason);
+struct batch *journal_record_read(struct view record, struct budget *budget, struct view *receiver,
+                                  const char **reason);
 
 #endif

@@ -67,8 +67,7 @@ static struct outcome disk_outcome(const struct journal_write *write, enum journ
         outcome = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "the journal cannot be written: %s",
                              write->error);
     else if (fault == JOURNAL_NO_MEMORY)
-        outcome =
-            outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
+        outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
     outcome.retry_after_ns = fault == JOURNAL_OK ? 0 : NS_PER_S;
     return outcome;
 }

@@ -29,7 +29,8 @@ void receipt_set_durable(struct receipt *receipt);
 bool receipt_is_durable(const struct receipt *receipt);
 
 /* Notes that items of it were not delivered. The gravest outcome is kept: RETRY, which asks for the
- * data again (on account of a stop before others), before REJECT before OK; the `rejected` items of OK outcomes add up. */
+ * data again (on account of a stop before others), before REJECT before OK; the `rejected` items of
+ * OK outcomes add up. */
 void receipt_note(struct receipt *receipt, const struct outcome *outcome);
 
 #endif

@@ -23,10 +23,10 @@ CONTRACTS = {
     "settings/key.h", "pipeline/memory_limit.h",
 }
 COMPONENTS = {
-    "receivers": CONTRACTS | {"pipeline/pprof_request.h", "pipeline/thread.h"},
+    "receivers": CONTRACTS | {"pipeline/pprof_request.h"},
     "processors": CONTRACTS,
     "exporters": CONTRACTS | {"pipeline/otlp_form.h"},
-    "extensions": CONTRACTS | {"pipeline/runtime.h", "pipeline/journal.h"},
+    "extensions": CONTRACTS | {"pipeline/runtime.h", "journal/journal.h"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 

@@ -25,7 +25,7 @@ static const struct key keys[] = {
     KEY_CHOICE(struct journal_extension, fsync, "fsync", "always", fsync_choices,
                "always: on the disk before the answer. interval: in the system's hands before the "
                "answer, which survives the process but not the machine"),
-    KEY_DURATION(struct journal_extension, fsync_interval, "fsync_interval", "100ms", NS_PER_MS,
+    KEY_DURATION(struct journal_extension, fsync_interval, "fsync_interval", "100ms", 0,
                  "with fsync: interval, how often"),
     KEY_END,
 };
