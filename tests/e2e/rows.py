@@ -16,7 +16,7 @@ import record
 import wire
 
 LOAD_SECONDS = 16           # two windows of Python's profiler; one of Go's, cut short
-SETTLE_SECONDS = 100        # a held span leaves 45 s after its end at the latest
+SETTLE_SECONDS = 100        # and two uploads; a held span leaves 75 s after its arrival, or 1.5 windows
 LOADS = threading.BoundedSemaphore(4)
 
 
