@@ -23,9 +23,12 @@ void http_line_hang_up(struct http_line *line)
 
 static CURLcode connect_to(struct http_line *line, const char *url)
 {
-    curl_easy_setopt(line->easy, CURLOPT_URL, url);
+    CURLcode code = http_line_aim(line, url);
     curl_easy_setopt(line->easy, CURLOPT_CONNECT_ONLY, 1L);
-    CURLcode code = http_line_run(line);
+    /* For TLS this asks for h2; with a connection only, libcurl does not speak it itself. */
+    curl_easy_setopt(line->easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
+    if (code == CURLE_OK)
+        code = http_line_run(line);
     line->h2 = code == CURLE_OK ? h2_session_new() : NULL;
     line->out = line->h2 ? malloc(OUT_SIZE) : NULL;
     line->out_from = line->out_size = 0;
@@ -212,7 +215,9 @@ CURLcode http_line_h2(struct http_line *line, const struct http_call *call)
     char authority[300], path[2048];
     CURLcode code = CURLE_URL_MALFORMAT;
     if (split_url(call->url, &parts)) {
-        snprintf(authority, sizeof authority, "%s:%s", parts.host, parts.port);
+        const char *name = http_line_name(line, call->url);
+        snprintf(authority, sizeof authority, "%s%s%s", name ? name : parts.host, name ? "" : ":",
+                 name ? "" : parts.port);
         snprintf(path, sizeof path, "%s%s%s", parts.path, parts.query ? "?" : "",
                  parts.query ? parts.query : "");
         const struct h2_request request = {.scheme = parts.scheme,
