@@ -206,7 +206,7 @@ static bool start_tls(struct grpc_connection *connection)
 {
     struct tls_server *tls = connection->loop->server->options.tls;
     connection->state = tls ? GRPC_SHAKING : GRPC_GREETING;
-    connection->tls = tls ? tls_session_new(tls, connection->fd, "h2") : NULL;
+    connection->tls = tls ? tls_session_accept(tls, connection->fd, "h2") : NULL;
     return connection->tls || !tls;
 }
 

@@ -8,6 +8,7 @@
 
 #include "net/h2_session.h"
 #include "net/http_client.h"
+#include "net/tls_session.h"
 
 #include <curl/curl.h>
 #include <stdatomic.h>
@@ -26,9 +27,10 @@ struct http_line {
     uint64_t deadline;
     char problem[CURL_ERROR_SIZE];
 
-    bool own_h2;           /* this call goes over h2_session, not through libcurl's HTTP */
-    struct h2_session *h2; /* while there is a connection */
-    uint8_t *out;          /* what the socket did not take yet */
+    bool own_h2;             /* this call goes over h2_session, not through libcurl's HTTP */
+    struct h2_session *h2;   /* while there is a connection */
+    struct tls_session *tls; /* of that connection; NULL: cleartext */
+    uint8_t *out;            /* what the socket did not take yet */
     size_t out_from;
     size_t out_size;
 };

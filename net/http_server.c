@@ -114,24 +114,23 @@ static struct MHD_Daemon *start_daemon(struct http_server *server)
 {
     unsigned threads = server->options.threads > 1 ? server->options.threads : 0;
     unsigned limit = 1u << 30;
-    struct MHD_OptionItem options[9] = {
+    struct MHD_OptionItem options[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_log, NULL},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)http_exchange_uri, server},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)http_exchange_completed, server},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
         {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)limit, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
+        {threads ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)threads, NULL},
+        {MHD_OPTION_END, 0, NULL},
     };
-    struct MHD_OptionItem *next = &options[6]; /* what follows the last one means the end */
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
-                     MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-    if (threads)
-        *next++ = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)threads, NULL};
-    if (server->options.tls) {
-        *next++ =
-            (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK, (intptr_t)on_certificate, NULL};
-        flags |= MHD_USE_TLS;
-    }
+    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
+                           MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    /* The array of options does not take the one for certificates. */
+    if (server->options.tls)
+        return MHD_start_daemon(flags | MHD_USE_TLS, 0, NULL, NULL, http_exchange_request, server,
+                                MHD_OPTION_HTTPS_CERT_CALLBACK, on_certificate, MHD_OPTION_ARRAY,
+                                options, MHD_OPTION_END);
     return MHD_start_daemon(flags, 0, NULL, NULL, http_exchange_request, server, MHD_OPTION_ARRAY,
                             options, MHD_OPTION_END);
 }

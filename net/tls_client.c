@@ -1,6 +1,6 @@
 #include "net/tls_client.h"
 
-#include "net/tls_server.h"
+#include "net/tls_version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,10 +35,7 @@ const struct key tls_client_keys[] = {
                "the same as text, in place of the file"),
     KEY_STRING(struct tls_client_settings, server_name_override, "server_name_override", NULL, 0,
                "the name that the server's certificate is to bear"),
-    KEY_CHOICE(struct tls_client_settings, min_version, "min_version", "1.2", tls_versions,
-               "oldest version of TLS"),
-    KEY_CHOICE(struct tls_client_settings, max_version, "max_version", "", tls_max_versions,
-               "newest version of TLS; empty: the newest there is"),
+    TLS_VERSION_KEYS(struct tls_client_settings),
     KEY_IGNORED("reload_interval", "accepted; changed files are always read anew"),
     KEY_END,
 };
@@ -75,7 +72,7 @@ void tls_client_check(const struct tls_client_settings *settings, const char *ke
 {
     const struct tls_files files = files_of(settings, key);
     tls_files_check(&files, report);
-    tls_versions_check(settings->min_version, settings->max_version, key, report);
+    tls_version_check(settings->min_version, settings->max_version, key, report);
 }
 
 const char *tls_system_ca(void)
@@ -150,6 +147,32 @@ void tls_material_unref(struct tls_material *material)
         if (material->fds[part] >= 0)
             close(material->fds[part]);
     free(material);
+}
+
+/* ---- sessions ---- */
+
+static bool add_trust(const struct tls_material *material, gnutls_certificate_credentials_t to)
+{
+    const char *ca = *material->paths[TLS_CA] ? material->paths[TLS_CA] : tls_system_ca();
+    if (ca)
+        return gnutls_certificate_set_x509_trust_file(to, ca, GNUTLS_X509_FMT_PEM) > 0;
+    return gnutls_certificate_set_x509_system_trust(to) >= 0;
+}
+
+gnutls_certificate_credentials_t
+tls_material_credentials(const struct tls_material *material,
+                         const struct tls_client_settings *settings)
+{
+    gnutls_certificate_credentials_t made;
+    if (gnutls_certificate_allocate_credentials(&made) != 0)
+        return NULL;
+    if ((settings->insecure_skip_verify || add_trust(material, made)) &&
+        (!*material->paths[TLS_CERT] ||
+         gnutls_certificate_set_x509_key_file(made, material->paths[TLS_CERT],
+                                              material->paths[TLS_KEY], GNUTLS_X509_FMT_PEM) >= 0))
+        return made;
+    gnutls_certificate_free_credentials(made);
+    return NULL;
 }
 
 /* ---- life ---- */

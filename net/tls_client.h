@@ -19,8 +19,8 @@ struct tls_client_settings {
     char *key_file;
     char *key_pem;
     char *server_name_override;
-    int min_version; /* index of tls_versions */
-    int max_version; /* index of tls_max_versions */
+    int min_version; /* as in net/tls_version.h */
+    int max_version;
 };
 
 /* Rows of the tls group. */
@@ -52,5 +52,11 @@ void tls_client_free(struct tls_client *client); /* NULL is legal */
  * of. Any thread. */
 struct tls_material *tls_client_material(struct tls_client *client);
 void tls_material_unref(struct tls_material *material); /* NULL is legal */
+
+/* For sessions that libcurl does not make; the caller's to free. NULL: no memory, or the system has
+ * no CAs. */
+gnutls_certificate_credentials_t
+tls_material_credentials(const struct tls_material *material,
+                         const struct tls_client_settings *settings);
 
 #endif

@@ -1,13 +1,12 @@
 #include "net/tls_server.h"
 
+#include "net/tls_version.h"
+
 #include <gnutls/x509.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-const char *const tls_versions[] = {"1.2", "1.3", NULL};
-const char *const tls_max_versions[] = {"", "1.2", "1.3", NULL};
 
 const struct key tls_server_keys[] = {
     KEY_STRING(struct tls_server_settings, cert_file, "cert_file", NULL, 0,
@@ -20,10 +19,7 @@ const struct key tls_server_keys[] = {
                "the same as text, in place of the file"),
     KEY_STRING(struct tls_server_settings, client_ca_file, "client_ca_file", NULL, 0,
                "PEM file of CAs: clients need a certificate of one of them"),
-    KEY_CHOICE(struct tls_server_settings, min_version, "min_version", "1.2", tls_versions,
-               "oldest version of TLS"),
-    KEY_CHOICE(struct tls_server_settings, max_version, "max_version", "", tls_max_versions,
-               "newest version of TLS; empty: the newest there is"),
+    TLS_VERSION_KEYS(struct tls_server_settings),
     KEY_IGNORED("ca_file", "accepted; clients are verified by client_ca_file"),
     KEY_IGNORED("client_ca_file_reload", "accepted; changed files are always read anew"),
     KEY_IGNORED("reload_interval", "accepted; changed files are always read anew"),
@@ -36,23 +32,13 @@ struct tls_identity {
 };
 
 struct tls_server {
-    bool verifies; /* clients */
-    gnutls_priority_t priority;
+    const struct tls_server_settings *settings;
     pthread_mutex_t mutex; /* guards the rest */
     struct tls_files files;
     struct tls_identity *identity;
 };
 
 /* ---- checking ---- */
-
-void tls_versions_check(int min, int max, const char *key, struct key_report *report)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s.max_version", key);
-    if (max > 0 && min > max - 1)
-        key_report_add(report, path, "%s is below min_version, which is %s", tls_max_versions[max],
-                       tls_versions[min]);
-}
 
 static struct tls_files files_of(const struct tls_server_settings *settings, const char *key)
 {
@@ -86,7 +72,7 @@ void tls_server_check(const struct tls_server_settings *settings, const char *ke
         return;
     const struct tls_files files = files_of(settings, key);
     tls_files_check(&files, report);
-    tls_versions_check(settings->min_version, settings->max_version, key, report);
+    tls_version_check(settings->min_version, settings->max_version, key, report);
     if (!has_certificate(settings) && !has_key(settings))
         key_report_add(report, key, "a server needs cert_file and key_file");
 }
@@ -113,15 +99,6 @@ void tls_identity_unref(struct tls_identity *identity)
     free(identity);
 }
 
-static bool set_versions(struct tls_server *server, const struct tls_server_settings *settings)
-{
-    char words[128];
-    bool old = settings->min_version == 0, new = settings->max_version != 1;
-    snprintf(words, sizeof words, "NORMAL:-VERS-ALL%s%s", new ? ":+VERS-TLS1.3" : "",
-             old ? ":+VERS-TLS1.2" : "");
-    return gnutls_priority_init(&server->priority, words, NULL) == 0;
-}
-
 struct tls_server *tls_server_new(const struct tls_server_settings *settings, const char *id,
                                   const char *key, uint64_t look_every_ns, char *error,
                                   size_t error_size)
@@ -131,13 +108,13 @@ struct tls_server *tls_server_new(const struct tls_server_settings *settings, co
     if (!server)
         return NULL;
     pthread_mutex_init(&server->mutex, NULL);
-    server->verifies = settings->client_ca_file && *settings->client_ca_file;
+    server->settings = settings;
     server->files = files_of(settings, key);
     server->files.id = id;
     server->files.look_every_ns = look_every_ns;
     gnutls_certificate_credentials_t first = tls_files_open(&server->files, error, error_size);
     server->identity = first ? identity_new(first) : NULL;
-    if (server->identity && set_versions(server, settings))
+    if (server->identity)
         return server;
     tls_server_free(server);
     return NULL;
@@ -149,8 +126,6 @@ void tls_server_free(struct tls_server *server)
         return;
     tls_identity_unref(server->identity);
     tls_files_release(&server->files);
-    if (server->priority)
-        gnutls_priority_deinit(server->priority);
     pthread_mutex_destroy(&server->mutex);
     free(server);
 }
@@ -183,14 +158,15 @@ static void demand_certificate(gnutls_session_t session)
 
 struct tls_identity *tls_server_equip(struct tls_server *server, gnutls_session_t session)
 {
+    const struct tls_server_settings *settings = server->settings;
     struct tls_identity *identity = identity_now(server);
     gnutls_credentials_clear(session);
     if (gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, identity->credentials) != 0 ||
-        gnutls_priority_set(session, server->priority) != 0) {
+        !tls_version_set(settings->min_version, settings->max_version, session)) {
         tls_identity_unref(identity);
         return NULL;
     }
-    if (server->verifies)
+    if (settings->client_ca_file && *settings->client_ca_file)
         demand_certificate(session);
     return identity;
 }

@@ -16,8 +16,8 @@ struct tls_server_settings {
     char *key_file;
     char *key_pem;
     char *client_ca_file;
-    int min_version; /* index of tls_versions */
-    int max_version; /* index of tls_max_versions */
+    int min_version; /* as in net/tls_version.h */
+    int max_version;
 };
 
 extern const struct key tls_server_keys[];
@@ -26,14 +26,6 @@ extern const struct key tls_server_keys[];
 #define TLS_SERVER_KEY(T, tls)                                                                     \
     KEY_SWITCHED(T, tls, struct tls_server_settings, tls.given, "tls", tls_server_keys,            \
                  "TLS of the listener; off: cleartext")
-
-/* The words of min_version and max_version, for servers and clients: "1.2", "1.3"; "" is no limit
- * above. */
-extern const char *const tls_versions[];
-extern const char *const tls_max_versions[];
-
-/* Reports a smallest version above the largest. key is the group's path. */
-void tls_versions_check(int min, int max, const char *key, struct key_report *report);
 
 struct tls_server;
 struct tls_identity; /* the credentials of a connection */

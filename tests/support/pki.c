@@ -22,9 +22,9 @@ static void begin(struct pki *pki, const char *name)
     time_t now = time(NULL);
     gnutls_x509_privkey_init(&pki->key);
     gnutls_x509_crt_init(&pki->certificate);
-    ck_assert_int_eq(gnutls_x509_privkey_generate(
-                         pki->key, GNUTLS_PK_ECDSA,
-                         GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0),
+    ck_assert_int_eq(gnutls_x509_privkey_generate(pki->key, GNUTLS_PK_ECDSA,
+                                                  GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1),
+                                                  0),
                      0);
     gnutls_x509_crt_set_version(pki->certificate, 3);
     set_serial(pki->certificate);
