@@ -29,7 +29,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     """Quick tests first: they run while the background works."""
-    order = ["test_standin", "test_config", "test_run", "test_link", "test_recorded", "test_loss"]
+    order = ["test_standin", "test_config", "test_tls", "test_run", "test_link", "test_recorded", "test_loss"]
     items.sort(key=lambda item: order.index(item.module.__name__))
 
 
