@@ -1,6 +1,6 @@
 /*
- * gRPC server for unary calls over HTTP/2, cleartext or TLS. The only door to nghttp2. A call comes whole
- * and decompressed; it is answered exactly once, from any thread, now or later.
+ * gRPC server for unary calls over HTTP/2, cleartext or TLS. The only door to nghttp2. A call comes
+ * whole and decompressed; it is answered exactly once, from any thread, now or later.
  */
 #ifndef NET_GRPC_SERVER_H
 #define NET_GRPC_SERVER_H
@@ -18,7 +18,7 @@ typedef void grpc_handler_fn(void *ctx, struct grpc_call *call);
 struct grpc_server_options {
     struct endpoint endpoint;
     struct tls_server *tls; /* NULL: cleartext; taken over where the server opens */
-    size_t max_message; /* bytes, as they arrive and after decompression */
+    size_t max_message;     /* bytes, as they arrive and after decompression */
     unsigned threads;
     unsigned max_connections;        /* past it the longest idle one is closed */
     unsigned max_concurrent_streams; /* a connection */

@@ -129,8 +129,8 @@ static struct MHD_Daemon *start_daemon(struct http_server *server)
     /* The array of options does not take the one for certificates. */
     if (server->options.tls)
         return MHD_start_daemon(flags | MHD_USE_TLS, 0, NULL, NULL, http_exchange_request, server,
-                                MHD_OPTION_HTTPS_CERT_CALLBACK, on_certificate, MHD_OPTION_ARRAY,
-                                options, MHD_OPTION_END);
+                                MHD_OPTION_ARRAY, options, MHD_OPTION_HTTPS_CERT_CALLBACK,
+                                on_certificate, MHD_OPTION_END);
     return MHD_start_daemon(flags, 0, NULL, NULL, http_exchange_request, server, MHD_OPTION_ARRAY,
                             options, MHD_OPTION_END);
 }

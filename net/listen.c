@@ -40,7 +40,7 @@ static void tell(const struct listen_on *on, bool open, const char *words, char 
 {
     if (open)
         log_info("%s: %s%s, listening on %s", on->id, on->what,
-                 on->tls && on->tls->given ? " over TLS" : "", words);
+                 on->tls && on->tls->given ? " with TLS" : "", words);
     else
         snprintf(error, error_size, "%s: %s", on->key, words);
 }
