@@ -1,12 +1,18 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds and runs every test. Prints "N passed, N failed" at the end.
-# Usage: ./test.sh [unit] [lint] [e2e]   (default: all)
+# Usage: ./test.sh [--soak] [unit] [lint] [e2e]   (default: all three parts)
+# --soak: the end-to-end tests run every language in every mode, for longer.
 set -uo pipefail
 cd "$(dirname "$0")"
 
 passed=0
 failed=0
 logs=build/test-logs
+soak=()
+if [ "${1:-}" = --soak ]; then
+  soak=(--soak)
+  shift
+fi
 parts=${*:-lint unit e2e}
 
 step() { # name, command...
@@ -47,7 +53,7 @@ ctest_run() {
 
 pytest_run() {
   printf '== pytest tests/e2e\n'
-  build/e2e/venv/bin/python -m pytest tests/e2e -q -p no:cacheprovider 2>&1 |
+  build/e2e/venv/bin/python -m pytest tests/e2e -q -p no:cacheprovider "${soak[@]}" 2>&1 |
     tee "$logs/pytest.log"
   local line good bad errors
   line=$(grep -E '[0-9]+ (passed|failed|error)' "$logs/pytest.log" | tail -1)

@@ -36,7 +36,7 @@ struct http_client *http_client_new(const struct http_client_options *options, c
     }
     pthread_once(&once, init_curl);
     client->options = *options;
-    client->tls = tls_client_new(&client->options.tls, "tls",
+    client->tls = tls_client_new(&client->options.tls, options->tls_key ? options->tls_key : "tls",
                                  options->looks_always ? 0 : TLS_LOOK_NS, error, error_size);
     if (!client->tls) {
         free(client);
@@ -155,13 +155,13 @@ static bool collect(const struct http_client *client, const struct http_header *
 
 /* ---- a call ---- */
 
-bool http_client_post(struct http_client *client, const char *url,
-                      const struct http_header *headers, size_t header_count, struct view body,
-                      struct http_reply *reply)
+/* The headers of the call are those beside the client's. */
+static bool exchange(struct http_client *client, struct http_call *call, struct http_reply *reply)
 {
     struct header_list list = {.count = 0};
     http_reply_init(reply, client->options.max_reply);
-    if (!collect(client, headers, header_count, &list)) {
+    reply->body.budget = client->options.budget;
+    if (!collect(client, call->headers, call->header_count, &list)) {
         snprintf(reply->error, sizeof reply->error, "a header's value cannot be sent");
         return false;
     }
@@ -170,10 +170,26 @@ bool http_client_post(struct http_client *client, const char *url,
         snprintf(reply->error, sizeof reply->error, "out of memory");
         return false;
     }
-    const struct http_call call = {url, list.headers, list.count, body};
-    bool answered = http_line_post(line, &call, reply);
+    call->headers = list.headers;
+    call->header_count = list.count;
+    bool answered = http_line_call(line, call, reply);
     give_line(client, line);
     return answered;
+}
+
+bool http_client_post(struct http_client *client, const char *url,
+                      const struct http_header *headers, size_t header_count, struct view body,
+                      struct http_reply *reply)
+{
+    struct http_call call = {url, headers, header_count, body, .is_get = false};
+    return exchange(client, &call, reply);
+}
+
+bool http_client_get(struct http_client *client, const char *url, const struct http_header *headers,
+                     size_t header_count, struct http_reply *reply)
+{
+    struct http_call call = {url, headers, header_count, {0}, .is_get = true};
+    return exchange(client, &call, reply);
 }
 
 /* ---- the end ---- */

@@ -232,10 +232,21 @@ CURLcode http_line_run(struct http_line *line)
     return code == CURLM_OK ? result_of(line->multi) : CURLE_OUT_OF_MEMORY;
 }
 
+static void set_method(CURL *easy, const struct http_call *call)
+{
+    struct view body = call->body;
+    if (call->is_get) {
+        curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+        return;
+    }
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.size);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body.size ? (const char *)body.data : "");
+}
+
 static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
 {
     struct curl_slist *list = make_list(line, call);
-    struct view body = call->body;
     if (!list)
         return CURLE_OUT_OF_MEMORY;
     CURLcode code = http_line_aim(line, call->url);
@@ -243,9 +254,7 @@ static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
     curl_easy_setopt(line->easy, CURLOPT_HTTP_VERSION,
                      line->options->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(line->easy, CURLOPT_HTTPHEADER, list);
-    curl_easy_setopt(line->easy, CURLOPT_POST, 1L);
-    curl_easy_setopt(line->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.size);
-    curl_easy_setopt(line->easy, CURLOPT_POSTFIELDS, body.size ? (const char *)body.data : "");
+    set_method(line->easy, call);
     if (code == CURLE_OK)
         code = http_line_run(line);
     curl_easy_getinfo(line->easy, CURLINFO_RESPONSE_CODE, &line->reply->status);
@@ -257,14 +266,14 @@ static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
 
 /* ---- a call ---- */
 
-bool http_line_post(struct http_line *line, const struct http_call *call, struct http_reply *reply)
+bool http_line_call(struct http_line *line, const struct http_call *call, struct http_reply *reply)
 {
     uint64_t timeout = line->options->timeout_ns;
     line->reply = reply;
     line->problem[0] = '\0';
     line->started = clock_mono(&clock_system);
     line->deadline = timeout ? line->started + timeout : TIME_NEVER;
-    line->own_h2 = line->options->http2;
+    line->own_h2 = line->options->http2 && !call->is_get;
     CURLcode code = line->own_h2 ? http_line_h2(line, call) : by_libcurl(line, call);
     /* A refusal stands, even where the peer cut off the rest of it, as it may in the middle of a
      * body. */

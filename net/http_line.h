@@ -40,6 +40,7 @@ struct http_call {
     const struct http_header *headers; /* all, those of the client included */
     size_t header_count;
     struct view body;
+    bool is_get;
 };
 
 /* http_line.c. Takes the material over, also on failure (NULL: no memory). */
@@ -47,7 +48,7 @@ struct http_line *http_line_new(const struct http_client_options *options,
                                 struct tls_material *material, const _Atomic bool *aborted);
 void http_line_free(struct http_line *line);
 /* True: an answer came; else reply's error says why not. */
-bool http_line_post(struct http_line *line, const struct http_call *call, struct http_reply *reply);
+bool http_line_call(struct http_line *line, const struct http_call *call, struct http_reply *reply);
 /* Sets the URL, under the name that the server's certificate is to bear. */
 CURLcode http_line_aim(struct http_line *line, const char *url);
 /* The name that is to stand for the URL's host; NULL: none. */

@@ -1,8 +1,8 @@
 #include "pipeline/sender.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "pipeline/dispatch.h"
-#include "pipeline/thread.h"
 
 #include <stdlib.h>
 
@@ -23,6 +23,7 @@ struct sender {
     size_t idle;        /* workers asleep or just started */
     uint64_t in_flight; /* items */
     bool closing;
+    _Atomic bool passed; /* a batch that the exporter does not take was logged */
 };
 
 static uint64_t wake_parked(void *ctx, uint64_t mono_ns);
@@ -71,6 +72,23 @@ struct sender *sender_new(const struct component *component, void *self, const s
 bool sender_waits(const struct sender *sender)
 {
     return sender->dispatcher.waits;
+}
+
+unsigned sender_takes(const struct sender *sender)
+{
+    return component_takes(sender->dispatcher.component);
+}
+
+void sender_pass(struct sender *sender, const struct batch *batch)
+{
+    char made[96], taken[96];
+    meter_add(sender->dispatcher.meter, METER_PASSED, batch->signal, batch->items);
+    if (atomic_exchange(&sender->passed, true))
+        return;
+    batch_encoding_words(BATCH_BIT(batch->encoding), "", made, sizeof made);
+    batch_encoding_words(sender_takes(sender), " and ", taken, sizeof taken);
+    log_warn("%s: takes %s; %s go to the other exporters alone", sender->dispatcher.losses.id,
+             taken, made);
 }
 
 /* Back from dispatch: parked or done. */

@@ -58,6 +58,13 @@ struct pprof_sample {
 bool pprof_open(struct pprof *pprof, struct view raw, struct arena *arena,
                 struct proto_fault *fault);
 
+/* Whether it has a time of its own. The server's rule: one in 1970 is none (old senders wrote other
+ * units). */
+static inline bool pprof_has_time(const struct pprof *pprof)
+{
+    return pprof->time_nanos < 0 || pprof->time_nanos >= INT64_C(31536000000000000);
+}
+
 /* Walks the samples of an open profile: start with scan = proto_scan_begin(pprof->raw). */
 bool pprof_next_sample(const struct pprof *pprof, struct proto_scan *scan,
                        struct pprof_sample *sample);

@@ -24,7 +24,7 @@ enum judge_reason {
     REASON_HOLD_RAN_OUT, /* rule 3 */
     REASON_NO_PARENT,    /* children: its local root has no profile either */
     REASON_NOT_PROFILED, /* no profile of its service came */
-    REASON_FORMAT,       /* its service's profiles come in a format that is not read */
+    REASON_FORMAT,       /* the spans of its service's profiles cannot be read */
     REASON_BEFORE_START, /* it started before this process did */
     REASON_HOLD_FULL,    /* it was the oldest when the hold was full */
     REASON_SHUTDOWN,     /* the process stopped before it could be judged */
@@ -38,7 +38,7 @@ struct judge_now {
 
 struct judge_service {
     bool profiled;       /* a profile that is read came within `remember` */
-    bool unread;         /* one that is not read did */
+    bool unread;         /* one whose spans cannot be read did */
     uint64_t first_seen; /* mono */
     uint64_t watermark;  /* wall; newest end of a window of the confirming kind; 0: none yet */
     uint64_t window;     /* W, from judge_window */

@@ -1,5 +1,6 @@
 /* The profiles signal: windows and span ids are noted, spans that waited for them leave. */
 #include "processors/correlation/decide.h"
+#include "processors/correlation/notes.h"
 #include "processors/correlation/passing.h"
 #include "processors/correlation/release.h"
 #include "processors/correlation/uploads.h"
@@ -24,8 +25,8 @@ static void note_ids(struct correlation *self, struct service *service, const st
                      uint32_t second)
 {
     for (size_t i = 0; i < upload->count; i++)
-        service->counts.ids +=
-            span_index_add(&self->index, &upload->ids[i], upload->window.kind, second);
+        service->counts.ids += span_index_add(&self->index, service_scope(service), &upload->ids[i],
+                                              upload->window.kind, second);
 }
 
 static void note(struct correlation *self, const struct upload *upload, struct judge_now now,
@@ -36,7 +37,7 @@ static void note(struct correlation *self, const struct upload *upload, struct j
     if (!service)
         return;
     if (upload->unread) {
-        service_note_unread(service, now.mono);
+        service_note_unread(service, upload->unread, now.mono);
     } else {
         service->from_go |= upload->from_go;
         service_note_window(service, &upload->window, now.mono, remember);
@@ -52,8 +53,46 @@ static void note(struct correlation *self, const struct upload *upload, struct j
     }
 }
 
+/* For the next process, should this one be killed. */
+static void write_note(const struct correlation *self, const struct upload *uploads)
+{
+    struct bytes out;
+    if (!self->env->journal)
+        return;
+    bytes_init(&out, SIZE_MAX / 2, self->env->budget);
+    if (notes_write(uploads, self->since, &out))
+        env_note(self->env, bytes_view(&out), self->config.remember);
+    bytes_release(&out);
+}
+
+void profiles_note_start(struct correlation *self)
+{
+    write_note(self, NULL);
+}
+
+void profiles_recall(void *instance, struct view content)
+{
+    struct correlation *self = instance;
+    struct arena arena;
+    struct upload *uploads;
+    struct release release = {0};
+    uint64_t since, wall = clock_wall(self->env->clock);
+    arena_init(&arena, ((size_t)1 << 20) + 32 * content.size);
+    if (notes_read(content, &arena, &uploads, &since)) {
+        pthread_mutex_lock(&self->lock);
+        if (since < self->since && wall - since < self->config.remember)
+            self->since = since;
+        for (; uploads; uploads = uploads->next)
+            note(self, uploads, correlation_now(self), &release);
+        pthread_mutex_unlock(&self->lock);
+    }
+    arena_release(&arena);
+}
+
 static void note_all(struct correlation *self, const struct upload *uploads)
 {
+    if (uploads)
+        write_note(self, uploads);
     struct release release = {0};
     pthread_mutex_lock(&self->lock);
     struct judge_now now = correlation_now(self);
@@ -109,11 +148,11 @@ static enum verdict push_pprof(struct correlation *self, struct batch *batch, st
 }
 
 static enum verdict push_and_note(struct correlation *self, struct batch *batch,
-                                  const struct upload *upload, struct outlet *next)
+                                  const struct upload *uploads, struct outlet *next)
 {
     enum verdict verdict = outlet_push(next, batch);
     if (verdict == VERDICT_OK)
-        note_all(self, upload);
+        note_all(self, uploads);
     return verdict;
 }
 
@@ -148,6 +187,14 @@ static enum verdict consume_otlp(struct correlation *self, struct batch *batch, 
     return verdict;
 }
 
+static enum verdict consume_opaque(struct correlation *self, struct batch *batch,
+                                   struct arena *arena, struct outlet *next)
+{
+    struct upload *uploads = uploads_of_opaque(
+        batch, kinds_read(self), clock_wall(self->env->clock), self->env->budget, arena);
+    return push_and_note(self, batch, uploads, next);
+}
+
 enum verdict profiles_consume(struct correlation *self, struct batch *batch, struct outlet *next)
 {
     struct arena arena;
@@ -161,7 +208,7 @@ enum verdict profiles_consume(struct correlation *self, struct batch *batch, str
         verdict = consume_otlp(self, batch, &arena, next);
         break;
     case BATCH_OPAQUE:
-        verdict = push_and_note(self, batch, uploads_of_opaque(batch->opaque, &arena), next);
+        verdict = consume_opaque(self, batch, &arena, next);
         break;
     }
     arena_release(&arena);

@@ -182,10 +182,11 @@ void service_note_window(struct service *service, const struct window *window, u
     windows->count++;
 }
 
-void service_note_unread(struct service *service, uint64_t mono)
+void service_note_unread(struct service *service, const char *why, uint64_t mono)
 {
     service->version++;
     service->unread = true;
+    service->unread_why = why;
     service->unread_at = mono;
 }
 

@@ -120,6 +120,19 @@ static struct batch *opaque(const char *query)
     return batch;
 }
 
+/* A link opens the profiles of the span's own service, where there would be nothing. */
+START_TEST(samples_under_another_services_name_link_nothing)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    RIG_PROFILE(&rig, .service = "other", .duration = 10 * S, .ids = {1});
+    rig_root(&rig, 1, S, 2 * S);
+    rig_advance(&rig, 60 * S);
+    ck_assert(rig_bare(&rig, 1));
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(a_format_that_is_not_read_lets_held_spans_go_as_they_came)
 {
     struct rig rig;
@@ -481,6 +494,7 @@ SUITE_MAIN("correlation traces", a_root_whose_id_is_in_the_samples_leaves_linked
            an_idle_process_sends_nothing_and_the_hold_runs_out, hold_can_be_set,
            spans_of_a_service_that_proves_not_profiled_leave_as_they_came,
            another_services_profiles_do_not_make_a_service_profiled,
+           samples_under_another_services_name_link_nothing,
            a_format_that_is_not_read_lets_held_spans_go_as_they_came,
            a_span_from_before_the_start_keeps_its_attribute,
            a_span_from_before_the_start_is_linked_where_samples_have_it,
