@@ -156,7 +156,8 @@ static bool collect(const struct http_client *client, const struct http_header *
 /* ---- a call ---- */
 
 /* The headers of the call are those beside the client's. */
-static bool exchange(struct http_client *client, struct http_call *call, struct http_reply *reply)
+static bool exchange(struct http_client *client, const struct http_call *call,
+                     struct http_reply *reply)
 {
     struct header_list list = {.count = 0};
     http_reply_init(reply, client->options.max_reply);
@@ -170,9 +171,10 @@ static bool exchange(struct http_client *client, struct http_call *call, struct 
         snprintf(reply->error, sizeof reply->error, "out of memory");
         return false;
     }
-    call->headers = list.headers;
-    call->header_count = list.count;
-    bool answered = http_line_call(line, call, reply);
+    struct http_call whole = *call;
+    whole.headers = list.headers;
+    whole.header_count = list.count;
+    bool answered = http_line_call(line, &whole, reply);
     give_line(client, line);
     return answered;
 }
@@ -181,14 +183,14 @@ bool http_client_post(struct http_client *client, const char *url,
                       const struct http_header *headers, size_t header_count, struct view body,
                       struct http_reply *reply)
 {
-    struct http_call call = {url, headers, header_count, body, .is_get = false};
+    const struct http_call call = {url, headers, header_count, body, .is_get = false};
     return exchange(client, &call, reply);
 }
 
 bool http_client_get(struct http_client *client, const char *url, const struct http_header *headers,
                      size_t header_count, struct http_reply *reply)
 {
-    struct http_call call = {url, headers, header_count, {0}, .is_get = true};
+    const struct http_call call = {url, headers, header_count, {0}, .is_get = true};
     return exchange(client, &call, reply);
 }
 
