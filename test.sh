@@ -1,12 +1,18 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds and runs every test. Prints "N passed, N failed" at the end.
-# Usage: ./test.sh [unit] [lint] [e2e]   (default: all)
+# Usage: ./test.sh [--soak] [unit] [lint] [e2e]   (default: all three parts)
+# --soak: the end-to-end tests run every language in every mode, for longer.
 set -uo pipefail
 cd "$(dirname "$0")"
 
 passed=0
 failed=0
 logs=build/test-logs
+soak=()
+if [ "${1:-}" = --soak ]; then
+  soak=(--soak)
+  shift
+fi
 parts=${*:-lint unit e2e}
 
 step() { # name, command...
@@ -45,10 +51,10 @@ ctest_run() {
   echo "   $line"
 }
 
-pytest_run() { # folder
+pytest_run() { # folder, options...
   local log=$logs/pytest-${1##*/}.log
   printf '== pytest %s\n' "$1"
-  build/e2e/venv/bin/python -m pytest "$1" -q -p no:cacheprovider 2>&1 | tee "$log"
+  build/e2e/venv/bin/python -m pytest "$@" -q -p no:cacheprovider 2>&1 | tee "$log"
   local line good bad errors
   line=$(grep -E '[0-9]+ (passed|failed|error)' "$log" | tail -1)
   good=$(grep -oE '[0-9]+ passed' <<<"$line" | grep -oE '[0-9]+')
@@ -82,7 +88,7 @@ for part in $parts; do
       step sizes tools/sizes.sh
       cat "$logs/sizes.log"
       step e2e-setup tests/e2e/setup.sh
-      pytest_run tests/e2e
+      pytest_run tests/e2e "${soak[@]}"
       pytest_run tests/faults
       ;;
     *) echo "test.sh: unknown part $part, expected lint, unit or e2e" >&2; exit 2 ;;

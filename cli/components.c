@@ -12,7 +12,7 @@ struct widths {
 
 static const char *fallback_of(const struct key *key)
 {
-    bool none = key->type == KEY_TYPE_GROUP || key->type == KEY_TYPE_IGNORED;
+    bool none = key->rows || key->type == KEY_TYPE_IGNORED;
     if (none)
         return "-";
     if (key->fallback)

@@ -1,11 +1,12 @@
 /*
  * HTTP/1.1 and HTTP/2 client with kept connections. The only door to libcurl. A client is shared by
- * the worker threads of one exporter; each call borrows a handle with its connection from a pool.
+ * the worker threads of one component; each call borrows a handle with its connection from a pool.
  */
 #ifndef NET_HTTP_CLIENT_H
 #define NET_HTTP_CLIENT_H
 
 #include "base/bytes.h"
+#include "net/tls_client.h"
 #include "settings/key.h"
 
 struct http_client;
@@ -14,11 +15,13 @@ struct http_client_options {
     bool http2;            /* HTTP/2 with prior knowledge on http://, ALPN on https:// */
     uint64_t timeout_ns;   /* of one exchange; 0: none */
     const char *unix_path; /* connect there; NULL: by the URL */
-    const char *ca_file;   /* NULL or "": the system's CAs */
-    bool insecure_skip_verify;
+    struct tls_client_settings tls;
+    const char *tls_key; /* the path of its group, for people; NULL: "tls" */
+    bool looks_always; /* at TLS's files, for each call; else when the last look is a second old */
     const struct key_map *headers; /* sent with every request, and winning over a call's of the same
                                     * name; borrowed for the client's life, like the texts here */
-    size_t max_reply; /* bytes of a reply's body that are kept; the rest is read past */
+    size_t max_reply;      /* bytes of a reply's body that are kept; the rest is read past */
+    struct budget *budget; /* charged with the bodies of replies; NULL: none */
 };
 
 /* One request's header beyond those of the client. */
@@ -30,6 +33,7 @@ struct http_header {
 struct http_reply {
     long status; /* 0: no HTTP answer; error says why */
     struct bytes body;
+    enum bytes_result cut; /* why the body is not whole; BYTES_OK: it is */
     char content_type[64];
     uint64_t retry_after_ns;   /* Retry-After in seconds or as a date; 0: none */
     int grpc_status;           /* from trailers or headers; -1: none */
@@ -49,6 +53,9 @@ struct http_client *http_client_new(const struct http_client_options *options, c
 bool http_client_post(struct http_client *client, const char *url,
                       const struct http_header *headers, size_t header_count, struct view body,
                       struct http_reply *reply);
+/* The same with GET; over HTTP/2 only by ALPN. */
+bool http_client_get(struct http_client *client, const char *url, const struct http_header *headers,
+                     size_t header_count, struct http_reply *reply);
 void http_reply_release(struct http_reply *reply);
 
 /* Makes calls under way and later ones end at once. */

@@ -105,6 +105,7 @@ static void forget(struct http_reply *reply)
     reply->grpc_status = -1;
     reply->grpc_message[0] = '\0';
     bytes_clear(&reply->body);
+    reply->cut = BYTES_OK;
     bytes_clear(&reply->grpc_details);
 }
 
@@ -138,7 +139,12 @@ void http_reply_line(struct http_reply *reply, struct view line, uint64_t now)
 void http_reply_data(struct http_reply *reply, struct view data)
 {
     size_t room = reply->body.max - reply->body.size;
-    if (data.size > room)
+    if (reply->cut)
+        return;
+    if (data.size > room) {
         data.size = room;
-    bytes_append_view(&reply->body, data);
+        reply->cut = BYTES_FULL;
+    }
+    if (bytes_append_view(&reply->body, data) == BYTES_NO_MEMORY)
+        reply->cut = BYTES_NO_MEMORY;
 }

@@ -2,8 +2,21 @@
 
 #include "wire/otlp.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+void batch_encoding_words(unsigned encodings, const char *joint, char *out, size_t size)
+{
+    static const char *const words[] = {[BATCH_OTLP] = "OTLP",
+                                        [BATCH_PPROF] = "pprof",
+                                        [BATCH_OPAQUE] = "forwarded bodies (JFR, folded text)"};
+    size_t n = 0;
+    *out = '\0';
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if ((encodings & BATCH_BIT(i)) && n < size)
+            n += (size_t)snprintf(out + n, size - n, "%s%s", n ? joint : "", words[i]);
+}
 
 struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
                         uint32_t items, struct receipt *receipt)

@@ -17,6 +17,9 @@ enum batch_encoding {
 };
 #define BATCH_BIT(encoding) (1u << (encoding))
 
+/* Names of a set of encodings for people, joined by `joint`; "" for none. */
+void batch_encoding_words(unsigned encodings, const char *joint, char *out, size_t size);
+
 /* What is sent on of the request's headers when a receiver has include_metadata. Never mixed:
  * batches merge only where these are equal. */
 struct metadata {
@@ -54,6 +57,12 @@ struct batch {
     struct receipt **receipts; /* one reference each */
     size_t receipt_count;
     struct receipt *receipt_inline[1];
+};
+
+/* One of the batches that one was cut into. */
+struct batch_part {
+    struct batch *batch;
+    struct batch_part *next;
 };
 
 /* A batch over a payload, whose reference it takes over. The receipt (NULL: none) is referenced.

@@ -26,6 +26,7 @@ enum component_kind {
     COMPONENT_KINDS
 };
 
+struct journal;  /* journal/journal.h */
 struct delivery; /* pipeline/delivery.h: queue, retry and timeout settings of an exporter */
 
 /* The way ahead of a processor in one pipeline. Lives until the processor is closed. */
@@ -45,11 +46,16 @@ struct env {
     struct intake *intakes[SIGNAL_COUNT]; /* receivers; NULL: no pipeline of that signal */
     struct runtime *runtime;              /* pipeline/runtime.h */
     struct ticker *ticker;                /* for env_tick_at */
+    struct journal *journal;              /* NULL: none */
     void *instance;
 };
 
 /* Asks for tick at a monotonic time (0: at once). The earliest one asked counts. Any thread. */
 void env_tick_at(const struct env *env, uint64_t mono_ns);
+
+/* Keeps content for keep_ns, over a crash, where there is a journal: the next process's instance of
+ * this id gets it by `recall`. Any thread. */
+void env_note(const struct env *env, struct view content, uint64_t keep_ns);
 
 struct component {
     const char *type;
@@ -58,8 +64,10 @@ struct component {
     const char *stability; /* "beta" ... */
     enum component_kind kind;
     unsigned signals;   /* SIGNAL_BITs; extensions: 0 */
-    unsigned encodings; /* BATCH_BITs: what a receiver makes, what an exporter's send takes; a
-                         * pipeline where they do not fit is an error at start */
+    unsigned encodings; /* BATCH_BITs: what a receiver makes, what an exporter's send takes. To one
+                         * that takes OTLP but no pprof, pprofs come as OTLP. A pipeline where a
+                         * receiver or an exporter fits no other is an error at start; of the rest
+                         * each exporter gets what it takes (component_takes) */
     size_t size;
     const struct key *keys;
 
@@ -89,6 +97,14 @@ struct component {
      * control group gives; 0: no opinion. Before anything opens. NULL: none. */
     size_t (*memory_limit)(const void *self, size_t total);
 
+    /* Processors: what an instance of this id noted before a restart, oldest first; between open
+     * and the first data. NULL: it notes nothing. */
+    void (*recall)(void *self, struct view note);
+
+    /* Extensions: the journal in which accepted requests are to stand before they are answered;
+     * open. NULL: it has none. */
+    struct journal *(*journal)(const void *self);
+
     /* For what waits; called once after the start; returns the monotonic time at which it wants to
      * be called next, or TIME_NEVER. One thread for all instances. NULL: nothing ever waits. */
     uint64_t (*tick)(void *self, uint64_t mono_ns);
@@ -103,6 +119,11 @@ struct component {
 
 /* All components, NULL-ended; written by CMake. */
 extern const struct component *const component_table[];
+
+/* The encodings that reach an exporter: those that its send takes, and pprof where that takes OTLP.
+ * A batch that none ahead takes is refused at the intake; one that some take goes to those, and the
+ * others count it and say so once. */
+unsigned component_takes(const struct component *exporter);
 
 /* By kind and type name or alias; NULL: unknown. */
 const struct component *component_find(enum component_kind kind, const char *type);

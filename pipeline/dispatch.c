@@ -1,5 +1,6 @@
 #include "pipeline/dispatch.h"
 
+#include "pipeline/otlp_form.h"
 #include "pipeline/retry.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@ enum { MAX_HALVINGS = 31 };
 
 static void next_part(struct queue_element *element)
 {
-    struct queue_part *part = element->rest;
+    struct batch_part *part = element->rest;
     element->current = part ? part->batch : NULL;
     element->rest = part ? part->next : NULL;
     element->attempt = 0;
@@ -20,6 +21,15 @@ static void note(const struct batch *batch, const struct outcome *outcome)
 {
     for (size_t i = 0; i < batch->receipt_count; i++)
         receipt_note(batch->receipts[i], outcome);
+}
+
+/* Whether it stands in the journal, so that a stop leaves it to the next process. */
+static bool is_durable(const struct batch *batch)
+{
+    bool durable = batch->receipt_count > 0;
+    for (size_t i = 0; i < batch->receipt_count; i++)
+        durable &= receipt_is_durable(batch->receipts[i]);
+    return durable;
 }
 
 static void lose(struct dispatcher *dispatcher, const struct batch *batch, uint32_t items,
@@ -46,7 +56,8 @@ static void drop_current(struct dispatcher *dispatcher, struct queue_element *el
     if (dispatcher->waits) {
         refuse(element, why);
     } else {
-        lose(dispatcher, batch, batch->items, why);
+        if (why->cause != CAUSE_SHUTDOWN || !is_durable(batch))
+            lose(dispatcher, batch, batch->items, why);
         note(batch, why);
         batch_unref(batch);
     }
@@ -85,12 +96,12 @@ void dispatch_give_up(struct dispatcher *dispatcher, struct queue_element *eleme
 static bool split(struct queue_element *element, uint32_t max_items, size_t max_bytes)
 {
     struct batch *front, *rest;
-    struct queue_part *part = malloc(sizeof *part);
+    struct batch_part *part = malloc(sizeof *part);
     if (!part || !batch_split(element->current, max_items, max_bytes, &front, &rest)) {
         free(part);
         return false;
     }
-    *part = (struct queue_part){rest, element->rest};
+    *part = (struct batch_part){rest, element->rest};
     element->rest = part;
     batch_unref(element->current);
     element->current = front;
@@ -168,13 +179,28 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
     return true;
 }
 
+/* Cuts what is above max_request_bytes. Each part of a profiles request repeats the dictionary, so
+ * these are halved, each half with only what it needs. False: it is one piece. */
+static bool shrink(struct queue_element *element, size_t most)
+{
+    struct batch *batch = element->current;
+    if (batch->signal != SIGNAL_PROFILES)
+        return split(element, 0, most);
+    struct batch *pruned = otlp_pruned(batch);
+    if (pruned) {
+        element->current = pruned;
+        batch_unref(batch);
+    }
+    return element->current->payload->size <= most || halve(element);
+}
+
 static bool fits(struct dispatcher *dispatcher, struct queue_element *element)
 {
     size_t most = (size_t)dispatcher->settings.max_request_bytes;
     if (most == 0 || element->current->encoding != BATCH_OTLP ||
         element->current->payload->size <= most)
         return true;
-    if (!split(element, 0, most)) {
+    if (!shrink(element, most)) {
         struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
                                             "one item above max_request_bytes (%zu)", most);
         drop_current(dispatcher, element, &outcome);
@@ -182,21 +208,64 @@ static bool fits(struct dispatcher *dispatcher, struct queue_element *element)
     return false;
 }
 
+/* Puts the parts of a pprof in its place, where all of it makes a request of `made` bytes and
+ * `most` may be sent. False: it cannot be cut; nothing changed. */
+static bool split_pprof(struct queue_element *element, size_t made, size_t most)
+{
+    double share = 0.8 * (double)most / (double)made;
+    size_t size = (size_t)((double)element->current->payload->size * share);
+    struct batch_part *parts = pprof_parts(element->current, 0, size ? size : 1), *last = parts;
+    if (!parts)
+        return false;
+    while (last->next)
+        last = last->next;
+    last->next = element->rest;
+    element->rest = parts;
+    batch_unref(element->current);
+    next_part(element);
+    return true;
+}
+
+/* Brings the current part into an encoding that the exporter takes. */
+static struct outcome convert(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    size_t most = (size_t)dispatcher->settings.max_request_bytes;
+    bool takes_pprof = dispatcher->component->encodings & BATCH_BIT(BATCH_PPROF);
+    struct outcome why = OUTCOME_OK;
+    while (!takes_pprof && element->current->encoding == BATCH_PPROF) {
+        struct batch *form = otlp_form(element->current, &why);
+        if (!form)
+            break;
+        size_t made = form->payload->size;
+        if (most && made > most && split_pprof(element, made, most)) {
+            batch_unref(form);
+            continue;
+        }
+        batch_unref(element->current);
+        element->current = form;
+    }
+    return why;
+}
+
 enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_element *element,
                                   uint64_t *due)
 {
     while (element->current && !dispatcher->aborted) {
-        if (!fits(dispatcher, element))
+        struct outcome outcome = convert(dispatcher, element);
+        if (outcome.verdict == VERDICT_OK && !fits(dispatcher, element))
             continue;
         if (element->attempt == 0)
             element->first_try = clock_mono(dispatcher->clock);
-        struct outcome outcome = dispatcher->component->send(dispatcher->self, element->current);
+        if (outcome.verdict == VERDICT_OK)
+            outcome = dispatcher->component->send(dispatcher->self, element->current);
         if (outcome.verdict == VERDICT_OK)
             delivered(dispatcher, element, &outcome);
         else if (outcome.verdict == VERDICT_REJECT)
             rejected(dispatcher, element, &outcome);
         else if (waits_for_retry(dispatcher, element, &outcome, due))
             return DISPATCH_WAIT;
+        else if (dispatcher->stopping && is_durable(element->current))
+            break;
         else
             dispatch_give_up(dispatcher, element, &outcome);
     }

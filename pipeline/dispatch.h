@@ -1,6 +1,7 @@
 /*
- * One request's way out: send it, split what is too large, halve what is invalid, decide whether
- * and when to retry, and account for what is lost. The place to look up what follows an answer.
+ * One request's way out: bring it into the exporter's encoding, send it, split what is too large,
+ * halve what is invalid, decide whether and when to retry, and account for what is lost. The place
+ * to look up what follows an answer.
  */
 #ifndef PIPELINE_DISPATCH_H
 #define PIPELINE_DISPATCH_H

@@ -56,6 +56,7 @@ static bool add_queue(struct intake *intake, struct sender *sender)
     intake->queues = queues;
     queues[intake->queue_count++] = (struct intake_queue){sender, 1};
     intake->waits |= sender_waits(sender);
+    intake->encodings |= sender_takes(sender);
     return true;
 }
 
@@ -82,6 +83,7 @@ static bool attach(struct instance *receiver, struct pipeline *pipeline, struct 
         if (!*intake)
             return false;
         (*intake)->budget = budget;
+        (*intake)->receiver = receiver->id;
     }
     return add_head(*intake, pipeline);
 }

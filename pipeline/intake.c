@@ -1,6 +1,7 @@
 #include "pipeline/intake.h"
 
-#include "pipeline/graph.h"
+#include "pipeline/intake_run.h"
+#include "pipeline/journaling.h"
 
 #include <stdlib.h>
 
@@ -27,9 +28,25 @@ static void release(struct intake *intake, size_t count)
         sender_release(intake->queues[i].sender, intake->queues[i].places);
 }
 
-/* The processors may copy what they edit: work bytes are for that, until they have returned. */
-static struct outcome reserve(struct intake *intake, size_t work)
+void intake_release(struct intake *intake, const struct batch *batch)
 {
+    release(intake, intake->queue_count);
+    budget_give(intake->budget, batch->payload->size);
+}
+
+static struct outcome untaken(const struct intake *intake, const struct batch *batch)
+{
+    char made[96], taken[96];
+    batch_encoding_words(BATCH_BIT(batch->encoding), "", made, sizeof made);
+    batch_encoding_words(intake->encodings, " and ", taken, sizeof taken);
+    return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
+                      "no exporter takes %s; those configured take %s", made, taken);
+}
+
+/* The processors may copy what they edit: as much as the request is kept for that. */
+struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
+{
+    size_t work = batch->payload->size;
     if (!budget_take(intake->budget, work))
         return no_memory();
     for (size_t i = 0; i < intake->queue_count; i++)
@@ -38,10 +55,11 @@ static struct outcome reserve(struct intake *intake, size_t work)
             budget_give(intake->budget, work);
             return refuse(CAUSE_FULL, "sending queue is full");
         }
+    budget_pledge(intake->budget, work);
     return OUTCOME_OK;
 }
 
-static struct outcome run(struct intake *intake, struct batch *batch)
+struct outcome intake_run(struct intake *intake, struct batch *batch)
 {
     for (size_t i = 0; i < intake->head_count; i++) {
         enum verdict verdict = outlet_push(intake->heads[i], batch);
@@ -71,7 +89,7 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
         return false;
     }
     *waiter = (struct waiter){done, ctx};
-    struct outcome outcome = run(intake, batch);
+    struct outcome outcome = intake_run(intake, batch);
     receipt_note(receipt, &outcome);
     receipt_unref(receipt);
     return true;
@@ -79,23 +97,25 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
 
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
-    size_t work = batch->payload->size;
-    struct outcome outcome = reserve(intake, work);
-    bool reserved = outcome.verdict == VERDICT_OK;
-    bool answered = false;
+    bool taken = intake->encodings & BATCH_BIT(batch->encoding);
+    struct outcome outcome = taken ? intake_reserve(intake, batch) : untaken(intake, batch);
+    if (outcome.verdict != VERDICT_OK) {
+        done(ctx, &outcome);
+        return;
+    }
     batch->admitted = true;
-    if (reserved && intake->waits) {
+    if (intake->journal && !intake->waits) {
+        journaling_accept(intake, batch, done, ctx);
+        return;
+    }
+    bool answered = false;
+    if (intake->waits) {
         answered = run_waiting(intake, batch, done, ctx);
-        if (!answered)
-            outcome = no_memory();
-    } else if (reserved) {
-        outcome = run(intake, batch);
+        outcome = no_memory();
+    } else {
+        outcome = intake_run(intake, batch);
     }
-    if (reserved) {
-        release(intake, intake->queue_count);
-        budget_pledge(intake->budget, work);
-        budget_give(intake->budget, work);
-    }
+    intake_release(intake, batch);
     if (!answered)
         done(ctx, &outcome);
 }

@@ -6,6 +6,7 @@
 static const char *const count_words[METER_COUNT] = {
     [METER_RECEIVED] = "received", [METER_ACCEPTED] = "accepted", [METER_REFUSED] = "refused",
     [METER_SENT] = "sent",         [METER_DROPPED] = "dropped",   [METER_RETRIES] = "retries",
+    [METER_PASSED] = "passed by",
 };
 
 static const char *const cause_words[CAUSE_COUNT] = {

@@ -16,6 +16,7 @@ enum meter_count {
     METER_SENT,     /* items that a backend took */
     METER_DROPPED,  /* items acknowledged and then not delivered */
     METER_RETRIES,  /* requests tried again */
+    METER_PASSED,   /* items that went to other exporters alone: this one takes no such encoding */
     METER_COUNT
 };
 

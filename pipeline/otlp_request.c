@@ -3,6 +3,7 @@
 #include "wire/otlp.h"
 #include "wire/otlp_json.h"
 #include "wire/otlp_profiles.h"
+#include "wire/profiles_upgrade.h"
 
 /* Room for the edits that take invalid spans out of one request, and for an index of profiles. */
 enum { EDIT_CAP = 64 << 20, INDEX_CAP = 256 << 20 };
@@ -26,6 +27,8 @@ static struct outcome from_json(enum signal signal, struct bytes *body)
     if (read)
         return OUTCOME_OK;
     bytes_release(body);
+    if (!*reason)
+        return no_memory();
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed JSON: %s", reason);
 }
 
@@ -47,8 +50,36 @@ static struct buffer *spliced(const struct splice *splice, struct budget *budget
     return buffer;
 }
 
-/* Tables and layout of profiles: what refers to nothing, or was written by an older version of the
- * protocol, would be taken by a backend and show nothing, or something else. */
+static struct outcome bad_profiles(const char *reason)
+{
+    return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed profiles: %s", reason);
+}
+
+/* Profiles in an older layout of the protocol are brought into the one that all code here reads.
+ * JSON names its fields, so that only binary requests can be old. */
+static struct outcome upgrade(struct bytes *body)
+{
+    struct arena arena;
+    struct bytes current;
+    const char *reason = "";
+    arena_init(&arena, INDEX_CAP);
+    bytes_init(&current, body->max, body->budget);
+    enum profiles_upgrade result = profiles_upgrade(bytes_view(body), &arena, &current, &reason);
+    arena_release(&arena);
+    if (result == PROFILES_REFUSED) {
+        bool room = bytes_reserve(&current, body->size) != BYTES_NO_MEMORY;
+        bytes_release(&current);
+        return room ? bad_profiles(reason) : no_memory();
+    }
+    if (result == PROFILES_UPGRADED) {
+        bytes_release(body);
+        *body = current;
+    }
+    return OUTCOME_OK;
+}
+
+/* What refers outside its tables would be taken by a backend and show nothing, or something else.
+ */
 static struct outcome check_profiles(struct view request)
 {
     struct arena arena;
@@ -59,7 +90,7 @@ static struct outcome check_profiles(struct view request)
     arena_release(&arena);
     if (good)
         return OUTCOME_OK;
-    return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed profiles: %s", reason);
+    return bad_profiles(reason);
 }
 
 /* The request without what no backend takes; *buffer NULL: no memory. */
@@ -106,7 +137,11 @@ struct outcome otlp_request_read(enum signal signal, bool json, struct bytes *bo
                                  struct otlp_request *request)
 {
     *request = (struct otlp_request){0};
-    struct outcome outcome = json ? from_json(signal, body) : OUTCOME_OK;
+    struct outcome outcome = OUTCOME_OK;
+    if (json)
+        outcome = from_json(signal, body);
+    else if (signal == SIGNAL_PROFILES)
+        outcome = upgrade(body);
     if (outcome.verdict == VERDICT_OK)
         outcome = check(signal, body, &request->received);
     if (outcome.verdict == VERDICT_OK && signal == SIGNAL_PROFILES)

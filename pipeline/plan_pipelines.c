@@ -74,36 +74,45 @@ static void plan_stage(const struct planning *plan, struct pipeline *pipeline,
     }
 }
 
-static void encoding_words(unsigned encodings, char *out, size_t size)
+static unsigned encodings_of(const struct instance_list *stage)
 {
-    static const char *const words[] = {
-        [BATCH_OTLP] = "OTLP", [BATCH_PPROF] = "pprof", [BATCH_OPAQUE] = "forwarded bodies"};
-    size_t n = 0;
-    *out = '\0';
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-        if ((encodings & BATCH_BIT(i)) && n < size)
-            n += (size_t)snprintf(out + n, size - n, "%s%s", n ? " and " : "", words[i]);
+    unsigned encodings = 0;
+    for (size_t i = 0; i < stage->count; i++) {
+        const struct component *component = stage->items[i]->component;
+        encodings |= component->kind == COMPONENT_EXPORTER ? component_takes(component)
+                                                           : component->encodings;
+    }
+    return encodings;
 }
 
+/* Each receiver needs an exporter that takes something of it, each exporter a receiver that makes
+ * something for it. What fits none besides is refused when it comes. */
 static void check_encodings(const struct planning *plan, const struct pipeline *pipeline)
 {
     const struct instance_list *receivers = &pipeline->stages[COMPONENT_RECEIVER];
     const struct instance_list *exporters = &pipeline->stages[COMPONENT_EXPORTER];
-    for (size_t r = 0; r < receivers->count; r++)
-        for (size_t e = 0; e < exporters->count; e++) {
-            const struct instance *receiver = receivers->items[r];
-            const struct instance *exporter = exporters->items[e];
-            unsigned taken = exporter->component->encodings;
-            unsigned missing = receiver->component->encodings & ~taken;
-            char made[64], takes[64];
-            encoding_words(missing, made, sizeof made);
-            encoding_words(taken, takes, sizeof takes);
-            if (missing)
-                problems_add(plan->problems, node_get(plan->node, "exporters"), plan->path,
-                             "receiver \"%s\" makes %s, which exporter \"%s\" does not take (it "
-                             "takes %s)",
-                             receiver->id, made, exporter->id, takes);
-        }
+    unsigned made = encodings_of(receivers), taken = encodings_of(exporters);
+    char makes[96], takes[96];
+    if (!made || !taken)
+        return;
+    for (size_t i = 0; i < receivers->count; i++) {
+        const struct instance *receiver = receivers->items[i];
+        batch_encoding_words(receiver->component->encodings, " and ", makes, sizeof makes);
+        batch_encoding_words(taken, " and ", takes, sizeof takes);
+        if (!(receiver->component->encodings & taken))
+            problems_add(plan->problems, node_get(plan->node, "receivers"), plan->path,
+                         "receiver \"%s\" makes %s, which no exporter takes (they take %s)",
+                         receiver->id, makes, takes);
+    }
+    for (size_t i = 0; i < exporters->count; i++) {
+        const struct instance *exporter = exporters->items[i];
+        batch_encoding_words(made, " and ", makes, sizeof makes);
+        batch_encoding_words(component_takes(exporter->component), " and ", takes, sizeof takes);
+        if (!(component_takes(exporter->component) & made))
+            problems_add(plan->problems, node_get(plan->node, "exporters"), plan->path,
+                         "exporter \"%s\" takes %s, which no receiver makes (they make %s)",
+                         exporter->id, takes, makes);
+    }
 }
 
 static void plan_stages(const struct planning *plan, struct pipeline *pipeline)

@@ -19,7 +19,7 @@ void queue_element_free(struct queue_element *element)
     batch_unref(element->current);
     batch_unref(element->last_refused);
     while (element->rest) {
-        struct queue_part *part = element->rest;
+        struct batch_part *part = element->rest;
         element->rest = part->next;
         batch_unref(part->batch);
         free(part);
@@ -30,7 +30,7 @@ void queue_element_free(struct queue_element *element)
 uint64_t queue_element_items(const struct queue_element *element)
 {
     uint64_t items = element->current ? element->current->items : 0;
-    for (const struct queue_part *part = element->rest; part; part = part->next)
+    for (const struct batch_part *part = element->rest; part; part = part->next)
         items += part->batch->items;
     return items;
 }

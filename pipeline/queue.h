@@ -9,21 +9,15 @@
 
 #include <stdbool.h>
 
-/* A part of a request that was split, not tried yet. */
-struct queue_part {
-    struct batch *batch;
-    struct queue_part *next;
-};
-
 /* One request on its way: its current part, what is left of it, and what became of it so far. */
 struct queue_element {
     struct queue_element *next;
     struct batch *current;
-    struct queue_part *rest;
-    uint64_t due;       /* parked: when to try again */
-    uint64_t first_try; /* of the current part */
-    unsigned attempt;   /* tries of the current part that were answered RETRY */
-    unsigned halvings;  /* after "invalid" */
+    struct batch_part *rest; /* not tried yet */
+    uint64_t due;            /* parked: when to try again */
+    uint64_t first_try;      /* of the current part */
+    unsigned attempt;        /* tries of the current part that were answered RETRY */
+    unsigned halvings;       /* after "invalid" */
     bool delivered_any;
     uint32_t refused;     /* items of a waiting client that were not delivered */
     struct outcome worst; /* of those */

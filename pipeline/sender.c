@@ -1,8 +1,8 @@
 #include "pipeline/sender.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "pipeline/dispatch.h"
-#include "pipeline/thread.h"
 
 #include <stdlib.h>
 
@@ -27,6 +27,7 @@ struct sender {
     bool starved;       /* something waits for memory */
     struct budget *budget;
     bool closing;
+    _Atomic bool passed; /* a batch that the exporter does not take was logged */
 };
 
 /* What a send takes beside its payload, which it may split, frame and compress: as much again, and
@@ -81,6 +82,23 @@ struct sender *sender_new(const struct component *component, void *self, const s
 bool sender_waits(const struct sender *sender)
 {
     return sender->dispatcher.waits;
+}
+
+unsigned sender_takes(const struct sender *sender)
+{
+    return component_takes(sender->dispatcher.component);
+}
+
+void sender_pass(struct sender *sender, const struct batch *batch)
+{
+    char made[96], taken[96];
+    meter_add(sender->dispatcher.meter, METER_PASSED, batch->signal, batch->items);
+    if (atomic_exchange(&sender->passed, true))
+        return;
+    batch_encoding_words(BATCH_BIT(batch->encoding), "", made, sizeof made);
+    batch_encoding_words(sender_takes(sender), " and ", taken, sizeof taken);
+    log_warn("%s: takes %s; %s go to the other exporters alone", sender->dispatcher.losses.id,
+             taken, made);
 }
 
 /* Back from dispatch: parked or done. */

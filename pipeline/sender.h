@@ -19,6 +19,13 @@ void sender_free(struct sender *sender); /* joins; NULL is legal */
 /* Whether clients are to wait for the backend's answer. */
 bool sender_waits(const struct sender *sender);
 
+/* The encodings that the exporter gets (component_takes). */
+unsigned sender_takes(const struct sender *sender);
+
+/* Counts a batch that the exporter does not take and that goes to others alone; the first one is
+ * logged. Any thread. */
+void sender_pass(struct sender *sender, const struct batch *batch);
+
 /* Promises places, all or none. Any thread. */
 bool sender_reserve(struct sender *sender, size_t places);
 void sender_release(struct sender *sender, size_t places);

@@ -44,6 +44,13 @@ static const char *const known[] = {
     "wait_for_ready",
     "write_buffer_size",
     "write_timeout",
+    /* the pprof receiver */
+    "block_profile_fraction",
+    "collection_interval",
+    "file",
+    "initial_delay",
+    "mutex_profile_fraction",
+    "self",
     /* cors, keepalive, auth */
     "allowed_headers",
     "allowed_origins",

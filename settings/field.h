@@ -14,7 +14,8 @@ struct field {
     struct problems *problems;
 };
 
-/* Sets any type but GROUP. A fault is added to problems and the field keeps what it has. */
+/* Sets any type but GROUP and GROUPS. A fault is added to problems and the field keeps what it has.
+ */
 void field_set(const struct field *field);
 
 /* Adds "found X, expected Y" for a value; a secret one is not shown. */

@@ -160,6 +160,37 @@ static void fill_group(const struct level *level, const struct key *key, const s
     fill_level(&inner);
 }
 
+static void fill_groups(const struct level *level, const struct key *key, const struct node *node)
+{
+    char path[FILL_PATH], item[FILL_PATH + 24];
+    struct key_groups *groups = (void *)(level->config + key->offset);
+    if (!node || node->kind == NODE_NULL)
+        return;
+    path_below(level, key->name, path);
+    if (node->kind != NODE_LIST) {
+        problems_add(level->problems, node, path, "found %s, expected a list",
+                     node_kind_words(node));
+        return;
+    }
+    groups->items = calloc(node->count + 1, key->item_size);
+    groups->count = groups->items ? node->count : 0;
+    if (!groups->items)
+        problems_add(level->problems, node, path, "out of memory");
+    for (size_t i = 0; i < groups->count; i++) {
+        snprintf(item, sizeof item, "%s[%zu]", path, i);
+        struct level inner = {
+            .table = key->rows,
+            .section = node->items[i],
+            .place = node->items[i],
+            .path = item,
+            .config = (char *)groups->items + i * key->item_size,
+            .problems = level->problems,
+            .asleep = level->asleep,
+        };
+        fill_level(&inner);
+    }
+}
+
 static size_t names_of(const struct level *level, const char *names[NAMES_MAX])
 {
     size_t n = 0;
@@ -221,6 +252,8 @@ static void fill_level(const struct level *level)
         const struct node *node = section ? node_get(section, key->name) : NULL;
         if (key->type == KEY_TYPE_GROUP)
             fill_group(level, key, node);
+        else if (key->type == KEY_TYPE_GROUPS)
+            fill_groups(level, key, node);
         else
             fill_value(level, key, node);
     }

@@ -25,6 +25,7 @@ enum key_type {
     KEY_TYPE_SECRETS,  /* struct key_map whose values are never shown (headers) */
     KEY_TYPE_LIST,     /* struct key_list of strings */
     KEY_TYPE_GROUP,    /* a nested struct with its own rows */
+    KEY_TYPE_GROUPS,   /* struct key_groups: a list of such structs */
     KEY_TYPE_IGNORED   /* a key of the Collector that is accepted and has no effect here */
 };
 
@@ -38,6 +39,11 @@ struct key_map {
 
 struct key_list {
     char **items;
+    size_t count;
+};
+
+struct key_groups {
+    void *items; /* structs of the key's item_size, one behind the other */
     size_t count;
 };
 
@@ -57,18 +63,20 @@ struct key {
     const char *text;           /* one line for people */
     double min, max;            /* INT, NUMBER, and DURATION in seconds; both 0: any that is >= 0 */
     const char *const *choices; /* NULL-ended */
-    const struct key *rows;     /* GROUP */
+    const struct key *rows;     /* GROUP, GROUPS */
+    size_t item_size;           /* GROUPS */
     size_t present;             /* GROUP with KEY_PRESENCE: offset of its bool, from the outer */
 };
 
 /* Fails to compile where the member is not of the C type that the row writes. */
 #define KEY_AT(T, member, C) (offsetof(T, member) + 0 * _Generic(((T *)0)->member, C : 1))
 
-#define KEY_BOOL(T, member, key, value, line)                                                      \
+#define KEY_ROW(T, member, C, key, kind, value, line)                                              \
     {                                                                                              \
-        .name = key, .type = KEY_TYPE_BOOL, .offset = KEY_AT(T, member, bool), .fallback = value,  \
-        .text = line                                                                               \
+        .name = key, .type = kind, .offset = KEY_AT(T, member, C), .fallback = value, .text = line \
     }
+#define KEY_BOOL(T, member, key, value, line)                                                      \
+    KEY_ROW(T, member, bool, key, KEY_TYPE_BOOL, value, line)
 #define KEY_INT(T, member, key, value, low, high, line)                                            \
     {                                                                                              \
         .name = key, .type = KEY_TYPE_INT, .offset = KEY_AT(T, member, int64_t),                   \
@@ -90,9 +98,7 @@ struct key {
         .fallback = value, .flags = flag, .text = line                                             \
     }
 #define KEY_SECRET(T, member, key, line)                                                           \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_SECRET, .offset = KEY_AT(T, member, char *), .text = line    \
-    }
+    KEY_ROW(T, member, char *, key, KEY_TYPE_SECRET, NULL, line)
 #define KEY_CHOICE(T, member, key, value, words, line)                                             \
     {                                                                                              \
         .name = key, .type = KEY_TYPE_CHOICE, .offset = KEY_AT(T, member, int), .fallback = value, \
@@ -104,15 +110,9 @@ struct key {
         .fallback = value, .flags = flag, .text = line                                             \
     }
 #define KEY_SECRETS(T, member, key, line)                                                          \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_SECRETS, .offset = KEY_AT(T, member, struct key_map),        \
-        .text = line                                                                               \
-    }
+    KEY_ROW(T, member, struct key_map, key, KEY_TYPE_SECRETS, NULL, line)
 #define KEY_LIST(T, member, key, value, line)                                                      \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_LIST, .offset = KEY_AT(T, member, struct key_list),          \
-        .fallback = value, .text = line                                                            \
-    }
+    KEY_ROW(T, member, struct key_list, key, KEY_TYPE_LIST, value, line)
 #define KEY_GROUP(T, member, C, key, table, line)                                                  \
     {                                                                                              \
         .name = key, .type = KEY_TYPE_GROUP, .offset = KEY_AT(T, member, C), .rows = table,        \
@@ -124,6 +124,12 @@ struct key {
         .name = key, .type = KEY_TYPE_GROUP, .flags = KEY_PRESENCE,                                \
         .offset = KEY_AT(T, member, C), .present = KEY_AT(T, switch_member, bool), .rows = table,  \
         .text = line                                                                               \
+    }
+/* A list of structs C; cross checks name the second one "key[1]". */
+#define KEY_GROUPS(T, member, C, key, table, line)                                                 \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_GROUPS, .offset = KEY_AT(T, member, struct key_groups),      \
+        .item_size = sizeof(C), .rows = table, .text = line                                        \
     }
 #define KEY_IGNORED(key, line)                                                                     \
     {                                                                                              \

@@ -29,7 +29,7 @@ const struct key *keys_find(const struct key *table, const char *path)
             continue;
         if (path[n] == '\0' || has_children(key))
             return key;
-        return key->type == KEY_TYPE_GROUP ? keys_find(key->rows, path + n + 1) : NULL;
+        return key->rows ? keys_find(key->rows, path + n + 1) : NULL;
     }
     return NULL;
 }
@@ -73,6 +73,7 @@ static void type_words(const struct key *key, char out[WORDS_MAX])
         [KEY_TYPE_SECRETS] = "map of secrets",
         [KEY_TYPE_LIST] = "list",
         [KEY_TYPE_GROUP] = "section",
+        [KEY_TYPE_GROUPS] = "list of sections",
         [KEY_TYPE_IGNORED] = "any, no effect",
     };
     if (key->type == KEY_TYPE_CHOICE && key->choices)
@@ -93,8 +94,9 @@ static void visit_below(const struct key *table, const char *prefix, keys_visit_
         snprintf(name, sizeof name, "%s%s%s", prefix, *prefix ? "." : "", key->name);
         type_words(key, words);
         visit(ctx, name, key, words);
-        if (key->type == KEY_TYPE_GROUP)
-            visit_below(key->rows, name, visit, ctx);
+        if (key->type == KEY_TYPE_GROUPS)
+            strncat(name, "[]", sizeof name - strlen(name) - 1);
+        visit_below(key->rows, name, visit, ctx);
     }
 }
 
@@ -121,6 +123,14 @@ static void list_release(struct key_list *list)
     *list = (struct key_list){0};
 }
 
+static void groups_release(const struct key *key, struct key_groups *groups)
+{
+    for (size_t i = 0; i < groups->count; i++)
+        keys_release(key->rows, (char *)groups->items + i * key->item_size);
+    free(groups->items);
+    *groups = (struct key_groups){0};
+}
+
 static void field_release(const struct key *key, char *field)
 {
     switch (key->type) {
@@ -138,6 +148,9 @@ static void field_release(const struct key *key, char *field)
         break;
     case KEY_TYPE_GROUP:
         keys_release(key->rows, field);
+        break;
+    case KEY_TYPE_GROUPS:
+        groups_release(key, (struct key_groups *)(void *)field);
         break;
     case KEY_TYPE_END:
     case KEY_TYPE_BOOL:

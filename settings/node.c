@@ -1,5 +1,6 @@
 #include "settings/node.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const struct node *node_get(const struct node *map, const char *key)
@@ -40,13 +41,26 @@ static const struct node *longest_step(const struct node *map, const char *path,
     for (size_t i = 0; map->kind == NODE_MAP && i < map->count; i++) {
         const char *key = map->items[i]->key;
         size_t n = strlen(key);
-        bool fits = strncmp(path, key, n) == 0 && (path[n] == '\0' || path[n] == '.');
+        bool fits = strncmp(path, key, n) == 0 && (path[n] == '\0' || strchr(".[", path[n]));
         if (fits && (!best || n > *size)) {
             best = map->items[i];
             *size = n;
         }
     }
     return best;
+}
+
+/* Takes "[1]" off the path, where it names an item of a list. */
+static const struct node *item_step(const struct node *list, const char **path)
+{
+    char *end;
+    if (**path != '[' || list->kind != NODE_LIST)
+        return list;
+    unsigned long index = strtoul(*path + 1, &end, 10);
+    if (*end != ']' || index >= list->count)
+        return list;
+    *path = end + 1;
+    return list->items[index];
 }
 
 const struct node *node_nearest(const struct node *map, const char *path)
@@ -57,8 +71,9 @@ const struct node *node_nearest(const struct node *map, const char *path)
         const struct node *next = longest_step(at, path, &size);
         if (!next)
             break;
-        at = next;
-        path += size + (path[size] == '.');
+        path += size;
+        at = item_step(next, &path);
+        path += *path == '.';
     }
     return at;
 }

@@ -31,7 +31,8 @@ const char *node_string(const struct node *node);
 /* "a map", "a list", "nothing" or "a scalar", for sentences. */
 const char *node_kind_words(const struct node *node);
 
-/* The node of a dotted path below map ("a.b.c"); where it ends early, the last node on the way. */
+/* The node of a dotted path below map ("a.b[0].c"); where it ends early, the last node on the way.
+ */
 const struct node *node_nearest(const struct node *map, const char *path);
 
 #endif

@@ -143,27 +143,37 @@ static void free_names(struct key_names *names)
         free(names->names[i]);
 }
 
-/* "a.b.c" and a value: {a: {b: {c: value}}} */
+/* "a.b[].c" and a value: {it: {a: {b: [{c: value}]}}} */
 static char *nested(const char *name, const char *value)
 {
-    struct bytes out;
-    bytes_init(&out, 4096, NULL);
-    size_t depth = 1;
-    bytes_printf(&out, "{it: {");
-    for (const char *at = name; *at; at++)
-        if (*at == '.') {
-            bytes_printf(&out, ": {");
-            depth++;
-        } else {
-            bytes_append(&out, at, 1);
-        }
-    bytes_printf(&out, ": %s", value);
-    for (; depth > 0; depth--)
-        bytes_printf(&out, "}");
-    bytes_printf(&out, "}");
-    char *text = strndup((const char *)out.data, out.size);
-    bytes_release(&out);
+    char *text;
+    const char *dot = strchr(name, '.');
+    size_t size = dot ? (size_t)(dot - name) : strlen(name);
+    bool list = dot && size > 2 && name[size - 1] == ']';
+    char *inner = dot ? nested(dot + 1, value) : strdup(value);
+    const char *ends = list ? "[]" : "  ";
+    ck_assert_int_gt(asprintf(&text, "{%.*s: %c%s%c}", (int)(list ? size - 2 : size), name, ends[0],
+                              inner, ends[1]),
+                     0);
+    free(inner);
     return text;
+}
+
+static char *yaml_of(const char *name, const char *value)
+{
+    char *text, *inner = nested(name, value);
+    ck_assert_int_gt(asprintf(&text, "{it: %s}", inner), 0);
+    free(inner);
+    return text;
+}
+
+/* Whether a sentence is about a key; those in lists stand there as "a[0].b". */
+static bool is_named(const char *line, const char *name)
+{
+    char path[256] = "";
+    for (const char *at = name; *at; at++)
+        strncat(path, *at == ']' ? "0]" : (const char[]){*at, '\0'}, 2);
+    return strstr(line, path);
 }
 
 static void check_refusal(const struct component *component, const char *name,
@@ -172,11 +182,11 @@ static void check_refusal(const struct component *component, const char *name,
     struct subject subject;
     bool mapped =
         key->type == KEY_TYPE_MAP || key->type == KEY_TYPE_SECRETS || key->type == KEY_TYPE_GROUP;
-    char *yaml = nested(name, mapped ? "[wrong]" : "{wrong: {wrong: wrong}}");
+    char *yaml = yaml_of(name, mapped ? "[wrong]" : "{wrong: {wrong: wrong}}");
     bool named = false;
     fill(&subject, component, yaml);
     for (size_t i = 0; i < subject.problems.count; i++)
-        named = named || strstr(subject.problems.lines[i], name);
+        named = named || is_named(subject.problems.lines[i], name);
     ck_assert_msg(named, "%s %s: %s was not refused", component->type, name, yaml);
     release(&subject);
     free(yaml);
@@ -240,14 +250,14 @@ static const char *safe_value(const struct key *key, const char *name, char out[
     bool listens = key->fallback && strncmp(key->fallback, "localhost:", 10) == 0;
     if (strcmp(name, "limit_mib") == 0)
         return "64";
-    if (key->type != KEY_TYPE_STRING)
+    if (key->type != KEY_TYPE_STRING || strchr(name, '['))
         return NULL;
     if (listens)
         return "127.0.0.1:0";
     if (strcmp(leaf, "endpoint") == 0)
         return "http://127.0.0.1:1";
-    if (strcmp(name, "path") == 0 && !key->fallback) {
-        snprintf(out, 128, "%s/file", folder);
+    if ((strcmp(name, "path") == 0 || strcmp(name, "directory") == 0) && !key->fallback) {
+        snprintf(out, 128, "%s/%s", folder, name);
         return out;
     }
     return NULL;

@@ -74,8 +74,9 @@ struct remap_pair {
 
 /* Copies resource attributes by the table: for each resource with `from` and without `to`, an
  * attribute `to` with the same AnyValue bytes is inserted behind the resource's last attribute.
- * A resource that occurs twice in one entry is judged as protobuf merges it. Traces, metrics,
- * logs and profiles (inline keys). text memory comes from the splice's arena. */
+ * A resource that occurs twice in one entry is judged as protobuf merges it. Keys of profiles may
+ * be references into the dictionary. Text memory comes from the splice's arena, and where keys are
+ * references 16 bytes a string of the dictionary. */
 void otlp_remap(enum signal signal, struct view request, const struct remap_pair *pairs,
                 size_t count, struct splice *splice);
 

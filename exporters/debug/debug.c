@@ -83,6 +83,8 @@ static struct outcome debug_send(void *instance, struct batch *batch)
     pthread_mutex_lock(&self->lock);
     if (detailed && batch->encoding == BATCH_PPROF)
         span_profiles_add(self->profiles, buffer_view(batch->payload));
+    if (detailed && batch->signal == SIGNAL_PROFILES && batch->encoding == BATCH_OTLP)
+        span_profiles_add_otlp(self->profiles, buffer_view(batch->payload));
     if (detailed && batch->signal == SIGNAL_TRACES)
         kept_traces_add(&self->traces, buffer_view(batch->payload), now, self->profiles, &text);
     else

@@ -29,6 +29,7 @@ struct span_profiles;
 struct span_profiles *span_profiles_new(void); /* NULL: no memory */
 void span_profiles_free(struct span_profiles *profiles);
 void span_profiles_add(struct span_profiles *profiles, struct view pprof);
+void span_profiles_add_otlp(struct span_profiles *profiles, struct view request);
 const struct span_profile *span_profiles_get(const struct span_profiles *profiles, uint64_t id);
 
 /* A span kept for its trace's tree. */

@@ -1,6 +1,7 @@
 #include "exporters/debug/debug.h"
 
 #include "wire/pprof_symbols.h"
+#include "wire/profiles_to_pprof.h"
 
 #include <stdlib.h>
 
@@ -135,5 +136,38 @@ void span_profiles_add(struct span_profiles *profiles, struct view raw)
         while (pprof_next_sample(&pprof, &scan, &sample))
             add_sample(profiles, &symbols, &columns, &sample);
     }
+    arena_release(&arena);
+}
+
+/* One profiler's times may stand in a request twice: as samples, of which the server's rules make
+ * times, and as such. */
+static bool says_again(struct view name, bool *times_seen)
+{
+    *times_seen |= view_eq(name, VIEW("process_cpu"));
+    return *times_seen && view_eq(name, VIEW("cpu"));
+}
+
+void span_profiles_add_otlp(struct span_profiles *profiles, struct view request)
+{
+    const struct profiles_policy policy = {0};
+    struct profiles_to_pprof conversion;
+    struct profiles_part part;
+    struct arena arena;
+    struct bytes pprof;
+    const char *reason;
+    bool times_seen = false;
+    arena_init(&arena, INDEX_CAP);
+    bytes_init(&pprof, INDEX_CAP, NULL);
+    bool good = profiles_to_pprof_begin(&conversion, request, &policy, &arena, &reason);
+    while (good) {
+        if (profiles_to_pprof_next(&conversion, &part, &pprof, &reason)) {
+            if (!says_again(series_get(part.series, VIEW("__name__")), &times_seen))
+                span_profiles_add(profiles, bytes_view(&pprof));
+            series_unref(part.series);
+        } else if (!reason) {
+            break;
+        }
+    }
+    bytes_release(&pprof);
     arena_release(&arena);
 }

@@ -1,6 +1,7 @@
 #include "exporters/file/file.h"
 
 #include "pipeline/delivery.h"
+#include "pipeline/otlp_form.h"
 #include "wire/compress.h"
 #include "wire/otlp_json.h"
 
@@ -15,6 +16,7 @@ enum { LINE_CAP = 1 << 30, FOLDER_SIZE = 2048, NAME_SIZE = 100 };
 
 struct file_exporter {
     char *path;
+    int profiles_form;
     char *profiles_directory;
     bool rotates;
     struct rotation_settings rotation;
@@ -22,7 +24,7 @@ struct file_exporter {
     pthread_mutex_t lock; /* over all below */
     bool ready;
     struct line_file lines;
-    uint64_t profiles;
+    uint64_t profiles; /* files so far */
 };
 
 static const struct key rotation_keys[] = {
@@ -35,9 +37,15 @@ static const struct key rotation_keys[] = {
     KEY_END,
 };
 
+static const char *const profiles_forms[] = {"files", "lines", NULL};
+enum { PROFILES_AS_LINES = 1 };
+
 static const struct key keys[] = {
     KEY_STRING(struct file_exporter, path, "path", NULL, KEY_REQUIRED,
                "file of OTLP JSON, one request a line; its folders are made"),
+    KEY_CHOICE(struct file_exporter, profiles_form, "profiles", "files", profiles_forms,
+               "files: each as it came, in a file of its own; lines: pprof and OTLP as OTLP JSON "
+               "at path"),
     KEY_STRING(struct file_exporter, profiles_directory, "profiles_directory", NULL, 0,
                "folder of profiles, one file each; default: profiles, beside path"),
     KEY_SWITCHED(struct file_exporter, rotation, struct rotation_settings, rotates, "rotation",
@@ -167,10 +175,24 @@ static struct outcome write_profile(struct file_exporter *self, const struct bat
     return outcome;
 }
 
+static struct outcome write_profile_line(struct file_exporter *self, struct batch *batch)
+{
+    struct outcome outcome;
+    struct batch *form = otlp_form(batch, &outcome);
+    if (form)
+        outcome = write_line(self, form);
+    batch_unref(form);
+    return outcome;
+}
+
 static struct outcome file_send(void *instance, struct batch *batch)
 {
-    return batch->signal == SIGNAL_PROFILES ? write_profile(instance, batch)
-                                            : write_line(instance, batch);
+    struct file_exporter *self = instance;
+    if (batch->signal != SIGNAL_PROFILES)
+        return write_line(self, batch);
+    if (self->profiles_form == PROFILES_AS_LINES && batch->encoding != BATCH_OPAQUE)
+        return write_profile_line(self, batch);
+    return write_profile(self, batch);
 }
 
 static void file_close(void *instance)

@@ -111,18 +111,13 @@ static size_t room_for_labels(const struct pyroscope_exporter *self, const struc
     return others < limit ? limit - others : 0;
 }
 
-struct series *push_series(struct pyroscope_exporter *self, const struct batch *batch,
-                           const struct pprof *pprof, struct arena *arena)
+struct series *limited_series(struct pyroscope_exporter *self, struct series *series,
+                              const struct pprof *pprof, struct arena *arena)
 {
-    struct series *series = batch->profile && batch->profile->by_ingest
-                                ? ingest_series(batch, pprof, arena)
-                                : series_ref(batch->series);
-    series = with_external(self, series);
-    if (!series)
-        return NULL;
     size_t room;
+    series = with_external(self, series);
     /* A label that goes may give way to one of the samples. */
-    while (series->count > (room = room_for_labels(self, pprof, series))) {
+    while (series && series->count > (room = room_for_labels(self, pprof, series))) {
         struct series *shorter = cut(self, series, room, arena);
         if (!shorter)
             break;
@@ -130,4 +125,13 @@ struct series *push_series(struct pyroscope_exporter *self, const struct batch *
         series = shorter;
     }
     return series;
+}
+
+struct series *push_series(struct pyroscope_exporter *self, const struct batch *batch,
+                           const struct pprof *pprof, struct arena *arena)
+{
+    struct series *series = batch->profile && batch->profile->by_ingest
+                                ? ingest_series(batch, pprof, arena)
+                                : series_ref(batch->series);
+    return limited_series(self, series, pprof, arena);
 }

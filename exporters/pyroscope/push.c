@@ -6,15 +6,13 @@
 
 enum { INDEX_CAP = 1 << 30, MESSAGE_CAP = 1 << 30 };
 
-static const uint64_t YEAR_1970_NS = 365 * 24 * 3600 * NS_PER_S;
-
 /* One batch on its way out; freed as a whole. */
 struct push {
     struct pyroscope_exporter *self;
     const struct batch *batch;
     struct arena arena;
     struct series *series;
-    struct bytes timed; /* the profile with its missing time set */
+    struct bytes edited; /* the profile with its missing time set, and without trace ids */
 };
 
 static struct outcome no_memory(void)
@@ -62,22 +60,29 @@ static struct outcome post_parts(struct push *push, const struct pprof *pprof)
     return worst;
 }
 
-/* The server's rule: a time in 1970 is none (old senders wrote other units). Where /ingest named no
- * window either, its arrival stands in `from`. */
-static bool set_missing_time(struct push *push, struct pprof *pprof, struct proto_fault *fault)
+/* Sets a missing time, which is that of /ingest's window (where that named none, the arrival stands
+ * there), and takes trace ids out where the server is to get none. */
+static bool edit(struct push *push, struct pprof *pprof, struct proto_fault *fault)
 {
     const struct profile_origin *origin = push->batch->profile;
+    bool set_time = origin && origin->from_ns && !pprof_has_time(pprof);
+    const struct pprof_rewrite rewrite = {
+        .strip_trace_id = push->self->trace_id == TRACE_ID_STRIP,
+        .drop_time = set_time,
+    };
     struct splice splice;
-    if (!origin || origin->from_ns == 0 || pprof->time_nanos < 0 ||
-        (uint64_t)pprof->time_nanos >= YEAR_1970_NS)
-        return true;
     splice_begin(&splice, pprof->raw, &push->arena);
-    pprof_set_time(pprof, (int64_t)origin->from_ns, &splice);
-    if (splice.failed || bytes_reserve(&push->timed, splice_size(&splice)) != BYTES_OK)
+    if (rewrite.strip_trace_id || set_time)
+        pprof_rewrite_labels(pprof, &rewrite, &splice);
+    if (set_time)
+        pprof_set_time(pprof, (int64_t)origin->from_ns, &splice);
+    if (!splice.failed && !splice_any(&splice))
+        return true;
+    if (splice.failed || bytes_reserve(&push->edited, splice_size(&splice)) != BYTES_OK)
         return false;
-    push->timed.size = splice_size(&splice);
-    splice_write(&splice, push->timed.data);
-    return pprof_open(pprof, bytes_view(&push->timed), &push->arena, fault);
+    push->edited.size = splice_size(&splice);
+    splice_write(&splice, push->edited.data);
+    return pprof_open(pprof, bytes_view(&push->edited), &push->arena, fault);
 }
 
 static struct outcome push_profile(struct push *push)
@@ -89,7 +94,7 @@ static struct outcome push_profile(struct push *push)
         return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "not a valid pprof: %s", fault.reason);
     if (pprof.sample_count == 0)
         return OUTCOME_OK; /* the server stores nothing of it */
-    if (!set_missing_time(push, &pprof, &fault))
+    if (!edit(push, &pprof, &fault))
         return no_memory();
     push->series = push_series(self, push->batch, &pprof, &push->arena);
     if (!push->series)
@@ -104,10 +109,10 @@ struct outcome send_pprof(struct pyroscope_exporter *self, const struct batch *b
 {
     struct push push = {.self = self, .batch = batch};
     arena_init(&push.arena, INDEX_CAP);
-    bytes_init(&push.timed, MESSAGE_CAP, NULL);
+    bytes_init(&push.edited, MESSAGE_CAP, NULL);
     struct outcome outcome = push_profile(&push);
     series_unref(push.series);
-    bytes_release(&push.timed);
+    bytes_release(&push.edited);
     arena_release(&push.arena);
     return outcome;
 }

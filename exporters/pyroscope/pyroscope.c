@@ -1,20 +1,23 @@
 #include "exporters/pyroscope/pyroscope.h"
 
-#include "net/http_server.h"
-#include "wire/ingest_time.h"
-#include "wire/otlp.h"
-
-#include <stdio.h>
 #include <stdlib.h>
 
-enum { PACKED_CAP = 1 << 30, PROFILE_TIME_UNIX_NANO = 3 };
+enum { PACKED_CAP = 1 << 30 };
 
 /* A stock server refuses what is older than an hour; a retry takes its time too. */
 static const uint64_t OLDEST_NS = 55 * 60 * NS_PER_S;
 
+static const char *const protocols[] = {"auto", "push", "otlp", NULL};
+static const char *const trace_id_words[] = {"keep", "strip", NULL};
+
 static const struct key keys[] = {
     KEY_STRING(struct pyroscope_exporter, endpoint, "endpoint", NULL, KEY_REQUIRED,
                "base URL of the server, e.g. http://pyroscope:4040"),
+    KEY_CHOICE(struct pyroscope_exporter, protocol, "protocol", "auto", protocols,
+               "push: all as pprof by Push; auto: the same, but what cannot become pprof goes as "
+               "OTLP; otlp: all to the OTLP endpoint"),
+    KEY_CHOICE(struct pyroscope_exporter, trace_id, "trace_id", "keep", trace_id_words,
+               "trace_id labels of what is pushed; strip them for servers before 2.1"),
     CLIENT_KEYS(struct pyroscope_exporter, client, "30s"),
     KEY_MAP(struct pyroscope_exporter, external_labels, "external_labels", NULL, 0,
             "labels set on every series, e.g. pod"),
@@ -41,6 +44,7 @@ static void check(const void *config, struct key_report *report)
         key_report_add(report, "compression",
                        "is zstd, which Pyroscope does not read, expected "
                        "gzip or none");
+    client_check(&self->client, report);
     delivery_check(&self->delivery, report);
 }
 
@@ -90,64 +94,16 @@ struct outcome send_post(struct pyroscope_exporter *self, const struct batch *ba
     return outcome;
 }
 
-/* The query's `from`; its sender has no other time for us to read. */
-static uint64_t opaque_time(const struct opaque_request *opaque)
-{
-    char text[32];
-    return http_query_get(opaque->query, "from", text, sizeof text) ? ingest_time_parse(text) : 0;
-}
-
-static struct outcome send_opaque(struct pyroscope_exporter *self, const struct batch *batch)
-{
-    const struct opaque_request *opaque = batch->opaque;
-    char *url = NULL;
-    if (asprintf(&url, "%s?%s", self->ingest_url, opaque->query) < 0)
-        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    struct post post = {.url = url,
-                        .content_type = opaque->content_type ? opaque->content_type : "",
-                        .body = buffer_view(batch->payload),
-                        .time_ns = opaque_time(opaque)};
-    struct outcome outcome = send_post(self, batch, &post, ingest_outcome);
-    free(url);
-    return outcome;
-}
-
-/* The newest one of a request's profiles; 0: one has no time, which the server takes for now. */
-static uint64_t otlp_time(struct view request)
-{
-    struct otlp_walk walk;
-    struct proto_field time;
-    uint64_t newest = 0;
-    otlp_walk_begin(&walk, SIGNAL_PROFILES, request);
-    for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
-        if (step != OTLP_ITEM)
-            continue;
-        if (!proto_find(walk.item.bytes, PROFILE_TIME_UNIX_NANO, WIRE_I64, &time))
-            return 0;
-        newest = time.value > newest ? time.value : newest;
-    }
-    return newest;
-}
-
-static struct outcome send_otlp(struct pyroscope_exporter *self, const struct batch *batch)
-{
-    struct view request = buffer_view(batch->payload);
-    struct post post = {.url = self->otlp_url,
-                        .content_type = "application/x-protobuf",
-                        .body = request,
-                        .gzip = true,
-                        .time_ns = otlp_time(request)};
-    return send_post(self, batch, &post, push_outcome);
-}
-
 static struct outcome pyroscope_send(void *instance, struct batch *batch)
 {
     struct pyroscope_exporter *self = instance;
     switch (batch->encoding) {
     case BATCH_PPROF:
-        return send_pprof(self, batch);
+        return self->protocol == PROTOCOL_OTLP ? send_pprof_as_otlp(self, batch)
+                                               : send_pprof(self, batch);
     case BATCH_OTLP:
-        return send_otlp(self, batch);
+        return self->protocol == PROTOCOL_OTLP ? send_otlp(self, batch)
+                                               : send_profiles(self, batch);
     case BATCH_OPAQUE:
         break;
     }
@@ -185,7 +141,7 @@ static const struct delivery *pyroscope_delivery(const void *instance)
 
 const struct component exporter_pyroscope = {
     .type = "pyroscope",
-    .text = "profiles to a Pyroscope server: pprof by Push, the rest as it came",
+    .text = "profiles to a Pyroscope server: pprof and OTLP by Push, the rest as it came",
     .stability = "beta",
     .kind = COMPONENT_EXPORTER,
     .signals = SIGNAL_BIT(SIGNAL_PROFILES),

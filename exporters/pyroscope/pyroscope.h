@@ -7,8 +7,13 @@
 #include "pipeline/delivery.h"
 #include "wire/pprof.h"
 
+enum pyroscope_protocol { PROTOCOL_AUTO, PROTOCOL_PUSH, PROTOCOL_OTLP };
+enum pyroscope_trace_id { TRACE_ID_KEEP, TRACE_ID_STRIP };
+
 struct pyroscope_exporter {
     char *endpoint;
+    int protocol; /* enum pyroscope_protocol */
+    int trace_id; /* enum pyroscope_trace_id */
     struct client_settings client;
     struct key_map external_labels;
     int64_t max_profile_samples;
@@ -28,8 +33,25 @@ struct pyroscope_exporter {
 struct series *push_series(struct pyroscope_exporter *self, const struct batch *batch,
                            const struct pprof *pprof, struct arena *arena);
 
+/* A series (taken over; NULL is legal) with external_labels, cut to the server's limit. NULL: no
+ * memory. */
+struct series *limited_series(struct pyroscope_exporter *self, struct series *series,
+                              const struct pprof *pprof, struct arena *arena);
+
 /* Sends a pprof by Push, in parts where it is too large. */
 struct outcome send_pprof(struct pyroscope_exporter *self, const struct batch *batch);
+
+/* Sends OTLP profiles by Push, as the pprofs that the server would make of them. What cannot become
+ * pprof is refused, or under `auto` goes to the server's OTLP endpoint. */
+struct outcome send_profiles(struct pyroscope_exporter *self, const struct batch *batch);
+
+/* Sends profiles to the server's OTLP endpoint: a request as it is, a pprof as the request made of
+ * it, in parts where it is too large. */
+struct outcome send_otlp(struct pyroscope_exporter *self, const struct batch *batch);
+struct outcome send_pprof_as_otlp(struct pyroscope_exporter *self, struct batch *batch);
+
+/* Sends a body of /ingest to /ingest. */
+struct outcome send_opaque(struct pyroscope_exporter *self, const struct batch *batch);
 
 /* What an answer of Push and OTLP means, or of /ingest (retry table of Pyroscope's statuses). */
 struct outcome push_outcome(const struct http_reply *reply);

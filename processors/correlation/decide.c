@@ -22,9 +22,10 @@ void hearing_open(struct hearing *hearing, struct correlation *self, struct serv
 static bool find(const struct hearing *hearing, uint64_t id, struct span_figures *figures)
 {
     const struct span_index *index = &hearing->self->index;
-    return id &&
-           (span_index_find(index, id, hearing->kinds, hearing->second, figures) ||
-            span_index_find(index, span_id_reversed(id), hearing->kinds, hearing->second, figures));
+    uint64_t scope = service_scope(hearing->service);
+    return id && (span_index_find(index, scope, id, hearing->kinds, hearing->second, figures) ||
+                  span_index_find(index, scope, span_id_reversed(id), hearing->kinds,
+                                  hearing->second, figures));
 }
 
 bool decide_lookup(const struct hearing *hearing, const struct asked *asked,
@@ -143,8 +144,8 @@ void decide_count(const struct hearing *hearing, const struct ruling *ruling)
 {
     struct service *service = hearing->service;
     if (ruling->edit.fate == FATE_LINK) {
-        bool first =
-            span_index_meet(&hearing->self->index, ruling->edit.figures.id, hearing->second);
+        bool first = span_index_meet(&hearing->self->index, service_scope(service),
+                                     ruling->edit.figures.id, hearing->second);
         if (service) {
             service->counts.linked++;
             service->counts.ids_met += first;

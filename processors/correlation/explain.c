@@ -8,7 +8,7 @@ static const char *const reasons[REASON_COUNT] = {
     [REASON_HOLD_RAN_OUT] = "hold ran out",
     [REASON_NO_PARENT] = "local root not linked",
     [REASON_NOT_PROFILED] = "not profiled",
-    [REASON_FORMAT] = "profiles in a format that is not read",
+    [REASON_FORMAT] = "profiles whose spans cannot be read",
     [REASON_BEFORE_START] = "started before spanlink",
     [REASON_HOLD_FULL] = "hold full",
     [REASON_SHUTDOWN] = "shutdown",
@@ -65,7 +65,7 @@ static void explain_windows(const struct service *service, struct judge_now now,
                          seconds(now.wall - windows->watermark));
     }
     if (service->unread)
-        bytes_printf(out, "; sends profiles in a format that is not read");
+        bytes_printf(out, "; sends profiles whose spans cannot be read: %s", service->unread_why);
 }
 
 static void explain_service(const struct correlation *self, const struct service *service,

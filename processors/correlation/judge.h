@@ -24,7 +24,7 @@ enum judge_reason {
     REASON_HOLD_RAN_OUT, /* rule 3 */
     REASON_NO_PARENT,    /* children: its local root has no profile either */
     REASON_NOT_PROFILED, /* no profile of its service came */
-    REASON_FORMAT,       /* its service's profiles come in a format that is not read */
+    REASON_FORMAT,       /* the spans of its service's profiles cannot be read */
     REASON_BEFORE_START, /* it started before this process did */
     REASON_HOLD_FULL,    /* it was the oldest when the hold was full */
     REASON_SHUTDOWN,     /* the process stopped before it could be judged */
@@ -38,7 +38,7 @@ struct judge_now {
 
 struct judge_service {
     bool profiled;       /* a profile that is read came within `remember` */
-    bool unread;         /* one that is not read did */
+    bool unread;         /* one whose spans cannot be read did */
     uint64_t first_seen; /* mono */
     uint64_t watermark;  /* wall; newest end of a window of the confirming kind; 0: none yet */
     uint64_t window;     /* W, from judge_window */
@@ -63,8 +63,9 @@ uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go);
 
 /* How long a span may wait from its arrival: what the user set, else (DURATION_AUTO) 45 s until
  * two windows were seen, then 1.5 W and 20 s at least. A single window that is longer than 30 s
- * counts at once. */
-uint64_t judge_hold(uint64_t configured, uint64_t window, unsigned windows);
+ * counts at once. from_node: 75 s until the first one, since Pyroscope's SDK for Node.js uploads
+ * every 60 s unless it is told otherwise. */
+uint64_t judge_hold(uint64_t configured, uint64_t window, unsigned windows, bool from_node);
 
 struct judgement judge(const struct judge_service *service, const struct judge_span *span,
                        struct judge_now now);

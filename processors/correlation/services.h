@@ -39,9 +39,11 @@ struct service {
     struct service *chain;                                  /* same bucket */
     struct service *older, *newer;                          /* by last_seen */
     uint64_t first_seen, last_seen, profiled_at, unread_at; /* mono */
-    bool profiled, unread; /* ever; see service_judged_as for "within remember" */
-    bool from_go;          /* pyroscope-go sends for it */
-    bool wide;             /* spans that are not local roots have samples too */
+    bool profiled, unread;  /* ever; see service_judged_as for "within remember" */
+    const char *unread_why; /* of the last such profile */
+    bool from_go;           /* pyroscope-go sends for it */
+    bool from_node;         /* its spans are OpenTelemetry's of Node.js */
+    bool wide;              /* spans that are not local roots have samples too */
     struct windows windows[KIND_COUNT];
     struct service_counts counts;
     struct segment *oldest, *newest; /* its spans in the hold */
@@ -82,6 +84,12 @@ void services_release(struct services *services);
  * anew, but keeps its counts. NULL: no memory, or every one has spans in the hold. */
 struct service *services_see(struct services *services, struct view name, uint64_t mono);
 
+/* What its span ids are indexed under. */
+static inline uint64_t service_scope(const struct service *service)
+{
+    return service ? service->hash * UINT64_C(0x9e3779b97f4a7c15) : 0;
+}
+
 static inline struct view service_name(const struct service *service)
 {
     return (struct view){service->name, service->size};
@@ -89,8 +97,8 @@ static inline struct view service_name(const struct service *service)
 
 void service_note_window(struct service *service, const struct window *window, uint64_t mono,
                          uint64_t remember);
-/* A profile in a format that is not read. */
-void service_note_unread(struct service *service, uint64_t mono);
+/* A profile whose spans cannot be read; why is static. */
+void service_note_unread(struct service *service, const char *why, uint64_t mono);
 
 /* The kinds whose samples confirm a span of the service now. */
 unsigned service_kinds(const struct service *service, const struct confirm_by *confirm,

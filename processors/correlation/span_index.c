@@ -7,10 +7,10 @@
 
 _Static_assert(KIND_OTHER <= 8, "the kinds that can confirm fit a byte");
 
-bool span_index_add(struct span_index *index, const struct span_figures *figures, enum kind kind,
-                    uint32_t second)
+bool span_index_add(struct span_index *index, uint64_t scope, const struct span_figures *figures,
+                    enum kind kind, uint32_t second)
 {
-    struct id_entry *entry = id_table_put(&index->table, figures->id, second);
+    struct id_entry *entry = id_table_put(&index->table, figures->id ^ scope, second);
     if (!entry)
         return false;
     bool is_new = entry->word == 0;
@@ -23,19 +23,19 @@ bool span_index_add(struct span_index *index, const struct span_figures *figures
     return is_new;
 }
 
-bool span_index_find(const struct span_index *index, uint64_t id, unsigned kinds, uint32_t second,
-                     struct span_figures *figures)
+bool span_index_find(const struct span_index *index, uint64_t scope, uint64_t id, unsigned kinds,
+                     uint32_t second, struct span_figures *figures)
 {
-    const struct id_entry *entry = id_table_find(&index->table, id, second);
+    const struct id_entry *entry = id_table_find(&index->table, id ^ scope, second);
     if (!entry || !((entry->word >> KINDS_SHIFT) & kinds))
         return false;
     *figures = (struct span_figures){id, entry->count, entry->word & CPU_MAX};
     return true;
 }
 
-bool span_index_meet(struct span_index *index, uint64_t id, uint32_t second)
+bool span_index_meet(struct span_index *index, uint64_t scope, uint64_t id, uint32_t second)
 {
-    struct id_entry *entry = id_table_find(&index->table, id, second);
+    struct id_entry *entry = id_table_find(&index->table, id ^ scope, second);
     if (!entry || entry->word & MET)
         return false;
     entry->word |= MET;

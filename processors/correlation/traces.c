@@ -11,7 +11,8 @@ static void attach(struct span_row *row, bool wanted, const struct hearing *hear
     row->ruling.edit.figures.id = id;
     struct span_figures figures;
     if (row->ruling.edit.fate == FATE_LINK &&
-        span_index_find(&hearing->self->index, id, hearing->kinds, hearing->second, &figures))
+        span_index_find(&hearing->self->index, service_scope(hearing->service), id, hearing->kinds,
+                        hearing->second, &figures))
         row->ruling.edit.figures = figures;
 }
 
@@ -28,8 +29,8 @@ static void decide_bystander(const struct hearing *hearing, struct span_row *row
 {
     struct span_figures figures;
     row->ruling.edit.fate = FATE_AS_CAME;
-    if (!span_index_find(&hearing->self->index, row->asked.own, hearing->kinds, hearing->second,
-                         &figures))
+    if (!span_index_find(&hearing->self->index, service_scope(hearing->service), row->asked.own,
+                         hearing->kinds, hearing->second, &figures))
         return;
     row->counted = true;
     row->ruling.edit = (struct edit){.fate = FATE_LINK, .figures = figures};
@@ -69,6 +70,8 @@ static void decide_resource(struct correlation *self, struct trace_plan *plan,
 {
     struct service *service = services_see(&self->services, resource->name, now.mono);
     struct hearing hearing;
+    if (service && resource->from_node)
+        service->from_node = true;
     hearing_open(&hearing, self, service, now);
     resource->service = service;
     resource->version = service ? service->version : 0;

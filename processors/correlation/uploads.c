@@ -15,14 +15,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Times as a profile states them, 0 where it does not. */
-struct stated {
-    uint64_t time, duration, from, until;
-};
-
-/* A window ends where the profile says, yet never past `until` or the time of arrival: Node puts
- * the end into time_nanos. */
-static void set_window(struct window *window, const struct stated *stated, uint64_t now)
+void upload_set_window(struct window *window, const struct stated *stated, uint64_t now)
 {
     uint64_t end = stated->time;
     if (end)
@@ -33,6 +26,31 @@ static void set_window(struct window *window, const struct stated *stated, uint6
     window->length = stated->duration;
     if (!window->length && stated->from && stated->until > stated->from)
         window->length = stated->until - stated->from;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* A pprof's time is the start of its window, with Node the end, and behind another instance the
+ * middle: whichever puts the end nearest to the upload. Exact where upload_set_window errs on the
+ * early side: `until` is cut down to a second. */
+static uint64_t middle_of(const struct stated *stated, uint64_t length, uint64_t now)
+{
+    uint64_t time = stated->time ? stated->time : stated->from, half = length / 2;
+    uint64_t uploaded = stated->until ? least(stated->until, now) : now;
+    if (!time || length > UINT64_MAX - time)
+        return 0;
+    uint64_t if_start = distance(time + length, uploaded);
+    uint64_t if_middle = distance(time + half, uploaded);
+    uint64_t if_end = distance(time, uploaded);
+    uint64_t middle = time;
+    if (if_start <= if_middle && if_start <= if_end)
+        middle = time + half;
+    else if (if_end <= if_middle)
+        middle = time > half ? time - half : time;
+    return middle != stated->time && middle <= now ? middle : 0;
 }
 
 static uint64_t positive(int64_t value)
@@ -147,7 +165,7 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
     else if (series)
         name = series_get(series, VIEW("__name__"));
     struct stated stated = {
-        .time = positive(pprof->time_nanos),
+        .time = pprof_has_time(pprof) ? positive(pprof->time_nanos) : 0,
         .duration = positive(pprof->duration_nanos),
         .from = origin ? origin->from_ns : 0,
         .until = origin ? origin->until_ns : 0,
@@ -155,7 +173,8 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
     upload->service = service_of(series, by_ingest);
     upload->from_go = is_from_go(series, origin);
     upload->window.kind = kind_parse(name);
-    set_window(&upload->window, &stated, now);
+    upload_set_window(&upload->window, &stated, now);
+    upload->middle = middle_of(&stated, upload->window.length, now);
     bool wanted = kinds & KIND_BIT(upload->window.kind);
     return !wanted || read_ids(upload, pprof, arena) ? upload : NULL;
 }
@@ -165,7 +184,7 @@ struct upload *uploads_of_unread(const struct batch *batch, const struct series 
 {
     struct upload *upload = arena_alloc(arena, sizeof *upload);
     if (upload) {
-        upload->unread = true;
+        upload->unread = "pprof, no room";
         upload->service = service_of(series, batch->profile && batch->profile->by_ingest);
     }
     return upload;
@@ -238,20 +257,21 @@ static struct upload *upload_of_otlp(const struct otlp_dictionary *dictionary,
     upload->service = otlp_service(dictionary, walk->resource_entry.bytes);
     upload->window.kind = kind_of_otlp(&profile);
     struct stated stated = {.time = profile.time_ns, .duration = profile.duration_ns};
-    set_window(&upload->window, &stated, now);
+    upload_set_window(&upload->window, &stated, now);
     bool wanted = kinds & KIND_BIT(upload->window.kind);
     return !wanted || read_otlp_ids(upload, dictionary, &profile, arena) ? upload : NULL;
 }
 
 /* A request whose samples cannot be read; names by reference cannot either. */
-static struct upload *unread_otlp(const struct otlp_walk *walk, struct arena *arena)
+static struct upload *unread_otlp(const struct otlp_walk *walk, const char *reason,
+                                  struct arena *arena)
 {
     struct upload *upload = arena_alloc(arena, sizeof *upload);
     if (!upload)
         return NULL;
     struct view name = otlp_resource_attribute(walk->resource_entry.bytes, VIEW("service.name"));
     upload->service = name.size ? name : UNKNOWN_SERVICE;
-    upload->unread = true;
+    upload->unread = reason;
     return upload;
 }
 
@@ -268,7 +288,7 @@ bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct a
         if (step != OTLP_ITEM)
             continue;
         *uploads = readable ? upload_of_otlp(&dictionary, &walk, kinds, now, arena)
-                            : unread_otlp(&walk, arena);
+                            : unread_otlp(&walk, reason, arena);
         if (!*uploads)
             return false;
         uploads = &(*uploads)->next;
@@ -276,23 +296,47 @@ bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct a
     return true;
 }
 
-struct upload *uploads_of_opaque(const struct opaque_request *request, struct arena *arena)
+/* The name that the server gives the series, from the query. data NULL: none, or no room. */
+static struct view service_of_query(const char *query, struct arena *arena)
 {
-    const char *query = request->query ? request->query : "";
     size_t size = strlen(query) + 1;
     char *name = arena_alloc(arena, size);
-    struct upload *upload = arena_alloc(arena, sizeof *upload);
     const char *reason;
-    if (!name || !upload || !http_query_get(query, "name", name, size))
-        return NULL;
+    struct view service = {0};
+    if (!name || !http_query_get(query, "name", name, size))
+        return service;
     struct series *series = series_parse(view_of(name), &reason);
     if (!series)
-        return NULL;
-    upload->unread = true;
-    upload->service = service_of(series, true);
-    char *kept = arena_text(arena, upload->service);
-    if (kept)
-        upload->service.data = (const uint8_t *)kept;
+        return service;
+    service = service_of(series, true);
+    service.data = (const uint8_t *)arena_text(arena, service);
     series_unref(series);
-    return kept ? upload : NULL;
+    return service;
+}
+
+static struct upload *unread_opaque(const char *why, struct arena *arena)
+{
+    struct upload *upload = arena_alloc(arena, sizeof *upload);
+    if (upload)
+        upload->unread = why;
+    return upload;
+}
+
+struct upload *uploads_of_opaque(const struct batch *batch, unsigned kinds, uint64_t now,
+                                 struct budget *budget, struct arena *arena)
+{
+    const char *query = batch->opaque->query ? batch->opaque->query : "";
+    const char *why = "a format that is not read";
+    char format[8] = "";
+    struct upload *uploads = NULL;
+    struct view service = service_of_query(query, arena);
+    if (!service.data)
+        return NULL;
+    if (http_query_get(query, "format", format, sizeof format) && strcmp(format, "jfr") == 0)
+        uploads = uploads_of_jfr(batch, kinds, now, budget, arena, &why);
+    if (!uploads)
+        uploads = unread_opaque(why, arena);
+    for (struct upload *each = uploads; each; each = each->next)
+        each->service = service;
+    return uploads;
 }

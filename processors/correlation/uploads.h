@@ -14,9 +14,12 @@
 struct upload {
     struct upload *next;
     struct view service;
-    bool unread;  /* in a format that is not read: nothing else is known */
+    const char
+        *unread;  /* why its spans cannot be read, static: nothing else is known; NULL: read */
     bool from_go; /* pyroscope-go sent it */
     struct window window;
+    /* Wall; of a pprof's window. 0: not known, not past, or its time already. */
+    uint64_t middle;
     struct span_figures *ids; /* a row per sample with an id; several may have the same */
     size_t count;
 };
@@ -34,7 +37,25 @@ struct upload *uploads_of_unread(const struct batch *batch, const struct series 
 bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct arena *arena,
                      struct upload **uploads);
 
-/* Of a body in another format, whose service stands in the query. NULL: no room, or no name. */
-struct upload *uploads_of_opaque(const struct opaque_request *request, struct arena *arena);
+/* Of a body for /ingest, whose service stands in the query: JFR is read, a list of one a kind; any
+ * other format is unread, and so is JFR that cannot be read or has no field for span ids. budget:
+ * for what is inflated meanwhile. NULL: no room, or no name. */
+struct upload *uploads_of_opaque(const struct batch *batch, unsigned kinds, uint64_t now,
+                                 struct budget *budget, struct arena *arena);
+
+/* What the uploads*.c files share. */
+
+/* Times as a profile states them, 0 where it does not. */
+struct stated {
+    uint64_t time, duration, from, until;
+};
+
+/* A window ends where the profile says, yet never past `until` or the time of arrival: Node puts
+ * the end into time_nanos. */
+void upload_set_window(struct window *window, const struct stated *stated, uint64_t now);
+
+/* uploads_jfr.c: the list without its service. NULL: *why says why it cannot be read. */
+struct upload *uploads_of_jfr(const struct batch *batch, unsigned kinds, uint64_t now,
+                              struct budget *budget, struct arena *arena, const char **why);
 
 #endif

@@ -58,12 +58,11 @@ static bool find_signal(const struct otlp_receiver *self, const char *path, enum
     return otlp_export_signal(self, path, wanted, signal);
 }
 
-static void refuse_type(struct http_request *request, enum signal signal)
+static void refuse_type(struct http_request *request)
 {
     struct outcome outcome =
         outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
-                   "unsupported media type, supported: [%sapplication/x-protobuf]",
-                   signal == SIGNAL_PROFILES ? "" : "application/json, ");
+                   "unsupported media type, supported: [application/json, application/x-protobuf]");
     otlp_http_refuse(request, true, &outcome);
 }
 
@@ -80,8 +79,8 @@ void otlp_http_handle(void *ctx, struct http_request *request)
         http_response_header(request, "Allow", "POST");
         http_respond(request, 405, "text/plain", VIEW("405 method not allowed, supported: [POST]"),
                      0);
-    } else if (!protobuf && (!json || signal == SIGNAL_PROFILES)) {
-        refuse_type(request, signal);
+    } else if (!protobuf && !json) {
+        refuse_type(request);
     } else {
         handle_export(self, request, signal, json);
     }

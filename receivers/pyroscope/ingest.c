@@ -1,9 +1,11 @@
 /*
  * POST /ingest: pprof is read, every other format goes on byte for byte. The order in which the
- * format is recognised is the server's (Pyroscope 2.x, ingest handler).
+ * format is recognised is the server's (Pyroscope 2.x, ingest handler), and so is what is refused
+ * of the formats that are not read.
  */
 #include "receivers/pyroscope/pyroscope.h"
 
+#include "wire/ingest_text.h"
 #include "wire/ingest_time.h"
 #include "wire/multipart.h"
 #include "wire/pprof.h"
@@ -12,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_SIZE = 64 << 10, WORD_SIZE = 128 };
+enum { NAME_SIZE = 64 << 10, WORD_SIZE = 128, TYPE_SHOWN = 40 };
 
 static void answer_error(struct http_request *request, unsigned status,
                          const struct outcome *outcome)
@@ -25,22 +27,42 @@ static void answer_error(struct http_request *request, unsigned status,
     bytes_release(&body);
 }
 
+/* 422 as the server, for data that cannot be read and for whatever else is refused for good without
+ * a status of its own: the Java SDK offers a 5xx again, up to eight times, and never a 422. */
+static unsigned status_of(const struct outcome *outcome)
+{
+    unsigned status = status_http(outcome);
+    bool for_good = outcome->verdict == VERDICT_REJECT;
+    return outcome->cause == CAUSE_INVALID || (for_good && status >= 500) ? 422 : status;
+}
+
 static void answer(const struct pyroscope_receiver *self, struct http_request *request,
                    const struct outcome *outcome)
 {
     (void)self;
     if (outcome->verdict == VERDICT_OK)
         http_respond(request, 200, NULL, (struct view){0}, 0);
-    else /* 422 for data that cannot be read, as the server: the Java SDK never retries it. */
-        answer_error(request, outcome->cause == CAUSE_INVALID ? 422 : status_http(outcome),
-                     outcome);
+    else
+        answer_error(request, status_of(outcome), outcome);
 }
+
+enum format {
+    FORMAT_FOLDED,
+    FORMAT_LINES,
+    FORMAT_TRIE,
+    FORMAT_TREE, /* up to here text: the application's name ends in the profile's type */
+    FORMAT_JFR,
+    FORMAT_SPEEDSCOPE,
+    FORMAT_PPROF,
+    FORMAT_PPROF_FORM
+};
 
 /* What one /ingest request says beside its body. */
 struct ingest {
     const struct pyroscope_receiver *self;
     struct http_request *request;
     struct series *series;
+    enum format format;
     struct view body;
     struct view profile;            /* the pprof; data NULL: another format */
     struct view sample_type_config; /* data NULL: none */
@@ -109,13 +131,29 @@ static struct outcome wrap_opaque(const struct ingest *ingest, struct bytes *bod
     return opaque->query ? OUTCOME_OK : no_memory;
 }
 
-static bool is_text_format(const char *format, const char *type)
+static enum format format_of(const struct http_request *request)
 {
-    static const char *const formats[] = {"trie", "tree", "lines", "jfr", "speedscope"};
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (strcmp(format, formats[i]) == 0)
-            return true;
-    return type && (strcasestr(type, "octet-stream+trie") || strcasestr(type, "octet-stream+tree"));
+    static const struct {
+        const char *parameter;
+        enum format format;
+    } named[] = {{"trie", FORMAT_TRIE},
+                 {"tree", FORMAT_TREE},
+                 {"lines", FORMAT_LINES},
+                 {"jfr", FORMAT_JFR},
+                 {"speedscope", FORMAT_SPEEDSCOPE}};
+    char word[WORD_SIZE] = "";
+    const char *type = http_request_header(request, "Content-Type");
+    http_query_get(http_request_query(request), "format", word, sizeof word);
+    if (media_type_is(type, "binary/octet-stream+trie"))
+        return FORMAT_TRIE;
+    if (media_type_is(type, "binary/octet-stream+tree"))
+        return FORMAT_TREE;
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (strcmp(word, named[i].parameter) == 0)
+            return named[i].format;
+    if (media_type_is(type, "multipart/form-data"))
+        return FORMAT_PPROF_FORM;
+    return strcmp(word, "pprof") == 0 ? FORMAT_PPROF : FORMAT_FOLDED;
 }
 
 static void take_first(struct view *field, const struct multipart_part *part)
@@ -125,21 +163,36 @@ static void take_first(struct view *field, const struct multipart_part *part)
 }
 
 /* File parts only, the first one of a name: so the server reads them. */
-static const char *find_parts(struct ingest *ingest, struct multipart *multipart)
+static bool is_file(const struct multipart_part *part, struct view name)
 {
+    return part->filename.data && view_eq(part->name, name);
+}
+
+static bool begin_form(const struct ingest *ingest, struct multipart *multipart)
+{
+    const char *type = http_request_header(ingest->request, "Content-Type");
+    return multipart_begin(multipart, view_of(type), ingest->body);
+}
+
+static const char no_boundary[] = "the multipart body's boundary is missing or malformed";
+static const char bad_form[] = "malformed multipart body";
+
+static const char *find_profile(struct ingest *ingest)
+{
+    struct multipart multipart;
     struct multipart_part part;
-    while (multipart_next(multipart, &part)) {
-        if (!part.filename.data || !part.name.data)
-            continue;
-        if (view_eq(part.name, VIEW("profile")))
+    if (!begin_form(ingest, &multipart))
+        return no_boundary;
+    while (multipart_next(&multipart, &part)) {
+        if (is_file(&part, VIEW("profile")))
             take_first(&ingest->profile, &part);
-        else if (view_eq(part.name, VIEW("sample_type_config")))
+        else if (is_file(&part, VIEW("sample_type_config")))
             take_first(&ingest->sample_type_config, &part);
-        else if (view_eq(part.name, VIEW("prev_profile")))
+        else if (is_file(&part, VIEW("prev_profile")))
             return "the part \"prev_profile\" of old clients is not read, update the SDK";
     }
-    if (multipart->bad)
-        return "malformed multipart body";
+    if (multipart.bad)
+        return bad_form;
     if (!ingest->profile.data)
         return "the multipart body has no file part \"profile\"";
     if (ingest->sample_type_config.size && !pprof_config_valid(ingest->sample_type_config))
@@ -147,22 +200,59 @@ static const char *find_parts(struct ingest *ingest, struct multipart *multipart
     return NULL;
 }
 
-/* Finds the pprof in the body. Else what is wrong with a multipart body; NULL: nothing. */
-static const char *find_profile(struct ingest *ingest)
+/* In a form the recording may be gzip; what it says is not looked at here. */
+static const char *check_jfr(const struct ingest *ingest)
 {
-    char format[WORD_SIZE] = "";
-    const char *type = http_request_header(ingest->request, "Content-Type");
+    struct view jfr = {0};
     struct multipart multipart;
-    http_query_get(http_request_query(ingest->request), "format", format, sizeof format);
-    if (is_text_format(format, type))
-        return NULL;
-    if (multipart_begin(&multipart, view_of(type), ingest->body))
-        return find_parts(ingest, &multipart);
-    if (media_type_is(type, "multipart/form-data"))
-        return "the multipart body's boundary is missing or malformed";
-    if (strcmp(format, "pprof") == 0)
+    struct multipart_part part;
+    if (!media_type_is(http_request_header(ingest->request, "Content-Type"),
+                       "multipart/form-data")) {
+        jfr = ingest->body;
+    } else if (!begin_form(ingest, &multipart)) {
+        return no_boundary;
+    } else {
+        while (multipart_next(&multipart, &part))
+            if (is_file(&part, VIEW("jfr")))
+                take_first(&jfr, &part);
+        if (multipart.bad)
+            return bad_form;
+        if (jfr.size == 0)
+            return "the multipart body has no file part \"jfr\"";
+        if (looks_gzip(jfr))
+            return NULL;
+    }
+    return view_starts(jfr, VIEW("FLR\0")) ? NULL : "the body is no JFR recording";
+}
+
+/* Finds the pprof in the body. OK: it is as far as it was looked at. */
+static struct outcome look_at(struct ingest *ingest)
+{
+    const char *fault = NULL;
+    size_t line;
+    switch (ingest->format) {
+    case FORMAT_FOLDED:
+        line = folded_bad_line(ingest->body);
+        if (line)
+            return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                              "line %zu of the folded stacks does not end in a whole number", line);
+        break;
+    case FORMAT_PPROF:
         ingest->profile = ingest->body;
-    return NULL;
+        break;
+    case FORMAT_PPROF_FORM:
+        fault = find_profile(ingest);
+        break;
+    case FORMAT_JFR:
+        fault = check_jfr(ingest);
+        break;
+    case FORMAT_LINES:
+    case FORMAT_TRIE:
+    case FORMAT_TREE:
+    case FORMAT_SPEEDSCOPE:
+        break;
+    }
+    return fault ? outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", fault) : OUTCOME_OK;
 }
 
 static struct outcome read_body(struct ingest *ingest, struct batch **batch)
@@ -172,15 +262,12 @@ static struct outcome read_body(struct ingest *ingest, struct batch **batch)
     bytes_init(&body, (size_t)ingest->self->max_request_body_size, ingest->self->env->budget);
     struct outcome outcome = request_take_body(ingest->request, &body);
     ingest->body = bytes_view(&body);
-    if (outcome.verdict == VERDICT_OK && body.size > 0) {
-        const char *fault = find_profile(ingest);
-        if (fault)
-            outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", fault);
-        else if (ingest->profile.data)
-            outcome = read_profile(ingest, batch);
-        else
-            outcome = wrap_opaque(ingest, &body, batch);
-    }
+    bool empty = body.size == 0;
+    if (outcome.verdict == VERDICT_OK && !empty)
+        outcome = look_at(ingest);
+    if (outcome.verdict == VERDICT_OK && !empty)
+        outcome =
+            ingest->profile.data ? read_profile(ingest, batch) : wrap_opaque(ingest, &body, batch);
     bytes_release(&body);
     return outcome;
 }
@@ -199,18 +286,37 @@ static struct series *read_name(struct http_request *request, const char **reaso
     return series;
 }
 
+/* A text profile's type is the end of its application's name, of which the server knows some. */
+static bool check_type(const struct ingest *ingest, struct outcome *outcome)
+{
+    if (ingest->format > FORMAT_TREE)
+        return true;
+    struct view type = ingest_text_unknown_type(series_get(ingest->series, VIEW("__name__")));
+    if (!type.data)
+        return true;
+    *outcome =
+        outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                   "name: unknown profile type \"%.*s\": in text formats the application's "
+                   "name ends in a type, such as .cpu",
+                   type.size > TYPE_SHOWN ? TYPE_SHOWN : (int)type.size, (const char *)type.data);
+    return false;
+}
+
 void handle_ingest(const struct pyroscope_receiver *self, struct http_request *request)
 {
     const char *reason;
-    struct batch *batch;
-    struct ingest ingest = {.self = self, .request = request};
+    struct batch *batch = NULL;
+    struct outcome outcome;
+    struct ingest ingest = {.self = self, .request = request, .format = format_of(request)};
     ingest.series = read_name(request, &reason);
-    if (!ingest.series) {
-        struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "name: %s", reason);
+    if (!ingest.series)
+        outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "name: %s", reason);
+    if (!ingest.series || !check_type(&ingest, &outcome)) {
+        series_unref(ingest.series);
         answer_error(request, 400, &outcome);
         return;
     }
-    struct outcome outcome = read_body(&ingest, &batch);
+    outcome = read_body(&ingest, &batch);
     series_unref(ingest.series);
     submission_run(self, request, answer, &outcome, batch);
 }

@@ -3,14 +3,28 @@
 
 #include "pipeline/otlp_request.h"
 
+static bool is_json(const struct http_request *request)
+{
+    return media_type_is(http_request_header(request, "Content-Type"), "application/json");
+}
+
+static bool is_protobuf(const struct http_request *request)
+{
+    const char *type = http_request_header(request, "Content-Type");
+    return media_type_is(type, "application/x-protobuf") ||
+           media_type_is(type, "application/protobuf");
+}
+
 static void answer(const struct pyroscope_receiver *self, struct http_request *request,
                    const struct outcome *outcome)
 {
+    bool json = is_json(request);
     (void)self;
     if (outcome->verdict == VERDICT_OK)
-        otlp_http_succeed(request, SIGNAL_PROFILES, false, 0, NULL);
+        otlp_http_succeed(request, SIGNAL_PROFILES, json, outcome->rejected,
+                          outcome->rejected ? outcome->text : NULL);
     else
-        otlp_http_refuse(request, false, outcome);
+        otlp_http_refuse(request, json, outcome);
 }
 
 static struct outcome read_request(const struct pyroscope_receiver *self,
@@ -21,26 +35,20 @@ static struct outcome read_request(const struct pyroscope_receiver *self,
     bytes_init(&body, (size_t)self->max_request_body_size, self->env->budget);
     struct outcome outcome = otlp_http_take_body(request, &body);
     if (outcome.verdict == VERDICT_OK)
-        outcome = otlp_request_read(SIGNAL_PROFILES, false, &body, &read);
+        outcome = otlp_request_read(SIGNAL_PROFILES, is_json(request), &body, &read);
     bytes_release(&body);
     *batch = read.batch;
     return outcome;
-}
-
-static bool is_protobuf(const struct http_request *request)
-{
-    const char *type = http_request_header(request, "Content-Type");
-    return media_type_is(type, "application/x-protobuf") ||
-           media_type_is(type, "application/protobuf");
 }
 
 void handle_otlp(const struct pyroscope_receiver *self, struct http_request *request)
 {
     struct batch *batch = NULL;
     struct outcome outcome =
-        is_protobuf(request)
+        is_protobuf(request) || is_json(request)
             ? read_request(self, request, &batch)
             : outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
-                         "unsupported media type, supported: [application/x-protobuf]");
+                         "unsupported media type, supported: [application/json, "
+                         "application/x-protobuf]");
     submission_run(self, request, answer, &outcome, batch);
 }

@@ -1,48 +1,6 @@
 #include "receivers/pyroscope/pyroscope.h"
 
-#include "wire/pprof.h"
-
-/* The index of a profile's strings may take this much beside the profile itself. */
-enum { INDEX_CAP = 256 << 20 };
-
-static struct outcome inflate(struct view pprof, struct bytes *raw)
-{
-    enum inflate_result result = INFLATE_OK;
-    if (looks_gzip(pprof))
-        result = inflate_append(ENCODING_GZIP, pprof, raw);
-    else if (pprof.size > raw->max)
-        result = INFLATE_TOO_LARGE;
-    else if (bytes_append_view(raw, pprof) != BYTES_OK)
-        result = INFLATE_NO_MEMORY;
-    switch (result) {
-    case INFLATE_OK:
-        return OUTCOME_OK;
-    case INFLATE_TOO_LARGE:
-        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
-                          "profile too large after decompression, the maximum is %zu bytes",
-                          raw->max);
-    case INFLATE_NO_MEMORY:
-        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
-    case INFLATE_BAD:
-        break;
-    }
-    return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the profile is not valid gzip");
-}
-
-static struct outcome check(struct view raw)
-{
-    struct arena arena;
-    struct pprof pprof;
-    struct proto_fault fault;
-    arena_init(&arena, INDEX_CAP);
-    bool good = pprof_open(&pprof, raw, &arena, &fault);
-    arena_release(&arena);
-    if (good)
-        return OUTCOME_OK;
-    return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
-                      "the profile is not a valid pprof: %s in %s, field %u, at byte %zu",
-                      fault.reason, fault.message, fault.field, fault.offset);
-}
+#include "pipeline/pprof_request.h"
 
 struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pprof,
                            struct series *series, struct batch **batch)
@@ -51,20 +9,13 @@ struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pp
     *batch = NULL;
     bytes_init(&raw, budget_cap(self->env->budget, (size_t)self->max_request_body_size),
                self->env->budget);
-    struct outcome outcome = inflate(pprof, &raw);
-    if (outcome.verdict == VERDICT_OK && raw.size > 0)
-        outcome = check(bytes_view(&raw));
+    struct outcome outcome = pprof_request_read(pprof, &raw);
     if (outcome.verdict == VERDICT_OK && raw.size > 0) {
-        struct buffer *buffer = buffer_from_bytes(&raw);
-        if (buffer)
-            *batch = batch_new(SIGNAL_PROFILES, BATCH_PPROF, buffer, 1, NULL);
+        *batch = pprof_request_batch(&raw, series_ref(series));
         if (!*batch)
             outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     }
     bytes_release(&raw);
-    if (*batch)
-        batch_set_series(*batch, series);
-    else
-        series_unref(series);
+    series_unref(series);
     return outcome;
 }

@@ -31,6 +31,9 @@ static void answer(const struct pyroscope_receiver *self, struct http_request *r
                      is_json(request) ? VIEW("{}") : VIEW(""), 0);
     else if (outcome->cause == CAUSE_UNSUPPORTED)
         answer_error(request, 501, GRPC_UNIMPLEMENTED, outcome);
+    else if (outcome->verdict == VERDICT_REJECT && status_http(outcome) >= 500)
+        /* Alloy offers `internal` again, and this was refused for good. */
+        answer_error(request, 400, GRPC_INVALID_ARGUMENT, outcome);
     else
         answer_error(request, status_http(outcome), status_grpc(outcome), outcome);
 }

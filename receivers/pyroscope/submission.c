@@ -83,8 +83,11 @@ static void end(struct submission *submission, const struct outcome *outcome)
 static void arrive(struct submission *submission, const struct outcome *outcome)
 {
     pthread_mutex_lock(&submission->lock);
-    if (outcome->verdict > submission->worst.verdict)
+    uint32_t rejected = submission->worst.rejected + outcome->rejected;
+    bool partial = outcome->rejected && submission->worst.verdict == VERDICT_OK;
+    if (outcome->verdict > submission->worst.verdict || partial)
         submission->worst = *outcome;
+    submission->worst.rejected = rejected;
     bool last = --submission->waiting == 0;
     pthread_mutex_unlock(&submission->lock);
     if (last)

@@ -6,6 +6,7 @@
     E2E_BYPASS=1     no spanlink: what the SDKs do alone (only arrival is asserted)
 """
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import sys
@@ -13,6 +14,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import example  # noqa: E402
 import faults  # noqa: E402
 import harness  # noqa: E402
 import recorded  # noqa: E402
@@ -22,14 +24,27 @@ BYPASS = os.environ.get("E2E_BYPASS") == "1"
 _outcomes = []
 
 
+def pytest_addoption(parser):
+    parser.addoption("--soak", action="store_true", help="the long rows too; about 20 minutes")
+
+
 def pytest_configure(config):
     if not BYPASS and not harness.SPANLINK.exists():
         pytest.exit(f"no binary at {harness.SPANLINK}; set SPANLINK_BIN", returncode=2)
 
 
+def pytest_generate_tests(metafunc):
+    if "outcome" in metafunc.fixturenames:
+        chosen = [row for row in rows.ROWS
+                  if not row.soak or metafunc.config.getoption("--soak")]
+        metafunc.parametrize("outcome", chosen, indirect=True, scope="session",
+                             ids=lambda row: row.name)
+
+
 def pytest_collection_modifyitems(items):
     """Quick tests first: they run while the background works."""
-    order = ["test_standin", "test_config", "test_run", "test_link", "test_recorded", "test_loss"]
+    order = ["test_standin", "test_config", "test_tls", "test_run", "test_collector", "test_sdks",
+             "test_link", "test_scrape", "test_recorded", "test_example", "test_loss"]
     items.sort(key=lambda item: order.index(item.module.__name__))
 
 
@@ -39,23 +54,21 @@ def bypass():
 
 
 @pytest.fixture(scope="session")
-def traces(tmp_path_factory):
-    kind = harness.Tempo if os.environ.get("TEMPO_BIN") else harness.Collector
-    backend = kind(tmp_path_factory.mktemp("traces"))
-    try:
-        yield backend.start()
-    finally:
-        backend.stop()
-
-
-@pytest.fixture(scope="session")
-def profiles(tmp_path_factory):
-    kind = harness.Pyroscope if os.environ.get("PYROSCOPE_BIN") else harness.Standin
-    backend = kind(tmp_path_factory.mktemp("profiles"))
-    try:
-        yield backend.start()
-    finally:
-        backend.stop()
+def backends(tmp_path_factory):
+    """One of each for all rows; a real Tempo or Pyroscope where one is named."""
+    def start(kind, name):
+        return kind(tmp_path_factory.mktemp(name)).start()
+    with contextlib.ExitStack() as stack:
+        others = start(harness.Collector, "collector")
+        stack.callback(others.stop)
+        traces = others
+        if os.environ.get("TEMPO_BIN"):
+            traces = start(harness.Tempo, "tempo")
+            stack.callback(traces.stop)
+        kind = harness.Pyroscope if os.environ.get("PYROSCOPE_BIN") else harness.Standin
+        profiles = start(kind, "profiles")
+        stack.callback(profiles.stop)
+        yield harness.Backends(traces, profiles, others)
 
 
 @pytest.fixture(scope="session")
@@ -72,17 +85,17 @@ def started(request):
     wanted = {name for item in request.session.items for name in item.fixturenames}
     if "outcome" in wanted:
         request.getfixturevalue("row_futures")
-    for name in ("recorded_futures", "sigterm_future", "outage_future"):
+    for name in ("recorded_futures", "sigterm_future", "outage_future", "example_future"):
         if name in wanted and not BYPASS:
             request.getfixturevalue(name)
 
 
 @pytest.fixture(scope="session")
-def row_futures(request, background, traces, profiles, tmp_path_factory):
+def row_futures(request, background, backends, tmp_path_factory):
     wanted = {item.callspec.params["outcome"] for item in request.session.items
               if hasattr(item, "callspec") and "outcome" in item.callspec.params}
-    return {row: background.submit(rows.run, row, tmp_path_factory.mktemp(row.name), traces,
-                                   profiles, BYPASS)
+    return {row: background.submit(rows.run, row, tmp_path_factory.mktemp(row.name), backends,
+                                   BYPASS)
             for row in rows.ROWS if row in wanted}
 
 
@@ -94,6 +107,11 @@ def sigterm_future(background, tmp_path_factory):
 @pytest.fixture(scope="session")
 def outage_future(background, tmp_path_factory):
     return background.submit(faults.run_through_an_outage, tmp_path_factory.mktemp("outage"))
+
+
+@pytest.fixture(scope="session")
+def example_future(background, tmp_path_factory):
+    return background.submit(example.run, tmp_path_factory.mktemp("example"), 20)
 
 
 @pytest.fixture(scope="session")
@@ -120,10 +138,12 @@ def pytest_terminal_summary(terminalreporter):
 
     write = terminalreporter.write_line
     terminalreporter.section("end to end" + (", without spanlink" if BYPASS else ""))
-    write(f"{'SDK':8}{'mode':11}{'OTLP':6}{'processes':>9}{'sent':>7}{'received':>10}"
-          f"{'linked':>8}{'with samples':>14}{'precision':>11}{'recall':>8}")
+    write(f"{'SDK':8}{'mode':11}{'OTLP':6}{'processes':>9}{'spans':>7}{'received':>10}"
+          f"{'linked':>8}{'with samples':>14}{'precision':>11}{'recall':>8}{'logs':>7}"
+          f"{'received':>10}{'points':>8}")
     for o in sorted(_outcomes, key=lambda o: o.row.name):
         sampled = sum(1 for i in o.copies if i in o.sampled)
         write(f"{o.row.language:8}{o.row.mode:11}{o.row.protocol:6}{o.row.processes:>9}"
               f"{len(o.sent):>7}{len(o.received):>10}{len(o.linked):>8}{sampled:>14}"
-              f"{ratio(o.precision):>11}{ratio(o.recall):>8}")
+              f"{ratio(o.precision):>11}{ratio(o.recall):>8}{len(o.sent_logs):>7}"
+              f"{len(o.logs):>10}{len(o.points):>8}")

@@ -5,13 +5,13 @@ its own process id.
 """
 import atexit
 import base64
+import dataclasses
 import json
 import os
 import pathlib
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 
@@ -19,9 +19,11 @@ import requests
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
+APPS = HERE / "apps"
 BUILT = ROOT / "build" / "e2e" / "bin"
 SPANLINK = pathlib.Path(os.environ.get("SPANLINK_BIN", ROOT / "build" / "release" / "spanlink"))
 CPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+WALL = "wall:wall:nanoseconds:wall:nanoseconds"
 PROFILE_ID = "pyroscope.profile.id"
 
 
@@ -118,7 +120,7 @@ def kill_what_runs():
         program.kill()
 
 
-# Backends for traces
+# Backends for OTLP
 
 class Span:
     """A span as a backend has it."""
@@ -132,27 +134,68 @@ class Span:
                             if a["key"] == PROFILE_ID]
 
 
+class Log:
+    """A log record as a backend has it."""
+
+    def __init__(self, raw, resource):
+        self.body = raw["body"].get("stringValue")
+        self.span_id, self.trace_id = raw.get("spanId", ""), raw.get("traceId", "")
+        self.resource = resource
+
+
+class Point:
+    """A data point as a backend has it; stream is what it is a point of."""
+
+    def __init__(self, metric, kind, raw, resource):
+        self.metric, self.resource = metric, resource
+        self.at = int(raw["timeUnixNano"])
+        self.value = int(raw.get("asInt", 0)) or raw.get("asDouble", 0)
+        self.temporality = kind.get("aggregationTemporality", 0)
+        self.stream = json.dumps([self.metric, resource, raw.get("attributes", []),
+                                  raw.get("startTimeUnixNano", 0)], sort_keys=True)
+
+
 def hex_id(text, length):
     """OTLP JSON has ids in hex, Tempo in base64."""
     return text.lower() if len(text) == length else base64.b64decode(text).hex()
 
 
-def read_spans(resource_spans):
-    for group in resource_spans:
-        attributes = group.get("resource", {}).get("attributes", [])
-        resource = [(a["key"], a["value"].get("stringValue")) for a in attributes]
+def read_resource(group):
+    return [(a["key"], a["value"].get("stringValue"))
+            for a in group.get("resource", {}).get("attributes", [])]
+
+
+def read_spans(request):
+    for group in request.get("resourceSpans", []):
         for scope in group.get("scopeSpans", []):
             for raw in scope.get("spans", []):
-                yield Span(raw, resource)
+                yield Span(raw, read_resource(group))
+
+
+def read_logs(request):
+    for group in request.get("resourceLogs", []):
+        for scope in group.get("scopeLogs", []):
+            for raw in scope.get("logRecords", []):
+                yield Log(raw, read_resource(group))
+
+
+def read_points(request):
+    for group in request.get("resourceMetrics", []):
+        for scope in group.get("scopeMetrics", []):
+            for metric in scope.get("metrics", []):
+                for kind in ("gauge", "sum", "histogram", "exponentialHistogram", "summary"):
+                    for raw in metric.get(kind, {}).get("dataPoints", []):
+                        yield Point(metric["name"], metric[kind], raw, read_resource(group))
 
 
 class Collector:
     """A real Collector that writes what arrives to a file. It may be stopped and started again."""
+    READERS = {"traces": read_spans, "logs": read_logs, "metrics": read_points}
 
     def __init__(self, folder):
         self.folder, self.runs, self.program = folder, 0, None
         self.grpc, self.http = free_port(), free_port()
-        self.files = {}         # what was read so far: file -> [position, spans]
+        self.files = []         # of every run: [file, signal, position, items]
         self.lock = threading.Lock()
 
     def start(self):
@@ -161,35 +204,39 @@ class Collector:
         sink.mkdir(parents=True)
         config = HERE / "backends" / "collector" / "sink.yaml"
         self.program = Program(
-            f"collector-{self.runs}", self.folder, [BUILT / "otelcol-e2e", "--config", config],
+            f"collector-{self.runs}", self.folder,
+            [BUILT / "otelcol-e2e", "--feature-gates=+service.profilesSupport", "--config", config],
             env={"SINK_DIR": str(sink), "SINK_GRPC_PORT": str(self.grpc),
                  "SINK_HTTP_PORT": str(self.http)})
         self.program.wait_ports(self.grpc, self.http)
-        self.files[sink / "traces.jsonl"] = [0, []]
+        self.files += [[sink / f"{signal}.jsonl", signal, 0, []] for signal in self.READERS]
         return self
 
     def stop(self):
         self.program.stop()
 
-    def spans(self, service, _traces=()):
-        """Every copy of every span of a service that has arrived so far."""
+    def items(self, signal, service):
+        """Every copy of every item of a service that has arrived so far."""
         with self.lock:
-            for file, state in self.files.items():
-                self.read_on(file, state)
-            return [span for _, spans in self.files.values() for span in spans
-                    if ("service.name", service) in span.resource]
+            for state in self.files:
+                self.read_on(state)
+            return [item for _, kind, _, items in self.files if kind == signal for item in items
+                    if ("service.name", service) in item.resource]
 
-    @staticmethod
-    def read_on(file, state):
+    def spans(self, service, _traces=()):
+        return self.items("traces", service)
+
+    def read_on(self, state):
+        file, signal, position, items = state
         if not file.exists():
             return
         with open(file, "rb") as lines:
-            lines.seek(state[0])
+            lines.seek(position)
             for line in lines:
                 if not line.endswith(b"\n"):
                     break               # still being written
-                state[0] += len(line)
-                state[1].extend(read_spans(json.loads(line)["resourceSpans"]))
+                state[2] += len(line)
+                items.extend(self.READERS[signal](json.loads(line)))
 
 
 class Tempo:
@@ -230,7 +277,7 @@ usage_report: {{reporting_enabled: false}}
                                      headers={"Accept": "application/json"}, timeout=10)
                 if answer.status_code == 200:
                     trace = answer.json().get("trace") or {}
-                    found += read_spans(trace.get("resourceSpans", []))
+                    found += read_spans(trace)
         return [span for span in found if ("service.name", service) in span.resource]
 
 
@@ -245,10 +292,11 @@ class Querier:
         assert answer.status_code == 200, f"{method} {body}: {answer.status_code} {answer.text}"
         return answer.json()
 
-    def span_frames(self, service, span_id, start, end, session=requests):
-        """Levels of the flame graph that Grafana would show below a span; 1 is only the root."""
+    def span_frames(self, service, span_id, start, end, session=requests, kind=CPU):
+        """Levels of the flame graph that Grafana would show below a span; 1 is only the root.
+        Grafana asks for the span's time and 30 s around it."""
         graph = self.ask("SelectMergeSpanProfile", {
-            "profileTypeID": CPU, "labelSelector": f'{{service_name="{service}"}}',
+            "profileTypeID": kind, "labelSelector": f'{{service_name="{service}"}}',
             "spanSelector": [span_id], "start": str(start // 10**6 - 30000),
             "end": str(end // 10**6 + 30000)}, session).get("flamegraph", {})
         return len(graph.get("levels", []))
@@ -326,6 +374,18 @@ class Pyroscope(Querier):
         return []
 
 
+@dataclasses.dataclass
+class Backends:
+    """Where the signals go; others: metrics and logs, which Tempo does not take."""
+    traces: Collector | Tempo
+    profiles: Standin | Pyroscope
+    others: Collector
+
+    def stop(self):
+        for backend in (self.traces, self.profiles, self.others):
+            backend.stop()
+
+
 # spanlink and the applications
 
 class Spanlink(Program):
@@ -339,27 +399,32 @@ receivers:
 processors:
   correlation: {{}}
 exporters:
-  otlp_grpc:
-    endpoint: 127.0.0.1:{traces.grpc}
-    tls: {{insecure: true}}
-    retry_on_failure: {retry}
-  otlp_http: {{endpoint: "http://127.0.0.1:{traces.http}", retry_on_failure: {retry}}}
-  pyroscope: {{endpoint: "{profiles.url}", retry_on_failure: {retry}}}
+  otlp_grpc/traces: {{endpoint: "127.0.0.1:{to.traces.grpc}", tls: {{insecure: true}},
+    retry_on_failure: {retry}}}
+  otlp_grpc/others: {{endpoint: "127.0.0.1:{to.others.grpc}", tls: {{insecure: true}},
+    retry_on_failure: {retry}}}
+  otlp_http/traces: {{endpoint: "http://127.0.0.1:{to.traces.http}", retry_on_failure: {retry}}}
+  otlp_http/others: {{endpoint: "http://127.0.0.1:{to.others.http}", retry_on_failure: {retry}}}
+  pyroscope: {{endpoint: "{to.profiles.url}", retry_on_failure: {retry}}}
 service:
   telemetry: {{logs: {{level: info}}}}
   pipelines:
-    traces: {{receivers: [otlp], processors: [correlation], exporters: [otlp_{protocol}]}}
+    traces:
+      {{receivers: [otlp], processors: [correlation], exporters: [otlp_{protocol}/traces]}}
+    metrics:
+      {{receivers: [otlp], processors: [correlation], exporters: [otlp_{protocol}/others]}}
+    logs: {{receivers: [otlp], processors: [correlation], exporters: [otlp_{protocol}/others]}}
     profiles: {{receivers: [pyroscope, otlp], processors: [correlation], exporters: [pyroscope]}}
 """
     RETRY = "{initial_interval: 500ms, max_interval: 2s, max_elapsed_time: 0s}"
 
-    def __init__(self, folder, traces, profiles, protocol):
+    def __init__(self, folder, backends, protocol):
         self.grpc, self.http, self.ingest = free_port(), free_port(), free_port()
         folder.mkdir(parents=True, exist_ok=True)
         self.config = folder / "spanlink.yaml"
         self.config.write_text(self.CONFIG.format(
-            grpc=self.grpc, http=self.http, ingest=self.ingest, traces=traces, profiles=profiles,
-            protocol=protocol, retry=self.RETRY))
+            grpc=self.grpc, http=self.http, ingest=self.ingest, to=backends, protocol=protocol,
+            retry=self.RETRY))
         super().__init__("spanlink", folder, [SPANLINK, "--config", self.config])
         self.wait_ports(self.grpc, self.http, self.ingest, seconds=10)
 
@@ -372,20 +437,19 @@ service:
 
 
 class App(Program):
-    """A rideshare application with its own load."""
+    """A rideshare application with its own load; apps/README.md is its contract."""
 
     def __init__(self, folder, number, language, otlp, pyroscope, *, service, mode, protocol,
-                 seconds, env=None):
+                 seconds, upload_seconds=10, env=None):
         self.report_file = folder / f"report-{number}.json"
-        command = ([sys.executable, HERE / "apps" / "python" / "rideshare.py"]
-                   if language == "python" else [BUILT / "rideshare-go"])
-        super().__init__(f"app-{number}", folder, command + [
-            "--service", service, "--mode", mode, "--protocol", protocol, "--otlp", otlp,
-            "--pyroscope", pyroscope, "--seconds", seconds, "--workers", 2,
-            "--report", self.report_file], env)
+        super().__init__(f"app-{number}", folder, [
+            APPS / language / "run", "--service", service, "--mode", mode, "--protocol", protocol,
+            "--otlp", otlp, "--pyroscope", pyroscope, "--seconds", seconds, "--workers", 2,
+            "--upload-seconds", upload_seconds, "--report", self.report_file],
+            {"E2E_OUT": str(BUILT.parent), **(env or {})})
 
     def report(self, seconds):
-        """Waits for the end and returns the spans that the application made."""
+        """Waits for the end and returns what the application made."""
         code = self.wait(seconds)
         assert code == 0 and self.report_file.exists(), f"{self.name} failed:\n{self.tail()}"
-        return json.loads(self.report_file.read_text())["spans"]
+        return json.loads(self.report_file.read_text())

@@ -34,6 +34,7 @@ class Exchange:
     headers: dict
     body: bytes
     status: int
+    profiles: list | None = None        # what wire.py read in the body
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

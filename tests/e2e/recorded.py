@@ -8,10 +8,12 @@ import faults
 import harness
 import record
 import rows
+import wire
 from wire import pbwire
 
 RECORDINGS = pathlib.Path(__file__).parents[1] / "recorded"
-SERVICES = {"python": "rideshare", "go": "rideshare-go"}
+SERVICES = {"python": "rideshare", "go": "rideshare-go", "java": "rideshare",
+            "java_wall": "rideshare"}
 
 
 def spans_of(recording):
@@ -27,32 +29,33 @@ def spans_of(recording):
             found.append({"trace_id": ids[1], "span_id": ids[2], "acknowledged": True})
     for request in json.loads((recording / "index.json").read_text())["requests"]:
         if request["path"].startswith("/v1/traces"):
-            descend((recording / request["file"]).read_bytes(), [1, 2, 2])
+            descend(wire.inflated((recording / request["file"]).read_bytes()), [1, 2, 2])
     return found
 
 
 def play(folder, name):
     """One recording, once, with backends of its own."""
-    traces, profiles = faults.own_backends(folder)
-    since, service, sent = time.time(), SERVICES[name], spans_of(RECORDINGS / name)
-    spanlink = harness.Spanlink(folder, traces, profiles, "grpc")
+    backends = faults.own_backends(folder)
+    since, service = time.time(), SERVICES[name]
+    reports = [{"spans": spans_of(RECORDINGS / name), "logs": [],
+                "metrics": {"rides": 0, "acknowledged": False}}]
+    spanlink = harness.Spanlink(folder, backends, "grpc")
     tee = record.Proxy(spanlink.pyroscope)
     player = harness.Program("play", folder, [
         sys.executable, RECORDINGS / "play.py", RECORDINGS / name, "--otlp", spanlink.otlp("http"),
         "--pyroscope", tee.url])
     try:
         code = player.wait(90)
-        rows.wait_for_spans(traces, service, sent, rows.SETTLE_SECONDS)
-        rows.wait_for_profiles(profiles, service, tee.exchanges, since, 20)
+        rows.wait_for_otlp(backends, service, reports, rows.SETTLE_SECONDS)
+        rows.wait_for_profiles(backends.profiles, service, tee.exchanges, since, 20)
         ended = spanlink.stop()
         time.sleep(0.5)
-        outcome = rows.Outcome(service, sent, tee.exchanges, traces, profiles, since)
+        outcome = rows.Outcome(service, reports, tee.exchanges, backends, since)
     finally:
         player.kill()
         spanlink.kill()
         tee.close()
-        traces.stop()
-        profiles.stop()
+        backends.stop()
     outcome.played, outcome.exit_code = code, ended
     outcome.log = player.tail() + spanlink.tail()
     return outcome

@@ -1,6 +1,8 @@
 """Nothing that was acknowledged is lost: not by SIGTERM in mid-traffic, not in an outage."""
 import pytest
 
+import rows
+
 
 @pytest.fixture(autouse=True)
 def needs_spanlink(bypass):
@@ -16,6 +18,10 @@ def test_sigterm_in_mid_traffic_loses_nothing(sigterm_future):
     lost = outcome.acknowledged - set(outcome.copies)
     assert not lost, f"{len(lost)} of {len(outcome.acknowledged)} lost\n{outcome.log}"
     assert {i: n for i, n in outcome.copies.items() if i in outcome.acknowledged and n != 1} == {}
+    logs = rows.acknowledged(outcome.sent_logs, "id")
+    assert 0 < len(logs) < len(outcome.sent_logs)
+    assert {i: n for i, n in outcome.log_copies.items() if i in logs and n != 1} == {}
+    assert logs <= set(outcome.log_copies)
     assert outcome.sent_sums and outcome.totals == outcome.sent_sums
 
 
@@ -25,6 +31,9 @@ def test_an_outage_of_the_backends_loses_nothing(outage_future):
     assert len(outcome.acknowledged) == len(outcome.sent) and not outcome.refused
     assert set(outcome.copies) == outcome.acknowledged, outcome.log
     assert set(outcome.copies.values()) == {1}
+    assert outcome.log_copies == dict.fromkeys((log["id"] for log in outcome.sent_logs), 1)
+    assert outcome.points_twice == {}
+    assert outcome.rides == len(outcome.sent_logs)
     assert outcome.totals == outcome.sent_sums
 
 

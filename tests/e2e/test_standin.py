@@ -1,12 +1,15 @@
 """The stand-in refuses what a Pyroscope server refuses, with the server's statuses, and answers
 span queries as it does. Without this the other tests would prove little."""
 import base64
+import json
+import re
 import time
 
 import pytest
 import requests
 
 import harness
+import record
 import wire
 from wire import pbwire
 
@@ -186,10 +189,30 @@ def test_ingest(server):
     parts = {"prev_profile": ("p", good), "profile": ("p", good)}
     assert requests.post(f"{server.url}/ingest?name=shop", files=parts,
                          timeout=10).status_code == 422
-    assert post("name=shop&format=jfr&sampleRate=100", b"\x00\x01").status_code == 200
+    assert post("name=shop&format=lines", b"a;b 1\n").status_code == 200
     kept = requests.get(f"{server.url}/debug/profiles", timeout=10).json()["opaque"][0]
-    assert kept["query"] == "name=shop&format=jfr&sampleRate=100"
-    assert base64.b64decode(kept["body"]) == b"\x00\x01"
+    assert kept["query"] == "name=shop&format=lines"
+    assert base64.b64decode(kept["body"]) == b"a;b 1\n"
+
+
+def test_java_flight_recordings_are_converted(server):
+    """As the JDK's own tool reads them, to the sample; jfr_event tells what was recorded."""
+    folder = harness.HERE.parent / "recorded" / "java"
+    upload = [r for r in json.loads((folder / "index.json").read_text())["requests"]
+              if r["path"].startswith("/ingest")][0]
+    body = (folder / upload["file"]).read_bytes()
+    now = int(time.time())
+    path = re.sub("(from|until)=[0-9]+", lambda m: f"{m[1]}={now}", upload["path"])
+    answer = requests.post(server.url + path, body, headers=upload["headers"], timeout=30)
+    assert answer.status_code == 200, answer.text
+    exchange = record.Exchange(0, "POST", path, upload["headers"], body, 200)
+    seen = wire.profiles(exchange)[0]
+    totals = server.totals("rideshare", now)
+    assert totals[wire.CPU] == seen.sums[wire.CPU] > 0 and len(seen.spans) > 5
+    for span in seen.spans:
+        assert server.span_frames("rideshare", span, now * 10**9, now * 10**9) > 1
+    assert requests.post(f"{server.url}/ingest?name=shop&format=jfr", b"\x00\x01",
+                         timeout=10).status_code == 422
 
 
 def test_faults_come_and_go(server):

@@ -3,12 +3,18 @@
 Only the pprof fields that the tests ask for are decoded: sample types, sums and span ids.
 """
 import gzip
+import json
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
+import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "recorded"))
 import pbwire  # noqa: E402
+
+CPU = "cpu:nanoseconds:cpu:nanoseconds"
 
 
 class Profile:
@@ -79,19 +85,63 @@ def signed(value):
     return value - (1 << 64) if value >> 63 else value
 
 
+class Recording:
+    """The CPU time in a Java Flight Recorder file, as the JDK's own tool prints its samples. Where
+    the profiler went by the wall clock, that of running threads is CPU time to Pyroscope."""
+    EVENTS = "jdk.ExecutionSample,profiler.WallClockSample"
+
+    def __init__(self, raw, rate):
+        with tempfile.NamedTemporaryFile(suffix=".jfr") as file:
+            file.write(raw)
+            file.flush()
+            printed = subprocess.run(
+                ["jfr", "print", "--json", "--stack-depth", "1", "--events", self.EVENTS,
+                 file.name], capture_output=True, check=True).stdout
+        self.sums, self.spans = {CPU: 0}, {}
+        for event in json.loads(printed)["recording"]["events"]:
+            values = event["values"]
+            by_wall = event["type"] == "profiler.WallClockSample"
+            if not values.get("stackTrace") or values.get("state") == "STATE_SLEEPING" \
+                    or by_wall and values.get("state") != "STATE_RUNNABLE":
+                continue
+            value = values.get("samples", 1) * 10**9 // rate
+            self.sums[CPU] += value
+            if span := values.get("spanId"):
+                of_span = self.spans.setdefault(f"{span & (1 << 64) - 1:016x}", {CPU: 0})
+                of_span[CPU] += value
+
+
+def inflated(raw):
+    return gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+
+
+def file_parts(exchange, body):
+    """The parts of a multipart body by name."""
+    boundary = re.search(r'boundary="?([^";]+)', exchange.headers["content-type"]).group(1)
+    parts = (part.partition(b"\r\n\r\n") for part in body.split(b"--" + boundary.encode()))
+    named = ((re.search(rb'name="([^"]*)"', head), content) for head, _, content in parts)
+    return {name.group(1).decode(): content[:-2] for name, content in named if name}
+
+
 def profiles(exchange):
-    """Every pprof profile in a request to /ingest or Push."""
+    """Every profile in a request to /ingest or Push, read once."""
+    if exchange.profiles is None:
+        exchange.profiles = read_profiles(exchange)
+    return exchange.profiles
+
+
+def read_profiles(exchange):
     body = exchange.body
     if exchange.headers.get("content-encoding") == "gzip":
         body = gzip.decompress(body)
     if exchange.path.startswith("/ingest"):
-        content_type = exchange.headers.get("content-type", "")
-        if content_type.startswith("multipart/"):
-            boundary = b"--" + re.search(r'boundary="?([^";]+)', content_type).group(1).encode()
-            parts = (part.partition(b"\r\n\r\n") for part in body.split(boundary))
-            return [Profile(content[:-2]) for head, _, content in parts
-                    if b'name="profile"' in head]
-        return [Profile(body)]
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(exchange.path).query)
+        multipart = exchange.headers.get("content-type", "").startswith("multipart/")
+        parts = file_parts(exchange, body) if multipart else {}
+        if query.get("format") == ["jfr"]:
+            return [Recording(inflated(parts.get("jfr", body)),
+                              int(query.get("sampleRate", ["100"])[0]))]
+        return [Profile(parts["profile"])] if multipart else [Profile(body)]
     found = []
     for series in bodies(body, 1):
         for sample in bodies(series, 2):

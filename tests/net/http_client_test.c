@@ -79,6 +79,87 @@ START_TEST(a_post_sends_the_body_and_the_headers_of_client_and_call)
 }
 END_TEST
 
+START_TEST(a_get_has_no_body)
+{
+    const char *answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes", NULL};
+    struct script_server script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    const struct http_header header = {"X-Own", "of the call"};
+    struct http_reply reply;
+    char url[300];
+    script_server_start(&script);
+    snprintf(url, sizeof url, "http://%s/debug/pprof/profile?seconds=1", script.bound);
+    ck_assert(http_client_get(client, url, &header, 1, &reply));
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert(view_eq(bytes_view(&reply.body), VIEW("yes")));
+    ck_assert_int_eq(reply.cut, BYTES_OK);
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_server_stop(&script);
+    ck_assert_ptr_eq(strstr(script.request, "GET /debug/pprof/profile?seconds=1 HTTP/1.1\r\n"),
+                     script.request);
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\nX-Own: of the call\r\n"));
+    ck_assert_ptr_null(strcasestr(script.request, "\r\nContent-Length"));
+    ck_assert_str_eq(strstr(script.request, "\r\n\r\n"), "\r\n\r\n");
+}
+END_TEST
+
+START_TEST(a_client_that_got_can_post)
+{
+    const char *answers[] = {OK_EMPTY, OK_EMPTY, NULL};
+    struct script_server script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    struct http_reply reply;
+    char url[300];
+    script_server_start(&script);
+    snprintf(url, sizeof url, "http://%s/", script.bound);
+    ck_assert(http_client_get(client, url, NULL, 0, &reply));
+    http_reply_release(&reply);
+    ck_assert(post(client, script.bound, VIEW("the body"), &reply));
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_server_stop(&script);
+    ck_assert_ptr_eq(strstr(script.request, "POST "), script.request);
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\n\r\nthe body"));
+    ck_assert_uint_eq(script.connections, 1);
+}
+END_TEST
+
+/* One GET of "yes" by a client that keeps so many bytes, within a budget. */
+static enum bytes_result cut_of(size_t max_reply, size_t limit)
+{
+    const char *answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes", NULL};
+    struct script_server script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct budget budget;
+    struct http_reply reply;
+    char url[300];
+    budget_init(&budget, limit);
+    options.max_reply = max_reply;
+    options.budget = &budget;
+    struct http_client *client = make_client(&options);
+    script_server_start(&script);
+    snprintf(url, sizeof url, "http://%s/", script.bound);
+    ck_assert(http_client_get(client, url, NULL, 0, &reply));
+    enum bytes_result cut = reply.cut;
+    ck_assert((cut == BYTES_OK) == view_eq(bytes_view(&reply.body), VIEW("yes")));
+    http_reply_release(&reply);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+    http_client_free(client);
+    script_server_stop(&script);
+    return cut;
+}
+
+START_TEST(a_reply_that_is_not_whole_says_why)
+{
+    ck_assert_int_eq(cut_of(3, 1 << 20), BYTES_OK);
+    ck_assert_int_eq(cut_of(2, 1 << 20), BYTES_FULL);
+    ck_assert_int_eq(cut_of(1000, 0), BYTES_NO_MEMORY);
+}
+END_TEST
+
 START_TEST(a_large_body_goes_without_waiting_for_100_continue)
 {
     const char *answers[] = {OK_EMPTY, NULL};
@@ -451,7 +532,7 @@ START_TEST(a_ca_file_makes_a_certificate_known)
     struct http_client_options options = defaults();
     struct http_reply reply;
     tls_server_start(&server);
-    options.ca_file = server.certificate_file;
+    options.tls.ca_file = server.certificate_file;
     bool ok = post_tls(&server, &options, &reply);
     ck_assert_msg(ok, "%s", reply.error);
     ck_assert_int_eq(reply.status, 200);
@@ -466,7 +547,7 @@ START_TEST(verification_can_be_skipped)
     struct http_client_options options = defaults();
     struct http_reply reply;
     tls_server_start(&server);
-    options.insecure_skip_verify = true;
+    options.tls.insecure_skip_verify = true;
     bool ok = post_tls(&server, &options, &reply);
     ck_assert_msg(ok, "%s", reply.error);
     http_reply_release(&reply);
@@ -478,7 +559,7 @@ START_TEST(a_ca_file_that_cannot_be_read_is_said_at_once)
 {
     char error[256];
     struct http_client_options options = defaults();
-    options.ca_file = "/nonexistent/ca.pem";
+    options.tls.ca_file = (char[]){"/nonexistent/ca.pem"};
     ck_assert_ptr_null(http_client_new(&options, error, sizeof error));
     ck_assert_ptr_nonnull(strstr(error, "/nonexistent/ca.pem"));
 }
@@ -495,6 +576,9 @@ static TCase *make_case(Suite *suite, const char *name)
 static void add_exchanges(TCase *tcase)
 {
     tcase_add_test(tcase, a_post_sends_the_body_and_the_headers_of_client_and_call);
+    tcase_add_test(tcase, a_get_has_no_body);
+    tcase_add_test(tcase, a_client_that_got_can_post);
+    tcase_add_test(tcase, a_reply_that_is_not_whole_says_why);
     tcase_add_test(tcase, a_large_body_goes_without_waiting_for_100_continue);
     tcase_add_test(tcase, status_content_type_and_body_of_the_reply_are_told);
     tcase_add_test(tcase, a_reply_is_kept_up_to_its_maximum);

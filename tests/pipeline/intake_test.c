@@ -5,8 +5,8 @@
 #include "tests/support/some_batch.h"
 #include "tests/support/suite.h"
 
-const struct component *const component_table[] = {&scripted_source, &scripted_holder,
-                                                   &scripted_sink, NULL};
+const struct component *const component_table[] = {
+    &scripted_source, &scripted_opaque, &scripted_holder, &scripted_sink, &scripted_taker, NULL};
 
 #define TRACES                                                                                     \
     "service:\n"                                                                                   \
@@ -254,6 +254,57 @@ START_TEST(many_threads_lose_nothing_that_was_accepted)
 }
 END_TEST
 
+static struct outcome offer_opaque(void)
+{
+    struct batch *batch = some_spans(0, 1, &given.runtime->budget);
+    batch->signal = SIGNAL_PROFILES;
+    batch->encoding = BATCH_OPAQUE;
+    answer_init(&answer);
+    source_offer("opaque_source", batch, &answer);
+    return answer_wait(&answer);
+}
+
+#define OPAQUE "receivers: {source: , opaque_source: }\n"
+
+START_TEST(what_no_exporter_takes_is_refused_for_good)
+{
+    given_start(&given, OPAQUE "exporters: {sink: , taker: {slot: 1}}\n"
+                               "service:\n"
+                               "  pipelines:\n"
+                               "    profiles: {receivers: [opaque_source], exporters: [taker]}\n"
+                               "    profiles/2: {receivers: [source], exporters: [sink]}\n");
+    answer_init(&answer);
+    struct batch *batch = some_spans(0, 1, &given.runtime->budget);
+    batch->signal = SIGNAL_PROFILES;
+    batch->encoding = BATCH_OPAQUE;
+    source_offer("source", batch, &answer);
+    struct outcome outcome = answer_wait(&answer);
+    ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
+    ck_assert_int_eq(outcome.cause, CAUSE_UNSUPPORTED);
+    ck_assert_str_eq(outcome.text, "no exporter takes forwarded bodies (JFR, folded text); those "
+                                   "configured take OTLP and pprof");
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_uint_eq(sink_at(0)->begun, 0);
+}
+END_TEST
+
+START_TEST(what_one_branch_takes_goes_there_and_the_other_counts_it)
+{
+    given_start(&given, OPAQUE "exporters: {sink: , taker: {slot: 1}}\n"
+                               "service:\n"
+                               "  pipelines:\n"
+                               "    profiles:\n"
+                               "      receivers: [source, opaque_source]\n"
+                               "      exporters: [sink, taker]\n");
+    ck_assert_int_eq(offer_opaque().verdict, VERDICT_OK);
+    sink_wait_delivered(sink_at(1), 1);
+    ck_assert_uint_eq(meter_get(given_meter(&given, "sink"), METER_PASSED, SIGNAL_PROFILES), 1);
+    ck_assert_uint_eq(meter_get(given_meter(&given, "taker"), METER_PASSED, SIGNAL_PROFILES), 0);
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_uint_eq(sink_at(0)->begun, 0);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -269,6 +320,8 @@ int main(void)
         a_waiting_client_is_told_to_retry_at_shutdown,
         a_waiting_client_waits_through_the_retries,
         many_threads_lose_nothing_that_was_accepted,
+        what_no_exporter_takes_is_refused_for_good,
+        what_one_branch_takes_goes_there_and_the_other_counts_it,
         NULL,
     };
     return suite_run("intake", tests);

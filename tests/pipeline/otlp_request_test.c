@@ -90,14 +90,119 @@ START_TEST(malformed_requests_are_refused_with_the_place)
 }
 END_TEST
 
-START_TEST(profiles_in_the_layout_of_older_protocols_are_refused)
+/* A request of one profile; tables: a link, two attributes, a stack of one frame. */
+static struct view profiles_of(struct view profile)
 {
-    /* 1.9: values packed in field 2, link in field 4 as a varint. */
-    struct view sample = PB_MESSAGE(2, pb_varint(1, 0), PB_MESSAGE(2, PB_RAW(5)), pb_varint(4, 1));
-    struct outcome outcome = read_bytes(
-        SIGNAL_PROFILES, false, PB_JOIN(PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, sample)))));
+    struct view string = PB_TEXT(5, "thread");
+    struct view attribute = PB_MESSAGE(6, pb_varint(1, 1), PB_MESSAGE(2, PB_TEXT(1, "main")));
+    struct view tables =
+        PB_JOIN(PB_EMPTY(2), PB_EMPTY(2), PB_EMPTY(4),
+                PB_MESSAGE(4, pb_fill(1, 16, 0xa1), pb_fill(2, 8, 0xb2)), PB_EMPTY(5), string,
+                PB_EMPTY(6), attribute, PB_EMPTY(7), PB_MESSAGE(7, PB_MESSAGE(1, PB_RAW(1))));
+    return PB_JOIN(PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, profile))), PB_MESSAGE(2, tables));
+}
+
+/* Field numbers of protocol 1.10: attributes 2, link 3, values 4. */
+static struct view current_profile(void)
+{
+    return PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(4, PB_RAW(50)), PB_MESSAGE(2, PB_RAW(1)),
+                      pb_varint(3, 1));
+}
+
+START_TEST(profiles_in_the_layout_of_older_protocols_are_brought_up_to_date)
+{
+    /* 1.8 and 1.9: values 2, attributes 3, link 4. */
+    struct view old = PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(2, PB_RAW(50)),
+                                 PB_MESSAGE(3, PB_RAW(1)), pb_varint(4, 1));
+    struct outcome outcome = read_bytes(SIGNAL_PROFILES, false, profiles_of(old));
+    ck_assert_msg(outcome.verdict == VERDICT_OK, "%s", outcome.text);
+    ck_assert(view_eq(buffer_view(request.batch->payload), profiles_of(current_profile())));
+    release();
+    outcome = read_bytes(SIGNAL_PROFILES, false, profiles_of(current_profile()));
+    ck_assert_int_eq(outcome.verdict, VERDICT_OK);
+    ck_assert(view_eq(buffer_view(request.batch->payload), profiles_of(current_profile())));
+    release();
+}
+END_TEST
+
+START_TEST(without_attributes_the_rest_tells_the_layout)
+{
+    /* The value 50 is no attribute that there is. */
+    struct view by_index = PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(2, PB_RAW(50)));
+    struct view made = PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(4, PB_RAW(50)));
+    ck_assert_int_eq(read_bytes(SIGNAL_PROFILES, false, profiles_of(by_index)).verdict, VERDICT_OK);
+    ck_assert(view_eq(buffer_view(request.batch->payload), profiles_of(made)));
+    release();
+    /* One is, but a sample with neither values nor timestamps is none. */
+    by_index = PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(2, PB_RAW(1)));
+    made = PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(4, PB_RAW(1)));
+    ck_assert_int_eq(read_bytes(SIGNAL_PROFILES, false, profiles_of(by_index)).verdict, VERDICT_OK);
+    ck_assert(view_eq(buffer_view(request.batch->payload), profiles_of(made)));
+    release();
+}
+END_TEST
+
+START_TEST(profiles_that_fit_no_layout_are_refused)
+{
+    /* Neither values nor timestamps in any version. */
+    struct view nothing = PB_MESSAGE(2, pb_varint(1, 1), pb_varint(3, 1));
+    struct outcome outcome = read_bytes(SIGNAL_PROFILES, false, profiles_of(nothing));
     ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
+    ck_assert_int_eq(outcome.cause, CAUSE_INVALID);
     ck_assert_msg(strstr(outcome.text, "malformed profiles: "), "%s", outcome.text);
+    /* An old one whose attribute there is none. */
+    struct view outside = PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(2, PB_RAW(1)),
+                                     PB_MESSAGE(3, PB_RAW(9)), pb_varint(4, 1));
+    outcome = read_bytes(SIGNAL_PROFILES, false, profiles_of(outside));
+    ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
+    ck_assert_int_eq(outcome.cause, CAUSE_INVALID);
+}
+END_TEST
+
+START_TEST(profiles_come_as_json_too)
+{
+    struct outcome outcome = read_bytes(
+        SIGNAL_PROFILES, true,
+        VIEW(
+            "{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{\"samples\":[{"
+            "\"stackIndex\":1,\"values\":[\"50\"],\"attributeIndices\":[1],\"linkIndex\":1}]}]}]}],"
+            "\"dictionary\":{\"locationTable\":[{},{}],\"linkTable\":[{},{\"traceId\":"
+            "\"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1\",\"spanId\":\"b2b2b2b2b2b2b2b2\"}],"
+            "\"stringTable\":[\"\",\"thread\"],\"attributeTable\":[{},{\"keyStrindex\":1,\"value\":"
+            "{"
+            "\"stringValue\":\"main\"}}],\"stackTable\":[{},{\"locationIndices\":[1]}]}}"));
+    ck_assert_msg(outcome.verdict == VERDICT_OK, "%s", outcome.text);
+    ck_assert_uint_eq(request.batch->items, 1);
+    release();
+}
+END_TEST
+
+START_TEST(an_upgrade_that_finds_no_memory_is_to_come_back)
+{
+    struct bytes body;
+    struct view old = profiles_of(PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(2, PB_RAW(50)),
+                                             PB_MESSAGE(3, PB_RAW(1)), pb_fill(99, 5000, 1)));
+    budget_init(&budget, 64 << 20);
+    bytes_init(&body, 1 << 20, &budget);
+    ck_assert_int_eq(bytes_append_view(&body, old), BYTES_OK);
+    budget.limit = budget_used(&budget) + 100;
+    struct outcome outcome = otlp_request_read(SIGNAL_PROFILES, false, &body, &request);
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_MEMORY);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+START_TEST(json_that_finds_no_memory_is_to_come_back)
+{
+    struct bytes body;
+    budget_init(&budget, 64 << 20);
+    bytes_init(&body, 1 << 20, &budget);
+    ck_assert_int_eq(bytes_append_view(&body, VIEW("{\"resourceSpans\":[]}")), BYTES_OK);
+    ck_assert(budget_take(&budget, (64 << 20) - budget_used(&budget)));
+    struct outcome outcome = otlp_request_read(SIGNAL_TRACES, true, &body, &request);
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_MEMORY);
 }
 END_TEST
 
@@ -131,5 +236,8 @@ SUITE_MAIN("otlp_request", a_good_request_becomes_a_batch_of_the_same_bytes,
            a_request_without_items_is_no_batch, spans_without_good_ids_are_taken_out,
            where_all_spans_are_bad_there_is_no_batch_but_a_reason,
            malformed_requests_are_refused_with_the_place,
-           profiles_in_the_layout_of_older_protocols_are_refused,
+           profiles_in_the_layout_of_older_protocols_are_brought_up_to_date,
+           without_attributes_the_rest_tells_the_layout, profiles_that_fit_no_layout_are_refused,
+           profiles_come_as_json_too, an_upgrade_that_finds_no_memory_is_to_come_back,
+           json_that_finds_no_memory_is_to_come_back,
            without_memory_the_client_is_told_to_come_back)

@@ -7,13 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct component *const component_table[] = {&scripted_source, &scripted_pprof,
-                                                   &scripted_holder, &scripted_sink, NULL};
+const struct component *const component_table[] = {&scripted_source,
+                                                   &scripted_pprof,
+                                                   &scripted_opaque,
+                                                   &scripted_holder,
+                                                   &scripted_sink,
+                                                   &scripted_taker,
+                                                   NULL};
 
 #define PARTS                                                                                      \
-    "receivers: {source: , pprof_source: }\n"                                                      \
+    "receivers: {source: , pprof_source: , opaque_source: }\n"                                     \
     "processors: {holder: }\n"                                                                     \
-    "exporters: {sink: }\n"
+    "exporters: {sink: , taker: {slot: 1}}\n"
 
 static void expect(const char *pipelines, const char *sentence)
 {
@@ -92,11 +97,28 @@ START_TEST(a_signal_that_a_component_does_not_have_is_refused)
 }
 END_TEST
 
-START_TEST(an_encoding_that_an_exporter_does_not_take_names_both)
+START_TEST(a_receiver_of_which_no_exporter_takes_anything_is_refused)
 {
-    expect("    profiles: {receivers: [source, pprof_source], exporters: [sink]}\n",
-           "receiver \"pprof_source\" makes pprof, which exporter \"sink\" does not take (it takes "
-           "OTLP)");
+    expect(
+        "    profiles: {receivers: [source, opaque_source], exporters: [sink]}\n",
+        "receiver \"opaque_source\" makes forwarded bodies (JFR, folded text), which no exporter "
+        "takes (they take OTLP and pprof)");
+}
+END_TEST
+
+START_TEST(an_exporter_that_takes_nothing_of_what_comes_is_refused)
+{
+    expect("    profiles: {receivers: [opaque_source], exporters: [taker, sink]}\n",
+           "exporter \"sink\" takes OTLP and pprof, which no receiver makes (they make forwarded "
+           "bodies (JFR, folded text))");
+}
+END_TEST
+
+START_TEST(an_exporter_of_otlp_takes_pprof_and_part_of_what_comes)
+{
+    expect("    profiles: {receivers: [pprof_source], exporters: [sink]}\n", "");
+    expect("    profiles: {receivers: [pprof_source, opaque_source], exporters: [sink, taker]}\n",
+           "");
 }
 END_TEST
 
@@ -117,7 +139,9 @@ int main(void)
         what_is_not_configured_is_named_with_its_line,
         duplicates_in_a_list_are_refused,
         a_signal_that_a_component_does_not_have_is_refused,
-        an_encoding_that_an_exporter_does_not_take_names_both,
+        a_receiver_of_which_no_exporter_takes_anything_is_refused,
+        an_exporter_that_takes_nothing_of_what_comes_is_refused,
+        an_exporter_of_otlp_takes_pprof_and_part_of_what_comes,
         unknown_keys_and_signals_are_refused,
         NULL,
     };

@@ -3,7 +3,8 @@
 
 Each request goes out at the moment at which it was recorded, counted from the start, and every time
 in it is moved by the same distance, so that spans and profile windows look live to whoever takes
-them: start, end and event times in OTLP traces, time_nanos in pprof, from and until of /ingest.
+them: start, end and event times in OTLP traces, time_nanos in pprof, the start of each chunk in JFR,
+from and until of /ingest.
 Ids and everything else stay. Needs nothing but Python's standard library.
 """
 import argparse
@@ -65,14 +66,32 @@ def shift_push(data, by):
         series, 2, lambda sample: pbwire.replace(sample, 1, lambda raw: shift_pprof(raw, by))))
 
 
+def shift_jfr(data, by):
+    """Each chunk has its size at byte 8 and its start at 32, in big-endian numbers of eight bytes;
+    its events count from that start. A gzip stream stays one."""
+    if data[:2] == b"\x1f\x8b":
+        return gzip.compress(shift_jfr(gzip.decompress(data), by))
+    out, chunk = bytearray(data), 0
+    while chunk < len(out):
+        size, = struct.unpack_from(">Q", out, chunk + 8)
+        start, = struct.unpack_from(">Q", out, chunk + 32)
+        struct.pack_into(">Q", out, chunk + 32, start + by)
+        chunk += size
+    return bytes(out)
+
+
+SHIFTS = {b'name="profile"': shift_pprof, b'name="jfr"': shift_jfr}
+
+
 def shift_multipart(data, content_type, by):
-    """The part of the form that is called profile."""
+    """The parts of the form that hold times."""
     boundary = b"--" + re.search(r'boundary="?([^";]+)', content_type).group(1).encode()
     parts = data.split(boundary)
     for i, part in enumerate(parts):
         head, blank, body = part.partition(b"\r\n\r\n")
-        if blank and b'name="profile"' in head:
-            parts[i] = head + blank + shift_pprof(body[:-2], by) + b"\r\n"
+        for name, shift_part in SHIFTS.items() if blank else ():
+            if name in head:
+                parts[i] = head + blank + shift_part(body[:-2], by) + b"\r\n"
     return boundary.join(parts)
 
 

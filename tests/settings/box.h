@@ -14,6 +14,12 @@ struct box_server {
     int64_t limit;
 };
 
+struct box_peer {
+    char *host;
+    char *token;
+    struct key_map labels;
+};
+
 struct box {
     bool flag;
     int64_t count;
@@ -31,6 +37,7 @@ struct box {
     struct box_tls tls;
     struct box_server grpc;
     bool grpc_on;
+    struct key_groups peers;
 };
 
 static const char *const box_modes[] = {"gzip", "zstd", "none", NULL};
@@ -44,6 +51,13 @@ static const struct key box_tls_rows[] = {
 static const struct key box_server_rows[] = {
     KEY_STRING(struct box_server, endpoint, "endpoint", "localhost:4317", KEY_REQUIRED, "where"),
     KEY_INT(struct box_server, limit, "limit", "64", 1, 128, "how much"),
+    KEY_END,
+};
+
+static const struct key box_peer_rows[] = {
+    KEY_STRING(struct box_peer, host, "host", NULL, KEY_REQUIRED, "which"),
+    KEY_SECRET(struct box_peer, token, "token", "not shown"),
+    KEY_MAP(struct box_peer, labels, "labels", "{x: y}", 0, "a map"),
     KEY_END,
 };
 
@@ -64,6 +78,7 @@ static const struct key box_rows[] = {
     KEY_GROUP(struct box, tls, struct box_tls, "tls", box_tls_rows, "a section"),
     KEY_SWITCHED(struct box, grpc, struct box_server, grpc_on, "grpc", box_server_rows,
                  "a section with a switch"),
+    KEY_GROUPS(struct box, peers, struct box_peer, "peers", box_peer_rows, "sections"),
     KEY_IGNORED("keepalive", "accepted"),
     KEY_END,
 };

@@ -64,6 +64,33 @@ START_TEST(defaults_come_from_the_table)
 }
 END_TEST
 
+START_TEST(a_list_of_sections_is_read_with_its_defaults)
+{
+    struct box box;
+    fills(&box, "yaml:x: {endpoint: e, peers: [{host: a}, {host: b, labels: {x: z}}]}");
+    ck_assert_uint_eq(box.peers.count, 2);
+    const struct box_peer *peers = box.peers.items;
+    ck_assert_str_eq(peers[0].host, "a");
+    ck_assert_pstr_eq(key_map_get(&peers[0].labels, "x"), "y");
+    ck_assert_str_eq(peers[1].host, "b");
+    ck_assert_pstr_eq(key_map_get(&peers[1].labels, "x"), "z");
+    keys_release(box_rows, &box);
+    ck_assert_uint_eq(box.peers.count, 0);
+    fills(&box, "yaml:x: {endpoint: e, peers: }");
+    ck_assert_uint_eq(box.peers.count, 0);
+    keys_release(box_rows, &box);
+}
+END_TEST
+
+START_TEST(faults_in_a_list_of_sections_name_the_item)
+{
+    refuses("peers: {host: a}", "x.peers: found a map, expected a list");
+    refuses("peers: [{host: a}, {}]", "x.peers[1].host: required and not given");
+    refuses("peers: [{host: a, hots: b}]", "x.peers[0].hots: unknown key, did you mean \"host\"?");
+    refuses("peers: [{host: [a]}]", "x.peers[0].host: found a list, expected a string");
+}
+END_TEST
+
 START_TEST(every_type_is_read)
 {
     struct box box;
@@ -314,6 +341,8 @@ int main(void)
 {
     return given_run("fill", (const TTest *const[]){
                                  defaults_come_from_the_table,
+                                 a_list_of_sections_is_read_with_its_defaults,
+                                 faults_in_a_list_of_sections_name_the_item,
                                  every_type_is_read,
                                  other_ways_to_write_lists_and_headers,
                                  null_is_the_default,

@@ -5,6 +5,7 @@ START_TEST(rows_are_found_by_path)
 {
     ck_assert_str_eq(keys_find(box_rows, "grpc.limit")->text, "how much");
     ck_assert_str_eq(keys_find(box_rows, "headers.X-Scope.OrgID")->name, "headers");
+    ck_assert_str_eq(keys_find(box_rows, "peers.host")->text, "which");
     ck_assert_ptr_null(keys_find(box_rows, "grpc.nothing"));
     ck_assert_ptr_null(keys_find(box_rows, "count.more"));
     ck_assert_ptr_null(keys_find(box_rows, "cou"));
@@ -15,6 +16,8 @@ START_TEST(secrets_are_known_by_path)
 {
     ck_assert(keys_secret(box_rows, "password"));
     ck_assert(keys_secret(box_rows, "headers.Authorization"));
+    ck_assert(keys_secret(box_rows, "peers.token"));
+    ck_assert(!keys_secret(box_rows, "peers.host"));
     ck_assert(!keys_secret(box_rows, "remap.a"));
     ck_assert(!keys_secret(box_rows, "target"));
 }
@@ -38,6 +41,8 @@ START_TEST(rows_are_walked_for_people)
     ck_assert_ptr_nonnull(strstr(text, "tls.ca_file|string|a file\n"));
     ck_assert_ptr_nonnull(strstr(text, "grpc|section, off until given|a section with a switch\n"));
     ck_assert_ptr_nonnull(strstr(text, "grpc.limit|int, 1 to 128|how much\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\npeers|list of sections|sections\n"));
+    ck_assert_ptr_nonnull(strstr(text, "peers[].host|string|which\n"));
     free(text);
 }
 END_TEST

@@ -5,11 +5,15 @@
 START_TEST(the_nearest_node_of_a_path_is_found_through_dotted_keys)
 {
     struct problems problems = {0};
-    struct settings *settings =
-        given_load(&problems, "yaml:{a: {b: {service.name: x, service: {name: y}}}}", NULL, NULL);
+    struct settings *settings = given_load(
+        &problems, "yaml:{a: {b: {service.name: x, service: {name: y}}, c: [{d: z}, 1]}}", NULL,
+        NULL);
     const struct node *root = settings_root(settings);
     ck_assert_str_eq(node_nearest(root, "a.b.service.name")->text, "x");
     ck_assert_ptr_eq(node_nearest(root, "a.b.c.d"), node_nearest(root, "a.b"));
+    ck_assert_str_eq(node_nearest(root, "a.c[0].d")->text, "z");
+    ck_assert_str_eq(node_nearest(root, "a.c[1]")->text, "1");
+    ck_assert_ptr_eq(node_nearest(root, "a.c[2].d"), node_nearest(root, "a.c"));
     ck_assert_ptr_eq(node_nearest(root, ""), root);
     ck_assert_ptr_eq(node_nearest(root, NULL), root);
     ck_assert_ptr_null(node_nearest(NULL, "a"));

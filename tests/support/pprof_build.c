@@ -14,6 +14,7 @@ struct interned {
 struct pprof_build {
     bool unpacked;
     bool no_lines;
+    uint64_t line; /* of every function; 0: its own */
     size_t types;
     void *strings, *functions; /* trees of struct interned, by tsearch */
     uint64_t string_count, function_count;
@@ -127,6 +128,11 @@ void pprof_build_lines(struct pprof_build *build, bool lines)
     build->no_lines = !lines;
 }
 
+void pprof_build_line(struct pprof_build *build, uint64_t line)
+{
+    build->line = line;
+}
+
 void pprof_build_packed(struct pprof_build *build, bool packed)
 {
     build->unpacked = !packed;
@@ -191,7 +197,7 @@ static uint64_t location_of(struct pprof_build *build, const char *name)
 
     struct bytes line = empty_bytes();
     add_int(&line, 1, id);
-    add_int(&line, 2, 10 + id);
+    add_int(&line, 2, build->line ? build->line : 10 + id);
     message = empty_bytes();
     add_int(&message, 1, id);
     if (build->no_lines)

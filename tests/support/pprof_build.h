@@ -19,6 +19,9 @@ void pprof_build_packed(struct pprof_build *build, bool packed);
  * start. Counts for functions that are met first later. */
 void pprof_build_lines(struct pprof_build *build, bool lines);
 
+/* Gives every function this line; else each has one of its own, by its id. */
+void pprof_build_line(struct pprof_build *build, uint64_t line);
+
 /* One more sample type; before the first sample. */
 void pprof_build_type(struct pprof_build *build, const char *type, const char *unit);
 void pprof_build_period(struct pprof_build *build, const char *type, const char *unit,

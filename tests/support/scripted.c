@@ -69,6 +69,18 @@ const struct component scripted_pprof = {
     .close = source_close,
 };
 
+const struct component scripted_opaque = {
+    .type = "opaque_source",
+    .text = "the same for bodies that are forwarded",
+    .kind = COMPONENT_RECEIVER,
+    .signals = SIGNAL_BIT(SIGNAL_PROFILES),
+    .encodings = BATCH_BIT(BATCH_OPAQUE),
+    .size = sizeof(struct source),
+    .keys = source_keys,
+    .open = source_open,
+    .close = source_close,
+};
+
 const struct env *source_env(const char *id)
 {
     for (size_t i = 0; i < MAX_SOURCES; i++)
@@ -269,6 +281,20 @@ const struct component scripted_sink = {
     .kind = COMPONENT_EXPORTER,
     .signals = SIGNALS_ALL,
     .encodings = BATCH_BIT(BATCH_OTLP),
+    .size = sizeof(struct sink_exporter),
+    .keys = sink_keys,
+    .check = sink_check,
+    .send = sink_send,
+    .abort = sink_abort,
+    .delivery = sink_delivery,
+};
+
+const struct component scripted_taker = {
+    .type = "taker",
+    .text = "answers by script, whatever the encoding",
+    .kind = COMPONENT_EXPORTER,
+    .signals = SIGNALS_ALL,
+    .encodings = BATCH_BIT(BATCH_OTLP) | BATCH_BIT(BATCH_PPROF) | BATCH_BIT(BATCH_OPAQUE),
     .size = sizeof(struct sink_exporter),
     .keys = sink_keys,
     .check = sink_check,

@@ -11,8 +11,10 @@
 
 extern const struct component scripted_source; /* receiver "source", all signals, OTLP */
 extern const struct component scripted_pprof;  /* receiver "pprof_source", profiles, pprof */
+extern const struct component scripted_opaque; /* receiver "opaque_source", profiles, opaque */
 extern const struct component scripted_holder; /* processor "holder" */
 extern const struct component scripted_sink;   /* exporter "sink", OTLP; key slot: 0..3 */
+extern const struct component scripted_taker;  /* exporter "taker", the same for all encodings */
 
 /* What an open source was given; NULL: none of that id is open. */
 const struct env *source_env(const char *id);

@@ -7,15 +7,14 @@
 
 static const struct remap_pair usual[] = {{"service.name", "service_name"}};
 
-/* Whether the remap of request gives want. */
-static bool remaps(struct view request, const struct remap_pair *pairs, size_t count,
-                   struct view want)
+static bool remaps_of(enum signal signal, struct view request, const struct remap_pair *pairs,
+                      size_t count, struct view want)
 {
     struct arena arena;
     struct splice splice;
     arena_init(&arena, 1 << 20);
     splice_begin(&splice, request, &arena);
-    otlp_remap(SIGNAL_TRACES, request, pairs, count, &splice);
+    otlp_remap(signal, request, pairs, count, &splice);
     ck_assert(!splice.failed);
     uint8_t *out = malloc(splice_size(&splice) + 1);
     splice_write(&splice, out);
@@ -23,6 +22,13 @@ static bool remaps(struct view request, const struct remap_pair *pairs, size_t c
     free(out);
     arena_release(&arena);
     return same;
+}
+
+/* Whether the remap of request gives want. */
+static bool remaps(struct view request, const struct remap_pair *pairs, size_t count,
+                   struct view want)
+{
+    return remaps_of(SIGNAL_TRACES, request, pairs, count, want);
 }
 
 static struct view request_of(struct view attributes)
@@ -100,6 +106,25 @@ START_TEST(every_resource_of_a_request_is_remapped)
 }
 END_TEST
 
+START_TEST(keys_of_profiles_may_be_references)
+{
+    struct view dictionary = PB_MESSAGE(2, PB_EMPTY(5), PB_TEXT(5, "service.name"),
+                                        PB_TEXT(5, "service_name"), PB_TEXT(5, "shop"));
+    struct view value = PB_MESSAGE(2, pb_varint(8, 3));
+    struct view from = PB_MESSAGE(1, pb_varint(3, 1), value);
+    struct view to = PB_MESSAGE(1, PB_TEXT(1, "service_name"), value);
+    struct view there = PB_MESSAGE(1, pb_varint(3, 2), PB_MESSAGE(2, PB_TEXT(1, "own")));
+    struct view plain = request_of(from);
+    ck_assert(remaps_of(SIGNAL_PROFILES, PB_JOIN(plain, dictionary), usual, 1,
+                        PB_JOIN(request_of(PB_JOIN(from, to)), dictionary)));
+    struct view both = PB_JOIN(request_of(PB_JOIN(from, there)), dictionary);
+    ck_assert(remaps_of(SIGNAL_PROFILES, both, usual, 1, both));
+    /* No other signal has references. */
+    ck_assert(
+        remaps_of(SIGNAL_TRACES, PB_JOIN(plain, dictionary), usual, 1, PB_JOIN(plain, dictionary)));
+}
+END_TEST
+
 START_TEST(a_full_arena_is_a_clean_failure)
 {
     struct view request = request_of(pb_attribute(1, "service.name", "shop"));
@@ -126,6 +151,7 @@ int main(void)
         pairs_are_judged_by_what_came_and_one_target_is_set_once,
         two_resources_in_one_entry_are_judged_together,
         every_resource_of_a_request_is_remapped,
+        keys_of_profiles_may_be_references,
         a_full_arena_is_a_clean_failure,
         NULL,
     };

@@ -1,6 +1,7 @@
 /* What the debug exporter writes for people. */
 #include "exporters/debug/debug.h"
 
+#include "pipeline/otlp_form.h"
 #include "tests/support/backend.h"
 #include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
@@ -290,6 +291,35 @@ START_TEST(samples_are_counted_by_what_a_profile_has)
 }
 END_TEST
 
+START_TEST(otlp_profiles_count_like_the_pprof_that_they_were)
+{
+    struct outcome why;
+    struct span_profiles *profiles = span_profiles_new();
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "samples", "count"); /* Go: both, and OTLP has each by itself */
+    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_period(build, "cpu", "nanoseconds", 10000000);
+    pprof_build_sample(build, (int64_t[]){3, 30000000}, (const char *const[]){"hot", NULL});
+    pprof_build_label(build, "span_id", "00000000000000aa");
+    struct bytes raw = pprof_build_raw(build);
+    struct batch *batch = pprof_batch_of(bytes_view(&raw), "process_cpu{service_name=a}", NULL);
+    struct batch *form = otlp_form(batch, &why);
+    ck_assert_ptr_nonnull(form);
+    span_profiles_add_otlp(profiles, buffer_view(form->payload));
+    span_profiles_add_otlp(profiles, VIEW("garbage"));
+    const struct span_profile *profile = span_profiles_get(profiles, 0xaa);
+    ck_assert_ptr_nonnull(profile);
+    ck_assert_uint_eq(profile->samples, 3);
+    ck_assert_uint_eq(profile->cpu_ns, 30000000);
+    ck_assert_str_eq(profile->hot[0].name, "hot");
+    batch_unref(form);
+    batch_unref(batch);
+    bytes_release(&raw);
+    pprof_build_free(build);
+    span_profiles_free(profiles);
+}
+END_TEST
+
 START_TEST(the_latest_spans_of_many_are_remembered)
 {
     struct span_profiles *profiles = span_profiles_new();
@@ -337,4 +367,5 @@ SUITE_MAIN("debug_exporter", basic_is_a_line_a_batch,
            a_chain_of_any_depth_is_shown_whole, what_is_kept_is_shown_at_the_end,
            names_cannot_steer_the_terminal, memory_is_bounded_and_the_oldest_traces_give_way,
            a_reader_that_does_not_read_holds_nothing_up, samples_are_counted_by_what_a_profile_has,
+           otlp_profiles_count_like_the_pprof_that_they_were,
            the_latest_spans_of_many_are_remembered, texts_are_cut_between_characters)

@@ -3,6 +3,7 @@
 
 #include "tests/support/backend.h"
 #include "tests/support/keeper.h"
+#include "tests/support/pprof_build.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
@@ -198,6 +199,29 @@ START_TEST(profiles_stand_beside_the_lines_by_default)
 }
 END_TEST
 
+START_TEST(as_lines_profiles_are_otlp_json_at_the_path)
+{
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_sample(build, (int64_t[]){1000}, (const char *const[]){"work", NULL});
+    pprof_build_label(build, "span_id", "00f067aa0ba902b7");
+    struct bytes raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    begin("path: %s/profiles.jsonl, profiles: lines");
+    struct batch *batch = pprof_batch_of(bytes_view(&raw), "process_cpu{service_name=shop}", NULL);
+    ck_assert_int_eq(exporter_send(&exporter, batch).verdict, VERDICT_OK);
+    struct view line = door_recorded(in_folder("profiles.jsonl"));
+    static const char *const parts[] = {"{\"resourceProfiles\":[", "\"shop\"",
+                                        "\"spanId\":\"00f067aa0ba902b7\"", "\"work\""};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        ck_assert_msg(memmem(line.data, line.size, parts[i], strlen(parts[i])), "no %s in %.*s",
+                      parts[i], VIEW_ARG(line));
+    ck_assert_int_eq(line.data[line.size - 1], '\n');
+    bytes_release(&raw);
+    exporter_stop(&exporter);
+}
+END_TEST
+
 START_TEST(a_disk_that_fails_is_tried_again_and_named)
 {
     begin("path: %s/t.jsonl, profiles_directory: %s/t.jsonl/no-folder");
@@ -241,5 +265,6 @@ SUITE_MAIN("file_exporter", requests_are_lines_of_otlp_json,
            folders_are_made_and_files_are_appended_to,
            full_files_are_renamed_and_only_the_latest_are_kept, without_rotation_a_file_grows,
            a_line_larger_than_the_limit_is_written_whole, every_profile_is_a_file_of_its_own,
-           profiles_stand_beside_the_lines_by_default, a_disk_that_fails_is_tried_again_and_named,
-           a_line_that_finds_no_room_leaves_no_half, a_path_that_cannot_be_is_an_error_at_start)
+           profiles_stand_beside_the_lines_by_default, as_lines_profiles_are_otlp_json_at_the_path,
+           a_disk_that_fails_is_tried_again_and_named, a_line_that_finds_no_room_leaves_no_half,
+           a_path_that_cannot_be_is_an_error_at_start)

@@ -1,10 +1,12 @@
 /* What the otlp_http exporter sends, and what it makes of the answers. */
 #include "tests/support/backend.h"
 #include "tests/support/otlp_reference.h"
+#include "tests/support/pprof_build.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
 #include "tests/support/tls_server.h"
+#include "wire/otlp.h"
 #include "wire/otlp_json.h"
 #include "wire/status.h"
 
@@ -320,13 +322,29 @@ START_TEST(addresses_that_are_no_urls_are_errors_at_start)
 }
 END_TEST
 
-START_TEST(pprof_into_otlp_is_an_error_at_start)
+START_TEST(a_pprof_of_the_pipeline_is_sent_as_otlp)
 {
-    char *faults = given_faults(
-        "receivers: {pprof_source: }\nexporters: {otlp_http: {endpoint: 'http://x'}}\n"
-        "service: {pipelines: {profiles: {receivers: [pprof_source], exporters: [otlp_http]}}}\n");
-    ck_assert_msg(strstr(faults, "pprof"), "%s", faults);
-    free(faults);
+    struct answer answer;
+    struct proto_fault fault;
+    uint32_t items;
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_sample(build, (int64_t[]){1000}, (const char *const[]){"work", NULL});
+    struct bytes raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    backend_start(&backend);
+    exporter_start(&exporter, "otlp_http: {endpoint: 'http://%s'}", "profiles", &backend);
+    answer_init(&answer);
+    source_offer("pprof_source",
+                 pprof_batch_of(bytes_view(&raw), "process_cpu{service_name=shop}", NULL), &answer);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+    exporter_stop(&exporter);
+    ck_assert_uint_eq(backend.count, 1);
+    ck_assert_str_eq(backend.requests[0].path, "/v1development/profiles");
+    ck_assert(otlp_check(SIGNAL_PROFILES, backend.requests[0].body, &items, &fault));
+    ck_assert_uint_eq(items, 1);
+    backend_stop(&backend);
+    bytes_release(&raw);
 }
 END_TEST
 
@@ -340,4 +358,4 @@ SUITE_MAIN("otlp_http_exporter", protobuf_goes_as_it_is_in_every_compression, gz
            the_senders_headers_go_on_unless_the_exporter_has_its_own,
            a_server_that_is_not_there_is_retried_and_named, a_servers_certificate_has_to_be_trusted,
            a_file_that_cannot_be_read_is_an_error_at_start,
-           addresses_that_are_no_urls_are_errors_at_start, pprof_into_otlp_is_an_error_at_start)
+           addresses_that_are_no_urls_are_errors_at_start, a_pprof_of_the_pipeline_is_sent_as_otlp)

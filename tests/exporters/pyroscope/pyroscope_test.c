@@ -1,6 +1,7 @@
 /* What the pyroscope exporter sends, and what it makes of the answers. */
 #include "exporters/pyroscope/pyroscope.h"
 
+#include "pipeline/otlp_form.h"
 #include "tests/support/backend.h"
 #include "tests/support/forever.h"
 #include "tests/support/pprof_build.h"
@@ -450,26 +451,10 @@ START_TEST(other_formats_go_to_ingest_as_they_came)
 }
 END_TEST
 
-START_TEST(otlp_profiles_go_to_their_own_path)
-{
-    struct view body = PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, pb_fixed64(3, NOW))));
-    begin(EXPORTER());
-    ck_assert_int_eq(exporter_send(&exporter, otlp_batch_of(SIGNAL_PROFILES, body, 1)).verdict,
-                     VERDICT_OK);
-    const struct backend_request *request = &backend.requests[0];
-    ck_assert_str_eq(request->path, "/v1development/profiles");
-    ck_assert_str_eq(request->content_type, "application/x-protobuf");
-    ck_assert_str_eq(request->content_encoding, "gzip");
-    ck_assert(view_eq(request->body, body));
-    end();
-}
-END_TEST
-
 START_TEST(what_is_close_to_an_hour_old_is_not_tried_again)
 {
     const int64_t minute = 60 * (int64_t)NS_PER_S;
-    struct view old =
-        PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, pb_fixed64(3, (uint64_t)(NOW - 57 * minute)))));
+    struct batch *old = pprof_batch_of(cpu_profile(NOW - 57 * minute), "a", NULL);
     char query[64];
     snprintf(query, sizeof query, "name=a&from=%lld",
              (long long)((NOW - 57 * minute) / 1000000000));
@@ -481,7 +466,8 @@ START_TEST(what_is_close_to_an_hour_old_is_not_tried_again)
     ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
     ck_assert_msg(strstr(outcome.text, "older than the hour") && strstr(outcome.text, "503"), "%s",
                   outcome.text);
-    outcome = exporter_send(&exporter, otlp_batch_of(SIGNAL_PROFILES, old, 1));
+    outcome = exporter_send(&exporter, otlp_form(old, &outcome));
+    batch_unref(old);
     ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
     outcome = exporter_send(&exporter, opaque_batch(query, NULL, VIEW("x")));
     ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
@@ -570,7 +556,7 @@ SUITE_MAIN("pyroscope_exporter", a_push_goes_on_under_its_own_labels_gzipped,
            a_part_to_be_tried_again_is_sent_with_the_same_time,
            statuses_of_push_mean_what_the_servers_handlers_mean,
            statuses_of_ingest_are_told_apart_by_their_text, other_formats_go_to_ingest_as_they_came,
-           otlp_profiles_go_to_their_own_path, what_is_close_to_an_hour_old_is_not_tried_again,
+           what_is_close_to_an_hour_old_is_not_tried_again,
            retry_after_is_passed_on_and_a_dead_server_is_retried,
            the_senders_tenant_goes_on_unless_the_exporter_has_its_own,
            compression_none_sends_plain_bodies, what_the_server_cannot_read_is_an_error_at_start)

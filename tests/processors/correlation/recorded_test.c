@@ -5,6 +5,7 @@
 #include "tests/processors/correlation/rig.h"
 
 #include "net/http_server.h"
+#include "wire/jfr.h"
 #include "wire/multipart.h"
 #include "wire/pprof.h"
 #include "wire/push.h"
@@ -14,7 +15,8 @@ enum { MAX_IDS = 10000 };
 struct replay {
     struct rig rig;
     const char *folder;
-    uint64_t sampled[MAX_IDS]; /* ids with a frame and CPU time */
+    bool by_wall;              /* the configuration names wall as the kind that confirms */
+    uint64_t sampled[MAX_IDS]; /* ids with a frame and CPU (wall) time */
     size_t sampled_count;
     size_t sent;
 };
@@ -102,6 +104,46 @@ static uint64_t query_time(const char *query, const char *name)
     return strlen(text) > 10 ? value : value * S;
 }
 
+static void note_jfr(struct replay *replay, struct view raw)
+{
+    struct arena arena;
+    struct jfr jfr;
+    struct jfr_fault fault;
+    struct jfr_event event;
+    arena_init(&arena, SIZE_MAX);
+    ck_assert(jfr_open(&jfr, raw, &arena, &fault));
+    struct jfr_scan scan = jfr_scan_begin(&jfr);
+    while (jfr_next_event(&jfr, &scan, &event))
+        if (event.span_id && (replay->by_wall ? event.counts_wall : event.counts_cpu)) {
+            ck_assert_uint_lt(replay->sampled_count, MAX_IDS);
+            replay->sampled[replay->sampled_count++] = event.span_id;
+        }
+    arena_release(&arena);
+}
+
+/* A body that goes on as it came. */
+static void play_opaque(struct replay *replay, const char *query, const char *content_type,
+                        struct view body)
+{
+    struct multipart multipart;
+    struct multipart_part part;
+    ck_assert(multipart_begin(&multipart, view_of(content_type), body));
+    while (multipart_next(&multipart, &part))
+        if (view_eq(part.name, VIEW("jfr"))) {
+            struct bytes raw = inflated(part.content);
+            note_jfr(replay, bytes_view(&raw));
+            bytes_release(&raw);
+        }
+    struct buffer *payload = buffer_new(body.size, &replay->rig.budget, true);
+    proto_bytes_put(payload->data, body);
+    struct batch *batch = batch_new(SIGNAL_PROFILES, BATCH_OPAQUE, payload, 1, NULL);
+    struct opaque_request *request = calloc(1, sizeof *request);
+    request->query = strdup(query);
+    request->content_type = strdup(content_type);
+    batch_set_opaque(batch, request);
+    ck_assert_int_eq(rig_upload(&replay->rig, batch), VERDICT_OK);
+}
+
 static void play_ingest(struct replay *replay, const char *query, const char *content_type,
                         struct view body)
 {
@@ -129,7 +171,7 @@ static void play_ingest(struct replay *replay, const char *query, const char *co
 
 static void play_traces(struct replay *replay, struct view body)
 {
-    struct bytes request = inflated(body);
+    struct bytes request = inflated(body); /* Java's is gzip */
     struct proto_fault fault;
     uint32_t items;
     ck_assert(otlp_check(SIGNAL_TRACES, bytes_view(&request), &items, &fault));
@@ -147,6 +189,8 @@ static void play_request(struct replay *replay, const struct node *request, uint
     const struct node *headers = node_get(request, "headers");
     if (strcmp(path, "/v1/traces") == 0)
         play_traces(replay, bytes_view(&body));
+    else if (strncmp(path, "/ingest?", 8) == 0 && strstr(path, "format=jfr"))
+        play_opaque(replay, path + 8, node_get(headers, "content-type")->text, bytes_view(&body));
     else if (strncmp(path, "/ingest?", 8) == 0)
         play_ingest(replay, path + 8, node_get(headers, "content-type")->text, bytes_view(&body));
     else
@@ -163,7 +207,7 @@ static bool is_sampled(const struct replay *replay, uint64_t id)
 }
 
 /* Exactly the spans with samples are linked, and there are some of both kinds. */
-static void check(struct replay *replay)
+static size_t check(struct replay *replay)
 {
     rig_collect(&replay->rig);
     ck_assert_uint_eq(replay->rig.count, replay->sent);
@@ -178,11 +222,14 @@ static void check(struct replay *replay)
     }
     ck_assert_uint_gt(linked, 0);
     ck_assert_uint_lt(linked, replay->sent);
+    return linked;
 }
 
-static void replay_folder(const char *folder)
+static struct replay replay;
+
+/* How many spans left linked. */
+static size_t replay_folder(const char *folder, const char *config)
 {
-    static struct replay replay;
     struct problems problems = {0};
     char path[512];
     snprintf(path, sizeof path, "file:" SOURCE_DIR "/tests/recorded/%s/index.json", folder);
@@ -192,28 +239,49 @@ static void replay_folder(const char *folder)
     const struct node *index = settings_root(settings);
     uint64_t began = strtoull(node_get(index, "recorded_unix_nano")->text, NULL, 10);
     replay.folder = folder;
-    rig_open(&replay.rig, "{}");
+    replay.by_wall = strstr(config, "wall") != NULL;
+    rig_open(&replay.rig, config);
     replay.rig.clock.wall = began;
     rig_self(&replay.rig)->started = began;
     const struct node *requests = node_get(index, "requests");
     for (size_t i = 0; i < requests->count; i++)
         play_request(&replay, requests->items[i], began);
     rig_advance(&replay.rig, 60 * S);
-    check(&replay);
+    size_t linked = check(&replay);
     rig_close(&replay.rig);
     settings_free(settings);
+    return linked;
 }
 
 START_TEST(python)
 {
-    replay_folder("python");
+    replay_folder("python", "{}");
 }
 END_TEST
 
 START_TEST(go)
 {
-    replay_folder("go");
+    replay_folder("go", "{}");
 }
 END_TEST
 
-SUITE_MAIN("correlation recorded", python, go)
+START_TEST(java)
+{
+    ck_assert_uint_eq(replay_folder("java", "{}"), 58);
+}
+END_TEST
+
+/* By the wall clock: of 113 sampled spans, some were running. */
+START_TEST(java_wall)
+{
+    ck_assert_uint_lt(replay_folder("java_wall", "{}"), 113);
+}
+END_TEST
+
+START_TEST(java_wall_where_wall_confirms)
+{
+    ck_assert_uint_eq(replay_folder("java_wall", "{confirm_by: [wall]}"), 113);
+}
+END_TEST
+
+SUITE_MAIN("correlation recorded", python, go, java, java_wall, java_wall_where_wall_confirms)

@@ -15,16 +15,16 @@ START_TEST(figures_add_up_and_kinds_are_told_apart)
 {
     struct span_index index = made();
     struct span_figures figures;
-    ck_assert(span_index_add(&index, &(struct span_figures){7, 2, 30}, KIND_PROCESS_CPU, 1));
-    ck_assert(!span_index_add(&index, &(struct span_figures){7, 1, 12}, KIND_PROCESS_CPU, 2));
-    ck_assert(span_index_find(&index, 7, CPU | WALL, 2, &figures));
+    ck_assert(span_index_add(&index, 0, &(struct span_figures){7, 2, 30}, KIND_PROCESS_CPU, 1));
+    ck_assert(!span_index_add(&index, 0, &(struct span_figures){7, 1, 12}, KIND_PROCESS_CPU, 2));
+    ck_assert(span_index_find(&index, 0, 7, CPU | WALL, 2, &figures));
     ck_assert_uint_eq(figures.id, 7);
     ck_assert_uint_eq(figures.samples, 3);
     ck_assert_uint_eq(figures.cpu_ns, 42);
-    ck_assert(!span_index_find(&index, 7, WALL, 2, &figures));
-    span_index_add(&index, &(struct span_figures){7, 0, 0}, KIND_WALL, 2);
-    ck_assert(span_index_find(&index, 7, WALL, 2, &figures));
-    ck_assert(!span_index_find(&index, 8, CPU, 2, &figures));
+    ck_assert(!span_index_find(&index, 0, 7, WALL, 2, &figures));
+    span_index_add(&index, 0, &(struct span_figures){7, 0, 0}, KIND_WALL, 2);
+    ck_assert(span_index_find(&index, 0, 7, WALL, 2, &figures));
+    ck_assert(!span_index_find(&index, 0, 8, CPU, 2, &figures));
     id_table_release(&index.table);
 }
 END_TEST
@@ -33,12 +33,12 @@ START_TEST(figures_stop_at_their_largest_value)
 {
     struct span_index index = made();
     struct span_figures figures;
-    span_index_add(&index, &(struct span_figures){7, UINT32_MAX, UINT64_MAX}, KIND_WALL, 1);
-    span_index_add(&index, &(struct span_figures){7, 5, 5}, KIND_WALL, 1);
-    ck_assert(span_index_find(&index, 7, WALL, 1, &figures));
+    span_index_add(&index, 0, &(struct span_figures){7, UINT32_MAX, UINT64_MAX}, KIND_WALL, 1);
+    span_index_add(&index, 0, &(struct span_figures){7, 5, 5}, KIND_WALL, 1);
+    ck_assert(span_index_find(&index, 0, 7, WALL, 1, &figures));
     ck_assert_uint_eq(figures.samples, UINT32_MAX);
     ck_assert_uint_eq(figures.cpu_ns, (UINT64_C(1) << 48) - 1);
-    ck_assert(!span_index_find(&index, 7, CPU, 1, &figures));
+    ck_assert(!span_index_find(&index, 0, 7, CPU, 1, &figures));
     id_table_release(&index.table);
 }
 END_TEST
@@ -46,12 +46,12 @@ END_TEST
 START_TEST(the_span_of_an_id_is_met_once)
 {
     struct span_index index = made();
-    ck_assert(!span_index_meet(&index, 7, 1));
-    span_index_add(&index, &(struct span_figures){7, 1, 1}, KIND_WALL, 1);
-    ck_assert(span_index_meet(&index, 7, 1));
-    ck_assert(!span_index_meet(&index, 7, 1));
-    span_index_add(&index, &(struct span_figures){7, 1, 1}, KIND_WALL, 1);
-    ck_assert(!span_index_meet(&index, 7, 1));
+    ck_assert(!span_index_meet(&index, 0, 7, 1));
+    span_index_add(&index, 0, &(struct span_figures){7, 1, 1}, KIND_WALL, 1);
+    ck_assert(span_index_meet(&index, 0, 7, 1));
+    ck_assert(!span_index_meet(&index, 0, 7, 1));
+    span_index_add(&index, 0, &(struct span_figures){7, 1, 1}, KIND_WALL, 1);
+    ck_assert(!span_index_meet(&index, 0, 7, 1));
     id_table_release(&index.table);
 }
 END_TEST

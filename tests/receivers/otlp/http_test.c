@@ -276,8 +276,8 @@ START_TEST(wrong_media_types_are_415_and_say_what_is_read)
     assert_json_body("[application/json, application/x-protobuf]");
     door_post(fd, "/v1/traces", "", spans(1), 415, &answer);
     door_post(fd, "/v1/traces", "Content-Type: application/json2\r\n", VIEW("{}"), 415, &answer);
-    door_post(fd, "/v1development/profiles", JSON, VIEW("{}"), 415, &answer);
-    assert_json_body("[application/x-protobuf]");
+    door_post(fd, "/v1development/profiles", "Content-Type: text/plain\r\n", VIEW("{}"), 415,
+              &answer);
     ck_assert_uint_eq(keeper_count(), 0);
     end();
 }
@@ -342,7 +342,23 @@ START_TEST(every_signal_with_a_pipeline_passes_in_wire_form)
 }
 END_TEST
 
-START_TEST(profiles_of_an_older_layout_or_with_broken_tables_are_400)
+START_TEST(profiles_in_json_are_read_and_answered_in_json)
+{
+    begin(HTTP() KEEPER(WAITING) ALL);
+    door_post(fd, "/v1development/profiles", JSON,
+              VIEW("{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{\"timeUnixNano\":"
+                   "\"1\"}]}]}],\"dictionary\":{\"stringTable\":[\"\"]}}"),
+              200, &answer);
+    ck_assert_str_eq(answer.body, "{\"partialSuccess\":{}}");
+    ck_assert_int_eq(keeper_batch(0)->signal, SIGNAL_PROFILES);
+    ck_assert_uint_eq(keeper_batch(0)->items, 1);
+    door_post(fd, "/v1development/profiles", JSON, VIEW("{\"resourceProfiles\":1}"), 400, &answer);
+    assert_json_body("malformed JSON");
+    end();
+}
+END_TEST
+
+START_TEST(profiles_with_broken_tables_are_400)
 {
     begin(HTTP() KEEPER(WAITING) ALL);
     struct view outside = PB_MESSAGE(2, pb_varint(1, 7)); /* a sample with stack 7 of none */
@@ -468,7 +484,7 @@ SUITE_MAIN("otlp_http_door", accepted_protobuf_goes_on_as_it_came_and_is_answere
            unknown_paths_and_signals_without_a_pipeline_are_404,
            paths_are_configurable_and_get_their_slash,
            every_signal_with_a_pipeline_passes_in_wire_form,
-           profiles_of_an_older_layout_or_with_broken_tables_are_400,
+           profiles_in_json_are_read_and_answered_in_json, profiles_with_broken_tables_are_400,
            backpressure_is_503_with_a_wait,
            a_full_queue_refuses_and_loses_nothing_that_was_accepted,
            a_refusal_for_good_is_what_a_waiting_client_is_told,

@@ -266,6 +266,47 @@ START_TEST(other_formats_are_forwarded_byte_for_byte)
 }
 END_TEST
 
+START_TEST(text_is_refused_where_the_server_would_lose_it)
+{
+    begin(RECEIVER());
+    door_post(fd, "/ingest?name=my.service", "", VIEW("a;b 10\n"), 400, &answer);
+    assert_error("\"invalid_argument\"", "unknown profile type \\\"service\\\"");
+    door_post(fd, "/ingest?name=my.service&format=trie", OCTETS, VIEW(""), 400, &answer);
+    door_post(fd, "/ingest?name=f.cpu", "", VIEW("a;b 10\na;c\na;b ten\n"), 422, &answer);
+    assert_error("\"invalid_argument\"", "line 3");
+    door_post(fd, "/ingest?name=f&format=unknown", OCTETS, VIEW("a b"), 422, &answer);
+    ck_assert_uint_eq(keeper_count(), 0);
+    door_post(fd, "/ingest?name=my.service&format=jfr", OCTETS, VIEW("FLR\0"), 200, &answer);
+    door_post(fd, "/ingest?name=my.service&format=speedscope", OCTETS, VIEW("{}"), 200, &answer);
+    door_post(fd, "/ingest?name=f&format=lines", OCTETS, VIEW("a b"), 200, &answer);
+    ck_assert_uint_eq(keeper_count(), 3);
+    end();
+}
+END_TEST
+
+START_TEST(what_is_no_recording_is_refused_before_it_is_lost)
+{
+    begin(RECEIVER());
+    door_post(fd, "/ingest?name=j&format=jfr", OCTETS, VIEW("garbage"), 422, &answer);
+    assert_error("\"invalid_argument\"", "no JFR recording");
+    door_post(fd, "/ingest?name=j&format=jfr", OCTETS, door_gzip(VIEW("FLR\0")), 422, &answer);
+    door_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"profile", "p", VIEW("FLR\0")}), 422,
+              &answer);
+    assert_error("\"invalid_argument\"", "\\\"jfr\\\"");
+    door_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"jfr", "j", VIEW("")}), 422, &answer);
+    door_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"jfr", NULL, VIEW("FLR\0")}), 422,
+              &answer);
+    door_post(fd, "/ingest?name=j&format=jfr", FORM, VIEW("--xyz\r\nContent-"), 422, &answer);
+    door_post(fd, "/ingest?name=j&format=jfr", "Content-Type: multipart/form-data\r\n",
+              VIEW("FLR\0"), 422, &answer);
+    ck_assert_uint_eq(keeper_count(), 0);
+    door_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"jfr", "j", VIEW("FLR\0")}), 200,
+              &answer);
+    ck_assert_uint_eq(keeper_count(), 1);
+    end();
+}
+END_TEST
+
 START_TEST(a_format_without_a_content_type_is_forwarded_without_one)
 {
     begin(RECEIVER());
@@ -312,13 +353,28 @@ START_TEST(backpressure_is_503_with_a_wait)
 }
 END_TEST
 
+START_TEST(what_is_refused_for_good_is_never_a_status_that_java_offers_again)
+{
+    enum cause causes[] = {CAUSE_INTERNAL, CAUSE_UNAVAILABLE, CAUSE_INVALID, CAUSE_NONE};
+    begin(RECEIVER());
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        struct outcome never = outcome_of(VERDICT_REJECT, causes[i], "no use");
+        keeper_answers(&never);
+        door_post(fd, "/ingest?format=jfr&name=n", OCTETS, VIEW("FLR\0"), 422, &answer);
+        ck_assert(!answer_has(&answer, "\r\nRetry-After"));
+        ck_assert_ptr_nonnull(strstr(answer.body, "no use"));
+    }
+    end();
+}
+END_TEST
+
 START_TEST(metadata_are_sent_on_request_by_request)
 {
     begin(RECEIVER(", include_metadata: true"));
     door_post(fd, "/ingest?format=pprof&name=n",
               OCTETS "X-Scope-OrgID: a\r\nAuthorization: Basic eA==\r\nCookie: c\r\n",
               cpu_profile(), 200, &answer);
-    door_post(fd, "/ingest?format=jfr&name=n", OCTETS "X-Scope-OrgID: b\r\n", VIEW("FLR"), 200,
+    door_post(fd, "/ingest?format=jfr&name=n", OCTETS "X-Scope-OrgID: b\r\n", VIEW("FLR\0"), 200,
               &answer);
     door_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 200, &answer);
     ck_assert_str_eq(keeper_batch(0)->metadata->tenant, "a");
@@ -384,6 +440,9 @@ SUITE_MAIN("pyroscope_ingest", a_multipart_profile_is_inflated_and_keeps_what_st
            names_have_spaces_pluses_and_repeated_and_empty_parameters,
            a_bad_name_is_400_with_the_reason, garbage_is_422_with_the_reason,
            an_empty_profile_is_accepted_and_goes_nowhere, other_formats_are_forwarded_byte_for_byte,
+           text_is_refused_where_the_server_would_lose_it,
+           what_is_no_recording_is_refused_before_it_is_lost,
+           what_is_refused_for_good_is_never_a_status_that_java_offers_again,
            a_format_without_a_content_type_is_forwarded_without_one,
            unknown_encodings_and_large_bodies_are_refused, backpressure_is_503_with_a_wait,
            metadata_are_sent_on_request_by_request, metadata_stay_here_by_default,

@@ -189,6 +189,17 @@ START_TEST(backpressure_is_unavailable_with_a_wait)
 }
 END_TEST
 
+START_TEST(what_is_refused_for_good_is_never_a_code_that_alloy_offers_again)
+{
+    struct outcome never = outcome_of(VERDICT_REJECT, CAUSE_INTERNAL, "no use");
+    begin(RECEIVER());
+    keeper_answers(&never);
+    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1))), 400, &answer);
+    assert_error("\"invalid_argument\"", "no use");
+    end();
+}
+END_TEST
+
 START_TEST(metadata_are_sent_on_with_every_profile_of_their_request_only)
 {
     begin(RECEIVER(", include_metadata: true"));
@@ -242,7 +253,7 @@ START_TEST(bad_otlp_profiles_are_refused_with_a_status)
     bool has_retry_info;
     uint64_t wait;
     begin(RECEIVER());
-    door_post(fd, OTLP, JSON, VIEW("{}"), 415, &answer);
+    door_post(fd, OTLP, "Content-Type: text/plain\r\n", VIEW("{}"), 415, &answer);
     ck_assert(
         rpc_status_decode(answer_body(&answer), &code, text, sizeof text, &has_retry_info, &wait));
     ck_assert_msg(strstr(text, "application/x-protobuf"), "%s", text);
@@ -262,6 +273,7 @@ SUITE_MAIN("pyroscope_push", a_push_is_read_plain_and_gzipped_in_every_layer,
            one_bad_profile_refuses_the_whole_request, malformed_requests_are_invalid_argument,
            empty_requests_and_empty_profiles_are_accepted_and_go_nowhere,
            what_is_not_spoken_has_connects_own_statuses, backpressure_is_unavailable_with_a_wait,
+           what_is_refused_for_good_is_never_a_code_that_alloy_offers_again,
            metadata_are_sent_on_with_every_profile_of_their_request_only,
            recorded_pushes_of_the_python_sdk_are_read,
            otlp_profiles_are_read_as_the_java_agent_sends_them,

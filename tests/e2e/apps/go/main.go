@@ -1,15 +1,15 @@
-// A small ride-sharing service that traces and profiles itself and is its own load: the Go sister
-// of ../python/rideshare.py, with the same options and the same report.
+// A small ride-sharing service that traces, logs, counts and profiles itself and is its own load.
+// What it does and reports, and its arguments, are in ../README.md. telemetry.go sets up the SDKs.
 package main
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/rand"
 	"flag"
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
+	random "math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -19,14 +19,11 @@ import (
 	"syscall"
 	"time"
 
-	otelpyroscope "github.com/grafana/otel-profiling-go"
 	"github.com/grafana/pyroscope-go"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -37,105 +34,16 @@ const (
 
 var (
 	service   = flag.String("service", "rideshare-go", "service name")
-	mode      = flag.String("mode", "processor", "processor | handmade")
+	mode      = flag.String("mode", "processor", "processor | handmade | plain")
 	protocol  = flag.String("protocol", "http", "http | grpc")
 	otlp      = flag.String("otlp", "http://127.0.0.1:4318", "http://host:port")
 	profiles  = flag.String("pyroscope", "http://127.0.0.1:4040", "base URL")
 	seconds   = flag.Float64("seconds", 20, "how long the load runs")
 	workers   = flag.Int("workers", 3, "how many ask for rides")
+	upload    = flag.Float64("upload-seconds", 15, "how often the profiler sends")
 	reportTo  = flag.String("report", "-", "file for the JSON report")
 	propagate = propagation.TraceContext{}
 )
-
-// spanReport is one span as the report tells it.
-type spanReport struct {
-	SpanID       string `json:"span_id"`
-	TraceID      string `json:"trace_id"`
-	Parent       string `json:"parent"`
-	LocalRoot    bool   `json:"local_root"`
-	Name         string `json:"name"`
-	Start        int64  `json:"start"`
-	End          int64  `json:"end"`
-	Acknowledged bool   `json:"acknowledged"`
-}
-
-// report is a span processor that remembers every span, and an exporter that notes which ones the
-// real exporter had acknowledged.
-type report struct {
-	mu    sync.Mutex
-	spans []spanReport
-	acked map[string]bool
-	next  sdktrace.SpanExporter
-}
-
-func (r *report) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
-
-func (r *report) OnEnd(s sdktrace.ReadOnlySpan) {
-	parent := ""
-	if s.Parent().HasSpanID() {
-		parent = s.Parent().SpanID().String()
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.spans = append(r.spans, spanReport{
-		SpanID:    s.SpanContext().SpanID().String(),
-		TraceID:   s.SpanContext().TraceID().String(),
-		Parent:    parent,
-		LocalRoot: parent == "" || s.Parent().IsRemote(),
-		Name:      s.Name(),
-		Start:     s.StartTime().UnixNano(),
-		End:       s.EndTime().UnixNano(),
-	})
-}
-
-func (r *report) ForceFlush(context.Context) error { return nil }
-
-func (r *report) Shutdown(ctx context.Context) error { return nil }
-
-type acknowledging struct{ *report }
-
-func (a acknowledging) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	err := a.next.ExportSpans(ctx, spans)
-	if err != nil {
-		return err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, s := range spans {
-		a.acked[s.SpanContext().SpanID().String()] = true
-	}
-	return nil
-}
-
-func (a acknowledging) Shutdown(ctx context.Context) error { return a.next.Shutdown(ctx) }
-
-func (r *report) write() error {
-	for i := range r.spans {
-		r.spans[i].Acknowledged = r.acked[r.spans[i].SpanID]
-	}
-	text, err := json.Marshal(map[string]any{"service": *service, "language": "go",
-		"spans": r.spans})
-	if err != nil {
-		return err
-	}
-	if *reportTo == "-" {
-		_, err = os.Stdout.Write(append(text, '\n'))
-		return err
-	}
-	if err := os.WriteFile(*reportTo+".part", text, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(*reportTo+".part", *reportTo)
-}
-
-func makeExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
-	if *protocol == "grpc" {
-		address := strings.TrimPrefix(*otlp, "http://")
-		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpoint(address),
-			otlptracegrpc.WithInsecure())
-	}
-	return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(*otlp+"/v1/traces"))
-}
 
 // matchDrivers burns CPU in a function of its own, so that a flame graph has a name to show.
 func matchDrivers(d time.Duration) float64 {
@@ -148,7 +56,24 @@ func matchDrivers(d time.Duration) float64 {
 	return total
 }
 
-type rides struct{ tracer trace.Tracer }
+type rides struct {
+	tracer  trace.Tracer
+	logger  log.Logger
+	counter metric.Int64Counter
+	made    *report
+}
+
+// count logs and counts a ride.
+func (r *rides) count(ctx context.Context, vehicle string) {
+	var record log.Record
+	record.SetTimestamp(time.Now())
+	record.SetSeverity(log.SeverityInfo)
+	record.SetSeverityText("INFO")
+	record.SetBody(attribute.StringValue("ride " + rand.Text()))
+	r.logger.Emit(ctx, record)
+	r.counter.Add(ctx, 1, metric.WithAttributes(attribute.String("vehicle", vehicle)))
+	r.made.rides.Add(1)
+}
 
 func (r *rides) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	ctx := propagate.Extract(req.Context(), propagation.HeaderCarrier(req.Header))
@@ -156,6 +81,7 @@ func (r *rides) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
 	vehicle := strings.Trim(req.URL.Path, "/")
+	r.count(ctx, vehicle)
 	if *mode == "handmade" {
 		id := pyroscope.Labels("span_id", span.SpanContext().SpanID().String())
 		pyroscope.TagWrapper(ctx, id, func(ctx context.Context) { r.order(ctx, vehicle) })
@@ -168,10 +94,10 @@ func (r *rides) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (r *rides) order(ctx context.Context, vehicle string) {
 	_, span := r.tracer.Start(ctx, "find_nearest_vehicle")
 	span.SetAttributes(attribute.String("vehicle", vehicle))
-	if rand.Float64() < heavyShare {
-		matchDrivers(time.Duration((0.1 + 0.9*math.Pow(rand.Float64(), 3)) * 1e9))
+	if random.Float64() < heavyShare {
+		matchDrivers(time.Duration((0.1 + 0.9*math.Pow(random.Float64(), 3)) * 1e9))
 	} else {
-		time.Sleep(time.Duration((0.02 + 0.1*rand.Float64()) * 1e9))
+		time.Sleep(time.Duration((0.02 + 0.1*random.Float64()) * 1e9))
 	}
 	span.End()
 	if vehicle == "car" {
@@ -186,13 +112,13 @@ func ride(ctx context.Context, base string) {
 	vehicles := []string{"bike", "scooter", "car"}
 	for ctx.Err() == nil {
 		// The request itself is not cut short: its span must end as any other.
-		req, err := http.NewRequest(http.MethodGet, base+vehicles[rand.IntN(3)], nil)
+		req, err := http.NewRequest(http.MethodGet, base+vehicles[random.IntN(3)], nil)
 		if err != nil {
 			return
 		}
-		if rand.Float64() < remoteShare {
-			req.Header.Set("traceparent", fmt.Sprintf("00-%016x%016x-%016x-01", rand.Uint64(),
-				rand.Uint64(), rand.Uint64()|1))
+		if random.Float64() < remoteShare {
+			req.Header.Set("traceparent", fmt.Sprintf("00-%016x%016x-%016x-01", random.Uint64(),
+				random.Uint64(), random.Uint64()|1))
 		}
 		answer, err := http.DefaultClient.Do(req)
 		if err == nil {
@@ -201,7 +127,7 @@ func ride(ctx context.Context, base string) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(time.Duration((0.05 + 0.15*rand.Float64()) * 1e9)):
+		case <-time.After(time.Duration((0.05 + 0.15*random.Float64()) * 1e9)):
 		}
 	}
 }
@@ -209,28 +135,27 @@ func ride(ctx context.Context, base string) {
 func run() error {
 	ctx := context.Background()
 	profiler, err := pyroscope.Start(pyroscope.Config{ApplicationName: *service,
-		ServerAddress: *profiles, Tags: map[string]string{"region": "eu-north"}})
+		ServerAddress: *profiles, UploadRate: time.Duration(*upload * 1e9),
+		Tags: map[string]string{"region": "eu-north"}})
 	if err != nil {
 		return err
 	}
-	exporter, err := makeExporter(ctx)
+	made := &report{acked: map[string]bool{}}
+	sdk, err := setUp(ctx, made)
 	if err != nil {
 		return err
 	}
-	made := &report{acked: map[string]bool{}, next: exporter}
-	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", *service))),
-		sdktrace.WithSpanProcessor(made), sdktrace.WithBatcher(acknowledging{made}))
-	var tracers trace.TracerProvider = provider
-	if *mode == "processor" {
-		tracers = otelpyroscope.NewTracerProvider(provider)
+	counter, err := sdk.metrics.Meter("rideshare").Int64Counter("rides")
+	if err != nil {
+		return err
 	}
 
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: &rides{tracers.Tracer("rideshare")}}
+	server := &http.Server{Handler: &rides{sdk.tracers.Tracer("rideshare"),
+		sdk.logs.Logger("rideshare"), counter, made}}
 	go func() { _ = server.Serve(socket) }()
 	load, cancel := context.WithTimeout(ctx, time.Duration(*seconds*1e9))
 	defer cancel()
@@ -244,7 +169,7 @@ func run() error {
 	if err := server.Shutdown(ctx); err != nil {
 		return err
 	}
-	if err := provider.Shutdown(ctx); err != nil { // exports what is queued
+	if err := sdk.shutdown(ctx); err != nil { // exports what is queued
 		fmt.Fprintln(os.Stderr, "rideshare-go:", err)
 	}
 	profiler.Flush(true) // Stop alone would drop uploads that are still queued

@@ -1,17 +1,13 @@
 #!/usr/bin/env python3
-"""A small ride-sharing service that traces and profiles itself and is its own load.
+"""A small ride-sharing service that traces, logs, counts and profiles itself and is its own load.
 
-It serves /bike, /scooter and /car, asks itself for rides from a few workers, and reports every
-span that it made, so that a test can compare what was made with what arrived. A ride is either
-heavy (CPU work of 0.1 to 1 s) or idle (it sleeps). One ride in four comes with the trace context
-of another service. Load starts at once: the first span counts.
-
---mode processor uses pyroscope-otel's span processor; --mode handmade has no processor and labels
-the samples of a ride with its span id by hand.
+It serves /bike, /scooter and /car and asks itself for rides from a few workers. What it does and
+reports, and its arguments, are in ../README.md.
 """
 import argparse
 import http.client
 import http.server
+import importlib
 import json
 import os
 import random
@@ -19,38 +15,48 @@ import signal
 import sys
 import threading
 import time
+import uuid
 
 import pyroscope
 from opentelemetry import trace
+from opentelemetry._logs import SeverityNumber
+from opentelemetry.sdk._logs import LoggerProvider, LogRecordProcessor
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 HEAVY_SHARE = 0.25
 REMOTE_SHARE = 0.25
+METRICS_MILLIS = 2000
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--service", default="rideshare")
-    parser.add_argument("--mode", choices=["processor", "handmade"], default="processor")
+    parser.add_argument("--mode", choices=["processor", "handmade", "plain"], default="processor")
     parser.add_argument("--protocol", choices=["http", "grpc"], default="http")
     parser.add_argument("--otlp", default="http://127.0.0.1:4318", help="http://host:port")
     parser.add_argument("--pyroscope", default="http://127.0.0.1:4040")
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--upload-seconds", type=float, help="ignored: the SDK sends every 10 s")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--report", default="-", help="file for the JSON report")
     return parser.parse_args()
 
 
-class Report(SpanProcessor):
-    """Remembers every span that ended, and which of them an export was acknowledged for."""
+class Report(SpanProcessor, LogRecordProcessor):
+    """Remembers every span and log record, and what an export was acknowledged for."""
 
     def __init__(self):
-        self.spans = []
+        self.spans, self.logs, self.rides = [], [], 0
         self.acknowledged = set()
+        self.metrics_acknowledged = False
+        self.lock = threading.Lock()
 
     def on_end(self, span):
         context, parent = span.context, span.parent
@@ -64,37 +70,70 @@ class Report(SpanProcessor):
             "end": span.end_time,
         })
 
+    def on_emit(self, log_record):
+        record = log_record.log_record
+        self.logs.append({"id": record.body, "trace_id": f"{record.trace_id:032x}",
+                          "span_id": f"{record.span_id:016x}"})
+
+    def shutdown(self):
+        pass
+
+    def force_flush(self, timeout_millis=30000):
+        return True
+
+    def exported_spans(self, spans, good):
+        if good:
+            self.acknowledged.update(f"{s.context.span_id:016x}" for s in spans)
+
+    def exported_logs(self, logs, good):
+        if good:
+            self.acknowledged.update(log.log_record.body for log in logs)
+
+    def exported_metrics(self, _metrics, good):
+        self.metrics_acknowledged = good
+
     def as_json(self, service):
         for span in self.spans:
             span["acknowledged"] = span["span_id"] in self.acknowledged
-        return {"service": service, "language": "python", "spans": self.spans}
+        for log in self.logs:
+            log["acknowledged"] = log["id"] in self.acknowledged
+        return {"service": service, "language": "python", "spans": self.spans, "logs": self.logs,
+                "metrics": {"rides": self.rides, "acknowledged": self.metrics_acknowledged}}
 
 
-class Acknowledging(SpanExporter):
-    """Hands on to the real exporter and notes what it says."""
+def exporter(protocol, module, name, note):
+    """The SDK's own exporter, which tells note() what it was told."""
+    package = f"opentelemetry.exporter.otlp.proto.{protocol}.{module}"
+    kind = getattr(importlib.import_module(package), name)
 
-    def __init__(self, exporter, report):
-        self.exporter, self.report = exporter, report
+    class Noting(kind):
+        def export(self, data, *arguments, **options):
+            result = super().export(data, *arguments, **options)
+            note(data, result.name == "SUCCESS")
+            return result
 
-    def export(self, spans):
-        result = self.exporter.export(spans)
-        if result is SpanExportResult.SUCCESS:
-            self.report.acknowledged.update(f"{s.context.span_id:016x}" for s in spans)
-        return result
-
-    def shutdown(self):
-        self.exporter.shutdown()
-
-    def force_flush(self, timeout_millis=30000):
-        return self.exporter.force_flush(timeout_millis)
+    return Noting()
 
 
-def make_exporter(protocol, endpoint):
-    if protocol == "grpc":
-        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
-        return OTLPSpanExporter(endpoint=endpoint, insecure=True)
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    return OTLPSpanExporter(endpoint=endpoint + "/v1/traces")
+def set_up(options, report):
+    """The providers of spans, logs and metrics."""
+    os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = options.otlp
+    resource = Resource.create({"service.name": options.service})
+    spans = TracerProvider(resource=resource)
+    if options.mode == "processor":
+        from pyroscope.otel import PyroscopeSpanProcessor
+        spans.add_span_processor(PyroscopeSpanProcessor())
+    spans.add_span_processor(report)
+    spans.add_span_processor(BatchSpanProcessor(exporter(
+        options.protocol, "trace_exporter", "OTLPSpanExporter", report.exported_spans)))
+    logs = LoggerProvider(resource=resource)
+    logs.add_log_record_processor(report)
+    logs.add_log_record_processor(BatchLogRecordProcessor(exporter(
+        options.protocol, "_log_exporter", "OTLPLogExporter", report.exported_logs)))
+    metrics = MeterProvider(resource=resource, metric_readers=[PeriodicExportingMetricReader(
+        exporter(options.protocol, "metric_exporter", "OTLPMetricExporter",
+                 report.exported_metrics), export_interval_millis=METRICS_MILLIS)])
+    return spans, logs, metrics
 
 
 def match_drivers(seconds):
@@ -108,7 +147,7 @@ def match_drivers(seconds):
 
 
 class Rides(http.server.BaseHTTPRequestHandler):
-    tracer = None
+    tracer = logger = counter = report = None
     mode = "processor"
     dice = random.Random()
 
@@ -117,6 +156,11 @@ class Rides(http.server.BaseHTTPRequestHandler):
         name = self.path.strip("/")
         with self.tracer.start_as_current_span(
                 f"GET /{name}", context=parent, kind=trace.SpanKind.SERVER) as span:
+            self.logger.emit(body=f"ride {uuid.uuid4()}", timestamp=time.time_ns(),
+                             severity_number=SeverityNumber.INFO, severity_text="INFO")
+            self.counter.add(1, {"vehicle": name})
+            with self.report.lock:
+                self.report.rides += 1
             if self.mode == "handmade":
                 with pyroscope.tag_wrapper({"span_id": f"{span.get_span_context().span_id:016x}"}):
                     self.order(name)
@@ -165,15 +209,10 @@ def main():
     pyroscope.configure(application_name=options.service, server_address=options.pyroscope,
                         tags={"region": "eu-north"})
     report = Report()
-    provider = TracerProvider(resource=Resource.create({"service.name": options.service}))
-    if options.mode == "processor":
-        from pyroscope.otel import PyroscopeSpanProcessor
-        provider.add_span_processor(PyroscopeSpanProcessor())
-    provider.add_span_processor(report)
-    exporter = Acknowledging(make_exporter(options.protocol, options.otlp), report)
-    provider.add_span_processor(BatchSpanProcessor(exporter))
-
-    Rides.tracer, Rides.mode = provider.get_tracer("rideshare"), options.mode
+    spans, logs, metrics = set_up(options, report)
+    Rides.tracer, Rides.mode, Rides.report = spans.get_tracer("rideshare"), options.mode, report
+    Rides.logger = logs.get_logger("rideshare")
+    Rides.counter = metrics.get_meter("rideshare").create_counter("rides")
     Rides.dice = random.Random(seed)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Rides)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -187,7 +226,8 @@ def main():
     server.shutdown()
     server.server_close()      # joins the threads of the last requests
 
-    provider.shutdown()        # exports what is queued
+    for provider in (spans, logs, metrics):
+        provider.shutdown()    # exports what is queued
     pyroscope.shutdown()       # sends the last window and waits for the answer
     text = json.dumps(report.as_json(options.service))
     if options.report == "-":

@@ -5,6 +5,7 @@ go 1.25.0
 require (
 	connectrpc.com/connect v1.19.2
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
+	github.com/grafana/jfr-parser v0.18.0
 	github.com/grafana/pyroscope/api v1.6.0
 	google.golang.org/protobuf v1.36.11
 )

@@ -156,14 +156,18 @@ func (s *server) ingest(w http.ResponseWriter, r *http.Request) {
 	time.Sleep(s.delay)
 	format, content := q.Get("format"), r.Header.Get("Content-Type")
 	switch {
-	case format == "trie", format == "tree", format == "lines", format == "jfr",
+	case format == "jfr":
+		err = s.ingestJFR(r, name, body)
+	case format == "trie", format == "tree", format == "lines",
 		format == "speedscope", content == "binary/octet-stream+trie",
 		content == "binary/octet-stream+tree",
 		format != "pprof" && !strings.Contains(content, "multipart/form-data"):
 		s.ingestOpaque(w, r, name, body)
 		return
+	default:
+		err = s.ingestPprof(r, name, body, format == "pprof")
 	}
-	if err := s.ingestPprof(r, name, body, format == "pprof"); err != nil {
+	if err != nil {
 		var bad *refusal
 		status, code := http.StatusUnprocessableEntity, "unknown"
 		if errors.As(err, &bad) && bad.code == "resource_exhausted" {
@@ -182,7 +186,7 @@ func (s *server) ingestOpaque(w http.ResponseWriter, r *http.Request, name *labe
 	body []byte) {
 	app := name.ServiceName()
 	dot := strings.LastIndex(app, ".")
-	if r.URL.Query().Get("format") != "jfr" && dot >= 0 && !textSuffix.MatchString(app[dot+1:]) {
+	if dot >= 0 && !textSuffix.MatchString(app[dot+1:]) {
 		s.answer(w, r, http.StatusInternalServerError, "unknown",
 			fmt.Errorf("unknown profile type: %s", app[dot+1:]))
 		return
@@ -195,10 +199,14 @@ func (s *server) ingestPprof(r *http.Request, name *labelset.LabelSet, body []by
 	raw bool) error {
 	config := ""
 	if !raw {
-		var err error
-		if body, config, err = readParts(r.Header.Get("Content-Type"), body); err != nil {
+		parts, err := readParts(r.Header.Get("Content-Type"), body)
+		if err != nil {
 			return err
 		}
+		if _, old := parts["prev_profile"]; old {
+			return errors.New("unsupported client version")
+		}
+		body, config = parts["profile"], string(parts["sample_type_config"])
 	}
 	if len(body) == 0 {
 		return nil
@@ -242,32 +250,30 @@ func (s *server) ingestPprof(r *http.Request, name *labelset.LabelSet, body []by
 }
 
 // readParts takes the file parts of a multipart body; plain fields are not read.
-func readParts(contentType string, body []byte) (profile []byte, config string, err error) {
+func readParts(contentType string, body []byte) (map[string][]byte, error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	form, err := multipart.NewReader(bytes.NewReader(body), params["boundary"]).ReadForm(32 << 20)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer form.RemoveAll()
-	read := func(name string) []byte {
-		if len(form.File[name]) == 0 {
-			return nil
-		}
-		f, err := form.File[name][0].Open()
+	parts := map[string][]byte{}
+	for name, files := range form.File {
+		f, err := files[0].Open()
 		if err != nil {
-			return nil
+			return nil, err
 		}
-		defer f.Close()
-		data, _ := io.ReadAll(f)
-		return data
+		data, err := io.ReadAll(f)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		parts[name] = data
 	}
-	if len(form.File["prev_profile"]) > 0 {
-		return nil, "", errors.New("unsupported client version")
-	}
-	return read("profile"), string(read("sample_type_config")), nil
+	return parts, nil
 }
 
 func metricName(p *profilev1.Profile, config string) (string, error) {

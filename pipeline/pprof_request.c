@@ -1,0 +1,65 @@
+#include "pipeline/pprof_request.h"
+
+#include "wire/compress.h"
+#include "wire/pprof.h"
+
+/* The index of a profile's strings may take this much beside the profile itself. */
+enum { INDEX_CAP = 256 << 20 };
+
+static struct outcome inflate(struct view pprof, struct bytes *raw)
+{
+    enum inflate_result result = INFLATE_OK;
+    if (looks_gzip(pprof))
+        result = inflate_append(ENCODING_GZIP, pprof, raw);
+    else if (pprof.size > raw->max)
+        result = INFLATE_TOO_LARGE;
+    else if (bytes_append_view(raw, pprof) != BYTES_OK)
+        result = INFLATE_NO_MEMORY;
+    switch (result) {
+    case INFLATE_OK:
+        return OUTCOME_OK;
+    case INFLATE_TOO_LARGE:
+        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                          "profile too large after decompression, the maximum is %zu bytes",
+                          raw->max);
+    case INFLATE_NO_MEMORY:
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
+    case INFLATE_BAD:
+        break;
+    }
+    return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the profile is not valid gzip");
+}
+
+static struct outcome check(struct view raw)
+{
+    struct arena arena;
+    struct pprof pprof;
+    struct proto_fault fault;
+    arena_init(&arena, INDEX_CAP);
+    bool good = pprof_open(&pprof, raw, &arena, &fault);
+    arena_release(&arena);
+    if (good)
+        return OUTCOME_OK;
+    return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                      "the profile is not a valid pprof: %s in %s, field %u, at byte %zu",
+                      fault.reason, fault.message, fault.field, fault.offset);
+}
+
+struct outcome pprof_request_read(struct view pprof, struct bytes *raw)
+{
+    struct outcome outcome = inflate(pprof, raw);
+    if (outcome.verdict == VERDICT_OK && raw->size > 0)
+        outcome = check(bytes_view(raw));
+    return outcome;
+}
+
+struct batch *pprof_request_batch(struct bytes *raw, struct series *series)
+{
+    struct buffer *buffer = buffer_from_bytes(raw);
+    struct batch *batch = buffer ? batch_new(SIGNAL_PROFILES, BATCH_PPROF, buffer, 1, NULL) : NULL;
+    if (batch)
+        batch_set_series(batch, series);
+    else
+        series_unref(series);
+    return batch;
+}

@@ -1,0 +1,79 @@
+#include "receivers/pprof/pprof.h"
+
+#include "net/listen.h"
+#include "receivers/pprof/scraper.h"
+
+enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000 };
+
+static bool open_server(struct pprof_receiver *self, char *error, size_t error_size)
+{
+    const struct server_settings *server = &self->server;
+    struct http_server_options options = {
+        .max_body = (size_t)server->max_request_body_size,
+        .threads = (unsigned)server->threads,
+        .max_connections = MAX_CONNECTIONS,
+        .header_timeout_ns = server->read_header_timeout,
+        .idle_timeout_ns = server->idle_timeout,
+        .budget = self->env->budget,
+        .handler = push_handle,
+        .ctx = self,
+    };
+    const struct listen_on on = {.key = "server.endpoint",
+                                 .endpoint = server->endpoint,
+                                 .transport = server->transport,
+                                 .tls_key = "server.tls",
+                                 .tls = &server->tls,
+                                 .id = self->env->id,
+                                 .what = "pushed pprof"};
+    self->http_server = listen_http(&on, &options, error, error_size);
+    return self->http_server != NULL;
+}
+
+static bool pprof_receiver_open(void *instance, const struct env *env, char *error,
+                                size_t error_size)
+{
+    struct pprof_receiver *self = instance;
+    self->env = env;
+    if (self->has_server && !open_server(self, error, error_size))
+        return false;
+    if (!self->targets.count && !self->dns.count && !self->has_remote)
+        return true;
+    self->scraper = scraper_open(self, error, error_size);
+    return self->scraper != NULL;
+}
+
+static void pprof_receiver_explain(void *instance, struct bytes *out)
+{
+    const struct pprof_receiver *self = instance;
+    if (self->scraper)
+        scraper_explain(self->scraper, out);
+}
+
+static void pprof_receiver_close(void *instance)
+{
+    struct pprof_receiver *self = instance;
+    if (self->http_server)
+        http_server_drain(self->http_server);
+    scraper_close(self->scraper);
+    self->scraper = NULL;
+    if (self->http_server)
+        http_server_close(self->http_server,
+                          clock_mono(&clock_system) + DRAIN_GRACE_MS * NS_PER_MS);
+    self->http_server = NULL;
+}
+
+const struct component receiver_pprof = {
+    .type = "pprof",
+    .alias = "pprof_scrape",
+    .text = "pulls pprof from Go and other targets; takes pushed pprof",
+    .stability = "beta",
+    .kind = COMPONENT_RECEIVER,
+    .signals = SIGNAL_BIT(SIGNAL_PROFILES),
+    .encodings = BATCH_BIT(BATCH_PPROF),
+    .size = sizeof(struct pprof_receiver),
+    .keys = pprof_keys,
+    .check = pprof_check,
+    .open = pprof_receiver_open,
+    .explain = pprof_receiver_explain,
+    .close = pprof_receiver_close,
+};

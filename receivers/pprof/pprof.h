@@ -1,0 +1,105 @@
+/* The pprof receiver's instance: what it pulls, and its push door. */
+#ifndef RECEIVERS_PPROF_H
+#define RECEIVERS_PPROF_H
+
+#include "net/client_keys.h"
+#include "net/http_server.h"
+#include "net/tls_server.h"
+#include "pipeline/component.h"
+
+enum standard_profile {
+    PROFILE_PROCESS_CPU,
+    PROFILE_MEMORY,
+    PROFILE_GOROUTINE,
+    PROFILE_MUTEX,
+    PROFILE_BLOCK,
+    PROFILE_DELTA_MEMORY,
+    PROFILE_DELTA_MUTEX,
+    PROFILE_DELTA_BLOCK,
+    PROFILE_FGPROF,
+    PROFILE_COUNT
+};
+
+struct profile_settings {
+    bool enabled;
+    char *path;
+};
+
+struct custom_profile_settings {
+    char *name;
+    char *path;
+    bool timed;
+    bool cumulative;
+};
+
+struct profiles_settings {
+    struct profile_settings standard[PROFILE_COUNT];
+    struct key_groups custom; /* struct custom_profile_settings */
+};
+
+struct target_settings {
+    char *endpoint;
+    char *service_name;
+    struct key_map labels;
+};
+
+struct dns_settings {
+    char *name;
+    int type; /* enum dns_type */
+    int scheme;
+    int64_t port;
+    uint64_t refresh;
+    char *service_name;
+    struct key_map labels;
+};
+
+struct remote_settings {
+    char *endpoint;
+    char *service_name;
+    uint64_t interval;
+    uint64_t initial_delay;
+    struct client_settings client;
+};
+
+struct server_settings {
+    char *endpoint;
+    int transport;
+    char *service_name;
+    int64_t max_request_body_size;
+    int64_t threads;
+    bool include_metadata;
+    uint64_t read_header_timeout;
+    uint64_t idle_timeout;
+    struct tls_server_settings tls;
+};
+
+struct pprof_receiver {
+    uint64_t interval;
+    uint64_t duration;
+    int64_t max_concurrent;
+    int64_t max_profile_size;
+    struct client_settings client;
+    struct key_groups targets; /* struct target_settings */
+    struct key_groups dns;     /* struct dns_settings */
+    struct profiles_settings profiles;
+    struct remote_settings remote;
+    bool has_remote;
+    struct server_settings server;
+    bool has_server;
+
+    const struct env *env;
+    struct http_server *http_server;
+    struct scraper *scraper; /* NULL: nothing is pulled */
+};
+
+/* keys.c */
+extern const struct key pprof_keys[];
+void pprof_check(const void *config, struct key_report *report);
+
+/* Seconds that a timed profile is taken for. */
+unsigned profile_seconds(const struct pprof_receiver *self);
+
+/* push.c: the door for POST /v1/pprof */
+void push_handle(void *ctx, struct http_request *request);
+
+#endif

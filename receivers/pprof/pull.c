@@ -1,0 +1,230 @@
+/* One pull: GET, check, take the growth, offer. */
+#include "base/log.h"
+#include "base/thread.h"
+#include "pipeline/pprof_request.h"
+#include "receivers/pprof/scraper.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The index of a profile and the work on its growth may take this much beside it. */
+enum { ARENA_CAP = 512 << 20, OFFERS = 5 };
+
+static bool stopping(struct scraper *scraper)
+{
+    pthread_mutex_lock(&scraper->lock);
+    bool stops = scraper->stopping;
+    pthread_mutex_unlock(&scraper->lock);
+    return stops;
+}
+
+/* ---- what is said ---- */
+
+/* A target that does not answer is said once, whatever is pulled of it; else each profile. */
+static void note_failure(struct scraper *scraper, struct job *job, bool answered, const char *text)
+{
+    struct target *target = job->target;
+    pthread_mutex_lock(&scraper->lock);
+    bool *said = answered ? &job->said : &target->silent;
+    if (!*said && !scraper->stopping)
+        log_warn("%s: %s: %s", scraper->env->id, job->shown, text);
+    *said = true;
+    snprintf(job->fault, sizeof job->fault, "%s", text);
+    job->failed++;
+    pthread_mutex_unlock(&scraper->lock);
+}
+
+static void note_success(struct scraper *scraper, struct job *job)
+{
+    pthread_mutex_lock(&scraper->lock);
+    if (job->said || job->target->silent)
+        log_info("%s: %s is there again", scraper->env->id, job->shown);
+    job->fault[0] = '\0';
+    job->said = job->target->silent = false;
+    job->pulled++;
+    pthread_mutex_unlock(&scraper->lock);
+}
+
+/* ---- the offer ---- */
+
+struct offer {
+    _Atomic unsigned refs; /* of the pull and of the intake */
+    struct scraper *scraper;
+    bool done; /* under the scraper's lock */
+    struct outcome outcome;
+};
+
+static void offer_unref(struct offer *offer)
+{
+    if (atomic_fetch_sub(&offer->refs, 1) != 1)
+        return;
+    scraper_unref(offer->scraper);
+    free(offer);
+}
+
+static void answered(void *ctx, const struct outcome *outcome)
+{
+    struct offer *offer = ctx;
+    pthread_mutex_lock(&offer->scraper->lock);
+    offer->outcome = *outcome;
+    offer->done = true;
+    pthread_cond_broadcast(&offer->scraper->answered);
+    pthread_mutex_unlock(&offer->scraper->lock);
+    offer_unref(offer);
+}
+
+/* Takes the batch over. Where an exporter ahead has no queue, the answer comes once its backend's
+ * did and the last reference to the batch is gone; a stop leaves the batch on its way. */
+static struct outcome offer_once(struct scraper *scraper, struct batch *batch)
+{
+    struct outcome outcome = OUTCOME_OK;
+    struct offer *offer = calloc(1, sizeof *offer);
+    if (!offer) {
+        batch_unref(batch);
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    }
+    offer->refs = 2;
+    offer->scraper = scraper;
+    atomic_fetch_add(&scraper->refs, 1);
+    intake_accept(scraper->env->intakes[SIGNAL_PROFILES], batch, answered, offer);
+    batch_unref(batch);
+    pthread_mutex_lock(&scraper->lock);
+    while (!offer->done && !scraper->stopping)
+        pthread_cond_wait(&scraper->answered, &scraper->lock);
+    if (offer->done)
+        outcome = offer->outcome;
+    pthread_mutex_unlock(&scraper->lock);
+    offer_unref(offer);
+    return outcome;
+}
+
+/* False: the receiver stops. */
+static bool wait_a_while(struct scraper *scraper, uint64_t ns)
+{
+    uint64_t until = clock_mono(&clock_system) + (ns > NS_PER_S ? ns : NS_PER_S);
+    pthread_mutex_lock(&scraper->lock);
+    while (!scraper->stopping && clock_mono(&clock_system) < until)
+        thread_cond_wait_until(&scraper->answered, &scraper->lock, until);
+    bool goes_on = !scraper->stopping;
+    pthread_mutex_unlock(&scraper->lock);
+    return goes_on;
+}
+
+/* A batch is offered once as it was made: the intake sets its receipts. */
+static struct outcome offer_copies(struct scraper *scraper, const struct batch *batch)
+{
+    struct outcome outcome;
+    for (unsigned tries = 1;; tries++) {
+        struct batch *copy = batch_with_payload(batch, buffer_ref(batch->payload), batch->items);
+        if (!copy)
+            return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+        outcome = offer_once(scraper, copy);
+        if (outcome.verdict != VERDICT_RETRY || tries == OFFERS ||
+            !wait_a_while(scraper, outcome.retry_after_ns))
+            return outcome;
+    }
+}
+
+static void offer(struct scraper *scraper, struct job *job, struct batch *batch)
+{
+    struct meter *meter = scraper->env->meter;
+    meter_add(meter, METER_RECEIVED, SIGNAL_PROFILES, 1);
+    struct outcome outcome = offer_copies(scraper, batch);
+    bool taken = outcome.verdict == VERDICT_OK;
+    meter_add(meter, taken ? METER_ACCEPTED : METER_REFUSED, SIGNAL_PROFILES, 1);
+    if (!taken)
+        log_warn("%s: %s: a profile is lost: %s", scraper->env->id, job->shown, outcome.text);
+}
+
+/* ---- the profile ---- */
+
+struct pulled {
+    uint64_t from, until; /* wall */
+    struct bytes raw;     /* empty: nothing to send */
+};
+
+/* Puts what the profile has grown by in its place. */
+static struct outcome take_growth(struct job *job, struct bytes *raw)
+{
+    struct arena arena;
+    struct pprof pprof;
+    struct proto_fault fault;
+    struct bytes out;
+    arena_init(&arena, ARENA_CAP);
+    bytes_init(&out, raw->max, raw->budget);
+    enum pprof_delta_result result = PPROF_DELTA_NO_ROOM;
+    if (pprof_open(&pprof, bytes_view(raw), &arena, &fault))
+        result = pprof_delta_next(&job->delta, &pprof, &arena, &out);
+    bytes_release(raw);
+    arena_release(&arena);
+    *raw = out;
+    if (result != PPROF_DELTA_NO_ROOM)
+        return OUTCOME_OK;
+    return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "no memory to tell how it has grown");
+}
+
+static struct batch *make_batch(const struct job *job, struct pulled *pulled)
+{
+    struct profile_origin *origin = calloc(1, sizeof *origin);
+    struct batch *batch = pprof_request_batch(&pulled->raw, series_ref(job->series));
+    if (!origin || !batch) {
+        free(origin);
+        batch_unref(batch);
+        return NULL;
+    }
+    origin->by_ingest = job->by_types;
+    origin->from_ns = pulled->from;
+    origin->until_ns = pulled->until;
+    batch_set_profile(batch, origin);
+    return batch;
+}
+
+static struct outcome read_reply(struct job *job, const struct http_reply *reply, struct bytes *raw)
+{
+    struct view body = bytes_view(&reply->body);
+    if (reply->status != 200) {
+        size_t size = body.size < 100 ? body.size : 100;
+        const uint8_t *end = size ? memchr(body.data, '\n', size) : NULL;
+        size = end ? (size_t)(end - body.data) : size;
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "answered %ld%s%.*s", reply->status,
+                          size ? ": " : "", (int)size, (const char *)body.data);
+    }
+    if (reply->cut == BYTES_FULL)
+        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "larger than max_profile_size");
+    if (reply->cut == BYTES_NO_MEMORY)
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "refused due to high memory usage");
+    if (body.size == 0)
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "answered with nothing");
+    struct outcome outcome = pprof_request_read(body, raw);
+    if (outcome.verdict == VERDICT_OK && raw->size > 0 && job->cumulative)
+        outcome = take_growth(job, raw);
+    return outcome;
+}
+
+void pull_run(struct scraper *scraper, struct job *job)
+{
+    struct http_reply reply;
+    struct pulled pulled = {.from = clock_wall(scraper->env->clock)};
+    bool got = http_client_get(job->client, job->url, NULL, 0, &reply);
+    pulled.until = clock_wall(scraper->env->clock);
+    bytes_init(&pulled.raw, (size_t)scraper->self->max_profile_size, scraper->env->budget);
+    if (!got) {
+        note_failure(scraper, job, false, reply.error);
+    } else {
+        struct outcome outcome = read_reply(job, &reply, &pulled.raw);
+        if (outcome.verdict == VERDICT_OK)
+            note_success(scraper, job);
+        else
+            note_failure(scraper, job, true, outcome.text);
+        if (outcome.verdict != VERDICT_OK)
+            bytes_release(&pulled.raw);
+    }
+    http_reply_release(&reply);
+    if (pulled.raw.size > 0 && !stopping(scraper)) {
+        struct batch *batch = make_batch(job, &pulled);
+        if (batch)
+            offer(scraper, job, batch);
+        batch_unref(batch);
+    }
+    bytes_release(&pulled.raw);
+}

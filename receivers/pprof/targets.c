@@ -1,0 +1,266 @@
+/* What is pulled: the targets of the configuration and of names, each with its jobs. */
+#include "receivers/pprof/scraper.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+enum { URL_SIZE = 2048, MEMORY_OF_ONE = 64 << 20, LABELS_MAX = 64 };
+
+/* How a standard profile is pulled. */
+static const struct {
+    const char *name; /* of its series */
+    bool timed;
+    bool cumulative;
+} standard[PROFILE_COUNT] = {
+    [PROFILE_PROCESS_CPU] = {"process_cpu", true, false},
+    [PROFILE_MEMORY] = {"memory", false, true},
+    [PROFILE_GOROUTINE] = {"goroutine", false, false},
+    [PROFILE_MUTEX] = {"mutex", false, true},
+    [PROFILE_BLOCK] = {"block", false, true},
+    [PROFILE_DELTA_MEMORY] = {"memory", false, false},
+    [PROFILE_DELTA_MUTEX] = {"mutex", false, false},
+    [PROFILE_DELTA_BLOCK] = {"block", false, false},
+    [PROFILE_FGPROF] = {"fgprof", true, false},
+};
+
+/* Of which the jobs of a target are made. */
+struct plan {
+    struct scraper *scraper;
+    struct target *target;
+    const char *base;     /* the target's URL */
+    const char *instance; /* host:port */
+    const char *service;
+    const struct key_map *labels;
+};
+
+bool target_url(const char *endpoint, const char *scheme, char *out, size_t out_size)
+{
+    bool whole = strstr(endpoint, "://");
+    int size = snprintf(out, out_size, "%s%s%s", whole ? "" : scheme, whole ? "" : "://", endpoint);
+    if (size < 0 || (size_t)size >= out_size)
+        return false;
+    while (size > 0 && out[size - 1] == '/')
+        out[--size] = '\0';
+    return true;
+}
+
+/* Where the host begins, behind user and password. */
+static const char *host_in(const char *url)
+{
+    const char *host = strstr(url, "://") + 3;
+    const char *at = memrchr(host, '@', strcspn(host, "/?#"));
+    return at ? at + 1 : host;
+}
+
+static void host_of(const char *url, char *out, size_t out_size)
+{
+    const char *host = host_in(url);
+    snprintf(out, out_size, "%.*s", (int)strcspn(host, "/?#"), host);
+}
+
+static char *without_user(const char *url)
+{
+    char *text;
+    int scheme = (int)(strstr(url, "://") + 3 - url);
+    return asprintf(&text, "%.*s%s", scheme, url, host_in(url)) < 0 ? NULL : text;
+}
+
+static struct series *series_of(const struct plan *plan, const char *name)
+{
+    struct series_label labels[LABELS_MAX] = {{VIEW("__name__"), view_of(name)}};
+    size_t count = 1;
+    if (plan->service)
+        labels[count++] = (struct series_label){VIEW("service_name"), view_of(plan->service)};
+    labels[count++] = (struct series_label){VIEW("instance"), view_of(plan->instance)};
+    for (size_t i = 0; plan->labels && i < plan->labels->count && count < LABELS_MAX; i++)
+        labels[count++] = (struct series_label){view_of(plan->labels->pairs[i].name),
+                                                view_of(plan->labels->pairs[i].value)};
+    return series_new(labels, count);
+}
+
+/* Spreads pulls over the interval, the same way at every start. */
+static uint64_t offset_of(const char *url, uint64_t interval)
+{
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    for (; *url; url++)
+        sum = (sum ^ (uint8_t)*url) * UINT64_C(0x100000001b3);
+    return (sum ^ sum >> 29) % interval;
+}
+
+static struct job *add_job(const struct plan *plan, const char *name, const char *path, bool timed)
+{
+    struct target *target = plan->target;
+    struct scraper *scraper = plan->scraper;
+    const struct pprof_receiver *self = scraper->self;
+    struct job *job = &target->jobs[target->job_count];
+    const char *slash = *path == '/' || !*path ? "" : "/";
+    char seconds[32] = "";
+    if (timed)
+        snprintf(seconds, sizeof seconds, "%sseconds=%u", strchr(path, '?') ? "&" : "?",
+                 profile_seconds(self));
+    *job = (struct job){.target = target,
+                        .series = series_of(plan, name),
+                        .client = scraper->clients[timed],
+                        .interval = self->interval};
+    if (asprintf(&job->url, "%s%s%s%s", plan->base, slash, path, seconds) < 0)
+        job->url = NULL;
+    job->shown = job->url ? without_user(job->url) : NULL;
+    pprof_delta_init(&job->delta, MEMORY_OF_ONE, scraper->env->budget);
+    target->job_count++;
+    if (!job->series || !job->shown)
+        return NULL;
+    job->due = clock_mono(&clock_system) + offset_of(job->url, job->interval);
+    return job;
+}
+
+static bool add_jobs(const struct plan *plan)
+{
+    const struct profiles_settings *profiles = &plan->scraper->self->profiles;
+    const struct custom_profile_settings *custom = profiles->custom.items;
+    plan->target->jobs = calloc(PROFILE_COUNT + profiles->custom.count, sizeof(struct job));
+    bool good = plan->target->jobs;
+    for (size_t i = 0; good && i < PROFILE_COUNT; i++) {
+        const struct profile_settings *profile = &profiles->standard[i];
+        if (!profile->enabled)
+            continue;
+        struct job *job = add_job(plan, standard[i].name, profile->path, standard[i].timed);
+        good = job;
+        if (job)
+            job->cumulative = standard[i].cumulative;
+    }
+    for (size_t i = 0; good && i < profiles->custom.count; i++) {
+        struct job *job = add_job(plan, custom[i].name, custom[i].path, custom[i].timed);
+        good = job;
+        if (job)
+            job->cumulative = custom[i].cumulative;
+    }
+    return good;
+}
+
+void target_free(struct target *target)
+{
+    for (size_t i = 0; i < target->job_count; i++) {
+        series_unref(target->jobs[i].series);
+        free(target->jobs[i].url);
+        free(target->jobs[i].shown);
+        pprof_delta_release(&target->jobs[i].delta);
+    }
+    free(target->jobs);
+    free(target->place);
+    free(target);
+}
+
+static struct target *add_target(struct scraper *scraper)
+{
+    struct target *target = calloc(1, sizeof *target);
+    if (target) {
+        target->next = scraper->targets;
+        scraper->targets = target;
+    }
+    return target;
+}
+
+static bool add_static(struct scraper *scraper, const struct target_settings *settings)
+{
+    char base[URL_SIZE], instance[URL_SIZE];
+    struct target *target = add_target(scraper);
+    if (!target || !target_url(settings->endpoint, "http", base, sizeof base))
+        return false;
+    host_of(base, instance, sizeof instance);
+    const struct plan plan = {scraper,          target, base, instance, settings->service_name,
+                              &settings->labels};
+    return add_jobs(&plan);
+}
+
+/* What Go serves below a path of that name; NULL: something else. */
+static const char *name_of(const char *url, bool *cumulative)
+{
+    static const struct {
+        const char *path, *name;
+        bool cumulative;
+    } known[] = {
+        {"/profile", "process_cpu", false}, {"/allocs", "memory", true}, {"/heap", "memory", true},
+        {"/goroutine", "goroutine", false}, {"/mutex", "mutex", true},   {"/block", "block", true},
+    };
+    size_t size = strcspn(url, "?#");
+    *cumulative = false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t n = strlen(known[i].path);
+        if (size >= n && strncmp(url + size - n, known[i].path, n) == 0) {
+            /* With seconds= Go itself takes the difference. */
+            *cumulative = known[i].cumulative && !strstr(url + size, "seconds=");
+            return known[i].name;
+        }
+    }
+    return NULL;
+}
+
+static bool add_remote(struct scraper *scraper)
+{
+    const struct remote_settings *remote = &scraper->self->remote;
+    char instance[URL_SIZE];
+    bool cumulative;
+    struct target *target = add_target(scraper);
+    if (!target || !(target->jobs = calloc(1, sizeof *target->jobs)))
+        return false;
+    const char *name = name_of(remote->endpoint, &cumulative);
+    host_of(remote->endpoint, instance, sizeof instance);
+    const struct plan plan = {
+        scraper, target, remote->endpoint, instance, name ? remote->service_name : NULL, NULL};
+    struct job *job = add_job(&plan, name ? name : remote->service_name, "", false);
+    if (!job)
+        return false;
+    job->by_types = !name;
+    job->cumulative = cumulative;
+    job->client = scraper->clients[2];
+    job->interval = remote->interval;
+    job->due = clock_mono(&clock_system) + remote->initial_delay;
+    return true;
+}
+
+bool targets_open(struct scraper *scraper)
+{
+    const struct pprof_receiver *self = scraper->self;
+    const struct target_settings *targets = self->targets.items;
+    for (size_t i = 0; i < self->targets.count; i++)
+        if (!add_static(scraper, &targets[i]))
+            return false;
+    return !self->has_remote || add_remote(scraper);
+}
+
+/* Without memory the place is missing until the next look-up. */
+static void add_looked_up(struct scraper *scraper, const struct dns_settings *dns,
+                          const char *place)
+{
+    char base[URL_SIZE];
+    struct target *target = add_target(scraper);
+    if (!target)
+        return;
+    *target = (struct target){.next = target->next, .dns = dns, .place = strdup(place)};
+    target->seen = true;
+    const struct plan plan = {scraper, target, base, place, dns->service_name, &dns->labels};
+    bool good = target->place && target_url(place, dns->scheme ? "https" : "http", base, URL_SIZE);
+    if (!good || !add_jobs(&plan)) {
+        scraper->targets = target->next;
+        target_free(target);
+    }
+}
+
+void targets_sync(struct scraper *scraper, const struct dns_settings *dns, struct view places)
+{
+    const char *at = (const char *)places.data, *end = at + places.size;
+    for (struct target *target = scraper->targets; target; target = target->next)
+        target->seen = false;
+    for (; at < end; at += strlen(at) + 1) {
+        struct target *target = scraper->targets;
+        while (target && (target->dns != dns || target->gone || strcmp(target->place, at) != 0))
+            target = target->next;
+        if (target)
+            target->seen = true;
+        else
+            add_looked_up(scraper, dns, at);
+    }
+    for (struct target *target = scraper->targets; target; target = target->next)
+        target->gone = target->gone || (target->dns == dns && !target->seen);
+}

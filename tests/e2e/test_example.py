@@ -1,0 +1,72 @@
+"""examples/rideshare: what a newcomer sees after ./examples/rideshare/run.sh, without a backend."""
+import re
+import subprocess
+
+import pytest
+
+import example
+import harness
+
+REGIONS = ("us-east", "eu-north", "ap-south")
+SLOW_REGION = "eu-north"
+
+
+@pytest.fixture(autouse=True)
+def needs_spanlink(bypass):
+    if bypass:
+        pytest.skip("no spanlink")
+
+
+@pytest.fixture(scope="module")
+def ended(example_future):
+    result = example_future.result()
+    assert result.code == 0, result.text
+    return result
+
+
+def test_every_region_and_route_is_in_the_summary(ended):
+    assert set(ended.table) == {(region, vehicle) for region in REGIONS
+                                for vehicle in ("bike", "scooter", "car")}, ended.text
+
+
+def test_every_ride_left_spanlink_once(ended):
+    ordered = int(re.search(r"(\d+) rides ordered", ended.text).group(1))
+    assert sum(line.requests for line in ended.table.values()) == ordered
+
+
+def test_a_span_is_linked_when_it_computed(ended):
+    for region in REGIONS:
+        car, bike = ended.table[region, "car"], ended.table[region, "bike"]
+        assert car.linked == car.requests > 0, ended.text
+        assert car.each > bike.each, ended.text
+        assert car.cpu > bike.cpu, ended.text
+
+
+def test_no_link_is_empty(ended):
+    """A sample stands for 10 ms."""
+    for line in ended.table.values():
+        assert line.cpu >= line.linked * 0.01 - 0.005, ended.text
+
+
+def test_the_slow_region_is_the_slowest(ended):
+    slowest = max(REGIONS, key=lambda region: ended.table[region, "car"].each)
+    assert slowest == SLOW_REGION, ended.text
+    assert f"GET /car in {SLOW_REGION}" in ended.text.partition("costliest: ")[2]
+
+
+def test_ctrl_c_prints_the_summary(tmp_path):
+    running = example.Run(tmp_path, 600)
+    try:
+        assert running.read_until("rides for"), running.text
+        running.ctrl_c()
+        assert running.read_until("the last spans"), running.text
+        running.ctrl_c()
+    finally:
+        running.finish()
+    assert running.code == 0, running.text
+    assert "rides ordered" in running.text and "region    route" in running.text
+
+
+def test_the_sidecars_configuration_is_valid_alone():
+    subprocess.run([harness.SPANLINK, "validate", "--config", example.RUN.parent / "sidecar.yaml"],
+                   check=True)

@@ -1,0 +1,240 @@
+/* Profiles pulled from a server that answers by script. */
+#include "receivers/pprof/pprof.h"
+
+#include "tests/support/backend.h"
+#include "tests/support/forever.h"
+#include "tests/support/keeper.h"
+#include "tests/support/pprof_build.h"
+#include "tests/support/pprof_text.h"
+#include "tests/support/script_server.h"
+#include "tests/support/suite.h"
+#include "wire/pprof.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+extern const struct component receiver_pprof;
+const struct component *const component_table[] = {&receiver_pprof, &scripted_keeper, NULL};
+
+#define OFF(name) #name ": {enabled: false}"
+/* One receiver whose only standard profiles are those of `profiles`. */
+#define PIPELINE                                                                                   \
+    "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
+    "service: {pipelines: {profiles: {receivers: [pprof_scrape], exporters: [keeper]}}}\n"
+#define ONLY_MUTEX                                                                                 \
+    "profiles: {" OFF(process_cpu) ", " OFF(memory) ", " OFF(goroutine) ", " OFF(block) "}"
+
+static struct backend backend;
+static struct given_runtime given;
+
+/* The receiver's keys, in which one "%s" is the server's address. */
+static void begin(const char *keys)
+{
+    char *yaml, *filled;
+    const char *mark = strstr(keys, "%s");
+    ck_assert_ptr_nonnull(mark);
+    ck_assert_int_gt(
+        asprintf(&filled, "%.*s%s%s", (int)(mark - keys), keys, backend.bound, mark + 2), 0);
+    ck_assert_int_gt(asprintf(&yaml, "receivers: {pprof_scrape: {%s}}\n" PIPELINE, filled), 0);
+    given_start(&given, yaml);
+    free(yaml);
+    free(filled);
+}
+
+static void end(void)
+{
+    ck_assert_uint_eq(given_stop(&given), 0);
+    backend_stop(&backend);
+}
+
+static struct view mutex_profile(int64_t n)
+{
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "contentions", "count");
+    pprof_build_type(build, "delay", "nanoseconds");
+    pprof_build_time(build, 1700000000000000000, 0);
+    pprof_build_sample(build, (const int64_t[]){n, n * 100},
+                       (const char *const[]){"lock", "main", NULL});
+    struct bytes raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    return forever(raw);
+}
+
+static void answer_with(size_t nth, struct view body)
+{
+    backend.answers[nth].body = body;
+}
+
+static void assert_label(const struct batch *batch, const char *name, const char *value)
+{
+    struct view got = series_get(batch->series, view_of(name));
+    ck_assert_msg(view_eq(got, view_of(value)), "%s is %.*s", name, VIEW_ARG(got));
+}
+
+START_TEST(a_profile_of_a_target_has_its_labels)
+{
+    struct view raw = mutex_profile(3);
+    backend_start(&backend);
+    answer_with(0, door_gzip(raw));
+    begin("interval: 1s, headers: {X-Scope-OrgID: me}, targets: [{endpoint: 'http://u:p@%s/app/',"
+          " service_name: shop, labels: {env: dev}}], profiles: {" OFF(process_cpu) ", " OFF(
+              memory) ", " OFF(block) ", " OFF(mutex) "}");
+    const struct batch *batch = keeper_batch(0);
+    ck_assert_int_eq(batch->encoding, BATCH_PPROF);
+    ck_assert(view_eq(buffer_view(batch->payload), raw));
+    assert_label(batch, "__name__", "goroutine");
+    assert_label(batch, "service_name", "shop");
+    assert_label(batch, "instance", backend.bound);
+    assert_label(batch, "env", "dev");
+    ck_assert_uint_eq(batch->series->count, 4);
+    ck_assert(!batch->profile->by_ingest);
+    ck_assert_uint_gt(batch->profile->from_ns, 0);
+    ck_assert_uint_ge(batch->profile->until_ns, batch->profile->from_ns);
+    end();
+    ck_assert_str_eq(backend.requests[0].path, "/app/debug/pprof/goroutine");
+    ck_assert_str_eq(backend.requests[0].query, "");
+    ck_assert_str_eq(backend.requests[0].tenant, "me");
+    ck_assert_str_eq(backend.requests[0].authorization, "Basic dTpw");
+}
+END_TEST
+
+START_TEST(a_cumulative_profile_is_sent_by_its_growth)
+{
+    backend_start(&backend);
+    answer_with(0, mutex_profile(10));
+    answer_with(1, mutex_profile(13));
+    answer_with(2, mutex_profile(13));
+    answer_with(3, mutex_profile(14));
+    begin("interval: 1s, targets: [{endpoint: '%s', service_name: shop}], " ONLY_MUTEX);
+    const int64_t grown[] = {3, 1};
+    for (size_t i = 0; i < 2; i++) {
+        const struct batch *batch = keeper_batch(i);
+        struct bytes got = pprof_text(buffer_view(batch->payload), true);
+        struct bytes want = pprof_text(mutex_profile(grown[i]), true);
+        ck_assert(view_eq(bytes_view(&got), bytes_view(&want)));
+        assert_label(batch, "__name__", "mutex");
+        bytes_release(&got);
+        bytes_release(&want);
+    }
+    end();
+    ck_assert_str_eq(backend.requests[0].path, "/debug/pprof/mutex");
+}
+END_TEST
+
+START_TEST(a_timed_profile_is_asked_for_with_its_seconds)
+{
+    struct view raw = mutex_profile(3);
+    backend_start(&backend);
+    answer_with(0, raw);
+    begin("interval: 2s, targets: [{endpoint: '%s', service_name: shop}],"
+          " profiles: {" OFF(memory) ", " OFF(goroutine) ", " OFF(block) ", " OFF(mutex) "}");
+    assert_label(keeper_batch(0), "__name__", "process_cpu");
+    end();
+    ck_assert_str_eq(backend.requests[0].path, "/debug/pprof/profile");
+    ck_assert_str_eq(backend.requests[0].query, "seconds=1");
+}
+END_TEST
+
+START_TEST(custom_profiles_have_their_own_path_and_name)
+{
+    backend_start(&backend);
+    answer_with(0, mutex_profile(3));
+    begin("interval: 2s, duration: 1s, targets: [{endpoint: '%s', service_name: shop}],"
+          " profiles: {" OFF(process_cpu) ", " OFF(memory) ", " OFF(goroutine) ", " OFF(
+              block) ", " OFF(mutex) ", custom: [{name: wall, path: '/wall?hz=99', timed: true}]}");
+    assert_label(keeper_batch(0), "__name__", "wall");
+    end();
+    ck_assert_str_eq(backend.requests[0].path, "/wall");
+    ck_assert_str_eq(backend.requests[0].query, "hz=99&seconds=1");
+}
+END_TEST
+
+START_TEST(what_is_no_profile_is_passed_over)
+{
+    struct view raw = mutex_profile(3);
+    backend_start(&backend);
+    backend.answers[0] = (struct backend_answer){404, NULL, VIEW("404 page not found\n"), 0};
+    answer_with(1, VIEW("<html>"));
+    answer_with(2, VIEW(""));
+    answer_with(3, raw);
+    begin("interval: 1s, targets: [{endpoint: '%s', service_name: shop}], profiles: {" OFF(
+        process_cpu) ", " OFF(memory) ", " OFF(block) ", " OFF(mutex) "}");
+    ck_assert(view_eq(buffer_view(keeper_batch(0)->payload), raw));
+    end();
+    ck_assert_uint_ge(backend.count, 4);
+}
+END_TEST
+
+START_TEST(a_profile_that_finds_no_room_is_offered_again)
+{
+    const struct outcome busy = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "busy");
+    backend_start(&backend);
+    answer_with(0, mutex_profile(3));
+    keeper_answers(&busy);
+    keeper_gate(true);
+    begin("interval: 1s, max_concurrent: 1, targets: [{endpoint: '%s', service_name: shop}],"
+          " profiles: {" OFF(process_cpu) ", " OFF(memory) ", " OFF(block) ", " OFF(mutex) "}");
+    keeper_gate(false);
+    ck_assert(view_eq(buffer_view(keeper_batch(0)->payload), mutex_profile(3)));
+    keeper_answers(&OUTCOME_OK);
+    ck_assert(view_eq(buffer_view(keeper_batch(1)->payload), mutex_profile(3)));
+    end();
+}
+END_TEST
+
+START_TEST(targets_come_from_a_name)
+{
+    char keys[512], instance[300];
+    backend_start(&backend);
+    answer_with(0, mutex_profile(3));
+    const char *port = strrchr(backend.bound, ':') + 1;
+    snprintf(keys, sizeof keys,
+             "interval: 1s, dns: [{name: localhost, port: %s, service_name: shop,"
+             " labels: {at: '%%s'}}], profiles: {" OFF(process_cpu) ", " OFF(memory) ", " OFF(
+                 block) ", " OFF(mutex) "}",
+             port);
+    begin(keys);
+    const struct batch *batch = keeper_batch(0);
+    snprintf(instance, sizeof instance, "127.0.0.1:%s", port);
+    assert_label(batch, "instance", instance);
+    assert_label(batch, "service_name", "shop");
+    assert_label(batch, "at", backend.bound);
+    end();
+}
+END_TEST
+
+START_TEST(a_remote_is_pulled_as_its_url_says)
+{
+    backend_start(&backend);
+    answer_with(0, mutex_profile(3));
+    begin("remote: {endpoint: 'http://%s/debug/pprof/block?seconds=1', initial_delay: 0s}");
+    const struct batch *batch = keeper_batch(0);
+    assert_label(batch, "__name__", "block");
+    assert_label(batch, "service_name", "unknown_service");
+    assert_label(batch, "instance", backend.bound);
+    end();
+    ck_assert_str_eq(backend.requests[0].path, "/debug/pprof/block");
+    ck_assert_str_eq(backend.requests[0].query, "seconds=1");
+}
+END_TEST
+
+START_TEST(a_stop_ends_a_pull_under_way)
+{
+    const char *const answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nx", NULL};
+    struct script_server script = {.answers = answers};
+    script_server_start(&script);
+    snprintf(backend.bound, sizeof backend.bound, "%.150s", script.bound);
+    begin("timeout: 0s, remote: {endpoint: 'http://%s/x', initial_delay: 0s, service_name: shop}");
+    while (__atomic_load_n(&script.requests, __ATOMIC_ACQUIRE) == 0)
+        sched_yield();
+    ck_assert_uint_eq(given_stop(&given), 0);
+    script_server_stop(&script);
+}
+END_TEST
+
+SUITE_MAIN("receivers/pprof/pull", a_profile_of_a_target_has_its_labels,
+           a_cumulative_profile_is_sent_by_its_growth,
+           a_timed_profile_is_asked_for_with_its_seconds,
+           custom_profiles_have_their_own_path_and_name, what_is_no_profile_is_passed_over,
+           a_profile_that_finds_no_room_is_offered_again, targets_come_from_a_name,
+           a_remote_is_pulled_as_its_url_says, a_stop_ends_a_pull_under_way)
