@@ -1,6 +1,7 @@
 #include "net/grpc_connection.h"
 
 #include "base/clock.h"
+#include "net/listeners.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -63,7 +64,8 @@ static void adopt(struct grpc_loop *loop, struct grpc_connection *connection)
     if (atomic_load(&loop->connection_count) > loop->room)
         evict_longest_idle(loop);
     bool full = atomic_load(&loop->connection_count) > loop->room;
-    if (full || loop->draining || !watch(loop, connection->fd, connection))
+    bool late = loop->draining && !atomic_load(&loop->server->retiring);
+    if (full || late || !watch(loop, connection->fd, connection))
         discard(connection);
     else
         grpc_connection_start(connection);
@@ -125,6 +127,16 @@ static void accept_some(struct grpc_loop *loop)
     }
 }
 
+static void stop_accepting(struct grpc_loop *loop)
+{
+    bool shared = loop == loop->server->loops && listeners_share(loop->server->listener);
+    if (loop->accepting && atomic_load(&loop->server->retiring) && !shared)
+        accept_some(loop);
+    pause_accepting(loop);
+    if (loop == loop->server->loops && !shared)
+        shutdown(loop->server->listener, SHUT_RDWR); /* from here on nobody connects */
+}
+
 static void adopt_inbox(struct grpc_loop *loop)
 {
     struct grpc_inbox inbox = STAILQ_HEAD_INITIALIZER(inbox);
@@ -155,7 +167,7 @@ static void begin_drain(struct grpc_loop *loop)
 {
     struct grpc_connection *each, *next;
     loop->draining = true;
-    pause_accepting(loop);
+    stop_accepting(loop);
     for (each = TAILQ_FIRST(&loop->connections); each; each = next) {
         next = TAILQ_NEXT(each, of_loop);
         grpc_connection_drain(each);
@@ -373,7 +385,8 @@ struct grpc_server *grpc_server_open(const struct grpc_server_options *options, 
         snprintf(error, error_size, "out of memory");
         return NULL;
     }
-    server->listener = endpoint_listen(&options->endpoint, bound, bound_size, error, error_size);
+    server->listener =
+        listeners_open(&options->endpoint, options->yields, bound, bound_size, error, error_size);
     if (server->listener >= 0 && start(server))
         return server;
     if (server->listener >= 0)
@@ -393,9 +406,16 @@ void grpc_server_drain(struct grpc_server *server)
 {
     if (!server || atomic_exchange(&server->draining, true))
         return;
-    if (server->listener >= 0)
+    if (server->listener >= 0 && !atomic_load(&server->retiring) &&
+        !listeners_share(server->listener))
         shutdown(server->listener, SHUT_RDWR); /* from here on nobody connects */
     wake_all(server);
+}
+
+void grpc_server_retire(struct grpc_server *server)
+{
+    atomic_store(&server->retiring, true);
+    grpc_server_drain(server);
 }
 
 static void wait_quiet(struct grpc_server *server, uint64_t deadline)
@@ -437,10 +457,8 @@ static void shut_answers(struct grpc_loop *loop)
 
 static void remove_socket(const struct grpc_server *server)
 {
-    if (server->listener < 0)
-        return;
-    endpoint_unlink(&server->options.endpoint);
-    close(server->listener);
+    if (server->listener >= 0)
+        listeners_close(server->listener);
 }
 
 void grpc_server_close(struct grpc_server *server, uint64_t deadline_mono_ns)

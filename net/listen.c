@@ -36,6 +36,7 @@ struct http_server *listen_http(const struct listen_on *on, struct http_server_o
 {
     char reason[REASON_SIZE], bound[ADDRESS_SIZE];
     struct http_server *server = NULL;
+    options->yields = on->yields;
     if (parse(on, &options->endpoint, reason))
         server = http_server_open(options, bound, sizeof bound, reason, sizeof reason);
     tell(on, server != NULL, server ? bound : reason, error, error_size);
@@ -47,6 +48,7 @@ struct grpc_server *listen_grpc(const struct listen_on *on, struct grpc_server_o
 {
     char reason[REASON_SIZE], bound[ADDRESS_SIZE];
     struct grpc_server *server = NULL;
+    options->yields = on->yields;
     if (parse(on, &options->endpoint, reason))
         server = grpc_server_open(options, bound, sizeof bound, reason, sizeof reason);
     tell(on, server != NULL, server ? bound : reason, error, error_size);

@@ -13,11 +13,12 @@ enum { LISTEN_UNIX = 3 };
 
 /* Where a server is to listen, and how that is told to people. */
 struct listen_on {
-    const char *key;      /* of the endpoint, e.g. "protocols.grpc.endpoint" */
-    const char *endpoint; /* its value */
-    int transport;        /* index of listen_transports */
-    const char *id;       /* the component's */
-    const char *what;     /* is served, e.g. "OTLP over gRPC" */
+    const char *key;            /* of the endpoint, e.g. "protocols.grpc.endpoint" */
+    const char *endpoint;       /* its value */
+    int transport;              /* index of listen_transports */
+    const char *id;             /* the component's */
+    const char *what;           /* is served, e.g. "OTLP over gRPC" */
+    const _Atomic bool *yields; /* of env; NULL: before open */
 };
 
 /* Reports an endpoint that cannot be parsed. */

@@ -19,13 +19,13 @@ struct instance *instance_new(const struct component *component, const char *sec
     instance->self = calloc(1, component->size ? component->size : 1);
     if (asprintf(&instance->path, "%s.%s", section_name, section->key) < 0)
         instance->path = NULL;
-    if (!instance->id || !instance->self || !instance->path) {
+    instance->meter = meter_new(section->key);
+    if (!instance->id || !instance->self || !instance->path || !instance->meter) {
         instance_free(instance);
         return NULL;
     }
-    meter_init(&instance->meter, instance->id);
     instance->env.id = instance->id;
-    instance->env.meter = &instance->meter;
+    instance->env.meter = instance->meter;
     instance->env.instance = instance;
     return instance;
 }
@@ -37,6 +37,7 @@ void instance_free(struct instance *instance)
     if (instance->self && instance->component->keys)
         keys_release(instance->component->keys, instance->self);
     free(instance->self);
+    meter_unref(instance->meter);
     free(instance->id);
     free(instance->path);
     free(instance);

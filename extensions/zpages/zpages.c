@@ -26,6 +26,7 @@ static struct listen_on place(const struct zpages *self)
     return (struct listen_on){.key = "endpoint",
                               .endpoint = self->endpoint,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "/debug/explain"};
 }
 
@@ -69,6 +70,13 @@ static bool zpages_open(void *instance, const struct env *env, char *error, size
     return self->server != NULL;
 }
 
+static void zpages_retire(void *instance)
+{
+    const struct zpages *self = instance;
+    if (self->server)
+        http_server_retire(self->server);
+}
+
 static void zpages_close(void *instance)
 {
     struct zpages *self = instance;
@@ -86,5 +94,6 @@ const struct component extension_zpages = {
     .keys = keys,
     .check = check,
     .open = zpages_open,
+    .retire = zpages_retire,
     .close = zpages_close,
 };

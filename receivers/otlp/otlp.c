@@ -70,6 +70,7 @@ static struct listen_on grpc_place(const struct otlp_receiver *self)
                               .endpoint = self->protocols.grpc.endpoint,
                               .transport = self->protocols.grpc.transport,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "OTLP over gRPC"};
 }
 
@@ -79,6 +80,7 @@ static struct listen_on http_place(const struct otlp_receiver *self)
                               .endpoint = self->protocols.http.endpoint,
                               .transport = self->protocols.http.transport,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "OTLP over HTTP"};
 }
 
@@ -140,6 +142,15 @@ static bool otlp_open(void *instance, const struct env *env, char *error, size_t
            (!self->protocols.has_http || open_http(self, error, error_size));
 }
 
+static void otlp_retire(void *instance)
+{
+    const struct otlp_receiver *self = instance;
+    if (self->http_server)
+        http_server_retire(self->http_server);
+    if (self->grpc_server)
+        grpc_server_retire(self->grpc_server);
+}
+
 static void otlp_close(void *instance)
 {
     struct otlp_receiver *self = instance;
@@ -167,5 +178,6 @@ const struct component receiver_otlp = {
     .keys = keys,
     .check = check,
     .open = otlp_open,
+    .retire = otlp_retire,
     .close = otlp_close,
 };
