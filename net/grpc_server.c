@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { EVENTS_AT_ONCE = 64, ACCEPTS_AT_ONCE = 64 };
+enum { EVENTS_AT_ONCE = 64, ACCEPTS_AT_ONCE = 64, LAST_ACCEPTS = 64 };
 
 #define ACCEPT_PAUSE_NS (100 * NS_PER_MS) /* when the process has no file descriptor left */
 
@@ -127,14 +127,20 @@ static void accept_some(struct grpc_loop *loop)
     }
 }
 
+/* A server that retires leaves its socket at once, to the one that has taken it over or to nobody;
+ * then those who have connected already are let in. */
 static void stop_accepting(struct grpc_loop *loop)
 {
-    bool shared = loop == loop->server->loops && listeners_share(loop->server->listener);
-    if (loop->accepting && atomic_load(&loop->server->retiring) && !shared)
+    struct grpc_server *server = loop->server;
+    bool leaves = loop == server->loops && atomic_load(&server->retiring);
+    bool shared = leaves && listeners_share(server->listener);
+    for (int i = 0; leaves && !shared && loop->accepting && i < LAST_ACCEPTS; i++)
         accept_some(loop);
     pause_accepting(loop);
-    if (loop == loop->server->loops && !shared)
-        shutdown(loop->server->listener, SHUT_RDWR); /* from here on nobody connects */
+    if (leaves) {
+        listeners_close(server->listener);
+        server->listener = -1;
+    }
 }
 
 static void adopt_inbox(struct grpc_loop *loop)
@@ -406,8 +412,7 @@ void grpc_server_drain(struct grpc_server *server)
 {
     if (!server || atomic_exchange(&server->draining, true))
         return;
-    if (server->listener >= 0 && !atomic_load(&server->retiring) &&
-        !listeners_share(server->listener))
+    if (server->listener >= 0 && !atomic_load(&server->retiring))
         shutdown(server->listener, SHUT_RDWR); /* from here on nobody connects */
     wake_all(server);
 }

@@ -1,0 +1,198 @@
+"""SIGHUP and --watch change the configuration under load: nothing is refused, lost or doubled."""
+import collections
+import json
+import signal
+import threading
+
+import pytest
+import requests
+
+import harness
+
+VERSIONS = 10
+CLIENTS = 4
+
+CONFIG = """\
+receivers:
+  otlp:
+    protocols:
+      http:
+        endpoint: 127.0.0.1:{http}
+        max_request_body_size: {body}
+processors:
+  batch:
+    timeout: {timeout}ms
+  batch/again:
+    timeout: 10ms
+exporters:
+  file:
+    path: {folder}/{out}.jsonl
+extensions:
+  health_check:
+    endpoint: 127.0.0.1:{health}
+service:
+  extensions: [health_check]
+  pipelines:
+    traces:
+      receivers: [otlp]
+      processors: [{processors}]
+      exporters: [file]
+"""
+
+
+@pytest.fixture(autouse=True)
+def needs_spanlink(bypass):
+    if bypass:
+        pytest.skip("no spanlink")
+
+
+class Running:
+    def __init__(self, folder, *flags):
+        self.folder, self.config = folder, folder / "config.yaml"
+        self.values = dict(http=harness.free_port(), health=harness.free_port(), body=1 << 20,
+                           timeout=20, folder=folder, out="out", processors="batch")
+        self.write()
+        self.program = harness.Program("spanlink", folder,
+                                       [harness.SPANLINK, "--config", self.config, *flags])
+        self.program.wait_ports(self.values["http"], self.values["health"])
+
+    def write(self, **values):
+        self.values.update(values)
+        self.write_text(CONFIG.format(**self.values))
+
+    def write_text(self, text):
+        self.config.write_text(text)
+
+    def log_count(self, words):
+        return self.program.log.read_text().count(words)
+
+    def hup(self, words="reloaded: "):
+        """Sends the signal and waits for these words in the log."""
+        before = self.log_count(words)
+        self.program.process.send_signal(signal.SIGHUP)
+        assert harness.wait_for(lambda: self.log_count(words) > before, 20), self.program.tail(30)
+
+    def healthy(self):
+        return requests.get(f"http://127.0.0.1:{self.values['health']}/", timeout=5).status_code
+
+    def spans(self):
+        """How often each span was delivered."""
+        found = collections.Counter()
+        for path in self.folder.glob("*.jsonl"):
+            for line in path.read_text().splitlines():
+                for resource in json.loads(line)["resourceSpans"]:
+                    for scope in resource["scopeSpans"]:
+                        found.update(span["name"] for span in scope["spans"])
+        return found
+
+
+def post(session, port, name):
+    span = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174",
+            "name": name, "startTimeUnixNano": "1", "endTimeUnixNano": "2"}
+    body = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+    return session.post(f"http://127.0.0.1:{port}/v1/traces", json=body, timeout=30).status_code
+
+
+class Client(threading.Thread):
+    """Posts one span after the other, over connections that are kept."""
+
+    def __init__(self, number, running):
+        super().__init__(daemon=True)
+        self.number, self.running = number, running
+        self.enough = threading.Event()
+        self.sent, self.faults = [], []
+
+    def run(self):
+        session = requests.Session()
+        while not self.enough.is_set():
+            name = f"{self.number}-{len(self.sent)}"
+            try:
+                status = post(session, self.running.values["http"], name)
+                if status != 200:
+                    self.faults.append(status)
+            except requests.RequestException as error:
+                self.faults.append(error)
+            self.sent.append(name)
+
+
+def test_under_load_every_span_arrives_once(tmp_path):
+    running = Running(tmp_path)
+    clients = [Client(i, running) for i in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    for version in range(VERSIONS):
+        before = [len(client.sent) for client in clients]
+        assert harness.wait_for(
+            lambda: all(len(c.sent) > n + 5 for c, n in zip(clients, before)), 30, 0.01)
+        running.write(out=f"out{version % 3}", body=(1 << 20) + version % 2,
+                      timeout=20 + version % 4,
+                      processors=["batch", "batch, batch/again", "batch/again"][version % 3])
+        running.hup()
+        assert running.healthy() == 200
+    for client in clients:
+        client.enough.set()
+    for client in clients:
+        client.join()
+    assert [client.faults for client in clients] == [[] for _ in clients]
+    assert running.program.stop() == 0
+    assert running.spans() == {name: 1 for client in clients for name in client.sent}
+
+
+def test_a_broken_file_leaves_the_old_configuration_running(tmp_path):
+    running = Running(tmp_path)
+    good = running.config.read_text()
+    for text, words in (("", "empty configuration file"),
+                        (good.replace("exporters:\n", "exporters: [\n", 1), "config.yaml:"),
+                        (good.replace("timeout:", "timeuot:", 1), ":9: processors.batch.timeuot"),
+                        (good.replace("  file:\n", "  fiel:\n", 1), "unknown type \"fiel\"")):
+        running.write_text(text)
+        running.hup("not reloaded: the configuration before stays in force")
+        assert words in running.program.log.read_text()
+        assert running.healthy() == 200
+    with requests.Session() as session:
+        assert post(session, running.values["http"], "span") == 200
+    assert running.program.stop() == 0
+    assert running.spans() == {"span": 1}
+
+
+def test_a_port_in_use_leaves_the_old_configuration_running(tmp_path):
+    running = Running(tmp_path)
+    before = running.values["http"]
+    running.write(http=running.values["health"], out="other")
+    running.hup("not reloaded: the configuration before stays in force")
+    assert "protocols.http.endpoint: 127.0.0.1:" in running.program.log.read_text()
+    with requests.Session() as session:
+        assert post(session, before, "span") == 200
+    assert running.program.stop() == 0
+    assert not (tmp_path / "other.jsonl").exists() or not (tmp_path / "other.jsonl").read_text()
+    assert running.spans() == {"span": 1}
+
+
+def test_an_endpoint_moves(tmp_path):
+    running = Running(tmp_path)
+    with requests.Session() as session:
+        old = running.values["http"]
+        assert post(session, old, "before") == 200
+        running.write(http=harness.free_port())
+        running.hup()
+        running.program.wait_ports(running.values["http"])
+        assert post(session, running.values["http"], "after") == 200
+        assert post(session, old, "over a connection that was open") == 200
+    assert harness.wait_for(lambda: not harness.answers(old), 5)
+    assert running.program.stop() == 0
+    assert set(running.spans().values()) == {1} and len(running.spans()) == 3
+
+
+def test_watch_takes_changed_files_over(tmp_path):
+    secret = tmp_path / "name"
+    secret.write_text("first\n")
+    running = Running(tmp_path, "--watch")
+    running.write(out="${file:" + str(secret) + "}")
+    assert harness.wait_for(lambda: running.log_count("exporters.file changed") == 1, 5)
+    secret.write_text("second\n")
+    assert harness.wait_for(lambda: running.log_count("exporters.file changed") == 2, 5)
+    with requests.Session() as session:
+        assert post(session, running.values["http"], "span") == 200
+    assert running.program.stop() == 0
+    assert "span" in (tmp_path / "second.jsonl").read_text()
+    assert running.log_count("nothing has changed") == 0
