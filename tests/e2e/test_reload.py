@@ -4,13 +4,16 @@ import json
 import signal
 import threading
 
+import grpc
 import pytest
 import requests
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 import harness
 
 VERSIONS = 10
 CLIENTS = 4
+REFUSED = "not reloaded: the configuration before stays in force"
 
 CONFIG = """\
 receivers:
@@ -19,6 +22,9 @@ receivers:
       http:
         endpoint: 127.0.0.1:{http}
         max_request_body_size: {body}
+      grpc:
+        endpoint: 127.0.0.1:{grpc}
+        max_concurrent_streams: {streams}
 processors:
   batch:
     timeout: {timeout}ms
@@ -49,8 +55,9 @@ def needs_spanlink(bypass):
 class Running:
     def __init__(self, folder, *flags):
         self.folder, self.config = folder, folder / "config.yaml"
-        self.values = dict(http=harness.free_port(), health=harness.free_port(), body=1 << 20,
-                           timeout=20, folder=folder, out="out", processors="batch")
+        self.values = dict(http=harness.free_port(), grpc=harness.free_port(),
+                           health=harness.free_port(), body=1 << 20, streams=100, timeout=20,
+                           folder=folder, out="out", processors="batch")
         self.write()
         self.program = harness.Program("spanlink", folder,
                                        [harness.SPANLINK, "--config", self.config, *flags])
@@ -62,6 +69,11 @@ class Running:
 
     def write_text(self, text):
         self.config.write_text(text)
+
+    def fail(self, **values):
+        """A configuration that opens some sockets and then fails."""
+        self.write_text(CONFIG.format(**{**self.values, **values}))
+        self.hup(REFUSED)
 
     def log_count(self, words):
         return self.program.log.read_text().count(words)
@@ -86,6 +98,16 @@ class Running:
         return found
 
 
+def export(channel, name):
+    call = channel.unary_unary("/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+                               request_serializer=ExportTraceServiceRequest.SerializeToString)
+    request = ExportTraceServiceRequest()
+    span = request.resource_spans.add().scope_spans.add().spans.add()
+    span.trace_id, span.span_id, span.name = b"t" * 16, b"s" * 8, name
+    span.start_time_unix_nano, span.end_time_unix_nano = 1, 2
+    call(request, timeout=30)
+
+
 def post(session, port, name):
     span = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174",
             "name": name, "startTimeUnixNano": "1", "endTimeUnixNano": "2"}
@@ -94,7 +116,7 @@ def post(session, port, name):
 
 
 class Client(threading.Thread):
-    """Posts one span after the other, over connections that are kept."""
+    """Sends one span after the other, over connections that are kept; every second one by gRPC."""
 
     def __init__(self, number, running):
         super().__init__(daemon=True)
@@ -104,15 +126,18 @@ class Client(threading.Thread):
 
     def run(self):
         session = requests.Session()
+        channel = grpc.insecure_channel(f"127.0.0.1:{self.running.values['grpc']}")
         while not self.enough.is_set():
             name = f"{self.number}-{len(self.sent)}"
             try:
-                status = post(session, self.running.values["http"], name)
-                if status != 200:
+                if self.number % 2:
+                    export(channel, name)
+                elif (status := post(session, self.running.values["http"], name)) != 200:
                     self.faults.append(status)
-            except requests.RequestException as error:
+            except (requests.RequestException, grpc.RpcError) as error:
                 self.faults.append(error)
             self.sent.append(name)
+        channel.close()
 
 
 def test_under_load_every_span_arrives_once(tmp_path):
@@ -125,9 +150,10 @@ def test_under_load_every_span_arrives_once(tmp_path):
         assert harness.wait_for(
             lambda: all(len(c.sent) > n + 5 for c, n in zip(clients, before)), 30, 0.01)
         running.write(out=f"out{version % 3}", body=(1 << 20) + version % 2,
-                      timeout=20 + version % 4,
+                      streams=100 + version % 2, timeout=20 + version % 4,
                       processors=["batch", "batch, batch/again", "batch/again"][version % 3])
         running.hup()
+        running.fail(http=running.values["health"], streams=7)
         assert running.healthy() == 200
     for client in clients:
         client.enough.set()
@@ -143,10 +169,10 @@ def test_a_broken_file_leaves_the_old_configuration_running(tmp_path):
     good = running.config.read_text()
     for text, words in (("", "empty configuration file"),
                         (good.replace("exporters:\n", "exporters: [\n", 1), "config.yaml:"),
-                        (good.replace("timeout:", "timeuot:", 1), ":9: processors.batch.timeuot"),
+                        (good.replace("timeout:", "timeuot:", 1), ":12: processors.batch.timeuot"),
                         (good.replace("  file:\n", "  fiel:\n", 1), "unknown type \"fiel\"")):
         running.write_text(text)
-        running.hup("not reloaded: the configuration before stays in force")
+        running.hup(REFUSED)
         assert words in running.program.log.read_text()
         assert running.healthy() == 200
     with requests.Session() as session:
@@ -157,12 +183,10 @@ def test_a_broken_file_leaves_the_old_configuration_running(tmp_path):
 
 def test_a_port_in_use_leaves_the_old_configuration_running(tmp_path):
     running = Running(tmp_path)
-    before = running.values["http"]
-    running.write(http=running.values["health"], out="other")
-    running.hup("not reloaded: the configuration before stays in force")
+    running.fail(http=running.values["health"], out="other")
     assert "protocols.http.endpoint: 127.0.0.1:" in running.program.log.read_text()
     with requests.Session() as session:
-        assert post(session, before, "span") == 200
+        assert post(session, running.values["http"], "span") == 200
     assert running.program.stop() == 0
     assert not (tmp_path / "other.jsonl").exists() or not (tmp_path / "other.jsonl").read_text()
     assert running.spans() == {"span": 1}
