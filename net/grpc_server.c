@@ -412,7 +412,7 @@ void grpc_server_drain(struct grpc_server *server)
 {
     if (!server || atomic_exchange(&server->draining, true))
         return;
-    if (server->listener >= 0 && !atomic_load(&server->retiring))
+    if (!atomic_load(&server->retiring) && server->listener >= 0)
         shutdown(server->listener, SHUT_RDWR); /* from here on nobody connects */
     wake_all(server);
 }

@@ -1,5 +1,6 @@
 #include "pipeline/graph.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,15 +181,22 @@ bool graph_wire_leaving(struct graph *graph, const struct graph *from, struct in
     return true;
 }
 
+/* But for the gate, which callers read in front of it. */
+static void trade_contents(struct intake *a, struct intake *b)
+{
+    const size_t from = offsetof(struct intake, way);
+    const struct intake before = *a;
+    memcpy((char *)a + from, (const char *)b + from, sizeof *a - from);
+    memcpy((char *)b + from, (const char *)&before + from, sizeof *b - from);
+}
+
 void graph_install(struct instance *receiver)
 {
     for (int s = 0; s < SIGNAL_COUNT; s++) {
         struct intake **intake = &receiver->env.intakes[s], *fresh = receiver->fresh[s];
         receiver->fresh[s] = NULL;
         if (fresh && *intake) {
-            struct intake before = **intake;
-            **intake = *fresh;
-            *fresh = before;
+            trade_contents(*intake, fresh);
             free_intake(fresh);
         } else if (fresh) {
             *intake = fresh;

@@ -42,8 +42,9 @@ struct intake_queue {
 };
 
 struct intake {
-    struct gate *gate;
+    struct gate *gate;        /* set once */
     _Atomic unsigned pending; /* answers that come later */
+    /* what follows is under the gate */
     enum gate_way way;
     struct outlet **heads; /* one per pipeline */
     size_t head_count;

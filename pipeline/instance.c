@@ -91,16 +91,17 @@ bool instance_open(struct instance *instance, struct problems *problems)
 {
     char error[512] = "";
     instance->opened = true;
+    if (instance->component->open &&
+        !instance->component->open(instance->self, &instance->env, error, sizeof error)) {
+        report(instance, error, problems);
+        return false;
+    }
+    /* No sooner: at a reload the ticker's thread runs already. */
     if (instance->component->tick && instance->env.ticker) {
         instance->tick.tick = run_tick;
         instance->tick.ctx = instance;
         ticker_add(instance->env.ticker, &instance->tick);
         ticker_at(instance->env.ticker, &instance->tick, 0);
-    }
-    if (instance->component->open &&
-        !instance->component->open(instance->self, &instance->env, error, sizeof error)) {
-        report(instance, error, problems);
-        return false;
     }
     return true;
 }
