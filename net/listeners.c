@@ -71,9 +71,8 @@ static bool any_port(const struct endpoint *endpoint)
 static int take_over(struct listener *by)
 {
     for (const struct listener *at = listeners; at; at = at->next)
-        if (yields(at) &&
-            ((same(&at->endpoint, &by->endpoint) && !any_port(&by->endpoint)) ||
-             strcmp(at->bound, by->bound) == 0)) {
+        if (yields(at) && ((same(&at->endpoint, &by->endpoint) && !any_port(&by->endpoint)) ||
+                           strcmp(at->bound, by->bound) == 0)) {
             snprintf(by->bound, sizeof by->bound, "%s", at->bound);
             return fcntl(at->fd, F_DUPFD_CLOEXEC, 0);
         }
