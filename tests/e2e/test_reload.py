@@ -30,6 +30,8 @@ processors:
     timeout: {timeout}ms
   batch/again:
     timeout: 10ms
+  correlation:
+    hold: {hold}s
 exporters:
   file:
     path: {folder}/{out}.jsonl
@@ -53,12 +55,12 @@ def needs_spanlink(bypass):
 
 
 class Running:
-    def __init__(self, folder, *flags):
+    def __init__(self, folder, *flags, **values):
         self.folder, self.config = folder, folder / "config.yaml"
         self.values = dict(http=harness.free_port(), grpc=harness.free_port(),
                            health=harness.free_port(), body=1 << 20, streams=100, timeout=20,
-                           folder=folder, out="out", processors="batch")
-        self.write()
+                           hold=60, folder=folder, out="out", processors="batch")
+        self.write(**values)
         self.program = harness.Program("spanlink", folder,
                                        [harness.SPANLINK, "--config", self.config, *flags])
         self.program.wait_ports(self.values["http"], self.values["health"])
@@ -162,6 +164,26 @@ def test_under_load_every_span_arrives_once(tmp_path):
     assert [client.faults for client in clients] == [[] for _ in clients]
     assert running.program.stop() == 0
     assert running.spans() == {name: 1 for client in clients for name in client.sent}
+
+
+def test_held_spans_stay_where_the_processor_does_and_leave_with_it(tmp_path):
+    running = Running(tmp_path, processors="correlation")
+    with requests.Session() as session:
+        assert post(session, running.values["http"], "held") == 200
+    running.write(out="second", body=2 << 20)
+    running.hup()
+    assert not running.spans()
+    running.write(hold=61)
+    running.hup()
+    assert harness.wait_for(running.spans, 5) == {"held": 1}
+    assert "held" in (tmp_path / "second.jsonl").read_text()
+    with requests.Session() as session:
+        assert post(session, running.values["http"], "also held") == 200
+    running.write(out="third")
+    running.hup()
+    assert running.program.stop() == 0
+    assert "also held" in (tmp_path / "third.jsonl").read_text()
+    assert running.spans() == {"held": 1, "also held": 1}
 
 
 def test_a_broken_file_leaves_the_old_configuration_running(tmp_path):
