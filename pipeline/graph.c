@@ -181,13 +181,14 @@ bool graph_wire_leaving(struct graph *graph, const struct graph *from, struct in
     return true;
 }
 
-/* But for the gate, which callers read in front of it. */
+/* But for what is not under the gate. */
 static void trade_contents(struct intake *a, struct intake *b)
 {
-    const size_t from = offsetof(struct intake, way);
-    const struct intake before = *a;
-    memcpy((char *)a + from, (const char *)b + from, sizeof *a - from);
-    memcpy((char *)b + from, (const char *)&before + from, sizeof *b - from);
+    enum { FROM = offsetof(struct intake, way), SIZE = sizeof(struct intake) - FROM };
+    char before[SIZE];
+    memcpy(before, (const char *)a + FROM, SIZE);
+    memcpy((char *)a + FROM, (const char *)b + FROM, SIZE);
+    memcpy((char *)b + FROM, before, SIZE);
 }
 
 void graph_install(struct instance *receiver)

@@ -122,8 +122,7 @@ struct replay *replay_start(struct graph *graph, struct gate *gate, struct journ
     struct replay *replay = calloc(1, sizeof *replay);
     if (!replay)
         return NULL;
-    *replay =
-        (struct replay){.graph = graph, .gate = gate, .journal = journal, .budget = budget};
+    *replay = (struct replay){.graph = graph, .gate = gate, .journal = journal, .budget = budget};
     pthread_mutex_init(&replay->lock, NULL);
     thread_cond_init(&replay->stopped);
     if (thread_start(&replay->thread, "replay", replay_loop, replay))

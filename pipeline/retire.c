@@ -16,6 +16,12 @@ void retired_init(struct retired *retired)
 
 void retired_release(struct retired *retired)
 {
+    while (retired->first) {
+        struct retirement *retirement = retired->first;
+        retired->first = retirement->next;
+        graph_release(&retirement->graph);
+        free(retirement);
+    }
     for (size_t i = 0; i < retired->meter_count; i++)
         meter_unref(retired->meters[i]);
     free(retired->meters);
@@ -138,6 +144,28 @@ static void account(struct runtime *runtime, struct instance *instance)
     pthread_mutex_unlock(&runtime->lock);
 }
 
+static bool answers_due(const struct retirement *retirement)
+{
+    const struct instance_list *list = &retirement->graph.instances;
+    for (size_t i = 0; i < list->count; i++)
+        for (int s = 0; s < SIGNAL_COUNT; s++)
+            if (list->items[i]->env.intakes[s] && list->items[i]->env.intakes[s]->pending)
+                return true;
+    return false;
+}
+
+/* An answer that a client waits for is given by its receiver, whenever the backend's comes. False:
+ * a stop comes before that. */
+static bool await_answers(struct retirement *retirement)
+{
+    struct retired *all = retirement->all;
+    pthread_mutex_lock(&all->lock);
+    while (!all->hurry && answers_due(retirement))
+        thread_cond_wait_until(&all->changed, &all->lock, clock_mono(&clock_system) + POLL_NS);
+    pthread_mutex_unlock(&all->lock);
+    return !answers_due(retirement);
+}
+
 static void *end_loop(void *ctx)
 {
     struct retirement *retirement = ctx;
@@ -157,12 +185,14 @@ static void *end_loop(void *ctx)
            clock_mono(&clock_system) < retirement->deadline)
         continue;
     visit(retirement, COMPONENT_EXPORTER, abort_exporter);
+    bool answered = await_answers(retirement);
     await_turn(retirement);
     visit(retirement, COMPONENT_EXPORTER, close_exporter);
     visit(retirement, COMPONENT_EXTENSION, instance_close);
     for (size_t i = 0; i < retirement->graph.instances.count; i++)
         account(all->runtime, retirement->graph.instances.items[i]);
-    graph_release(&retirement->graph);
+    if (answered)
+        graph_release(&retirement->graph);
     pthread_mutex_lock(&all->lock);
     all->ended++;
     pthread_cond_broadcast(&all->changed);
@@ -184,6 +214,11 @@ static void free_done(struct retired *retired, bool wait)
         }
         if (retirement->threaded)
             pthread_join(retirement->thread, NULL);
+        retirement->threaded = false;
+        if (retirement->graph.instances.items) {
+            at = &retirement->next;
+            continue;
+        }
         *at = retirement->next;
         free(retirement);
     }

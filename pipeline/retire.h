@@ -19,7 +19,7 @@ struct retirement {
     pthread_t thread;
     bool threaded;
     bool left; /* receivers are closed; under lock */
-    bool done; /* the graph is about to go; under lock */
+    bool done; /* the graph goes, or stays until the end; under lock */
 };
 
 struct retired {
@@ -36,7 +36,8 @@ struct retired {
 };
 
 void retired_init(struct retired *retired);
-void retired_release(struct retired *retired); /* after finish, or where nothing was begun */
+/* After finish, or where nothing was begun; once no answer is outstanding any more. */
+void retired_release(struct retired *retired);
 
 /* Between these no retired graph goes away; those that are done already are freed before. */
 void retired_hold(struct retired *retired);
@@ -47,7 +48,8 @@ void retired_begin(struct runtime *runtime, struct retirement *retirement, uint6
 
 /* For a stop: closes the receivers at once; returns when they are closed. */
 void retired_hurry(struct retired *retired);
-/* Returns when everything is over. */
+/* Returns when everything is over, but for receivers whose clients wait for an answer: they stay
+ * until release. */
 void retired_finish(struct retired *retired);
 
 #endif

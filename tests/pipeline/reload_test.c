@@ -5,6 +5,7 @@
 #include "tests/support/some_batch.h"
 #include "tests/support/suite.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,45 @@ START_TEST(a_removed_receiver_serves_its_clients_by_the_pipelines_it_had)
                      RELOAD_DONE);
     ck_assert_int_eq(offer_by(guest, 2), VERDICT_RETRY);
     ck_assert_uint_eq(end(), 0);
+}
+END_TEST
+
+START_TEST(a_receiver_is_there_until_its_last_client_is_answered)
+{
+    struct answer answer;
+    begin(GUEST("a", "0, sending_queue: {enabled: false}"));
+    answer_init(&answer);
+    sink_gate(sink_at(0), true);
+    source_offer_by(source_env("guest"), some_spans(0, 2, NULL), &answer);
+    sink_wait_begun(sink_at(0), 1);
+    ck_assert_int_eq(reload("receivers: {source: }\nexporters: {sink: {sending_queue: {enabled: "
+                            "false}}}\n"
+                            "service: {shutdown_timeout: 1ms, pipelines: {traces: {receivers: "
+                            "[source], exporters: [sink]}}}\n"),
+                     RELOAD_DONE);
+    while (source_env("guest"))
+        sched_yield();
+    sink_gate(sink_at(0), false);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+    ck_assert_uint_eq(end(), 0);
+}
+END_TEST
+
+START_TEST(an_answer_that_comes_with_the_stop_finds_its_receiver)
+{
+    struct answer answer;
+    begin(GUEST("a", "0, sending_queue: {enabled: false}"));
+    answer_init(&answer);
+    sink_gate(sink_at(0), true);
+    source_offer_by(source_env("guest"), some_spans(0, 2, NULL), &answer);
+    sink_wait_begun(sink_at(0), 1);
+    ck_assert_int_eq(reload("receivers: {source: }\nexporters: {sink: {sending_queue: {enabled: "
+                            "false}}}\n"
+                            "service: {shutdown_timeout: 1ms, pipelines: {traces: {receivers: "
+                            "[source], exporters: [sink]}}}\n"),
+                     RELOAD_DONE);
+    ck_assert_uint_eq(end(), 0);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_RETRY);
 }
 END_TEST
 
@@ -442,6 +482,8 @@ int main(void)
         what_cannot_be_opened_leaves_the_old_in_force,
         clients_of_a_receiver_that_leaves_are_served_by_the_new_pipelines,
         a_removed_receiver_serves_its_clients_by_the_pipelines_it_had,
+        a_receiver_is_there_until_its_last_client_is_answered,
+        an_answer_that_comes_with_the_stop_finds_its_receiver,
         the_queue_goes_to_the_exporter_of_the_same_id,
         what_is_to_be_tried_again_goes_to_the_exporter_that_took_the_place,
         what_waits_for_a_retry_is_tried_at_once_by_the_new_exporter,

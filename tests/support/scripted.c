@@ -133,6 +133,7 @@ void answer_init(struct answer *answer)
 static void answered(void *ctx, const struct outcome *outcome)
 {
     struct answer *answer = ctx;
+    meter_add(answer->env->meter, METER_RECEIVED, SIGNAL_TRACES, 1);
     pthread_mutex_lock(&answer->lock);
     answer->outcome = *outcome;
     answer->count++;
@@ -148,6 +149,7 @@ void source_offer(const char *id, struct batch *batch, struct answer *answer)
 void source_offer_by(const struct env *env, struct batch *batch, struct answer *answer)
 {
     assert(env && env->intakes[batch->signal]);
+    answer->env = env;
     intake_accept(env->intakes[batch->signal], batch, answered, answer);
     batch_unref(batch);
 }

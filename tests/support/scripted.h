@@ -28,6 +28,7 @@ struct answer {
     pthread_cond_t came;
     unsigned count;
     struct outcome outcome;
+    const struct env *env; /* of the receiver that counts it */
 };
 void answer_init(struct answer *answer);
 void source_offer(const char *id, struct batch *batch, struct answer *answer);
