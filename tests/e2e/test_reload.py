@@ -38,8 +38,10 @@ exporters:
 extensions:
   health_check:
     endpoint: 127.0.0.1:{health}
+  journal:
+    directory: {folder}/{journal}
 service:
-  extensions: [health_check]
+  extensions: [{extensions}]
   pipelines:
     traces:
       receivers: [otlp]
@@ -59,7 +61,8 @@ class Running:
         self.folder, self.config = folder, folder / "config.yaml"
         self.values = dict(http=harness.free_port(), grpc=harness.free_port(),
                            health=harness.free_port(), body=1 << 20, streams=100, timeout=20,
-                           hold=60, folder=folder, out="out", processors="batch")
+                           hold=60, journal="journal", extensions="health_check",
+                           folder=folder, out="out", processors="batch")
         self.write(**values)
         self.program = harness.Program("spanlink", folder,
                                        [harness.SPANLINK, "--config", self.config, *flags])
@@ -142,8 +145,9 @@ class Client(threading.Thread):
         channel.close()
 
 
-def test_under_load_every_span_arrives_once(tmp_path):
-    running = Running(tmp_path)
+@pytest.mark.parametrize("extensions", ["health_check", "health_check, journal"])
+def test_under_load_every_span_arrives_once(tmp_path, extensions):
+    running = Running(tmp_path, extensions=extensions)
     clients = [Client(i, running) for i in range(CLIENTS)]
     for client in clients:
         client.start()
@@ -212,6 +216,20 @@ def test_a_port_in_use_leaves_the_old_configuration_running(tmp_path):
     assert running.program.stop() == 0
     assert not (tmp_path / "other.jsonl").exists() or not (tmp_path / "other.jsonl").read_text()
     assert running.spans() == {"span": 1}
+
+
+def test_another_journal_needs_a_restart(tmp_path):
+    running = Running(tmp_path, extensions="health_check, journal")
+    for values in (dict(journal="other"), dict(extensions="health_check")):
+        running.fail(**values)
+        assert "extensions.journal: a change of it needs a restart" in \
+            running.program.log.read_text()
+    running.write(out="second")
+    running.hup()
+    with requests.Session() as session:
+        assert post(session, running.values["http"], "span") == 200
+    assert running.program.stop() == 0
+    assert "span" in (tmp_path / "second.jsonl").read_text()
 
 
 def test_an_endpoint_moves(tmp_path):
