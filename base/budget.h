@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 struct budget {
-    size_t limit;   /* bytes; may be set anew while in use */
-    size_t reserve; /* of these, kept from budget_take; 0 after init */
+    _Atomic size_t limit;   /* bytes; may be set anew while in use */
+    _Atomic size_t reserve; /* of these, kept from budget_take; 0 after init */
     _Atomic size_t used;
     _Atomic size_t pledge; /* work on the largest accepted request, where that is above reserve */
 

@@ -326,7 +326,8 @@ void grpc_connection_offence(struct grpc_connection *connection)
 void grpc_connection_drain(struct grpc_connection *connection)
 {
     if (connection->state == GRPC_SHAKING || connection->state == GRPC_GREETING) {
-        grpc_connection_kill(connection);
+        if (!atomic_load(&connection->loop->server->retiring))
+            grpc_connection_kill(connection);
     } else if (connection->state == GRPC_SERVING) {
         nghttp2_submit_shutdown_notice(connection->session);
         due_when_quiet(connection);

@@ -91,6 +91,7 @@ struct grpc_server {
     unsigned loop_count;
     struct grpc_loop *loops;
     _Atomic bool draining;
+    _Atomic bool retiring; /* draining, without haste */
     _Atomic bool stopping;
     _Atomic size_t refs;   /* the owner, each connection, each call */
     pthread_mutex_t mutex; /* of the condition only */

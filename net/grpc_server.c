@@ -1,6 +1,7 @@
 #include "net/grpc_connection.h"
 
 #include "base/clock.h"
+#include "net/listeners.h"
 #include "net/room.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { EVENTS_AT_ONCE = 64, ACCEPTS_AT_ONCE = 64 };
+enum { EVENTS_AT_ONCE = 64, ACCEPTS_AT_ONCE = 64, LAST_ACCEPTS = 64 };
 
 #define ACCEPT_PAUSE_NS (100 * NS_PER_MS) /* when the process has no file descriptor left */
 
@@ -70,7 +71,8 @@ static void adopt(struct grpc_loop *loop, struct grpc_connection *connection)
         budget_force(budget, GRPC_CONNECTION_COST);
     connection->charged = GRPC_CONNECTION_COST;
     bool full = atomic_load(&loop->connection_count) > loop->room;
-    if (full || loop->draining || !watch(loop, connection->fd, connection)) {
+    bool late = loop->draining && !atomic_load(&loop->server->retiring);
+    if (full || late || !watch(loop, connection->fd, connection)) {
         budget_give(budget, connection->charged);
         discard(connection);
     } else {
@@ -134,6 +136,22 @@ static void accept_some(struct grpc_loop *loop)
     }
 }
 
+/* A server that retires leaves its socket at once, to the one that has taken it over or to nobody;
+ * then those who have connected already are let in. */
+static void stop_accepting(struct grpc_loop *loop)
+{
+    struct grpc_server *server = loop->server;
+    bool leaves = loop == server->loops && atomic_load(&server->retiring);
+    bool shared = leaves && listeners_share(server->listener);
+    for (int i = 0; leaves && !shared && loop->accepting && i < LAST_ACCEPTS; i++)
+        accept_some(loop);
+    pause_accepting(loop);
+    if (leaves) {
+        listeners_close(server->listener);
+        server->listener = -1;
+    }
+}
+
 static void adopt_inbox(struct grpc_loop *loop)
 {
     struct grpc_inbox inbox = STAILQ_HEAD_INITIALIZER(inbox);
@@ -164,7 +182,7 @@ static void begin_drain(struct grpc_loop *loop)
 {
     struct grpc_connection *each, *next;
     loop->draining = true;
-    pause_accepting(loop);
+    stop_accepting(loop);
     for (each = TAILQ_FIRST(&loop->connections); each; each = next) {
         next = TAILQ_NEXT(each, of_loop);
         grpc_connection_drain(each);
@@ -383,7 +401,8 @@ struct grpc_server *grpc_server_open(const struct grpc_server_options *options, 
         snprintf(error, error_size, "out of memory");
         return NULL;
     }
-    server->listener = endpoint_listen(&options->endpoint, bound, bound_size, error, error_size);
+    server->listener =
+        listeners_open(&options->endpoint, options->yields, bound, bound_size, error, error_size);
     if (server->listener >= 0 && start(server))
         return server;
     if (server->listener >= 0)
@@ -404,9 +423,15 @@ void grpc_server_drain(struct grpc_server *server)
 {
     if (!server || atomic_exchange(&server->draining, true))
         return;
-    if (server->listener >= 0)
+    if (!atomic_load(&server->retiring) && server->listener >= 0)
         shutdown(server->listener, SHUT_RDWR); /* from here on nobody connects */
     wake_all(server);
+}
+
+void grpc_server_retire(struct grpc_server *server)
+{
+    atomic_store(&server->retiring, true);
+    grpc_server_drain(server);
 }
 
 static void wait_quiet(struct grpc_server *server, uint64_t deadline)
@@ -448,10 +473,8 @@ static void shut_answers(struct grpc_loop *loop)
 
 static void remove_socket(const struct grpc_server *server)
 {
-    if (server->listener < 0)
-        return;
-    endpoint_unlink(&server->options.endpoint);
-    close(server->listener);
+    if (server->listener >= 0)
+        listeners_close(server->listener);
 }
 
 void grpc_server_close(struct grpc_server *server, uint64_t deadline_mono_ns)

@@ -17,8 +17,9 @@ typedef void grpc_handler_fn(void *ctx, struct grpc_call *call);
 
 struct grpc_server_options {
     struct endpoint endpoint;
-    struct tls_server *tls; /* NULL: cleartext; taken over where the server opens */
-    size_t max_message;     /* bytes, as they arrive and after decompression */
+    struct tls_server *tls;     /* NULL: cleartext; taken over where the server opens */
+    const _Atomic bool *yields; /* its socket is to be taken over; NULL: never (net/listeners.h) */
+    size_t max_message;         /* bytes, as they arrive and after decompression */
     unsigned threads;
     unsigned max_connections;        /* past it the longest idle one is closed */
     unsigned max_concurrent_streams; /* a connection */
@@ -40,6 +41,10 @@ struct grpc_server *grpc_server_open(const struct grpc_server_options *options, 
 
 /* Stops accepting and sends GOAWAY; streams under way are served. */
 void grpc_server_drain(struct grpc_server *server);
+
+/* The same without haste: what waits to be accepted is served too, or left to the server that has
+ * taken the socket over. Close follows. */
+void grpc_server_retire(struct grpc_server *server);
 
 /* Waits until no call is unanswered and the connections are wound up, or until the deadline
  * (monotonic), then closes all. Calls that are unanswered then stay valid until they are answered.

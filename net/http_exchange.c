@@ -27,7 +27,9 @@ static enum MHD_Result queue(struct http_request *request, struct MHD_Connection
     if (!response)
         return MHD_NO;
     bool too_large = request->fault == HTTP_FAULT_TOO_LARGE;
-    if (request->last || too_large || atomic_load(&request->server->draining))
+    struct http_server *server = request->server;
+    if (request->last || too_large || atomic_load(&server->draining) ||
+        atomic_load(&server->retiring))
         MHD_add_response_header(response, "Connection", "close");
     enum MHD_Result result = MHD_NO;
     if (http_connection_mark(request->place, HTTP_REPLY))

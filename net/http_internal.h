@@ -17,6 +17,7 @@ struct http_server {
     struct MHD_Daemon *daemon;
     struct http_connections *connections;
     _Atomic bool draining;
+    _Atomic bool retiring;   /* every answer is its connection's last */
     _Atomic unsigned active; /* requests between their header and the end of their answer */
 
     pthread_mutex_t mutex;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/http_internal.h"
+#include "net/listeners.h"
 #include "net/room.h"
 
 /* Header and read buffer of one connection; the library clears it after each request, so that all
@@ -183,28 +184,32 @@ static bool start(struct http_server *server, int listener)
 struct http_server *http_server_open(const struct http_server_options *options, char *bound,
                                      size_t bound_size, char *error, size_t error_size)
 {
-    int listener = endpoint_listen(&options->endpoint, bound, bound_size, error, error_size);
+    int listener =
+        listeners_open(&options->endpoint, options->yields, bound, bound_size, error, error_size);
     if (listener < 0)
         return NULL;
     struct http_server *server = server_new(options);
     if (!server) {
-        close(listener);
+        listeners_close(listener);
     } else if (start(server, listener)) {
         return server;
     } else {
         http_server_unref(server);
     }
-    endpoint_unlink(&options->endpoint);
     snprintf(error, error_size, "cannot start an HTTP server: no memory, thread or descriptor");
     return NULL;
 }
 
 void http_server_drain(struct http_server *server)
 {
-    if (!atomic_exchange(&server->draining, true)) {
+    if (!atomic_exchange(&server->draining, true))
         http_connections_refuse(server->connections);
-        endpoint_unlink(&server->options.endpoint);
-    }
+}
+
+void http_server_retire(struct http_server *server)
+{
+    atomic_store(&server->retiring, true);
+    http_connections_refuse(server->connections);
 }
 
 static void wait_until_quiet(struct http_server *server, uint64_t deadline_mono_ns)

@@ -50,6 +50,7 @@ struct http_server *listen_http(const struct listen_on *on, struct http_server_o
 {
     char reason[REASON_SIZE], bound[ADDRESS_SIZE];
     struct http_server *server = NULL;
+    options->yields = on->yields;
     if (!open_tls(on, &options->tls, error, error_size))
         return NULL;
     if (parse(on, &options->endpoint, reason))
@@ -65,6 +66,7 @@ struct grpc_server *listen_grpc(const struct listen_on *on, struct grpc_server_o
 {
     char reason[REASON_SIZE], bound[ADDRESS_SIZE];
     struct grpc_server *server = NULL;
+    options->yields = on->yields;
     if (!open_tls(on, &options->tls, error, error_size))
         return NULL;
     if (parse(on, &options->endpoint, reason))

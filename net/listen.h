@@ -21,6 +21,7 @@ struct listen_on {
     const struct tls_server_settings *tls; /* NULL: cleartext; borrowed for the server's life */
     const char *id;                        /* the component's */
     const char *what;                      /* is served, e.g. "OTLP over gRPC" */
+    const _Atomic bool *yields;            /* of env; NULL: before open */
 };
 
 /* Reports an endpoint that cannot be parsed, and what of TLS does not go together. */

@@ -33,6 +33,7 @@ static struct listen_on place(const struct health_check *self)
                               .tls_key = "tls",
                               .tls = &self->tls,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "health checks"};
 }
 
@@ -76,6 +77,13 @@ static bool health_check_open(void *instance, const struct env *env, char *error
     return self->server != NULL;
 }
 
+static void health_check_retire(void *instance)
+{
+    const struct health_check *self = instance;
+    if (self->server)
+        http_server_retire(self->server);
+}
+
 static void health_check_close(void *instance)
 {
     struct health_check *self = instance;
@@ -93,5 +101,6 @@ const struct component extension_health_check = {
     .keys = keys,
     .check = check,
     .open = health_check_open,
+    .retire = health_check_retire,
     .close = health_check_close,
 };

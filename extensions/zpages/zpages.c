@@ -30,6 +30,7 @@ static struct listen_on place(const struct zpages *self)
                               .tls_key = "tls",
                               .tls = &self->tls,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "/debug/explain"};
 }
 
@@ -73,6 +74,13 @@ static bool zpages_open(void *instance, const struct env *env, char *error, size
     return self->server != NULL;
 }
 
+static void zpages_retire(void *instance)
+{
+    const struct zpages *self = instance;
+    if (self->server)
+        http_server_retire(self->server);
+}
+
 static void zpages_close(void *instance)
 {
     struct zpages *self = instance;
@@ -90,5 +98,6 @@ const struct component extension_zpages = {
     .keys = keys,
     .check = check,
     .open = zpages_open,
+    .retire = zpages_retire,
     .close = zpages_close,
 };

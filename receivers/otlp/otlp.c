@@ -74,6 +74,7 @@ static struct listen_on grpc_place(const struct otlp_receiver *self)
                               .tls_key = "protocols.grpc.tls",
                               .tls = &self->protocols.grpc.tls,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "OTLP over gRPC"};
 }
 
@@ -85,6 +86,7 @@ static struct listen_on http_place(const struct otlp_receiver *self)
                               .tls_key = "protocols.http.tls",
                               .tls = &self->protocols.http.tls,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "OTLP over HTTP"};
 }
 
@@ -147,6 +149,15 @@ static bool otlp_open(void *instance, const struct env *env, char *error, size_t
            (!self->protocols.has_http || open_http(self, error, error_size));
 }
 
+static void otlp_retire(void *instance)
+{
+    const struct otlp_receiver *self = instance;
+    if (self->http_server)
+        http_server_retire(self->http_server);
+    if (self->grpc_server)
+        grpc_server_retire(self->grpc_server);
+}
+
 static void otlp_close(void *instance)
 {
     struct otlp_receiver *self = instance;
@@ -174,5 +185,6 @@ const struct component receiver_otlp = {
     .keys = keys,
     .check = check,
     .open = otlp_open,
+    .retire = otlp_retire,
     .close = otlp_close,
 };

@@ -61,6 +61,7 @@ static struct listen_on place(const struct pyroscope_receiver *self)
                               .tls_key = "tls",
                               .tls = &self->tls,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "Pyroscope"};
 }
 
@@ -89,6 +90,13 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
     return self->server != NULL;
 }
 
+static void pyroscope_retire(void *instance)
+{
+    const struct pyroscope_receiver *self = instance;
+    if (self->server)
+        http_server_retire(self->server);
+}
+
 static void pyroscope_close(void *instance)
 {
     struct pyroscope_receiver *self = instance;
@@ -110,5 +118,6 @@ const struct component receiver_pyroscope = {
     .keys = keys,
     .check = check,
     .open = pyroscope_open,
+    .retire = pyroscope_retire,
     .close = pyroscope_close,
 };
