@@ -46,6 +46,7 @@ struct http_client *client_open(const struct client_settings *settings, bool htt
         .ca_file = settings->tls.ca_file,
         .insecure_skip_verify = settings->tls.insecure_skip_verify,
         .headers = &settings->headers,
+        .auth = settings->auth.by,
         .max_reply = MAX_REPLY,
     };
     return http_client_new(&options, error, error_size);

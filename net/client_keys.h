@@ -2,6 +2,7 @@
 #ifndef NET_CLIENT_KEYS_H
 #define NET_CLIENT_KEYS_H
 
+#include "net/auth.h"
 #include "net/http_client.h"
 #include "settings/key.h"
 #include "wire/compress.h"
@@ -17,6 +18,7 @@ struct client_settings {
     int compression;
     uint64_t timeout;
     struct tls_client_settings tls;
+    struct auth_settings auth;
 };
 
 /* Rows of the tls group. */
@@ -29,7 +31,8 @@ extern const struct key tls_client_keys[];
                    "of request bodies"),                                                           \
         KEY_DURATION(T, client.timeout, "timeout", default_timeout, 0, "of one try; 0: none"),     \
         KEY_GROUP(T, client.tls, struct tls_client_settings, "tls", tls_client_keys,               \
-                  "TLS of the connection to the backend")
+                  "TLS of the connection to the backend"),                                         \
+        AUTH_CLIENT_KEY(T, client.auth)
 
 /* The words of `compression`, and what one means. */
 extern const char *const compression_words[];

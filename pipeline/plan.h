@@ -27,4 +27,8 @@ struct instance *plan_resolve(const struct node *root, const struct graph *graph
                               enum component_kind kind, const struct node *place, const char *path,
                               struct problems *problems);
 
+/* Gives every `auth` section of an instance in use its authenticator, found by its id among the
+ * extensions in use. */
+void plan_auth(const struct node *root, const struct graph *graph, struct problems *problems);
+
 #endif

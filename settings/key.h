@@ -51,7 +51,10 @@ enum key_flag {
     KEY_REQUIRED = 1,    /* must be given where it has no default, and not empty */
     KEY_AUTO = 2,        /* DURATION: the word "auto" is legal and gives DURATION_AUTO */
     KEY_PRESENCE = 4,    /* GROUP: off until its key is present; `enabled: false` turns it off */
-    KEY_REPLACES_MAP = 8 /* MAP: what the user gives replaces the default pairs */
+    KEY_REPLACES_MAP = 8, /* MAP: what the user gives replaces the default pairs */
+    KEY_HIDDEN = 16,      /* LIST: its items are never shown */
+    KEY_AUTH_SERVER = 32, /* GROUP: a struct auth_settings whose authenticator checks clients */
+    KEY_AUTH_CLIENT = 64  /* GROUP: likewise, one that gives credentials */
 };
 
 struct key {
@@ -113,6 +116,11 @@ struct key {
     KEY_ROW(T, member, struct key_map, key, KEY_TYPE_SECRETS, NULL, line)
 #define KEY_LIST(T, member, key, value, line)                                                      \
     KEY_ROW(T, member, struct key_list, key, KEY_TYPE_LIST, value, line)
+#define KEY_SECRET_LIST(T, member, key, line)                                                      \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_LIST, .offset = KEY_AT(T, member, struct key_list),          \
+        .flags = KEY_HIDDEN, .text = line                                                          \
+    }
 #define KEY_GROUP(T, member, C, key, table, line)                                                  \
     {                                                                                              \
         .name = key, .type = KEY_TYPE_GROUP, .offset = KEY_AT(T, member, C), .rows = table,        \

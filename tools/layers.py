@@ -25,7 +25,7 @@ COMPONENTS = {
     "receivers": CONTRACTS | {"pipeline/pprof_request.h", "pipeline/thread.h"},
     "processors": CONTRACTS,
     "exporters": CONTRACTS | {"pipeline/otlp_form.h"},
-    "extensions": CONTRACTS | {"pipeline/runtime.h", "pipeline/journal.h"},
+    "extensions": CONTRACTS | {"pipeline/runtime.h", "pipeline/journal.h", "pipeline/thread.h"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 

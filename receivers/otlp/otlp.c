@@ -17,6 +17,7 @@ static const struct key grpc_keys[] = {
             "threads that read connections"),
     KEY_BOOL(struct otlp_grpc_settings, include_metadata, "include_metadata", "false",
              "send the client's X-Scope-OrgID and Authorization on"),
+    AUTH_SERVER_KEY(struct otlp_grpc_settings, auth),
     KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
     KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
     KEY_END,
@@ -43,6 +44,7 @@ static const struct key http_keys[] = {
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct otlp_http_settings, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests and between parts of a body; 0: none"),
+    AUTH_SERVER_KEY(struct otlp_http_settings, auth),
     KEY_IGNORED("keep_alives_enabled", "accepted; connections are kept"),
     KEY_IGNORED("compression_algorithms", "accepted; gzip, zstd and identity are read"),
     KEY_IGNORED("read_timeout", "accepted; idle_timeout limits a slow body"),
@@ -106,6 +108,8 @@ static bool open_http(struct otlp_receiver *self, char *error, size_t error_size
         .idle_timeout_ns = http->idle_timeout,
         .budget = self->env->budget,
         .handler = otlp_http_handle,
+        .auth = http->auth.by,
+        .deny = otlp_http_deny,
         .ctx = self,
     };
     struct listen_on on = http_place(self);
@@ -125,6 +129,7 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
         .budget = self->env->budget,
         .handler = otlp_grpc_handle,
         .serves = otlp_grpc_serves,
+        .auth = grpc->auth.by,
         .ctx = self,
     };
     struct listen_on on = grpc_place(self);

@@ -2,6 +2,7 @@
 #ifndef RECEIVERS_OTLP_H
 #define RECEIVERS_OTLP_H
 
+#include "net/auth.h"
 #include "net/grpc_server.h"
 #include "net/otlp_http.h"
 #include "pipeline/component.h"
@@ -14,6 +15,7 @@ struct otlp_grpc_settings {
     int64_t max_concurrent_streams;
     int64_t threads;
     bool include_metadata;
+    struct auth_settings auth;
 };
 
 struct otlp_http_settings {
@@ -25,6 +27,7 @@ struct otlp_http_settings {
     char *paths[SIGNAL_COUNT];
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct auth_settings auth;
 };
 
 struct otlp_protocols {
@@ -70,6 +73,7 @@ bool otlp_export_signal(const struct otlp_receiver *self, const char *path,
 
 /* Handlers of the doors; ctx is the struct otlp_receiver. Their servers' threads. */
 void otlp_http_handle(void *ctx, struct http_request *request);
+void otlp_http_deny(void *ctx, struct http_request *request, const struct outcome *outcome);
 void otlp_grpc_handle(void *ctx, struct grpc_call *call);
 bool otlp_grpc_serves(void *ctx, const char *path);
 

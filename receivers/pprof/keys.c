@@ -90,7 +90,8 @@ static const struct key profiles_keys[] = {
     KEY_SECRETS(T, client.headers, "headers", "headers sent with every request"),                  \
         KEY_DURATION(T, client.timeout, "timeout", default_timeout, 0, line),                      \
         KEY_GROUP(T, client.tls, struct tls_client_settings, "tls", tls_client_keys,               \
-                  "TLS of the connections to https:// targets")
+                  "TLS of the connections to https:// targets"),                                   \
+        AUTH_CLIENT_KEY(T, client.auth)
 
 static const struct key remote_keys[] = {
     KEY_STRING(struct remote_settings, endpoint, "endpoint", NULL, KEY_REQUIRED,
@@ -122,6 +123,7 @@ static const struct key server_keys[] = {
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct server_settings, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests and between parts of a body; 0: none"),
+    AUTH_SERVER_KEY(struct server_settings, auth),
     KEY_IGNORED("keep_alives_enabled", "accepted; connections are kept"),
     KEY_IGNORED("compression_algorithms", "accepted; gzip, zstd and identity are read"),
     KEY_IGNORED("read_timeout", "accepted; idle_timeout limits a slow body"),

@@ -69,6 +69,7 @@ struct server_settings {
     bool include_metadata;
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct auth_settings auth;
 };
 
 struct pprof_receiver {

@@ -167,6 +167,7 @@ static bool open_clients(struct scraper *scraper, char *error, size_t error_size
             .ca_file = settings[i]->tls.ca_file,
             .insecure_skip_verify = settings[i]->tls.insecure_skip_verify,
             .headers = &settings[i]->headers,
+            .auth = settings[i]->auth.by,
             .max_reply = (size_t)self->max_profile_size,
             .budget = scraper->env->budget,
         };

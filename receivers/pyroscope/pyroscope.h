@@ -2,6 +2,7 @@
 #ifndef RECEIVERS_PYROSCOPE_H
 #define RECEIVERS_PYROSCOPE_H
 
+#include "net/auth.h"
 #include "net/otlp_http.h"
 #include "pipeline/component.h"
 
@@ -13,6 +14,7 @@ struct pyroscope_receiver {
     bool include_metadata;
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct auth_settings auth;
     const struct env *env;
     struct http_server *server;
 };
