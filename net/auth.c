@@ -33,8 +33,9 @@ void auth_tally_add(struct auth_tally *tally, const char *id, enum auth_result r
 
 void auth_tally_explain(struct auth_tally *tally, const char *id, struct bytes *out)
 {
-    bytes_printf(out, "%s: %" PRIu64 " requests let in, %" PRIu64 " refused, %" PRIu64
-                      " told to come again\n",
+    bytes_printf(out,
+                 "%s: %" PRIu64 " requests let in, %" PRIu64 " refused, %" PRIu64
+                 " told to come again\n",
                  id, atomic_load(&tally->counts[AUTH_GRANTED]),
                  atomic_load(&tally->counts[AUTH_DENIED]), atomic_load(&tally->counts[AUTH_LATER]));
 }

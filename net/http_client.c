@@ -110,8 +110,8 @@ static bool add(struct header_list *list, const char *name, const char *value)
     return true;
 }
 
-/* The client's own come from the user's configuration, and win; what is in the list already wins over
- * all. */
+/* The client's own come from the user's configuration, and win; what is in the list already wins
+ * over all. */
 static bool collect(const struct http_client *client, const struct http_header *headers,
                     size_t count, struct header_list *list)
 {
@@ -139,8 +139,8 @@ static bool add_credentials(const struct authenticator *auth, struct bytes *valu
 
 /* ---- a call ---- */
 
-static bool call_line(struct http_client *client, struct http_call *call,
-                      struct header_list *list, struct http_reply *reply)
+static bool call_line(struct http_client *client, struct http_call *call, struct header_list *list,
+                      struct http_reply *reply)
 {
     if (!collect(client, call->headers, call->header_count, list)) {
         snprintf(reply->error, sizeof reply->error, "a header's value cannot be sent");

@@ -52,11 +52,11 @@ struct http_request {
     uint64_t declared; /* Content-Length; UINT64_MAX: chunked */
     enum http_fault fault;
     bool expects_continue;
-    bool begun;   /* the header is complete */
-    bool refused; /* came while draining */
+    bool begun;            /* the header is complete */
+    bool refused;          /* came while draining */
     enum auth_result auth; /* what the header told of who sends it */
-    bool handed;  /* to the handler */
-    bool last;    /* of its connection */
+    bool handed;           /* to the handler */
+    bool last;             /* of its connection */
 
     struct MHD_Response *response;
     unsigned status;

@@ -34,9 +34,10 @@ struct http_server_options {
     uint64_t idle_timeout_ns;   /* between requests, and without progress in a body; 0: none */
     struct budget *budget;      /* charged as body bytes arrive; outlives every request */
     http_handler_fn *handler;
-    /* Who may send; NULL: everybody. The handler gets requests that it has let in, and may be called
-     * from its thread. Others are read past, not kept, and answered 401 with WWW-Authenticate, or
-     * 503, by deny (NULL: in plain text); of a refusal it makes no more than the body. */
+    /* Who may send; NULL: everybody. The handler gets requests that it has let in, and may be
+     * called from its thread. Others are read past, not kept, and answered 401 with
+     * WWW-Authenticate, or 503, by deny (NULL: in plain text); of a refusal it makes no more than
+     * the body. */
     const struct authenticator *auth;
     void (*deny)(void *ctx, struct http_request *request, const struct outcome *outcome);
     void *ctx;

@@ -188,8 +188,7 @@ static struct view fresh_text(struct basicauth *self, struct watched_text *watch
     struct bytes content;
     bytes_init(&content, SECRET_MAX, NULL);
     bool had = watched->text.data;
-    bool changed =
-        look_at(watched, clock_mono(self->env->clock), &content, error, error_size);
+    bool changed = look_at(watched, clock_mono(self->env->clock), &content, error, error_size);
     if (changed && had)
         log_info("%s: %s is read again", self->env->id, watched->file.path);
     bytes_release(&content);
@@ -319,11 +318,10 @@ static bool write_credentials(struct basicauth *self, struct bytes *out, char *e
     }
     size_t before = out->size;
     bytes_init(&pair, 4 * (size_t)SECRET_MAX, NULL);
-    bool good = bytes_append_view(&pair, user) == BYTES_OK &&
-                bytes_append(&pair, ":", 1) == BYTES_OK &&
-                bytes_append_view(&pair, password) == BYTES_OK &&
-                bytes_append_view(out, VIEW("Basic ")) == BYTES_OK &&
-                base64_encode(bytes_view(&pair), out);
+    bool good =
+        bytes_append_view(&pair, user) == BYTES_OK && bytes_append(&pair, ":", 1) == BYTES_OK &&
+        bytes_append_view(&pair, password) == BYTES_OK &&
+        bytes_append_view(out, VIEW("Basic ")) == BYTES_OK && base64_encode(bytes_view(&pair), out);
     if (pair.data)
         explicit_bzero(pair.data, pair.size);
     bytes_release(&pair);

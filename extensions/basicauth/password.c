@@ -11,7 +11,8 @@ enum { APR1_SALT_MAX = 8, APR1_ROUNDS = 1000, APR1_SIZE = 22, PASSWORD_MAX = 409
 
 #define APR1 "$apr1$"
 
-static const char crypt_letters[] = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+static const char crypt_letters[] =
+    "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 static bool starts(const char *text, const char *prefix)
 {

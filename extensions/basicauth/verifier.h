@@ -10,8 +10,8 @@
 #include "extensions/basicauth/password.h"
 
 enum {
-    VERIFIER_PER_USER = 4, /* checks of one user that may wait; unknown users are one together */
-    VERIFIER_JOBS = 64,    /* checks that may wait in all */
+    VERIFIER_PER_USER = 4,  /* checks of one user that may wait; unknown users are one together */
+    VERIFIER_JOBS = 64,     /* checks that may wait in all */
     VERIFIER_WAITERS = 1024 /* requests that may wait for them */
 };
 

@@ -172,8 +172,8 @@ static bool give(void *ctx, struct bytes *value)
 static const struct authenticator *bearertokenauth_authenticator(void *instance)
 {
     struct bearertokenauth *self = instance;
-    self->auth = (struct authenticator){
-        .self = self, .header = self->header, .look = look, .give = give};
+    self->auth =
+        (struct authenticator){.self = self, .header = self->header, .look = look, .give = give};
     if (*self->scheme) {
         snprintf(self->challenge, sizeof self->challenge, "%s realm=\"spanlink\"", self->scheme);
         self->auth.challenge = self->challenge;

@@ -93,9 +93,13 @@ static const struct component doors_receiver = {.type = "doors",
                                                 .keys = keys,
                                                 .open = doors_open};
 
-const struct component *const component_table[] = {
-    &scripted_source, &scripted_sink,   &doors_receiver, &both_extension,
-    &giver_extension, &other_extension, NULL};
+const struct component *const component_table[] = {&scripted_source,
+                                                   &scripted_sink,
+                                                   &doors_receiver,
+                                                   &both_extension,
+                                                   &giver_extension,
+                                                   &other_extension,
+                                                   NULL};
 
 #define YAML(doors, extensions)                                                                    \
     "receivers:\n  doors: " doors "\nexporters: {sink: }\n"                                        \
@@ -137,9 +141,10 @@ END_TEST
 
 START_TEST(an_id_that_does_not_serve_is_named_with_its_key)
 {
-    expect(YAML("{open: {auth: {authenticator: none}}}", "both"),
-           ":2: receivers.doors.open.auth.authenticator: references extension \"none\" which is not "
-           "configured");
+    expect(
+        YAML("{open: {auth: {authenticator: none}}}", "both"),
+        ":2: receivers.doors.open.auth.authenticator: references extension \"none\" which is not "
+        "configured");
     expect(YAML("{open: {auth: {authenticator: both}}}", "other"), "not in service.extensions");
     expect(YAML("{open: {auth: {authenticator: other}}}", "other"), "is no authenticator");
     expect(YAML("{open: {auth: {authenticator: giver}}}", "giver"), "checks none");

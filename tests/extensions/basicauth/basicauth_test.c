@@ -77,7 +77,8 @@ START_TEST(faults_are_told_without_secrets)
     expect_faults("{htpasswd: {inline: 'a:$0$sesame'}}", "htpasswd.inline: line 1 has a hash");
     expect_faults("{client_auth: {password: sesame}}", "client_auth.username");
     expect_faults("{client_auth: {username: 'a:b'}}", "cannot have a colon");
-    expect_faults("{client_auth: {username: a, aws_secrets_manager: {}}}", "a key of the Collector");
+    expect_faults("{client_auth: {username: a, aws_secrets_manager: {}}}",
+                  "a key of the Collector");
 }
 END_TEST
 
@@ -161,8 +162,7 @@ END_TEST
 
 START_TEST(lines_of_the_configuration_win_over_the_file)
 {
-    begin_file("ann:other\nbob:open\n", "{htpasswd: {file: ",
-               ", inline: 'ann:open'}}");
+    begin_file("ann:other\nbob:open\n", "{htpasswd: {file: ", ", inline: 'ann:open'}}");
     ck_assert_int_eq(look(ANN), AUTH_GRANTED);
     ck_assert_int_eq(look(BOB), AUTH_GRANTED);
     end();
@@ -208,12 +208,13 @@ START_TEST(a_missing_file_is_an_error_at_the_start)
 {
     struct problems problems = {0};
     const char *yaml = "yaml:extensions: {basicauth: {htpasswd: {file: /no/such}}}\n" REST;
-    struct settings *settings = settings_load(
-        &(struct settings_source){SETTINGS_FILE, yaml}, 1, &problems);
+    struct settings *settings =
+        settings_load(&(struct settings_source){SETTINGS_FILE, yaml}, 1, &problems);
     struct runtime *runtime = runtime_plan(settings, &clock_system, &problems);
     ck_assert_ptr_nonnull(runtime);
     ck_assert(!runtime_start(runtime, &problems));
-    ck_assert_ptr_nonnull(strstr(problems.lines[0], "basicauth.htpasswd.file: cannot read /no/such"));
+    ck_assert_ptr_nonnull(
+        strstr(problems.lines[0], "basicauth.htpasswd.file: cannot read /no/such"));
     runtime_free(runtime);
     settings_free(settings);
     problems_release(&problems);
