@@ -15,10 +15,10 @@ struct tls_client_settings {
 
 struct client_settings {
     struct key_map headers;
+    struct auth_settings auth;
     int compression;
     uint64_t timeout;
     struct tls_client_settings tls;
-    struct auth_settings auth;
 };
 
 /* Rows of the tls group. */
@@ -27,12 +27,12 @@ extern const struct key tls_client_keys[];
 /* Rows for member `client` (struct client_settings) of an exporter's struct T. */
 #define CLIENT_KEYS(T, client, default_timeout)                                                    \
     KEY_SECRETS(T, client.headers, "headers", "headers sent with every request"),                  \
+        AUTH_CLIENT_KEY(T, client.auth),                                                           \
         KEY_CHOICE(T, client.compression, "compression", "gzip", compression_words,                \
                    "of request bodies"),                                                           \
         KEY_DURATION(T, client.timeout, "timeout", default_timeout, 0, "of one try; 0: none"),     \
         KEY_GROUP(T, client.tls, struct tls_client_settings, "tls", tls_client_keys,               \
-                  "TLS of the connection to the backend"),                                         \
-        AUTH_CLIENT_KEY(T, client.auth)
+                  "TLS of the connection to the backend")
 
 /* The words of `compression`, and what one means. */
 extern const char *const compression_words[];

@@ -139,8 +139,8 @@ static bool add_credentials(const struct authenticator *auth, struct bytes *valu
 
 /* ---- a call ---- */
 
-static bool call_line(struct http_client *client, struct http_call *call, struct header_list *list,
-                      struct http_reply *reply)
+static bool call_line(struct http_client *client, const struct http_call *call,
+                      struct header_list *list, struct http_reply *reply)
 {
     if (!collect(client, call->headers, call->header_count, list)) {
         snprintf(reply->error, sizeof reply->error, "a header's value cannot be sent");
@@ -151,15 +151,17 @@ static bool call_line(struct http_client *client, struct http_call *call, struct
         snprintf(reply->error, sizeof reply->error, "out of memory");
         return false;
     }
-    call->headers = list->headers;
-    call->header_count = list->count;
-    bool answered = http_line_call(line, call, reply);
+    struct http_call whole = *call;
+    whole.headers = list->headers;
+    whole.header_count = list->count;
+    bool answered = http_line_call(line, &whole, reply);
     give_line(client, line);
     return answered;
 }
 
 /* The headers of the call are those beside the client's. */
-static bool exchange(struct http_client *client, struct http_call *call, struct http_reply *reply)
+static bool exchange(struct http_client *client, const struct http_call *call,
+                     struct http_reply *reply)
 {
     const struct authenticator *auth = client->options.auth;
     struct header_list list = {.count = 0};

@@ -14,8 +14,8 @@ struct otlp_grpc_settings {
     int64_t max_recv_msg_size_mib;
     int64_t max_concurrent_streams;
     int64_t threads;
-    bool include_metadata;
     struct auth_settings auth;
+    bool include_metadata;
 };
 
 struct otlp_http_settings {
@@ -23,11 +23,11 @@ struct otlp_http_settings {
     int transport;
     int64_t max_request_body_size;
     int64_t threads;
+    struct auth_settings auth;
     bool include_metadata;
     char *paths[SIGNAL_COUNT];
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
-    struct auth_settings auth;
 };
 
 struct otlp_protocols {

@@ -88,10 +88,10 @@ static const struct key profiles_keys[] = {
 /* compression of CLIENT_KEYS would mean nothing: a GET has no body. */
 #define PULL_KEYS(T, default_timeout, line)                                                        \
     KEY_SECRETS(T, client.headers, "headers", "headers sent with every request"),                  \
+        AUTH_CLIENT_KEY(T, client.auth),                                                           \
         KEY_DURATION(T, client.timeout, "timeout", default_timeout, 0, line),                      \
         KEY_GROUP(T, client.tls, struct tls_client_settings, "tls", tls_client_keys,               \
-                  "TLS of the connections to https:// targets"),                                   \
-        AUTH_CLIENT_KEY(T, client.auth)
+                  "TLS of the connections to https:// targets")
 
 static const struct key remote_keys[] = {
     KEY_STRING(struct remote_settings, endpoint, "endpoint", NULL, KEY_REQUIRED,
@@ -117,13 +117,13 @@ static const struct key server_keys[] = {
             2147483647, "largest body in bytes, before and after decompression"),
     KEY_INT(struct server_settings, threads, "threads", "1", 1, 64,
             "threads that read connections"),
+    AUTH_SERVER_KEY(struct server_settings, auth),
     KEY_BOOL(struct server_settings, include_metadata, "include_metadata", "false",
              "send the client's X-Scope-OrgID and Authorization on"),
     KEY_DURATION(struct server_settings, read_header_timeout, "read_header_timeout", "10s", 0,
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct server_settings, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests and between parts of a body; 0: none"),
-    AUTH_SERVER_KEY(struct server_settings, auth),
     KEY_IGNORED("keep_alives_enabled", "accepted; connections are kept"),
     KEY_IGNORED("compression_algorithms", "accepted; gzip, zstd and identity are read"),
     KEY_IGNORED("read_timeout", "accepted; idle_timeout limits a slow body"),

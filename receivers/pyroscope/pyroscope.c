@@ -14,13 +14,13 @@ static const struct key keys[] = {
             1, 2147483647, "largest body in bytes, before and after decompression"),
     KEY_INT(struct pyroscope_receiver, threads, "threads", "1", 1, 64,
             "threads that read connections"),
+    AUTH_SERVER_KEY(struct pyroscope_receiver, auth),
     KEY_BOOL(struct pyroscope_receiver, include_metadata, "include_metadata", "false",
              "send the client's X-Scope-OrgID and Authorization on"),
     KEY_DURATION(struct pyroscope_receiver, read_header_timeout, "read_header_timeout", "10s", 0,
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests and between parts of a body; 0: none"),
-    AUTH_SERVER_KEY(struct pyroscope_receiver, auth),
     KEY_END,
 };
 

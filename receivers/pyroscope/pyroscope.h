@@ -11,10 +11,10 @@ struct pyroscope_receiver {
     int transport;
     int64_t max_request_body_size;
     int64_t threads;
+    struct auth_settings auth;
     bool include_metadata;
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
-    struct auth_settings auth;
     const struct env *env;
     struct http_server *server;
 };
