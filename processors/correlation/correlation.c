@@ -20,6 +20,7 @@ static const char *const candidates_words[] = {"auto", "local_root", "all", NULL
 static const char *const unconfirmed_words[] = {"remove", "keep", NULL};
 static const char *const children_words[] = {"none", "inherit", NULL};
 static const char *const trace_id_words[] = {"keep", "strip", NULL};
+static const char *const profile_time_words[] = {"auto", "keep", NULL};
 
 static const struct key keys[] = {
     KEY_CHOICE(struct correlation_config, link, "link", "confirmed", link_words,
@@ -50,6 +51,8 @@ static const struct key keys[] = {
             "resource attributes and series labels copied under a second name; {}: none"),
     KEY_CHOICE(struct correlation_config, trace_id, "trace_id", "keep", trace_id_words,
                "trace_id labels of samples; strip them for Pyroscope servers before 2.1"),
+    KEY_CHOICE(struct correlation_config, profile_time, "profile_time", "auto", profile_time_words,
+               "auto: pprofs of more than 30 s take the middle of their window as their time"),
     KEY_END,
 };
 
@@ -141,13 +144,14 @@ static bool open_instance(void *instance, const struct env *env, char *error, si
         .keep_unconfirmed = self->config.unconfirmed == UNCONFIRMED_KEEP,
         .annotate = self->config.annotate,
     };
-    self->started = clock_wall(env->clock);
+    self->started = self->since = clock_wall(env->clock);
     self->started_mono = clock_mono(env->clock);
     self->parcels_due = TIME_NEVER;
     self->tick_at = TIME_NEVER;
     init_tables(self);
     pthread_mutex_init(&self->lock, NULL);
     self->open = true;
+    profiles_note_start(self);
     return true;
 }
 
@@ -243,6 +247,7 @@ const struct component processor_correlation = {
     .check = check,
     .open = open_instance,
     .consume = consume,
+    .recall = profiles_recall,
     .tick = tick,
     .explain = correlation_explain,
     .close = close_instance,

@@ -16,6 +16,7 @@ enum candidates { CANDIDATES_AUTO, CANDIDATES_LOCAL_ROOT, CANDIDATES_ALL };
 enum unconfirmed { UNCONFIRMED_REMOVE, UNCONFIRMED_KEEP };
 enum children { CHILDREN_NONE, CHILDREN_INHERIT };
 enum trace_id { TRACE_ID_KEEP, TRACE_ID_STRIP };
+enum profile_time { PROFILE_TIME_AUTO, PROFILE_TIME_KEEP };
 
 struct correlation_config {
     int link;
@@ -31,6 +32,7 @@ struct correlation_config {
     bool annotate;
     struct key_map remap;
     int trace_id;
+    int profile_time;
 };
 
 /* A batch that downstream could not take yet. */
@@ -49,6 +51,8 @@ struct correlation {
     struct remap remap;
     struct remap profile_remap; /* without what the server makes itself of OTLP profiles */
     uint64_t started;           /* wall */
+    uint64_t since;             /* wall; nothing was missed: the start, or that of a process
+                                 * whose notes were recalled */
     uint64_t started_mono;
     struct runs runs;
 
@@ -77,6 +81,10 @@ static inline uint32_t correlation_second(const struct correlation *self, uint64
 /* traces.c, profiles.c: consume of each signal. */
 enum verdict traces_consume(struct correlation *self, struct batch *batch, struct outlet *next);
 enum verdict profiles_consume(struct correlation *self, struct batch *batch, struct outlet *next);
+
+/* profiles.c: over a restart, where there is a journal. */
+void profiles_note_start(struct correlation *self);
+void profiles_recall(void *self, struct view content);
 
 /* explain.c */
 void correlation_explain(void *self, struct bytes *out);

@@ -1,8 +1,11 @@
 /* The profiles signal: windows and span ids are noted, spans that waited for them leave. */
 #include "processors/correlation/decide.h"
+#include "processors/correlation/notes.h"
 #include "processors/correlation/passing.h"
 #include "processors/correlation/release.h"
 #include "processors/correlation/uploads.h"
+
+#define GRAFANA_REACH (30 * NS_PER_S)
 
 /* Tables of strings, ids and edits: a few times the profile at most. */
 static size_t arena_cap(const struct batch *batch)
@@ -10,14 +13,19 @@ static size_t arena_cap(const struct batch *batch)
     return ((size_t)1 << 20) + 32 * batch->payload->size;
 }
 
-/* The kinds of which any sample can confirm a span: those not wanted are not read. */
-static unsigned kinds_read(const struct correlation *self)
+/* The kinds of which any sample can confirm a span, ... */
+static unsigned kinds_linked(const struct correlation *self)
 {
-    if (self->config.link != LINK_CONFIRMED && !self->config.annotate)
-        return 0;
     if (self->confirm.automatic)
         return KIND_BIT(KIND_PROCESS_CPU) | KIND_BIT(KIND_WALL);
     return self->confirm.kinds;
+}
+
+/* ... and those whose samples are read. */
+static unsigned kinds_read(const struct correlation *self)
+{
+    bool wanted = self->config.link == LINK_CONFIRMED || self->config.annotate;
+    return wanted ? kinds_linked(self) : 0;
 }
 
 static void note_ids(struct correlation *self, struct service *service, const struct upload *upload,
@@ -52,8 +60,46 @@ static void note(struct correlation *self, const struct upload *upload, struct j
     }
 }
 
+/* For the next process, should this one be killed. */
+static void write_note(const struct correlation *self, const struct upload *uploads)
+{
+    struct bytes out;
+    if (!self->env->journal)
+        return;
+    bytes_init(&out, SIZE_MAX / 2, self->env->budget);
+    if (notes_write(uploads, self->since, &out))
+        env_note(self->env, bytes_view(&out), self->config.remember);
+    bytes_release(&out);
+}
+
+void profiles_note_start(struct correlation *self)
+{
+    write_note(self, NULL);
+}
+
+void profiles_recall(void *instance, struct view content)
+{
+    struct correlation *self = instance;
+    struct arena arena;
+    struct upload *uploads;
+    struct release release = {0};
+    uint64_t since, wall = clock_wall(self->env->clock);
+    arena_init(&arena, ((size_t)1 << 20) + 32 * content.size);
+    if (notes_read(content, &arena, &uploads, &since)) {
+        pthread_mutex_lock(&self->lock);
+        if (since < self->since && wall - since < self->config.remember)
+            self->since = since;
+        for (; uploads; uploads = uploads->next)
+            note(self, uploads, correlation_now(self), &release);
+        pthread_mutex_unlock(&self->lock);
+    }
+    arena_release(&arena);
+}
+
 static void note_all(struct correlation *self, const struct upload *uploads)
 {
+    if (uploads)
+        write_note(self, uploads);
     struct release release = {0};
     pthread_mutex_lock(&self->lock);
     struct judge_now now = correlation_now(self);
@@ -63,15 +109,31 @@ static void note_all(struct correlation *self, const struct upload *uploads)
     release_send(self, &release);
 }
 
-/* The pprof with its labels normalised; the same buffer (referenced) where nothing changes. NULL:
- * no memory. */
-static struct buffer *rewrite(const struct correlation *self, const struct pprof *pprof,
-                              struct buffer *payload, struct arena *arena)
+/* Grafana asks for the profiles whose time is at most 30 s from the span: of a longer window, the
+ * time of either end is out of reach for the spans at the other. One longer than the memory of
+ * samples is a mistake of its sender's. */
+static bool takes_middle(const struct correlation *self, const struct upload *upload)
 {
-    struct pprof_rewrite wanted = {.strip_trace_id = self->config.trace_id == TRACE_ID_STRIP};
+    return self->config.profile_time == PROFILE_TIME_AUTO && upload && upload->middle &&
+           kinds_linked(self) & KIND_BIT(upload->window.kind) &&
+           upload->window.length > GRAFANA_REACH && upload->window.length <= self->config.remember;
+}
+
+/* The pprof with its labels normalised and its time set; the same buffer (referenced) where nothing
+ * changes. NULL: no memory. */
+static struct buffer *rewrite(const struct correlation *self, const struct pprof *pprof,
+                              const struct upload *upload, struct buffer *payload,
+                              struct arena *arena)
+{
+    struct pprof_rewrite wanted = {
+        .strip_trace_id = self->config.trace_id == TRACE_ID_STRIP,
+        .drop_time = takes_middle(self, upload),
+    };
     struct splice splice;
     splice_begin(&splice, pprof->raw, arena);
     pprof_rewrite_labels(pprof, &wanted, &splice);
+    if (wanted.drop_time)
+        pprof_set_time(pprof, (int64_t)upload->middle, &splice);
     if (!splice.failed && !splice_any(&splice))
         return buffer_ref(payload);
     if (splice.failed)
@@ -93,9 +155,10 @@ static struct batch *remapped(const struct batch *batch, struct buffer *payload,
 }
 
 static enum verdict push_pprof(struct correlation *self, struct batch *batch, struct series *series,
-                               const struct pprof *pprof, struct arena *arena, struct outlet *next)
+                               const struct pprof *pprof, const struct upload *upload,
+                               struct arena *arena, struct outlet *next)
 {
-    struct buffer *payload = rewrite(self, pprof, batch->payload, arena);
+    struct buffer *payload = rewrite(self, pprof, upload, batch->payload, arena);
     if (!payload)
         return VERDICT_RETRY;
     if (payload == batch->payload && series == batch->series) {
@@ -129,7 +192,7 @@ static enum verdict consume_pprof(struct correlation *self, struct batch *batch,
         return VERDICT_RETRY;
     struct upload *upload = uploads_of_pprof(batch, series, &pprof, kinds_read(self),
                                              clock_wall(self->env->clock), arena);
-    enum verdict verdict = push_pprof(self, batch, series, &pprof, arena, next);
+    enum verdict verdict = push_pprof(self, batch, series, &pprof, upload, arena, next);
     if (verdict == VERDICT_OK)
         note_all(self, upload);
     series_unref(series);

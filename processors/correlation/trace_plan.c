@@ -72,6 +72,8 @@ static bool add_resource(struct trace_plan *plan, const struct correlation *self
     resource->name = otlp_resource_attribute(field->bytes, VIEW("service.name"));
     if (resource->name.size == 0)
         resource->name = UNKNOWN_SERVICE;
+    struct view language = otlp_resource_attribute(field->bytes, VIEW("telemetry.sdk.language"));
+    resource->from_node = view_eq(language, VIEW("nodejs"));
     resource->first = plan->count;
     if (!read_header(plan, self, resource))
         return false;
@@ -107,7 +109,7 @@ static bool add_span(struct trace_plan *plan, const struct correlation *self,
     struct span_row *row = add_row(plan);
     if (!row)
         return false;
-    read_row(row, &walk->item, self->started, now);
+    read_row(row, &walk->item, self->since, now);
     plan->last->last->end = plan->last->end = plan->count;
     return true;
 }
