@@ -287,6 +287,8 @@ def test_a_flood_of_wrong_passwords_starves_nobody(row):
 
 def test_no_secret_is_ever_written(row):
     shown = ""
+    for credentials in GOOD + BAD:
+        row.front.logs(credentials)
     for node in (row.front, row.back):
         ran = subprocess.run([harness.SPANLINK, "print-config", "--config", node.config],
                              capture_output=True, text=True, timeout=20)
@@ -305,3 +307,42 @@ def test_an_unknown_authenticator_is_named(tmp_path, row):
                          text=True, timeout=20)
     assert ran.returncode != 0
     assert "receivers.otlp.protocols.grpc.auth.authenticator" in ran.stderr + ran.stdout
+
+
+SCRAPE = """\
+receivers:
+  pprof_scrape:
+    interval: 2s
+    targets: [{{endpoint: "{target}", service_name: scraped}}]
+    auth: {{authenticator: bearertokenauth}}
+    server: {{endpoint: "127.0.0.1:{push}", auth: {{authenticator: bearertokenauth/key}}}}
+extensions:
+  bearertokenauth: {{token: first-token}}
+  bearertokenauth/key: {{tokens: [one, two], header: X-API-Key, scheme: ""}}
+exporters: {{debug: {{}}}}
+service:
+  extensions: [bearertokenauth, bearertokenauth/key]
+  pipelines: {{profiles: {{receivers: [pprof_scrape], exporters: [debug]}}}}
+"""
+
+
+def test_pulls_carry_a_token_and_pushes_need_one(tmp_path, row):
+    target, push = record.Proxy(), harness.free_port()
+    config = tmp_path / "scrape.yaml"
+    config.write_text(SCRAPE.format(target=target.url, push=push))
+    program = harness.Program("scrape", tmp_path, [harness.SPANLINK, "--config", config])
+    program.wait_ports(push)
+
+    def pushed(**headers):
+        return requests.post(f"http://127.0.0.1:{push}/v1/pprof", data=b"no pprof",
+                             headers=headers, timeout=10)
+    try:
+        assert [pushed(**{"X-API-Key": key}).status_code for key in ("one", "two")] == [400, 400]
+        assert pushed(**{"X-API-Key": "three"}).status_code == 401
+        assert pushed(Authorization="Bearer first-token").status_code == 401
+        assert "WWW-Authenticate" not in pushed().headers
+        assert harness.wait_for(lambda: target.exchanges, 20)
+        assert {e.headers.get("authorization") for e in target.exchanges} == {"Bearer first-token"}
+    finally:
+        program.stop()
+        target.close()
