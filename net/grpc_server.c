@@ -378,6 +378,7 @@ struct grpc_server *grpc_server_open(const struct grpc_server_options *options, 
         return server;
     if (server->listener >= 0)
         snprintf(error, error_size, "cannot start a thread: %s", strerror(errno));
+    server->options.tls = NULL;
     grpc_server_close(server, 0);
     return NULL;
 }
@@ -458,5 +459,6 @@ void grpc_server_close(struct grpc_server *server, uint64_t deadline_mono_ns)
         close_loop(&server->loops[i]);
     }
     remove_socket(server);
+    tls_server_free(server->options.tls);
     grpc_server_unref(server);
 }

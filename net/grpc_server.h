@@ -1,6 +1,6 @@
 /*
- * gRPC server for unary calls over cleartext HTTP/2. The only door to nghttp2. A call comes whole
- * and decompressed; it is answered exactly once, from any thread, now or later.
+ * gRPC server for unary calls over HTTP/2, cleartext or TLS. The only door to nghttp2. A call comes
+ * whole and decompressed; it is answered exactly once, from any thread, now or later.
  */
 #ifndef NET_GRPC_SERVER_H
 #define NET_GRPC_SERVER_H
@@ -8,6 +8,7 @@
 #include "base/authenticator.h"
 #include "base/bytes.h"
 #include "net/endpoint.h"
+#include "net/tls_server.h"
 #include "wire/status.h"
 
 struct grpc_server;
@@ -17,13 +18,14 @@ typedef void grpc_handler_fn(void *ctx, struct grpc_call *call);
 
 struct grpc_server_options {
     struct endpoint endpoint;
-    size_t max_message; /* bytes, as they arrive and after decompression */
+    struct tls_server *tls; /* NULL: cleartext; taken over where the server opens */
+    size_t max_message;     /* bytes, as they arrive and after decompression */
     unsigned threads;
     unsigned max_connections;        /* past it the longest idle one is closed */
     unsigned max_concurrent_streams; /* a connection */
     uint64_t idle_timeout_ns;        /* without a call in its handler and without progress of one
                                       * that arrives (pings do not count); 0: none */
-    uint64_t header_timeout_ns;      /* preface and first settings */
+    uint64_t header_timeout_ns;      /* TLS's handshake, preface and first settings */
     struct budget *budget;           /* charged as bytes arrive; outlives every call */
     grpc_handler_fn *handler;
     /* Whether a path is served at all; else UNIMPLEMENTED without reading the message. */

@@ -7,6 +7,7 @@
 
 #include "base/authenticator.h"
 #include "base/bytes.h"
+#include "net/tls_client.h"
 #include "settings/key.h"
 
 struct http_client;
@@ -15,8 +16,9 @@ struct http_client_options {
     bool http2;            /* HTTP/2 with prior knowledge on http://, ALPN on https:// */
     uint64_t timeout_ns;   /* of one exchange; 0: none */
     const char *unix_path; /* connect there; NULL: by the URL */
-    const char *ca_file;   /* NULL or "": the system's CAs */
-    bool insecure_skip_verify;
+    struct tls_client_settings tls;
+    const char *tls_key; /* the path of its group, for people; NULL: "tls" */
+    bool looks_always; /* at TLS's files, for each call; else when the last look is a second old */
     const struct key_map *headers; /* sent with every request, and winning over a call's of the same
                                     * name; borrowed for the client's life, like the texts here */
     const struct authenticator *auth; /* gives every request a header, which wins over all others

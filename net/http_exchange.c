@@ -157,12 +157,12 @@ void *http_exchange_uri(void *cls, const char *uri, struct MHD_Connection *conne
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct http_connection *place = info ? info->socket_context : NULL;
-    if (!place || !http_connection_mark(place, HTTP_HEADER))
+    const struct http_peer *peer = info ? info->socket_context : NULL;
+    if (!peer || !http_connection_mark(peer->place, HTTP_HEADER))
         return NULL;
     struct http_request *request = http_request_new(cls, uri);
     if (request)
-        request->place = place;
+        request->place = peer->place;
     return request;
 }
 

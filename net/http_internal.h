@@ -25,6 +25,12 @@ struct http_server {
     bool closing;                 /* nothing may be suspended any more */
 };
 
+/* What stands behind an open connection of the library. */
+struct http_peer {
+    struct http_connection *place;
+    struct tls_identity *identity; /* NULL: cleartext */
+};
+
 /*
  * Who acts next on a request that the handler has. HANDLING -> ANSWERED needs no lock; the steps
  * to and from SUSPENDED are taken under the server's mutex.

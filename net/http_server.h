@@ -1,7 +1,7 @@
 /*
- * HTTP/1.1 server. The only door to libmicrohttpd. Requests come whole: a handler sees method,
- * path, query, headers and the body as it arrived. It must answer each request exactly once, from
- * any thread, now or later; the connection is suspended meanwhile.
+ * HTTP/1.1 server, with TLS or without. The only door to libmicrohttpd. Requests come whole: a
+ * handler sees method, path, query, headers and the body as it arrived. It must answer each request
+ * exactly once, from any thread, now or later; the connection is suspended meanwhile.
  */
 #ifndef NET_HTTP_SERVER_H
 #define NET_HTTP_SERVER_H
@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/verdict.h"
 #include "net/endpoint.h"
+#include "net/tls_server.h"
 #include "wire/compress.h"
 
 struct http_server;
@@ -26,7 +27,8 @@ typedef void http_handler_fn(void *ctx, struct http_request *request);
 
 struct http_server_options {
     struct endpoint endpoint;
-    size_t max_body; /* bytes as they arrive, and again after decompression */
+    struct tls_server *tls; /* NULL: cleartext; taken over where the server opens */
+    size_t max_body;        /* bytes as they arrive, and again after decompression */
     unsigned threads;
     unsigned max_connections;   /* past it the longest idle connection is closed */
     uint64_t header_timeout_ns; /* to the end of the header, counted from the connection's begin,

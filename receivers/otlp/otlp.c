@@ -18,6 +18,7 @@ static const struct key grpc_keys[] = {
     AUTH_SERVER_KEY(struct otlp_grpc_settings, auth),
     KEY_BOOL(struct otlp_grpc_settings, include_metadata, "include_metadata", "false",
              "send the client's X-Scope-OrgID and Authorization on"),
+    TLS_SERVER_KEY(struct otlp_grpc_settings, tls),
     KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
     KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
     KEY_END,
@@ -45,6 +46,7 @@ static const struct key http_keys[] = {
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct otlp_http_settings, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests and between parts of a body; 0: none"),
+    TLS_SERVER_KEY(struct otlp_http_settings, tls),
     KEY_IGNORED("keep_alives_enabled", "accepted; connections are kept"),
     KEY_IGNORED("compression_algorithms", "accepted; gzip, zstd and identity are read"),
     KEY_IGNORED("read_timeout", "accepted; idle_timeout limits a slow body"),
@@ -71,6 +73,8 @@ static struct listen_on grpc_place(const struct otlp_receiver *self)
     return (struct listen_on){.key = "protocols.grpc.endpoint",
                               .endpoint = self->protocols.grpc.endpoint,
                               .transport = self->protocols.grpc.transport,
+                              .tls_key = "protocols.grpc.tls",
+                              .tls = &self->protocols.grpc.tls,
                               .id = self->env ? self->env->id : "",
                               .what = "OTLP over gRPC"};
 }
@@ -80,6 +84,8 @@ static struct listen_on http_place(const struct otlp_receiver *self)
     return (struct listen_on){.key = "protocols.http.endpoint",
                               .endpoint = self->protocols.http.endpoint,
                               .transport = self->protocols.http.transport,
+                              .tls_key = "protocols.http.tls",
+                              .tls = &self->protocols.http.tls,
                               .id = self->env ? self->env->id : "",
                               .what = "OTLP over HTTP"};
 }

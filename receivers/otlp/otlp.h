@@ -5,6 +5,7 @@
 #include "net/auth.h"
 #include "net/grpc_server.h"
 #include "net/otlp_http.h"
+#include "net/tls_server.h"
 #include "pipeline/component.h"
 #include "pipeline/otlp_request.h"
 
@@ -16,6 +17,7 @@ struct otlp_grpc_settings {
     int64_t threads;
     struct auth_settings auth;
     bool include_metadata;
+    struct tls_server_settings tls;
 };
 
 struct otlp_http_settings {
@@ -28,6 +30,7 @@ struct otlp_http_settings {
     char *paths[SIGNAL_COUNT];
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct tls_server_settings tls;
 };
 
 struct otlp_protocols {

@@ -22,6 +22,8 @@ static bool open_server(struct pprof_receiver *self, char *error, size_t error_s
     const struct listen_on on = {.key = "server.endpoint",
                                  .endpoint = server->endpoint,
                                  .transport = server->transport,
+                                 .tls_key = "server.tls",
+                                 .tls = &server->tls,
                                  .id = self->env->id,
                                  .what = "pushed pprof"};
     self->http_server = listen_http(&on, &options, error, error_size);

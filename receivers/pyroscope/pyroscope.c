@@ -21,6 +21,7 @@ static const struct key keys[] = {
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests and between parts of a body; 0: none"),
+    TLS_SERVER_KEY(struct pyroscope_receiver, tls),
     KEY_END,
 };
 
@@ -78,6 +79,8 @@ static struct listen_on place(const struct pyroscope_receiver *self)
     return (struct listen_on){.key = "endpoint",
                               .endpoint = self->endpoint,
                               .transport = self->transport,
+                              .tls_key = "tls",
+                              .tls = &self->tls,
                               .id = self->env ? self->env->id : "",
                               .what = "Pyroscope"};
 }
