@@ -21,6 +21,7 @@ exporters:
 extensions: {{{journal}}}
 service:
   telemetry: {{logs: {{level: info}}}}
+  shutdown_timeout: {stop}
   extensions: [{extensions}]
   pipelines:
     traces: {{receivers: [otlp], processors: [correlation, batch], exporters: [otlp_{protocol}]}}
@@ -36,7 +37,7 @@ class Sidecar:
     """A configuration on ports of its own, under which spanlink runs, one life after the other."""
 
     def __init__(self, folder, sink, journal=None, protocol="grpc", hold="15s", batch=40,
-                 timeout="10s", queue=1000, otlp=None, profiles=None, env=None):
+                 timeout="10s", queue=1000, stop="10s", otlp=None, profiles=None, env=None):
         """journal: the settings beside its directory, as YAML; None: there is none. otlp, profiles:
         addresses in place of the sink's."""
         self.folder, self.lives, self.program, self.env = folder, 0, None, env
@@ -47,7 +48,7 @@ class Sidecar:
         self.config = folder / "spanlink.yaml"
         self.config.write_text(CONFIG.format(
             grpc=self.grpc, http=self.http, ingest=self.ingest, protocol=protocol, hold=hold,
-            batch=batch, to_otlp=otlp if protocol == "grpc" else f"http://{otlp}",
+            batch=batch, stop=stop, to_otlp=otlp if protocol == "grpc" else f"http://{otlp}",
             to_profiles=profiles or sink.http,
             delivery=DELIVERY.format(timeout=timeout, queue=queue),
             journal="" if journal is None else

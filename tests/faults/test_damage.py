@@ -63,8 +63,8 @@ def left(tmp_path, sink):
 class Outcome:
     """A life on a damaged copy."""
 
-    def __init__(self, folder, left, sink, damage):
-        """damage changes the bytes of the last entry's file."""
+    def __init__(self, folder, left, sink, damage, whole):
+        """damage changes the bytes of the last entry's file; whole: how many requests it leaves."""
         sidecar = rig.Sidecar(folder, sink, journal="max_size_mib: 8")
         shutil.copytree(left.directory, sidecar.directory)
         file = sidecar.directory / left.entries[-1].file
@@ -72,7 +72,7 @@ class Outcome:
         file.write_bytes(damage(data))
         before = {key: sink.copies[key] for key in left.keys}
         sidecar.start()
-        sink.wait(lambda: all(sink.copies[key] > before[key] for key in left.keys[:-1]))
+        sink.wait(lambda: all(sink.copies[key] > before[key] for key in left.keys[:whole]))
         self.idle = harness.wait_for(
             lambda: not sidecar.figure(r"journal: (\d+) requests not delivered"), 30, 0.01)
         self.arrived = [sink.copies[key] - before[key] for key in left.keys]
@@ -95,7 +95,7 @@ def flip(at, bits):
     return damage
 
 
-def run_all(tmp_path, left, damages):
+def run_all(tmp_path, left, damages, whole=REQUESTS - 1):
     """One sink for each of the lives at work: they deliver the same items."""
     import sink as sinks
     free = [sinks.Sink() for _ in range(AT_ONCE)]
@@ -103,7 +103,7 @@ def run_all(tmp_path, left, damages):
     def run(number):
         sink = free.pop()
         try:
-            return Outcome(tmp_path / str(number), left, sink, damages[number])
+            return Outcome(tmp_path / str(number), left, sink, damages[number], whole)
         finally:
             free.append(sink)
             shutil.rmtree(tmp_path / str(number) / "journal", ignore_errors=True)
@@ -148,10 +148,18 @@ def test_flipped_bits_in_the_last_entry(tmp_path, left, soak, figure):
            f"{sum(o.damaged for o in outcomes)} set aside")
 
 
-def test_a_file_of_noise_and_an_empty_one(tmp_path, left):
-    """Whatever lies in the directory, spanlink starts and delivers."""
+def test_noise_behind_the_entries(tmp_path, left):
+    """Which is what the file's former life leaves there."""
     def damage(data):
-        return bytes(data[:left.entries[-1].at]) + bytes(range(256)) * 64
-    noise, empty = run_all(tmp_path, left, [damage, lambda data: b""])
-    assert noise.code == 0 and set(noise.arrived[:-1]) == {1}, noise.log
-    assert empty.code == 0, empty.log
+        data[left.entries[-1].at:] = bytes(range(256)) * 64
+        return data
+    outcome, = run_all(tmp_path, left, [damage])
+    assert outcome.code == 0 and set(outcome.arrived[:-1]) == {1}, outcome.log
+
+
+def test_files_without_any_entry(tmp_path, left):
+    """Whatever lies in the directory, spanlink starts."""
+    outcomes = run_all(tmp_path, left, [lambda data: b"", lambda data: bytes(len(data)),
+                                        lambda data: bytes(range(256)) * 64], whole=0)
+    for outcome in outcomes:
+        assert outcome.code == 0 and set(outcome.arrived) == {0}, outcome.log

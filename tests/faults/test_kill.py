@@ -78,6 +78,21 @@ def test_kill_at_any_moment_loses_nothing(tmp_path, sink, soak, figure):
            f"kill; 0 lost, {twice} copies more (whole requests), {linked} spans linked")
 
 
+def test_what_was_delivered_does_not_come_again(tmp_path, sink):
+    """A kill when nothing is under way costs nothing at all."""
+    sidecar = rig.Sidecar(tmp_path, sink, journal="", hold="1s").start()
+    with clients.Load(sidecar, "idle") as load:
+        load.ledger.wait_taken(rig.moment())
+    assert harness.wait_for(lambda: not sidecar.figure(IDLE), 60), sidecar.explain()
+    sidecar.kill()
+    sidecar.start()
+    assert sidecar.figure(IDLE) == 0
+    assert sidecar.stop() == 0
+    taken = load.ledger.keys(clients.TAKEN)
+    assert {key: n for key, n in sink.copies.items() if n != 1} == {}
+    assert taken <= set(sink.copies)
+
+
 def test_spans_are_judged_after_a_kill_as_before(tmp_path, sink):
     """Their samples may have come before it or after it, and they themselves too."""
     sidecar = rig.Sidecar(tmp_path, sink, journal="", hold="4s").start()
@@ -119,7 +134,7 @@ def test_spans_are_judged_after_a_kill_as_before(tmp_path, sink):
 def test_sigterm_keeps_what_cannot_be_delivered(tmp_path, sink, figure):
     """The backend is away: the process ends with 0, and the next one delivers, each item once."""
     sink.rule = lambda _signal, _keys: 503
-    sidecar = rig.Sidecar(tmp_path, sink, journal="", hold="1s").start()
+    sidecar = rig.Sidecar(tmp_path, sink, journal="", hold="1s", stop="1s").start()
     with clients.Load(sidecar, "kept") as load:
         load.ledger.wait_taken(rig.moment())
         assert sidecar.stop() == 0, sidecar.program.tail()
@@ -138,7 +153,7 @@ def test_sigterm_keeps_what_cannot_be_delivered(tmp_path, sink, figure):
 def test_without_a_journal_sigterm_tells_what_is_lost(tmp_path, sink):
     """The control of the test above: exit code 3 and true numbers."""
     sink.rule = lambda _signal, _keys: 503
-    sidecar = rig.Sidecar(tmp_path, sink, hold="1s").start()
+    sidecar = rig.Sidecar(tmp_path, sink, hold="1s", stop="1s").start()
     with clients.Load(sidecar, "lost", ("http logs", "grpc logs")) as load:
         load.ledger.wait_taken(rig.moment())
         assert sidecar.stop() == 3, sidecar.program.tail()
