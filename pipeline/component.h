@@ -26,6 +26,7 @@ enum component_kind {
     COMPONENT_KINDS
 };
 
+struct journal;  /* journal/journal.h */
 struct delivery; /* pipeline/delivery.h: queue, retry and timeout settings of an exporter */
 
 /* The way ahead of a processor in one pipeline. Lives until the processor is closed. */
@@ -45,11 +46,16 @@ struct env {
     struct intake *intakes[SIGNAL_COUNT]; /* receivers; NULL: no pipeline of that signal */
     struct runtime *runtime;              /* pipeline/runtime.h */
     struct ticker *ticker;                /* for env_tick_at */
+    struct journal *journal;              /* NULL: none */
     void *instance;
 };
 
 /* Asks for tick at a monotonic time (0: at once). The earliest one asked counts. Any thread. */
 void env_tick_at(const struct env *env, uint64_t mono_ns);
+
+/* Keeps content for keep_ns, over a crash, where there is a journal: the next process's instance of
+ * this id gets it by `recall`. Any thread. */
+void env_note(const struct env *env, struct view content, uint64_t keep_ns);
 
 struct component {
     const char *type;
@@ -90,6 +96,14 @@ struct component {
     /* Bytes that the process's memory budget is to have, where total is what the machine or the
      * control group gives; 0: no opinion. Before anything opens. NULL: none. */
     size_t (*memory_limit)(const void *self, size_t total);
+
+    /* Processors: what an instance of this id noted before a restart, oldest first; between open
+     * and the first data. NULL: it notes nothing. */
+    void (*recall)(void *self, struct view note);
+
+    /* Extensions: the journal in which accepted requests are to stand before they are answered;
+     * open. NULL: it has none. */
+    struct journal *(*journal)(const void *self);
 
     /* For what waits; called once after the start; returns the monotonic time at which it wants to
      * be called next, or TIME_NEVER. One thread for all instances. NULL: nothing ever waits. */

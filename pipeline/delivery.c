@@ -31,7 +31,7 @@ const struct key retry_keys[] = {
                "each wait is longer than the last by this factor"),
     KEY_DURATION(struct retry_settings, max_interval, "max_interval", "30s", 0,
                  "longest wait, unless the server asks for more"),
-    KEY_DURATION(struct retry_settings, max_elapsed_time, "max_elapsed_time", "5m", 0,
+    KEY_DURATION(struct retry_settings, max_elapsed_time, "max_elapsed_time", "0s", 0,
                  "no retry later than this after the first try; 0: for ever"),
     KEY_END,
 };

@@ -23,6 +23,15 @@ static void note(const struct batch *batch, const struct outcome *outcome)
         receipt_note(batch->receipts[i], outcome);
 }
 
+/* Whether it stands in the journal, so that a stop leaves it to the next process. */
+static bool is_durable(const struct batch *batch)
+{
+    bool durable = batch->receipt_count > 0;
+    for (size_t i = 0; i < batch->receipt_count; i++)
+        durable &= receipt_is_durable(batch->receipts[i]);
+    return durable;
+}
+
 static void lose(struct dispatcher *dispatcher, const struct batch *batch, uint32_t items,
                  const struct outcome *why)
 {
@@ -47,7 +56,8 @@ static void drop_current(struct dispatcher *dispatcher, struct queue_element *el
     if (dispatcher->waits) {
         refuse(element, why);
     } else {
-        lose(dispatcher, batch, batch->items, why);
+        if (why->cause != CAUSE_SHUTDOWN || !is_durable(batch))
+            lose(dispatcher, batch, batch->items, why);
         note(batch, why);
         batch_unref(batch);
     }
@@ -254,6 +264,8 @@ enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_el
             rejected(dispatcher, element, &outcome);
         else if (waits_for_retry(dispatcher, element, &outcome, due))
             return DISPATCH_WAIT;
+        else if (dispatcher->stopping && is_durable(element->current))
+            break;
         else
             dispatch_give_up(dispatcher, element, &outcome);
     }

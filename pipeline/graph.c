@@ -83,6 +83,7 @@ static bool attach(struct instance *receiver, struct pipeline *pipeline, struct 
         if (!*intake)
             return false;
         (*intake)->budget = budget;
+        (*intake)->receiver = receiver->id;
     }
     return add_head(*intake, pipeline);
 }

@@ -5,6 +5,7 @@
 #ifndef PIPELINE_GRAPH_H
 #define PIPELINE_GRAPH_H
 
+#include "journal/journal.h"
 #include "pipeline/instance.h"
 
 /* A list of instances, not owned. */
@@ -46,6 +47,8 @@ struct intake {
     bool waits;         /* a queue ahead makes clients wait */
     unsigned encodings; /* that any exporter ahead takes */
     struct budget *budget;
+    struct journal *journal; /* NULL: none */
+    const char *receiver;    /* its id */
 };
 
 struct graph {

@@ -1,6 +1,7 @@
 #include "pipeline/intake.h"
 
-#include "pipeline/graph.h"
+#include "pipeline/intake_run.h"
+#include "pipeline/journaling.h"
 
 #include <stdlib.h>
 
@@ -27,6 +28,11 @@ static void release(struct intake *intake, size_t count)
         sender_release(intake->queues[i].sender, intake->queues[i].places);
 }
 
+void intake_release(struct intake *intake)
+{
+    release(intake, intake->queue_count);
+}
+
 static struct outcome untaken(const struct intake *intake, const struct batch *batch)
 {
     char made[96], taken[96];
@@ -36,7 +42,7 @@ static struct outcome untaken(const struct intake *intake, const struct batch *b
                       "no exporter takes %s; those configured take %s", made, taken);
 }
 
-static struct outcome reserve(struct intake *intake)
+struct outcome intake_reserve(struct intake *intake)
 {
     if (intake->budget && budget_used(intake->budget) > intake->budget->limit)
         return no_memory();
@@ -48,7 +54,7 @@ static struct outcome reserve(struct intake *intake)
     return OUTCOME_OK;
 }
 
-static struct outcome run(struct intake *intake, struct batch *batch)
+struct outcome intake_run(struct intake *intake, struct batch *batch)
 {
     for (size_t i = 0; i < intake->head_count; i++) {
         enum verdict verdict = outlet_push(intake->heads[i], batch);
@@ -78,7 +84,7 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
         return false;
     }
     *waiter = (struct waiter){done, ctx};
-    struct outcome outcome = run(intake, batch);
+    struct outcome outcome = intake_run(intake, batch);
     receipt_note(receipt, &outcome);
     receipt_unref(receipt);
     return true;
@@ -87,19 +93,24 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
     bool taken = intake->encodings & BATCH_BIT(batch->encoding);
-    struct outcome outcome = taken ? reserve(intake) : untaken(intake, batch);
-    bool reserved = outcome.verdict == VERDICT_OK;
-    bool answered = false;
-    batch->admitted = true;
-    if (reserved && intake->waits) {
-        answered = run_waiting(intake, batch, done, ctx);
-        if (!answered)
-            outcome = no_memory();
-    } else if (reserved) {
-        outcome = run(intake, batch);
+    struct outcome outcome = taken ? intake_reserve(intake) : untaken(intake, batch);
+    if (outcome.verdict != VERDICT_OK) {
+        done(ctx, &outcome);
+        return;
     }
-    if (reserved)
-        release(intake, intake->queue_count);
+    batch->admitted = true;
+    if (intake->journal && !intake->waits) {
+        journaling_accept(intake, batch, done, ctx);
+        return;
+    }
+    bool answered = false;
+    if (intake->waits) {
+        answered = run_waiting(intake, batch, done, ctx);
+        outcome = no_memory();
+    } else {
+        outcome = intake_run(intake, batch);
+    }
+    intake_release(intake);
     if (!answered)
         done(ctx, &outcome);
 }

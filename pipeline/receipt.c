@@ -8,6 +8,7 @@ struct receipt {
     _Atomic unsigned refs;
     receipt_settled_fn *settled;
     void *ctx;
+    bool durable;
     pthread_mutex_t lock;
     struct outcome worst; /* under lock */
 };
@@ -40,17 +41,28 @@ void receipt_unref(struct receipt *receipt)
     free(receipt);
 }
 
-static int gravity(enum verdict verdict)
+void receipt_set_durable(struct receipt *receipt)
+{
+    receipt->durable = true;
+}
+
+bool receipt_is_durable(const struct receipt *receipt)
+{
+    return receipt->durable;
+}
+
+static int gravity(const struct outcome *outcome)
 {
     static const int ranks[] = {[VERDICT_OK] = 0, [VERDICT_REJECT] = 1, [VERDICT_RETRY] = 2};
-    return ranks[verdict];
+    return ranks[outcome->verdict] +
+           (outcome->verdict == VERDICT_RETRY && outcome->cause == CAUSE_SHUTDOWN);
 }
 
 void receipt_note(struct receipt *receipt, const struct outcome *outcome)
 {
     pthread_mutex_lock(&receipt->lock);
     struct outcome *worst = &receipt->worst;
-    if (gravity(outcome->verdict) > gravity(worst->verdict)) {
+    if (gravity(outcome) > gravity(worst)) {
         *worst = *outcome;
     } else if (outcome->verdict == VERDICT_OK && worst->verdict == VERDICT_OK) {
         uint32_t rejected = worst->rejected + outcome->rejected;

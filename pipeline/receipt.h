@@ -8,6 +8,7 @@
 
 #include "base/verdict.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct receipt;
@@ -22,8 +23,14 @@ struct receipt *receipt_new(receipt_settled_fn *settled, void *ctx);
 struct receipt *receipt_ref(struct receipt *receipt);
 void receipt_unref(struct receipt *receipt); /* NULL is legal */
 
+/* Says, before it is shared, that its data stand in the journal: what a stop leaves undelivered is
+ * not lost. */
+void receipt_set_durable(struct receipt *receipt);
+bool receipt_is_durable(const struct receipt *receipt);
+
 /* Notes that items of it were not delivered. The gravest outcome is kept: RETRY, which asks for the
- * data again, before REJECT before OK; the `rejected` items of OK outcomes add up. */
+ * data again (on account of a stop before others), before REJECT before OK; the `rejected` items of
+ * OK outcomes add up. */
 void receipt_note(struct receipt *receipt, const struct outcome *outcome);
 
 #endif

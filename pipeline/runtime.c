@@ -83,17 +83,61 @@ static bool open_kind(struct runtime *runtime, enum component_kind kind, struct 
     return opened;
 }
 
+static void find_journal(struct runtime *runtime, struct instance *extension)
+{
+    if (extension->component->journal && !runtime->journal)
+        runtime->journal = extension->component->journal(extension->self);
+}
+
+static void recall(void *ctx, struct view note)
+{
+    const struct instance *instance = ctx;
+    instance->component->recall(instance->self, note);
+}
+
+static void give_journal(struct runtime *runtime, struct instance *instance)
+{
+    instance->env.journal = runtime->journal;
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++)
+        if (instance->env.intakes[signal])
+            instance->env.intakes[signal]->journal = runtime->journal;
+}
+
+static void recall_notes(struct runtime *runtime, struct instance *processor)
+{
+    if (runtime->journal && processor->component->recall)
+        journal_recall(runtime->journal, view_of(processor->id), recall, processor);
+}
+
+/* What follows once all components of a kind are open. */
+static void opened_kind(struct runtime *runtime, enum component_kind kind)
+{
+    if (kind == COMPONENT_EXTENSION) {
+        runtime_each(runtime, COMPONENT_EXTENSION, find_journal);
+        runtime_each(runtime, COMPONENT_PROCESSOR, give_journal);
+        runtime_each(runtime, COMPONENT_RECEIVER, give_journal);
+    } else if (kind == COMPONENT_PROCESSOR) {
+        runtime_each(runtime, COMPONENT_PROCESSOR, recall_notes);
+    }
+}
+
 static bool open_all(struct runtime *runtime, struct problems *problems)
 {
     static const enum component_kind order[] = {COMPONENT_EXTENSION, COMPONENT_EXPORTER,
                                                 COMPONENT_PROCESSOR, COMPONENT_RECEIVER};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-        if (!open_kind(runtime, order[i], problems))
+        if (open_kind(runtime, order[i], problems))
+            opened_kind(runtime, order[i]);
+        else
             return false;
-    if (ticker_start(runtime->ticker))
-        return true;
-    problems_add(problems, NULL, NULL, "no thread to be had");
-    return false;
+    bool started = ticker_start(runtime->ticker);
+    if (started && runtime->journal) {
+        runtime->replay = replay_start(&runtime->graph, runtime->journal, &runtime->budget);
+        started = runtime->replay != NULL;
+    }
+    if (!started)
+        problems_add(problems, NULL, NULL, "no thread to be had");
+    return started;
 }
 
 bool runtime_start(struct runtime *runtime, struct problems *problems)

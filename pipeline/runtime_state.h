@@ -3,6 +3,7 @@
 #define PIPELINE_RUNTIME_STATE_H
 
 #include "pipeline/graph.h"
+#include "pipeline/replay.h"
 #include "pipeline/runtime.h"
 #include "pipeline/service.h"
 
@@ -16,6 +17,8 @@ struct runtime {
     struct service_settings service;
     struct graph graph;
     struct ticker *ticker;
+    struct journal *journal; /* an extension's; NULL: none */
+    struct replay *replay;
     pthread_mutex_t lock; /* held while phase changes, while runtime_explain runs, and while a
                            * sender is freed */
     _Atomic int phase;

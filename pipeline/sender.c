@@ -1,8 +1,8 @@
 #include "pipeline/sender.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "pipeline/dispatch.h"
-#include "pipeline/thread.h"
 
 #include <stdlib.h>
 

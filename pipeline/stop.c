@@ -2,8 +2,8 @@
  * What stops first: receivers, then processors, which hand on what they hold, then the queues,
  * until the deadline, then exporters, at last extensions.
  */
+#include "base/thread.h"
 #include "pipeline/runtime_state.h"
-#include "pipeline/thread.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -83,13 +83,18 @@ static void drain(struct runtime *runtime, uint64_t deadline)
 void runtime_close_all(struct runtime *runtime, uint64_t deadline)
 {
     runtime_each(runtime, COMPONENT_EXPORTER, hasten);
+    replay_stop(runtime->replay);
+    runtime->replay = NULL;
     runtime_each(runtime, COMPONENT_RECEIVER, close_instance);
+    if (runtime->journal)
+        journal_flush(runtime->journal);
     runtime_each(runtime, COMPONENT_EXPORTER, take_all);
     close_processors(runtime);
     drain(runtime, deadline);
     runtime_each(runtime, COMPONENT_EXPORTER, abort_exporter);
     runtime_each(runtime, COMPONENT_EXPORTER, close_exporter);
     runtime_each(runtime, COMPONENT_EXTENSION, close_instance);
+    runtime->journal = NULL;
     ticker_free(runtime->ticker);
     runtime->ticker = NULL;
 }

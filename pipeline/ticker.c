@@ -1,6 +1,6 @@
 #include "pipeline/ticker.h"
 
-#include "pipeline/thread.h"
+#include "base/thread.h"
 
 #include <stdlib.h>
 

@@ -256,8 +256,8 @@ static const char *safe_value(const struct key *key, const char *name, char out[
         return "127.0.0.1:0";
     if (strcmp(leaf, "endpoint") == 0)
         return "http://127.0.0.1:1";
-    if (strcmp(name, "path") == 0 && !key->fallback) {
-        snprintf(out, 128, "%s/file", folder);
+    if ((strcmp(name, "path") == 0 || strcmp(name, "directory") == 0) && !key->fallback) {
+        snprintf(out, 128, "%s/%s", folder, name);
         return out;
     }
     return NULL;

@@ -11,9 +11,10 @@ import sys
 BELOW = {
     "base": {"base"},
     "wire": {"wire", "base"},
+    "journal": {"journal", "base"},
     "settings": {"settings", "wire", "base"},
     "net": {"net", "settings/key.h", "wire", "base"},
-    "pipeline": {"pipeline", "settings", "wire", "base"},
+    "pipeline": {"pipeline", "journal", "settings", "wire", "base"},
     "cli": {"cli", "pipeline", "settings", "wire", "base"},
     "main.c": {"cli"},
 }
@@ -22,10 +23,10 @@ CONTRACTS = {
     "settings/key.h", "pipeline/memory_limit.h",
 }
 COMPONENTS = {
-    "receivers": CONTRACTS | {"pipeline/pprof_request.h", "pipeline/thread.h"},
+    "receivers": CONTRACTS | {"pipeline/pprof_request.h"},
     "processors": CONTRACTS,
     "exporters": CONTRACTS | {"pipeline/otlp_form.h"},
-    "extensions": CONTRACTS | {"pipeline/runtime.h", "pipeline/journal.h"},
+    "extensions": CONTRACTS | {"pipeline/runtime.h", "journal/journal.h"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 

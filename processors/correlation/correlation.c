@@ -141,13 +141,14 @@ static bool open_instance(void *instance, const struct env *env, char *error, si
         .keep_unconfirmed = self->config.unconfirmed == UNCONFIRMED_KEEP,
         .annotate = self->config.annotate,
     };
-    self->started = clock_wall(env->clock);
+    self->started = self->since = clock_wall(env->clock);
     self->started_mono = clock_mono(env->clock);
     self->parcels_due = TIME_NEVER;
     self->tick_at = TIME_NEVER;
     init_tables(self);
     pthread_mutex_init(&self->lock, NULL);
     self->open = true;
+    profiles_note_start(self);
     return true;
 }
 
@@ -243,6 +244,7 @@ const struct component processor_correlation = {
     .check = check,
     .open = open_instance,
     .consume = consume,
+    .recall = profiles_recall,
     .tick = tick,
     .explain = correlation_explain,
     .close = close_instance,

@@ -49,6 +49,8 @@ struct correlation {
     struct remap remap;
     struct remap profile_remap; /* without what the server makes itself of OTLP profiles */
     uint64_t started;           /* wall */
+    uint64_t since;             /* wall; nothing was missed: the start, or that of a process
+                                 * whose notes were recalled */
     uint64_t started_mono;
     struct runs runs;
 
@@ -77,6 +79,10 @@ static inline uint32_t correlation_second(const struct correlation *self, uint64
 /* traces.c, profiles.c: consume of each signal. */
 enum verdict traces_consume(struct correlation *self, struct batch *batch, struct outlet *next);
 enum verdict profiles_consume(struct correlation *self, struct batch *batch, struct outlet *next);
+
+/* profiles.c: over a restart, where there is a journal. */
+void profiles_note_start(struct correlation *self);
+void profiles_recall(void *self, struct view content);
 
 /* explain.c */
 void correlation_explain(void *self, struct bytes *out);

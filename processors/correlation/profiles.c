@@ -1,5 +1,6 @@
 /* The profiles signal: windows and span ids are noted, spans that waited for them leave. */
 #include "processors/correlation/decide.h"
+#include "processors/correlation/notes.h"
 #include "processors/correlation/passing.h"
 #include "processors/correlation/release.h"
 #include "processors/correlation/uploads.h"
@@ -52,8 +53,46 @@ static void note(struct correlation *self, const struct upload *upload, struct j
     }
 }
 
+/* For the next process, should this one be killed. */
+static void write_note(const struct correlation *self, const struct upload *uploads)
+{
+    struct bytes out;
+    if (!self->env->journal)
+        return;
+    bytes_init(&out, SIZE_MAX / 2, self->env->budget);
+    if (notes_write(uploads, self->since, &out))
+        env_note(self->env, bytes_view(&out), self->config.remember);
+    bytes_release(&out);
+}
+
+void profiles_note_start(struct correlation *self)
+{
+    write_note(self, NULL);
+}
+
+void profiles_recall(void *instance, struct view content)
+{
+    struct correlation *self = instance;
+    struct arena arena;
+    struct upload *uploads;
+    struct release release = {0};
+    uint64_t since, wall = clock_wall(self->env->clock);
+    arena_init(&arena, ((size_t)1 << 20) + 32 * content.size);
+    if (notes_read(content, &arena, &uploads, &since)) {
+        pthread_mutex_lock(&self->lock);
+        if (since < self->since && wall - since < self->config.remember)
+            self->since = since;
+        for (; uploads; uploads = uploads->next)
+            note(self, uploads, correlation_now(self), &release);
+        pthread_mutex_unlock(&self->lock);
+    }
+    arena_release(&arena);
+}
+
 static void note_all(struct correlation *self, const struct upload *uploads)
 {
+    if (uploads)
+        write_note(self, uploads);
     struct release release = {0};
     pthread_mutex_lock(&self->lock);
     struct judge_now now = correlation_now(self);

@@ -107,7 +107,7 @@ static bool add_span(struct trace_plan *plan, const struct correlation *self,
     struct span_row *row = add_row(plan);
     if (!row)
         return false;
-    read_row(row, &walk->item, self->started, now);
+    read_row(row, &walk->item, self->since, now);
     plan->last->last->end = plan->last->end = plan->count;
     return true;
 }

@@ -1,7 +1,7 @@
 /* One pull: GET, check, take the growth, offer. */
 #include "base/log.h"
+#include "base/thread.h"
 #include "pipeline/pprof_request.h"
-#include "pipeline/thread.h"
 #include "receivers/pprof/scraper.h"
 
 #include <stdio.h>

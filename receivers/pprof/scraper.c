@@ -1,7 +1,7 @@
 #include "receivers/pprof/scraper.h"
 
 #include "base/log.h"
-#include "pipeline/thread.h"
+#include "base/thread.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Threads of ours: named, small stack, no signals delivered to them. */
-#ifndef PIPELINE_THREAD_H
-#define PIPELINE_THREAD_H
+#ifndef BASE_THREAD_H
+#define BASE_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "pipeline/thread.h"
+#include "base/thread.h"
 
 #include "base/clock.h"
 

@@ -1,0 +1,87 @@
+/* Accepted requests stand on disk from before their answer until they are delivered. */
+#include "journal/journal.h"
+
+#include "pipeline/component.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct journal_extension {
+    char *directory;
+    int64_t max_size_mib;
+    int fsync;
+    uint64_t fsync_interval;
+    struct journal *journal;
+};
+
+enum { FSYNC_ALWAYS, FSYNC_INTERVAL };
+static const char *const fsync_choices[] = {"always", "interval", NULL};
+
+static const struct key keys[] = {
+    KEY_STRING(struct journal_extension, directory, "directory", NULL, KEY_REQUIRED,
+               "where its files lie; made where it is missing; one process at a time"),
+    KEY_INT(struct journal_extension, max_size_mib, "max_size_mib", "1024", 1, 1 << 20,
+            "of all its files; past it clients are told to retry"),
+    KEY_CHOICE(struct journal_extension, fsync, "fsync", "always", fsync_choices,
+               "always: on the disk before the answer. interval: in the system's hands before the "
+               "answer, which survives the process but not the machine"),
+    KEY_DURATION(struct journal_extension, fsync_interval, "fsync_interval", "100ms", 0,
+                 "with fsync: interval, how often"),
+    KEY_END,
+};
+
+static bool open_extension(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct journal_extension *self = instance;
+    struct journal_settings settings = {
+        .directory = self->directory,
+        .max_bytes = (uint64_t)self->max_size_mib << 20,
+        .sync_interval = self->fsync == FSYNC_INTERVAL ? self->fsync_interval : 0,
+        .budget = env->budget,
+        .clock = env->clock,
+    };
+    char why[512];
+    self->journal = journal_open(&settings, why, sizeof why);
+    if (!self->journal)
+        snprintf(error, error_size, "directory: %s", why);
+    return self->journal != NULL;
+}
+
+static struct journal *get_journal(const void *instance)
+{
+    return ((const struct journal_extension *)instance)->journal;
+}
+
+static void explain(void *instance, struct bytes *out)
+{
+    const struct journal_extension *self = instance;
+    struct journal_figures figures;
+    journal_figures(self->journal, &figures);
+    bytes_printf(out,
+                 "journal: %" PRIu64 " requests not delivered yet, %" PRIu64
+                 " bytes on disk; appended %" PRIu64 " with %" PRIu64 " syncs, refused %" PRIu64
+                 ", damaged %" PRIu64 "\n",
+                 figures.live, figures.bytes, figures.appended, figures.syncs, figures.refused,
+                 figures.damaged);
+}
+
+static void close_extension(void *instance)
+{
+    struct journal_extension *self = instance;
+    if (self->journal)
+        journal_close(self->journal);
+    self->journal = NULL;
+}
+
+const struct component extension_journal = {
+    .type = "journal",
+    .text = "keeps accepted requests on disk until they are delivered",
+    .stability = "beta",
+    .kind = COMPONENT_EXTENSION,
+    .size = sizeof(struct journal_extension),
+    .keys = keys,
+    .open = open_extension,
+    .journal = get_journal,
+    .explain = explain,
+    .close = close_extension,
+};

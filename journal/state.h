@@ -1,0 +1,120 @@
+/*
+ * What the parts of the journal share. `lock` guards all but what only the thread of the writer
+ * touches: the last segment's `end` and `unsynced`, and everything on the disk behind `end`.
+ */
+#ifndef JOURNAL_STATE_H
+#define JOURNAL_STATE_H
+
+#include "base/thread.h"
+#include "journal/journal.h"
+#include "journal/segment.h"
+
+#define ENTRY_PREFIX "entries"
+#define NOTE_PREFIX  "notes"
+
+enum { SPARE_SEGMENTS = 2 };
+
+struct journal_entry {
+    struct journal_entry *older, *newer; /* of its segment */
+    struct journal_segment *segment;
+    uint64_t at;
+    uint64_t sequence;
+    uint32_t size;               /* of the body */
+    struct journal_entry *later; /* to be settled too */
+};
+
+struct journal_segment {
+    struct journal_segment *next; /* by number */
+    struct segment_file file;
+    uint64_t end;       /* where the next entry goes */
+    uint64_t found_end; /* what lies before was found at the opening */
+    struct journal_entry *oldest, *newest;
+    uint64_t live_bytes;
+    uint64_t expires; /* notes: wall time at which the last one is forgotten */
+    bool unsynced;
+    bool unreadable; /* in part: it is left as it is */
+    bool moving;     /* its last entries were copied, but the copies are not safe yet */
+};
+
+/* Segments by number; the last one is written to while it is open. */
+struct journal_row {
+    const char *prefix;
+    uint64_t segment_bytes;
+    struct journal_segment *first, *last;
+    bool open;
+};
+
+struct journal_list {
+    struct journal_write *first, *last;
+};
+
+/* A note on its way to the disk. */
+struct journal_pending_note {
+    struct journal_pending_note *next;
+    uint64_t expires;
+    struct bytes body;
+};
+
+struct journal {
+    struct journal_settings settings;
+    int dir;
+
+    pthread_mutex_t lock;
+    pthread_cond_t to_write, to_answer, answered;
+    struct journal_row entries, notes;
+    struct journal_segment *spares;
+    size_t spare_count;
+    struct journal_list waiting, written;
+    struct journal_pending_note *new_notes, **notes_end;
+    size_t notes_unwritten;
+    struct journal_entry *to_settle; /* once those notes are written */
+    struct journal_figures figures;
+    size_t unanswered; /* appends */
+    bool stopping, writer_ended;
+
+    uint64_t next_number, next_sequence; /* the writer's, once it runs */
+    uint64_t unsynced_since;             /* mono; 0: nothing is */
+    bool sync_failed;                    /* since the last group was answered */
+    struct journal_entry **found;        /* left by an earlier process, by sequence */
+    size_t found_count, found_at;
+    pthread_t writer, answerer;
+    bool threads;
+};
+
+/* Appends to a row, removes from it. */
+void journal_row_add(struct journal_row *row, struct journal_segment *segment);
+void journal_row_drop(struct journal_row *row, struct journal_segment *segment);
+
+/* An entry's place among those of its segment. */
+void journal_entry_link(struct journal_entry *entry, struct journal_segment *segment);
+void journal_entry_unlink(struct journal_entry *entry);
+
+/* Keeps a segment's file for later use, or removes it. It is in no row any more. Lock held. */
+void journal_segment_retire(struct journal *journal, struct journal_segment *segment);
+
+/* Retires what holds nothing any more. Lock held. */
+void journal_retire_dead(struct journal *journal);
+
+/* Reads what an earlier process left. False: *error. */
+bool journal_find(struct journal *journal, const char **error);
+
+/* Writes a list of appends and the new notes and syncs them; fills each one's fault. The writer's
+ * thread, without the lock. */
+void journal_write_group(struct journal *journal, struct journal_write *first,
+                         struct journal_pending_note *notes);
+
+/* Syncs what was written. False: the disk refused, now or since the last call. The writer's thread.
+ */
+bool journal_sync(struct journal *journal);
+/* The same for what was answered already: a refusal can only be logged. */
+void journal_sync_late(struct journal *journal);
+
+/* Moves the live entries of a segment that is mostly settled to the end, so that it can go. False:
+ * there is none, or no room. The writer's thread. */
+bool journal_compact(struct journal *journal);
+
+/* Copies a damaged range to DIRECTORY/damaged, counts it and says so in the log. */
+void journal_set_aside(struct journal *journal, const struct journal_segment *segment, uint64_t at,
+                       uint64_t size);
+
+#endif

@@ -1,0 +1,335 @@
+/* The writer's part: groups of entries and notes go to the last segments, one sync for all. */
+#include "journal/state.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void sync_segment(struct journal *journal, struct journal_segment *segment)
+{
+    if (!segment->unsynced)
+        return;
+    segment->unsynced = false;
+    if (fdatasync(segment->file.fd) != 0)
+        journal->sync_failed = true;
+    pthread_mutex_lock(&journal->lock);
+    journal->figures.syncs++;
+    pthread_mutex_unlock(&journal->lock);
+}
+
+bool journal_sync(struct journal *journal)
+{
+    if (journal->notes.open)
+        sync_segment(journal, journal->notes.last);
+    if (journal->entries.open)
+        sync_segment(journal, journal->entries.last);
+    bool good = !journal->sync_failed;
+    journal->sync_failed = false;
+    journal->unsynced_since = 0;
+    return good;
+}
+
+void journal_sync_late(struct journal *journal)
+{
+    if (!journal_sync(journal))
+        log_error("journal: the disk refused to sync: what it was given last may be lost");
+}
+
+/* Nothing more is written to a row's last segment. */
+static void seal(struct journal *journal, struct journal_row *row)
+{
+    if (row->open)
+        sync_segment(journal, row->last);
+    pthread_mutex_lock(&journal->lock);
+    row->open = false;
+    journal_retire_dead(journal);
+    pthread_mutex_unlock(&journal->lock);
+}
+
+static struct journal_segment *take_spare(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    struct journal_segment *spare = journal->spares;
+    if (spare) {
+        journal->spares = spare->next;
+        journal->spare_count--;
+    }
+    pthread_mutex_unlock(&journal->lock);
+    return spare;
+}
+
+static void add_bytes(struct journal *journal, uint64_t more)
+{
+    pthread_mutex_lock(&journal->lock);
+    journal->figures.bytes += more;
+    pthread_mutex_unlock(&journal->lock);
+}
+
+/* A spare has another size than an entry that is larger than a segment asks for. */
+static void drop_spares(struct journal *journal)
+{
+    struct journal_segment *spare;
+    while ((spare = take_spare(journal))) {
+        add_bytes(journal, -spare->file.size);
+        segment_remove(&spare->file);
+        free(spare);
+    }
+}
+
+/* Whether a file of some size may be taken into use. New entries leave a segment free, for
+ * compaction. */
+static bool may_open(struct journal *journal, uint64_t size, bool compacting)
+{
+    uint64_t others = compacting ? 0 : journal->entries.segment_bytes;
+    pthread_mutex_lock(&journal->lock);
+    uint64_t used = journal->figures.bytes - journal->spare_count * journal->entries.segment_bytes;
+    pthread_mutex_unlock(&journal->lock);
+    return used + size + others <= journal->settings.max_bytes;
+}
+
+static enum journal_fault reuse(struct journal *journal, const struct journal_row *row,
+                                struct journal_segment *spare)
+{
+    if (segment_reuse(&spare->file, row->prefix, journal->next_number))
+        return JOURNAL_OK;
+    add_bytes(journal, -spare->file.size);
+    free(spare);
+    return JOURNAL_DISK;
+}
+
+static enum journal_fault create(struct journal *journal, const struct journal_row *row,
+                                 uint64_t size, struct journal_segment **made)
+{
+    if (size != journal->entries.segment_bytes)
+        drop_spares(journal);
+    struct journal_segment *segment = calloc(1, sizeof *segment);
+    if (!segment)
+        return JOURNAL_NO_MEMORY;
+    if (!segment_create(&segment->file, journal->dir, row->prefix, journal->next_number, size)) {
+        free(segment);
+        return JOURNAL_DISK;
+    }
+    add_bytes(journal, size);
+    *made = segment;
+    return JOURNAL_OK;
+}
+
+static enum journal_fault open_segment(struct journal *journal, struct journal_row *row,
+                                       uint64_t extent, bool compacting)
+{
+    uint64_t size = extent > row->segment_bytes ? extent : row->segment_bytes;
+    if (!may_open(journal, size, compacting))
+        return JOURNAL_FULL;
+    bool spare_fits = size == journal->entries.segment_bytes;
+    struct journal_segment *segment = spare_fits ? take_spare(journal) : NULL;
+    enum journal_fault fault =
+        segment ? reuse(journal, row, segment) : create(journal, row, size, &segment);
+    if (fault != JOURNAL_OK)
+        return fault;
+    journal->next_number++;
+    segment->end = segment->found_end = segment->expires = 0;
+    segment->unreadable = segment->unsynced = segment->moving = false;
+    pthread_mutex_lock(&journal->lock);
+    journal_row_add(row, segment);
+    row->open = true;
+    pthread_mutex_unlock(&journal->lock);
+    return JOURNAL_OK;
+}
+
+static enum journal_fault make_room(struct journal *journal, struct journal_row *row,
+                                    uint64_t extent)
+{
+    if (row->open && row->last->end + extent <= row->last->file.size)
+        return JOURNAL_OK;
+    seal(journal, row);
+    return open_segment(journal, row, extent, false);
+}
+
+static const char *disk_error(int error)
+{
+    return error ? strerrordesc_np(error) : "the disk took less than it was given";
+}
+
+/* Writes one body at the end of a row. */
+static enum journal_fault put(struct journal *journal, struct journal_row *row, uint64_t sequence,
+                              const struct view *parts, size_t part_count)
+{
+    uint64_t size = 0;
+    for (size_t i = 0; i < part_count; i++)
+        size += parts[i].size;
+    if (size > UINT32_MAX)
+        return JOURNAL_FULL;
+    enum journal_fault fault = make_room(journal, row, segment_extent(size));
+    if (fault != JOURNAL_OK)
+        return fault;
+    struct journal_segment *segment = row->last;
+    errno = 0;
+    if (!segment_write(&segment->file, segment->end, sequence, parts, part_count)) {
+        int error = errno;
+        seal(journal, row); /* what is behind `end` now is not known */
+        errno = error;
+        return JOURNAL_DISK;
+    }
+    segment->unsynced = true;
+    if (!journal->unsynced_since)
+        journal->unsynced_since = clock_mono(&clock_system);
+    return JOURNAL_OK;
+}
+
+static void write_entry(struct journal *journal, struct journal_write *write)
+{
+    struct journal_entry *entry = write->entry;
+    entry->sequence = journal->next_sequence;
+    write->fault =
+        put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
+    if (write->fault == JOURNAL_FULL && journal_compact(journal))
+        write->fault =
+            put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
+    if (write->fault != JOURNAL_OK) {
+        write->error = disk_error(errno);
+        return;
+    }
+    struct journal_segment *segment = journal->entries.last;
+    entry->at = segment->end;
+    entry->size = 0;
+    for (size_t i = 0; i < write->part_count; i++)
+        entry->size += (uint32_t)write->parts[i].size;
+    segment->end += segment_extent(entry->size);
+    journal->next_sequence++;
+    pthread_mutex_lock(&journal->lock);
+    journal_entry_link(entry, segment);
+    journal->figures.live++;
+    journal->figures.appended++;
+    pthread_mutex_unlock(&journal->lock);
+}
+
+static void write_note(struct journal *journal, struct journal_pending_note *note)
+{
+    struct view body = bytes_view(&note->body);
+    if (put(journal, &journal->notes, 0, &body, 1) == JOURNAL_OK) {
+        struct journal_segment *segment = journal->notes.last;
+        segment->end += segment_extent(body.size);
+        if (note->expires > segment->expires)
+            segment->expires = note->expires;
+    } else {
+        log_warn("journal: no room for a note, it would not be known after a crash");
+    }
+    bytes_release(&note->body);
+    free(note);
+}
+
+/* The disk refused to sync: nobody may rely on what the group wrote. */
+static void take_back(struct journal *journal, struct journal_write *first, int error)
+{
+    seal(journal, &journal->entries);
+    for (struct journal_write *write = first; write; write = write->next) {
+        if (write->fault != JOURNAL_OK)
+            continue;
+        write->fault = JOURNAL_DISK;
+        write->error = disk_error(error);
+        pthread_mutex_lock(&journal->lock);
+        segment_settle(&write->entry->segment->file, write->entry->at);
+        journal_entry_unlink(write->entry);
+        journal->figures.live--;
+        journal->figures.appended--;
+        pthread_mutex_unlock(&journal->lock);
+    }
+}
+
+static void count_refused(struct journal *journal, const struct journal_write *first)
+{
+    uint64_t refused = 0;
+    for (const struct journal_write *write = first; write; write = write->next)
+        refused += write->fault != JOURNAL_OK;
+    pthread_mutex_lock(&journal->lock);
+    journal->figures.refused += refused;
+    pthread_mutex_unlock(&journal->lock);
+}
+
+void journal_write_group(struct journal *journal, struct journal_write *first,
+                         struct journal_pending_note *notes)
+{
+    while (notes) {
+        struct journal_pending_note *next = notes->next;
+        write_note(journal, notes);
+        notes = next;
+    }
+    for (struct journal_write *write = first; write; write = write->next)
+        write_entry(journal, write);
+    uint64_t interval = journal->settings.sync_interval;
+    if (interval == 0 && !journal_sync(journal))
+        take_back(journal, first, EIO);
+    else if (interval && journal->unsynced_since &&
+             clock_mono(&clock_system) - journal->unsynced_since >= interval)
+        journal_sync_late(journal);
+    count_refused(journal, first);
+}
+
+static struct journal_segment *mostly_settled(const struct journal *journal)
+{
+    for (struct journal_segment *at = journal->entries.first; at; at = at->next)
+        if (!(journal->entries.open && at == journal->entries.last) && !at->unreadable &&
+            at->live_bytes <= at->file.size / 2)
+            return at;
+    return NULL;
+}
+
+/* Copies one entry to the end of the last segment. Lock held. */
+static bool move(struct journal *journal, struct journal_entry *entry, struct bytes *body)
+{
+    struct journal_segment *to = journal->entries.last;
+    struct segment_entry found;
+    bool no_room;
+    bytes_clear(body);
+    if (segment_find(&entry->segment->file, entry->at, &found) != SEGMENT_ENTRY ||
+        !segment_read(&entry->segment->file, &found, body, &no_room))
+        return false;
+    struct view content = bytes_view(body);
+    if (!segment_write(&to->file, to->end, entry->sequence, &content, 1))
+        return false;
+    journal_entry_unlink(entry);
+    entry->at = to->end;
+    journal_entry_link(entry, to);
+    to->end += segment_extent(entry->size);
+    to->unsynced = true;
+    return true;
+}
+
+static bool move_all(struct journal *journal, struct journal_segment *from)
+{
+    struct bytes body;
+    bool good = true;
+    bytes_init(&body, UINT32_MAX, NULL);
+    pthread_mutex_lock(&journal->lock);
+    from->moving = true;
+    while (good && from->oldest)
+        good = move(journal, from->oldest, &body);
+    pthread_mutex_unlock(&journal->lock);
+    bytes_release(&body);
+    return good;
+}
+
+bool journal_compact(struct journal *journal)
+{
+    struct journal_row *row = &journal->entries;
+    pthread_mutex_lock(&journal->lock);
+    struct journal_segment *from = mostly_settled(journal);
+    uint64_t need = from ? from->live_bytes : 0;
+    pthread_mutex_unlock(&journal->lock);
+    if (!from)
+        return false;
+    if (!row->open || row->last->end + need > row->last->file.size) {
+        seal(journal, row);
+        if (open_segment(journal, row, need, true) != JOURNAL_OK)
+            return false;
+    }
+    bool good = move_all(journal, from);
+    sync_segment(journal, row->last); /* the copies are safe before the originals go */
+    pthread_mutex_lock(&journal->lock);
+    from->moving = journal->sync_failed;
+    journal_retire_dead(journal);
+    pthread_mutex_unlock(&journal->lock);
+    return good;
+}

@@ -1,0 +1,18 @@
+/*
+ * What an earlier process left in the journal, offered to the pipelines beside new traffic, in the
+ * order in which it was accepted.
+ */
+#ifndef PIPELINE_REPLAY_H
+#define PIPELINE_REPLAY_H
+
+#include "pipeline/graph.h"
+
+struct replay;
+
+/* Starts it in a thread of its own. The graph is wired and open. NULL: no memory or thread. */
+struct replay *replay_start(struct graph *graph, struct journal *journal, struct budget *budget);
+
+/* Ends it where it stands; what was not offered stays in the journal. NULL is legal. */
+void replay_stop(struct replay *replay);
+
+#endif

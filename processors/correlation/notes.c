@@ -1,0 +1,116 @@
+#include "processors/correlation/notes.h"
+
+#include "wire/proto_write.h"
+
+/* Field numbers of a note and of the uploads in it. */
+enum {
+    NOTE_STARTED = 1,
+    NOTE_UPLOAD = 2,
+
+    UPLOAD_SERVICE = 1,
+    UPLOAD_UNREAD = 2,
+    UPLOAD_FROM_GO = 3,
+    UPLOAD_KIND = 4,
+    UPLOAD_END = 5,
+    UPLOAD_LENGTH = 6,
+    UPLOAD_ID = 7, /* packed: span id, samples, CPU time, and so on */
+
+    FIGURES = 3
+};
+
+static void write_ids(struct proto_write *write, const struct upload *upload)
+{
+    size_t packed = proto_write_open(write, UPLOAD_ID);
+    for (size_t i = 0; i < upload->count; i++) {
+        proto_write_packed(write, upload->ids[i].id);
+        proto_write_packed(write, upload->ids[i].samples);
+        proto_write_packed(write, upload->ids[i].cpu_ns);
+    }
+    proto_write_close(write, packed);
+}
+
+static void write_upload(struct proto_write *write, const struct upload *upload)
+{
+    size_t message = proto_write_open(write, NOTE_UPLOAD);
+    proto_write_bytes(write, UPLOAD_SERVICE, upload->service);
+    proto_write_number(write, UPLOAD_UNREAD, upload->unread != NULL);
+    proto_write_number(write, UPLOAD_FROM_GO, upload->from_go);
+    proto_write_number(write, UPLOAD_KIND, upload->window.kind);
+    proto_write_number(write, UPLOAD_END, upload->window.end);
+    proto_write_number(write, UPLOAD_LENGTH, upload->window.length);
+    if (upload->count)
+        write_ids(write, upload);
+    proto_write_close(write, message);
+}
+
+bool notes_write(const struct upload *uploads, uint64_t started, struct bytes *out)
+{
+    struct proto_write write = proto_write_begin(out);
+    proto_write_number(&write, NOTE_STARTED, started);
+    for (; uploads; uploads = uploads->next)
+        write_upload(&write, uploads);
+    return proto_write_fault(&write) == NULL;
+}
+
+/* Every id takes one byte for each figure at least. */
+static bool read_ids(struct view packed, struct upload *upload, struct arena *arena)
+{
+    const uint8_t *at = packed.data, *end = at + packed.size;
+    upload->ids = arena_array(arena, packed.size / FIGURES, sizeof *upload->ids);
+    if (!upload->ids)
+        return false;
+    while (at < end) {
+        uint64_t figures[FIGURES];
+        for (int i = 0; i < FIGURES; i++)
+            if (!(at = proto_varint(at, end, &figures[i])))
+                return false;
+        upload->ids[upload->count++] = (struct span_figures){
+            .id = figures[0], .samples = (uint32_t)figures[1], .cpu_ns = figures[2]};
+    }
+    return true;
+}
+
+static bool read_upload(struct view message, struct upload *upload, struct arena *arena)
+{
+    struct proto_scan scan = proto_scan_begin(message);
+    struct proto_field field;
+    bool good = true;
+    while (good && proto_scan_next(&scan, &field)) {
+        if (field.number == UPLOAD_SERVICE)
+            upload->service = field.bytes;
+        else if (field.number == UPLOAD_UNREAD)
+            upload->unread = "it could not be read before the restart";
+        else if (field.number == UPLOAD_FROM_GO)
+            upload->from_go = true;
+        else if (field.number == UPLOAD_KIND)
+            upload->window.kind = (enum kind)field.value;
+        else if (field.number == UPLOAD_END)
+            upload->window.end = field.value;
+        else if (field.number == UPLOAD_LENGTH)
+            upload->window.length = field.value;
+        else if (field.number == UPLOAD_ID)
+            good = read_ids(field.bytes, upload, arena);
+    }
+    return good && !scan.bad && (unsigned)upload->window.kind < KIND_COUNT;
+}
+
+bool notes_read(struct view note, struct arena *arena, struct upload **uploads, uint64_t *started)
+{
+    struct proto_scan scan = proto_scan_begin(note);
+    struct proto_field field;
+    struct upload **end = uploads;
+    *uploads = NULL;
+    *started = 0;
+    while (proto_scan_next(&scan, &field)) {
+        if (field.number == NOTE_STARTED)
+            *started = field.value;
+        if (field.number != NOTE_UPLOAD)
+            continue;
+        struct upload *upload = arena_alloc(arena, sizeof *upload);
+        if (!upload || !read_upload(field.bytes, upload, arena))
+            return false;
+        *end = upload;
+        end = &upload->next;
+    }
+    return !scan.bad;
+}

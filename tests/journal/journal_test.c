@@ -1,0 +1,532 @@
+#include "journal/journal.h"
+
+#include "journal/segment.h"
+#include "tests/support/suite.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+static char directory[64];
+
+static void setup(void)
+{
+    snprintf(directory, sizeof directory, "/tmp/journal_test.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+}
+
+static void remove_all(const char *path)
+{
+    DIR *list = opendir(path);
+    char name[512];
+    for (struct dirent *file; list && (file = readdir(list));) {
+        if (file->d_name[0] == '.')
+            continue;
+        snprintf(name, sizeof name, "%s/%s", path, file->d_name);
+        if (unlink(name) != 0)
+            remove_all(name);
+    }
+    if (list)
+        closedir(list);
+    rmdir(path);
+}
+
+static void teardown(void)
+{
+    remove_all(directory);
+}
+
+static struct journal *open_with(uint64_t max_bytes, uint64_t interval)
+{
+    char error[256] = "";
+    struct journal_settings settings = {.directory = directory,
+                                        .max_bytes = max_bytes,
+                                        .sync_interval = interval,
+                                        .clock = &clock_system};
+    struct journal *journal = journal_open(&settings, error, sizeof error);
+    ck_assert_msg(journal != NULL, "%s", error);
+    return journal;
+}
+
+static struct journal *open_journal(void)
+{
+    return open_with(8 * MIB, 0);
+}
+
+/* An append that is waited for. */
+struct appended {
+    struct journal_write write;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool done;
+    struct journal_entry *entry;
+    enum journal_fault fault;
+};
+
+static void ended(struct journal_write *write, struct journal_entry *entry,
+                  enum journal_fault fault)
+{
+    struct appended *appended = (struct appended *)write;
+    pthread_mutex_lock(&appended->lock);
+    appended->entry = entry;
+    appended->fault = fault;
+    appended->done = true;
+    pthread_cond_signal(&appended->ended);
+    pthread_mutex_unlock(&appended->lock);
+}
+
+static void begin(struct journal *journal, struct appended *appended, struct view content)
+{
+    *appended = (struct appended){.write = {.parts = {content}, .part_count = 1, .done = ended}};
+    pthread_mutex_init(&appended->lock, NULL);
+    pthread_cond_init(&appended->ended, NULL);
+    journal_append(journal, &appended->write);
+}
+
+static enum journal_fault await(struct appended *appended)
+{
+    pthread_mutex_lock(&appended->lock);
+    while (!appended->done)
+        pthread_cond_wait(&appended->ended, &appended->lock);
+    pthread_mutex_unlock(&appended->lock);
+    return appended->fault;
+}
+
+static struct journal_entry *append(struct journal *journal, struct view content)
+{
+    struct appended appended;
+    begin(journal, &appended, content);
+    ck_assert_int_eq(await(&appended), JOURNAL_OK);
+    return appended.entry;
+}
+
+static struct journal_entry *append_text(struct journal *journal, const char *text)
+{
+    return append(journal, view_of(text));
+}
+
+/* The next one that was left, as text; "" for none. It is held in *entry. */
+static const char *next_left(struct journal *journal, struct journal_entry **entry)
+{
+    static char text[64];
+    struct bytes body;
+    bool no_room;
+    bytes_init(&body, MIB, NULL);
+    text[0] = '\0';
+    if (journal_next(journal, &body, entry, &no_room))
+        snprintf(text, sizeof text, "%.*s", VIEW_ARG(bytes_view(&body)));
+    bytes_release(&body);
+    return text;
+}
+
+static const char *settle_next(struct journal *journal)
+{
+    struct journal_entry *entry;
+    entry = NULL;
+    const char *text = next_left(journal, &entry);
+    if (entry)
+        journal_settle(journal, entry);
+    return text;
+}
+
+static struct journal_figures figures_of(struct journal *journal)
+{
+    struct journal_figures figures;
+    journal_figures(journal, &figures);
+    return figures;
+}
+
+/* The path of the n-th file whose name begins so. False: there are fewer. */
+static bool find_file(const char *folder, const char *prefix, char *path, size_t size)
+{
+    DIR *list = opendir(folder);
+    bool found = false;
+    for (struct dirent *file; list && !found && (file = readdir(list));)
+        if (file->d_name[0] != '.' && strncmp(file->d_name, prefix, strlen(prefix)) == 0) {
+            snprintf(path, size, "%s/%s", folder, file->d_name);
+            found = true;
+        }
+    if (list)
+        closedir(list);
+    return found;
+}
+
+static void segment_path(char *path, size_t size)
+{
+    ck_assert(find_file(directory, "entries-", path, size));
+}
+
+/* What the kernel does with a process that is killed: nothing is closed by it. */
+static void in_a_process_that_is_killed(void (*work)(void))
+{
+    pid_t child = fork();
+    if (child == 0) {
+        work();
+        kill(getpid(), SIGKILL);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void append_three(void)
+{
+    struct journal *journal = open_journal();
+    append_text(journal, "one");
+    struct journal_entry *two = append_text(journal, "two");
+    append_text(journal, "three");
+    journal_settle(journal, two);
+}
+
+START_TEST(what_was_not_settled_is_found_after_a_kill_in_order)
+{
+    in_a_process_that_is_killed(append_three);
+    struct journal *journal = open_journal();
+    ck_assert_uint_eq(figures_of(journal).live, 2);
+    ck_assert_str_eq(settle_next(journal), "one");
+    ck_assert_str_eq(settle_next(journal), "three");
+    ck_assert_str_eq(settle_next(journal), "");
+    ck_assert_uint_eq(figures_of(journal).damaged, 0);
+    journal_close(journal);
+}
+END_TEST
+
+static void find_one_of_three(void)
+{
+    struct journal *journal = open_journal();
+    settle_next(journal);
+}
+
+START_TEST(a_kill_while_they_are_given_out_loses_none)
+{
+    in_a_process_that_is_killed(append_three);
+    in_a_process_that_is_killed(find_one_of_three);
+    struct journal *journal = open_journal();
+    ck_assert_str_eq(settle_next(journal), "three");
+    ck_assert_str_eq(settle_next(journal), "");
+    journal_close(journal);
+}
+END_TEST
+
+START_TEST(what_is_kept_at_the_end_is_found_and_what_is_settled_leaves_no_file)
+{
+    char path[512];
+    struct journal *journal = open_journal();
+    journal_settle(journal, append_text(journal, "gone"));
+    journal_keep(journal, append_text(journal, "kept"));
+    journal_close(journal);
+    journal = open_journal();
+    ck_assert_str_eq(settle_next(journal), "kept");
+    journal_close(journal);
+    ck_assert(!find_file(directory, "entries-", path, sizeof path));
+}
+END_TEST
+
+START_TEST(an_empty_and_a_large_content_come_back_whole)
+{
+    size_t size = 3 * MIB + 5;
+    uint8_t *large = malloc(size);
+    struct journal_entry *entry;
+    struct bytes body;
+    bool no_room;
+    for (size_t i = 0; i < size; i++)
+        large[i] = (uint8_t)(i * 2654435761u >> 13);
+    struct journal *journal = open_journal();
+    append(journal, (struct view){large, 0});
+    append(journal, (struct view){large, size});
+    journal_close(journal);
+    journal = open_journal();
+    bytes_init(&body, MIB, NULL);
+    ck_assert(journal_next(journal, &body, &entry, &no_room));
+    ck_assert_uint_eq(body.size, 0);
+    ck_assert(!journal_next(journal, &body, &entry, &no_room) && no_room);
+    bytes_release(&body);
+    bytes_init(&body, 4 * MIB, NULL);
+    ck_assert(journal_next(journal, &body, &entry, &no_room));
+    ck_assert(view_eq(bytes_view(&body), (struct view){large, size}));
+    bytes_release(&body);
+    journal_close(journal);
+    free(large);
+}
+END_TEST
+
+START_TEST(a_directory_is_made_and_has_one_owner)
+{
+    char error[256];
+    char before[64];
+    memcpy(before, directory, sizeof before);
+    strcat(directory, "/a/b");
+    struct journal *journal = open_journal();
+    struct journal_settings settings = {
+        .directory = directory, .max_bytes = MIB, .clock = &clock_system};
+    ck_assert_ptr_null(journal_open(&settings, error, sizeof error));
+    ck_assert_msg(strstr(error, "in use by another process") != NULL, "%s", error);
+    journal_close(journal);
+    memcpy(directory, before, sizeof directory);
+}
+END_TEST
+
+enum { COUNT = 4 };
+static const char *const texts[COUNT] = {"first entry", "second entry", "third entry",
+                                         "the last entry, a longer one"};
+
+static uint64_t begin_of(int n)
+{
+    uint64_t at = 0;
+    for (int i = 0; i < n; i++)
+        at += segment_extent(strlen(texts[i]));
+    return at;
+}
+
+static void write_texts(void)
+{
+    struct journal *journal = open_journal();
+    for (int i = 0; i < COUNT; i++)
+        journal_keep(journal, append_text(journal, texts[i]));
+    journal_close(journal);
+}
+
+/* Everything but one entry is found, in order. */
+static void expect_all_but(int lost, const char *what, uint64_t at)
+{
+    struct journal *journal = open_journal();
+    for (int i = 0; i < COUNT; i++)
+        if (i != lost)
+            ck_assert_msg(strcmp(settle_next(journal), texts[i]) == 0, "%s at %llu: entry %d", what,
+                          (unsigned long long)at, i);
+    ck_assert_str_eq(settle_next(journal), "");
+    struct journal_figures figures = figures_of(journal);
+    ck_assert_msg(figures.damaged == (lost >= 0), "%s at %llu: %llu damaged", what,
+                  (unsigned long long)at, (unsigned long long)figures.damaged);
+    journal_close(journal);
+    char path[512], folder[128];
+    snprintf(folder, sizeof folder, "%s/damaged", directory);
+    ck_assert_int_eq(find_file(folder, "entries-", path, sizeof path), lost >= 0);
+    remove_all(folder);
+}
+
+START_TEST(a_file_cut_anywhere_in_its_last_entry_loses_that_one)
+{
+    char path[512];
+    uint64_t last = begin_of(COUNT - 1), end = last + SEGMENT_HEADER_SIZE + strlen(texts[3]);
+    for (uint64_t at = last + 1; at < end; at++) {
+        write_texts();
+        segment_path(path, sizeof path);
+        ck_assert_int_eq(truncate(path, (off_t)at), 0);
+        expect_all_but(COUNT - 1, "cut", at);
+    }
+}
+END_TEST
+
+static int entry_of(uint64_t at)
+{
+    int n = 0;
+    while (n + 1 < COUNT && at >= begin_of(n + 1))
+        n++;
+    return n;
+}
+
+static bool is_state(uint64_t at)
+{
+    uint64_t within = at - begin_of(entry_of(at));
+    return within >= 32 && within < SEGMENT_HEADER_SIZE;
+}
+
+static bool is_padding(uint64_t at)
+{
+    int n = entry_of(at);
+    return at - begin_of(n) >= SEGMENT_HEADER_SIZE + strlen(texts[n]);
+}
+
+START_TEST(a_flipped_byte_loses_the_entry_that_it_is_in_and_no_other)
+{
+    char path[512];
+    for (uint64_t at = 0; at < begin_of(COUNT - 1) + SEGMENT_HEADER_SIZE + strlen(texts[3]); at++) {
+        uint8_t byte;
+        write_texts();
+        segment_path(path, sizeof path);
+        int fd = open(path, O_RDWR);
+        ck_assert_int_eq(pread(fd, &byte, 1, (off_t)at), 1);
+        byte ^= 0xff;
+        ck_assert_int_eq(pwrite(fd, &byte, 1, (off_t)at), 1);
+        close(fd);
+        expect_all_but(is_state(at) || is_padding(at) ? -1 : entry_of(at), "flipped", at);
+    }
+}
+END_TEST
+
+static void fill(struct journal *journal, struct journal_entry **entries, size_t *count)
+{
+    static uint8_t content[50000];
+    struct appended appended;
+    for (;;) {
+        begin(journal, &appended, (struct view){content, sizeof content});
+        if (await(&appended) != JOURNAL_OK)
+            break;
+        entries[(*count)++] = appended.entry;
+    }
+    ck_assert_int_eq(appended.fault, JOURNAL_FULL);
+}
+
+static uint64_t bytes_on_disk(const char *path)
+{
+    uint64_t sum = 0;
+    struct stat status;
+    DIR *list = opendir(path);
+    for (struct dirent *file; list && (file = readdir(list));)
+        if (file->d_name[0] != '.' && fstatat(dirfd(list), file->d_name, &status, 0) == 0)
+            sum += (uint64_t)status.st_size;
+    closedir(list);
+    return sum;
+}
+
+START_TEST(a_full_journal_refuses_and_takes_again_when_entries_are_settled)
+{
+    struct journal_entry *entries[200];
+    size_t count = 0;
+    struct journal *journal = open_with(4 * MIB, 0);
+    fill(journal, entries, &count);
+    ck_assert_uint_gt(count, 50);
+    ck_assert_uint_le(bytes_on_disk(directory), 4 * MIB);
+    for (size_t i = 0; i < count; i++)
+        journal_settle(journal, entries[i]);
+    size_t again = 0;
+    fill(journal, entries, &again);
+    ck_assert_uint_ge(again + 2, count);
+    ck_assert_uint_le(bytes_on_disk(directory), 4 * MIB);
+    journal_close(journal);
+}
+END_TEST
+
+START_TEST(a_few_old_entries_do_not_hold_up_the_space_of_many)
+{
+    struct journal_entry *entries[200], *more[200];
+    size_t count = 0, again = 0, left = 0;
+    struct journal *journal = open_with(4 * MIB, 0);
+    fill(journal, entries, &count);
+    for (size_t i = 0; i < count; i++)
+        if (i % 5 != 0)
+            journal_settle(journal, entries[i]);
+    fill(journal, more, &again);
+    ck_assert_uint_gt(again, count / 2);
+    ck_assert_uint_le(bytes_on_disk(directory), 4 * MIB);
+    journal_close(journal);
+    journal = open_with(4 * MIB, 0);
+    ck_assert_uint_eq(figures_of(journal).live, (count + 4) / 5 + again);
+    while (figures_of(journal).live > 0) {
+        settle_next(journal);
+        left++;
+    }
+    ck_assert_uint_eq(left, (count + 4) / 5 + again);
+    ck_assert_uint_eq(figures_of(journal).damaged, 0);
+    journal_close(journal);
+}
+END_TEST
+
+START_TEST(a_disk_that_refuses_is_named_and_tried_again)
+{
+    struct appended appended;
+    struct rlimit before, small = {4096, RLIM_INFINITY};
+    getrlimit(RLIMIT_FSIZE, &before);
+    small.rlim_max = before.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    struct journal *journal = open_journal();
+    setrlimit(RLIMIT_FSIZE, &small);
+    begin(journal, &appended, VIEW("no room for this"));
+    ck_assert_int_eq(await(&appended), JOURNAL_DISK);
+    ck_assert_str_eq(appended.write.error, "File too large");
+    ck_assert_uint_eq(figures_of(journal).refused, 1);
+    setrlimit(RLIMIT_FSIZE, &before);
+    journal_keep(journal, append_text(journal, "room again"));
+    journal_close(journal);
+    journal = open_journal();
+    ck_assert_str_eq(settle_next(journal), "room again");
+    journal_close(journal);
+}
+END_TEST
+
+START_TEST(appends_that_come_together_share_a_sync)
+{
+    enum { TOGETHER = 64 };
+    static struct appended appended[TOGETHER];
+    struct journal *journal = open_journal();
+    for (int i = 0; i < TOGETHER; i++)
+        begin(journal, &appended[i], VIEW("one of many"));
+    for (int i = 0; i < TOGETHER; i++)
+        ck_assert_int_eq(await(&appended[i]), JOURNAL_OK);
+    ck_assert_uint_eq(figures_of(journal).appended, TOGETHER);
+    ck_assert_uint_lt(figures_of(journal).syncs, TOGETHER);
+    journal_close(journal);
+}
+END_TEST
+
+START_TEST(an_interval_is_no_reason_to_forget)
+{
+    struct journal *journal = open_with(8 * MIB, 3600 * NS_PER_S);
+    journal_keep(journal, append_text(journal, "late"));
+    journal_close(journal);
+    journal = open_journal();
+    ck_assert_str_eq(settle_next(journal), "late");
+    journal_close(journal);
+}
+END_TEST
+
+static char recalled[256];
+
+static void recall(void *ctx, struct view content)
+{
+    (void)ctx;
+    strncat(recalled, (const char *)content.data, content.size);
+    strcat(recalled, ";");
+}
+
+START_TEST(notes_are_recalled_by_their_owner_until_they_expire)
+{
+    struct journal *journal = open_journal();
+    journal_note(journal, VIEW("a"), VIEW("first"), 3600 * NS_PER_S);
+    journal_note(journal, VIEW("b"), VIEW("other"), 3600 * NS_PER_S);
+    journal_note(journal, VIEW("a"), VIEW("expired"), 0);
+    journal_note(journal, VIEW("a"), VIEW("second"), 3600 * NS_PER_S);
+    journal_close(journal);
+    journal = open_journal();
+    journal_recall(journal, VIEW("a"), recall, NULL);
+    ck_assert_str_eq(recalled, "first;second;");
+    journal_close(journal);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("journal");
+    TCase *tests = tcase_create("journal");
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, what_was_not_settled_is_found_after_a_kill_in_order);
+    tcase_add_test(tests, a_kill_while_they_are_given_out_loses_none);
+    tcase_add_test(tests, what_is_kept_at_the_end_is_found_and_what_is_settled_leaves_no_file);
+    tcase_add_test(tests, an_empty_and_a_large_content_come_back_whole);
+    tcase_add_test(tests, a_directory_is_made_and_has_one_owner);
+    tcase_add_test(tests, a_file_cut_anywhere_in_its_last_entry_loses_that_one);
+    tcase_add_test(tests, a_flipped_byte_loses_the_entry_that_it_is_in_and_no_other);
+    tcase_add_test(tests, a_full_journal_refuses_and_takes_again_when_entries_are_settled);
+    tcase_add_test(tests, a_few_old_entries_do_not_hold_up_the_space_of_many);
+    tcase_add_test(tests, a_disk_that_refuses_is_named_and_tried_again);
+    tcase_add_test(tests, appends_that_come_together_share_a_sync);
+    tcase_add_test(tests, an_interval_is_no_reason_to_forget);
+    tcase_add_test(tests, notes_are_recalled_by_their_owner_until_they_expire);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failures = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failures;
+}
