@@ -79,22 +79,21 @@ def test_the_limit_of_the_journal_holds(tmp_path, sink, soak, figure, limit):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 3 MiB; its root may mount it."""
+    """A file system of 3 MiB with a folder for the journal; only root can mount it."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
         pytest.skip("only root can mount a file system")
+    (folder / "journal").mkdir()
+    (tmp_path / "journal").symlink_to(folder / "journal")
     yield folder
     subprocess.run(["umount", folder], check=True)
 
 
 def test_a_full_disk(tmp_path, small_disk, sink, figure):
     """Full because of a stranger's file, and then because of the journal itself."""
-    sidecar = rig.Sidecar(tmp_path, sink, journal="", hold="1s")
-    sidecar.directory.symlink_to(small_disk / "journal")
-    (small_disk / "journal").mkdir()
-    sidecar.start()
+    sidecar = rig.Sidecar(tmp_path, sink, journal="max_size_mib: 8", hold="1s").start()
     stranger = small_disk / "stranger"
     try:
         with clients.Load(sidecar, "disk", KINDS, WIDE) as load:
@@ -166,10 +165,32 @@ def put(file, text):
     whole.rename(file)
 
 
-def test_a_directory_that_may_not_be_written_is_an_error_at_start(tmp_path, small_disk, sink):
-    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+def test_a_disk_that_is_read_only_at_the_start(tmp_path, small_disk, sink):
+    """spanlink serves as soon as it may write, and what an earlier process left is not lost."""
+    sink.rule = lambda _signal, _keys: 503
+    sidecar = rig.Sidecar(tmp_path, sink, journal="max_size_mib: 8", hold="1s").start()
+    try:
+        with clients.Load(sidecar, "read-only", KINDS) as load:
+            load.ledger.wait_taken(20)
+            sidecar.kill()
+            subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+            sidecar.start()
+            refused(load)
+            subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
+            load.ledger.wait_taken(20)
+            sink.rule = lambda _signal, _keys: 200
+            sidecar.kill()
+            sidecar.start()
+        assert_all_arrive(sidecar, sink, load)
+        assert sidecar.stop() == 0
+    finally:
+        sidecar.program.kill()
+
+
+def test_a_directory_that_cannot_be_made_is_an_error_at_start(tmp_path, sink):
+    (tmp_path / "file").touch()
+    (tmp_path / "journal").symlink_to(tmp_path / "file" / "journal")
     sidecar = rig.Sidecar(tmp_path, sink, journal="")
-    sidecar.directory.symlink_to(small_disk / "journal")
     assert sidecar.launch().program.wait(20) == 1
-    assert "extensions.journal" in sidecar.log() and "directory" in sidecar.log()
-    assert "Read-only file system" in sidecar.log()
+    assert "extensions.journal.directory" in sidecar.log()
+    assert "Not a directory" in sidecar.log()
