@@ -129,6 +129,7 @@ def test_one_poisoned_item_costs_itself_alone(tmp_path, sink, soak, figure, prot
             lost.update(request.keys if request.signal == "metrics" else request.keys[2:3])
             told, _ = client.send(request)
             load.ledger.note(request, told)
+            assert sink.wait_for(set(request.keys) - lost), sidecar.explain()
             load.ledger.wait_taken(count(soak) // 5)
     client.close()
     taken = load.ledger.keys(clients.TAKEN)
