@@ -76,7 +76,7 @@ static int stop(struct runtime *runtime)
     if (lost)
         log_error("stopped; %" PRIu64 " items were acknowledged and not delivered", lost);
     else
-        log_info("stopped; all that was acknowledged was delivered");
+        log_info("stopped; nothing that was acknowledged was lost");
     bytes_release(&report);
     return lost ? EXIT_LOST : EXIT_OK;
 }

@@ -72,22 +72,24 @@ bool pprof_next_sample(const struct pprof *pprof, struct proto_scan *scan,
 /* The string of an index; empty for an index outside the table. */
 struct view pprof_string(const struct pprof *pprof, uint64_t index);
 
-/* How sample labels are normalised on their way. */
+/* How a profile is normalised on its way. */
 struct pprof_rewrite {
     bool strip_trace_id; /* drop trace_id labels */
+    bool drop_time;      /* drop time_nanos, for pprof_set_time to follow */
     /* profile_id -> span_id is always done, and Ruby's span -> span_name on samples that carry
      * either of them */
 };
 
-/* Edits through the splice, which stands at the start of the profile: label keys by the rewrite
- * (where a sample has both alias and name, the alias label is dropped). Only labels with a string
- * value count. New key strings are appended to the string table. Nothing else moves. No edit at
- * all where there is nothing to do. */
+/* Edits through the splice, which stands at the start of the profile: as the rewrite says (where a
+ * sample has both alias and name, the alias label is dropped). Only labels with a string value
+ * count. New key strings are appended to the string table. Nothing else moves. No edit at all where
+ * there is nothing to do. */
 void pprof_rewrite_labels(const struct pprof *pprof, const struct pprof_rewrite *rewrite,
                           struct splice *splice);
 
-/* Sets time_nanos through the splice, behind everything else; used only where it is missing. May
- * follow pprof_rewrite_labels. */
+/* Sets time_nanos through the splice, behind everything else. One that is there is dropped before
+ * (drop_time): parsers take a second one for two profiles in a row. May follow
+ * pprof_rewrite_labels. */
 void pprof_set_time(const struct pprof *pprof, int64_t time_nanos, struct splice *splice);
 
 /* The name that Pyroscope gives a pprof that came by /ingest (__name__), from its sample types and

@@ -131,12 +131,15 @@ void pprof_rewrite_labels(const struct pprof *pprof, const struct pprof_rewrite 
         .names = {{VIEW("\x32\x07span_id"), PPROF_KEY_SPAN_ID, {0}},
                   {VIEW("\x32\x09span_name"), PPROF_KEY_SPAN_NAME, {0}}},
     };
-    if (!changes(pprof->keys_seen, rewrite->strip_trace_id))
+    bool labels = changes(pprof->keys_seen, rewrite->strip_trace_id);
+    if (!labels && !rewrite->drop_time)
         return;
     struct proto_scan scan = proto_scan_begin(pprof->raw);
     struct proto_field field;
     while (proto_scan_next(&scan, &field)) {
-        if (field.number != PROFILE_SAMPLE)
+        if (rewrite->drop_time && field.number == PROFILE_TIME_NANOS)
+            splice_delete(splice, field.start, field.end);
+        if (!labels || field.number != PROFILE_SAMPLE)
             continue;
         unsigned keys = keys_of(pprof, field.bytes);
         unsigned change = changes(keys, rewrite->strip_trace_id);

@@ -1,6 +1,7 @@
 /* Accepted requests stand on disk from before their answer until they are delivered. */
 #include "journal/journal.h"
 
+#include "base/log.h"
 #include "pipeline/component.h"
 
 #include <inttypes.h>
@@ -68,8 +69,14 @@ static void explain(void *instance, struct bytes *out)
 static void close_extension(void *instance)
 {
     struct journal_extension *self = instance;
-    if (self->journal)
-        journal_close(self->journal);
+    struct journal_figures figures;
+    if (!self->journal)
+        return;
+    journal_figures(self->journal, &figures);
+    if (figures.live)
+        log_info("journal: %" PRIu64 " requests stay in \"%s\" for the next start", figures.live,
+                 self->directory);
+    journal_close(self->journal);
     self->journal = NULL;
 }
 

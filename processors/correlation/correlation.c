@@ -20,6 +20,7 @@ static const char *const candidates_words[] = {"auto", "local_root", "all", NULL
 static const char *const unconfirmed_words[] = {"remove", "keep", NULL};
 static const char *const children_words[] = {"none", "inherit", NULL};
 static const char *const trace_id_words[] = {"keep", "strip", NULL};
+static const char *const profile_time_words[] = {"auto", "keep", NULL};
 
 static const struct key keys[] = {
     KEY_CHOICE(struct correlation_config, link, "link", "confirmed", link_words,
@@ -50,6 +51,8 @@ static const struct key keys[] = {
             "resource attributes and series labels copied under a second name; {}: none"),
     KEY_CHOICE(struct correlation_config, trace_id, "trace_id", "keep", trace_id_words,
                "trace_id labels of samples; strip them for Pyroscope servers before 2.1"),
+    KEY_CHOICE(struct correlation_config, profile_time, "profile_time", "auto", profile_time_words,
+               "auto: pprofs of more than 30 s take the middle of their window as their time"),
     KEY_END,
 };
 

@@ -16,6 +16,7 @@ enum candidates { CANDIDATES_AUTO, CANDIDATES_LOCAL_ROOT, CANDIDATES_ALL };
 enum unconfirmed { UNCONFIRMED_REMOVE, UNCONFIRMED_KEEP };
 enum children { CHILDREN_NONE, CHILDREN_INHERIT };
 enum trace_id { TRACE_ID_KEEP, TRACE_ID_STRIP };
+enum profile_time { PROFILE_TIME_AUTO, PROFILE_TIME_KEEP };
 
 struct correlation_config {
     int link;
@@ -31,6 +32,7 @@ struct correlation_config {
     bool annotate;
     struct key_map remap;
     int trace_id;
+    int profile_time;
 };
 
 /* A batch that downstream could not take yet. */

@@ -6,6 +6,7 @@
 #define WINDOW_UNTIL_TWO (15 * NS_PER_S)
 #define WINDOW_OF_GO     (30 * NS_PER_S)
 #define HOLD_UNTIL_TWO   (45 * NS_PER_S)
+#define HOLD_OF_NODE     (75 * NS_PER_S)
 #define HOLD_AT_LEAST    (20 * NS_PER_S)
 #define MARGIN_AT_LEAST  (2 * NS_PER_S)
 
@@ -31,10 +32,12 @@ uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go)
     return from_go ? larger(window, WINDOW_OF_GO) : window;
 }
 
-uint64_t judge_hold(uint64_t configured, uint64_t window, unsigned windows)
+uint64_t judge_hold(uint64_t configured, uint64_t window, unsigned windows, bool from_node)
 {
     if (configured != DURATION_AUTO)
         return configured;
+    if (windows == 0 && from_node)
+        return larger(plus(window, window / 2), HOLD_OF_NODE);
     return larger(plus(window, window / 2), windows < 2 ? HOLD_UNTIL_TWO : HOLD_AT_LEAST);
 }
 

@@ -63,8 +63,9 @@ uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go);
 
 /* How long a span may wait from its arrival: what the user set, else (DURATION_AUTO) 45 s until
  * two windows were seen, then 1.5 W and 20 s at least. A single window that is longer than 30 s
- * counts at once. */
-uint64_t judge_hold(uint64_t configured, uint64_t window, unsigned windows);
+ * counts at once. from_node: 75 s until the first one, since Pyroscope's SDK for Node.js uploads
+ * every 60 s unless it is told otherwise. */
+uint64_t judge_hold(uint64_t configured, uint64_t window, unsigned windows, bool from_node);
 
 struct judgement judge(const struct judge_service *service, const struct judge_span *span,
                        struct judge_now now);

@@ -5,20 +5,27 @@
 #include "processors/correlation/release.h"
 #include "processors/correlation/uploads.h"
 
+#define GRAFANA_REACH (30 * NS_PER_S)
+
 /* Tables of strings, ids and edits: a few times the profile at most. */
 static size_t arena_cap(const struct batch *batch)
 {
     return ((size_t)1 << 20) + 32 * batch->payload->size;
 }
 
-/* The kinds of which any sample can confirm a span: those not wanted are not read. */
-static unsigned kinds_read(const struct correlation *self)
+/* The kinds of which any sample can confirm a span, ... */
+static unsigned kinds_linked(const struct correlation *self)
 {
-    if (self->config.link != LINK_CONFIRMED && !self->config.annotate)
-        return 0;
     if (self->confirm.automatic)
         return KIND_BIT(KIND_PROCESS_CPU) | KIND_BIT(KIND_WALL);
     return self->confirm.kinds;
+}
+
+/* ... and those whose samples are read. */
+static unsigned kinds_read(const struct correlation *self)
+{
+    bool wanted = self->config.link == LINK_CONFIRMED || self->config.annotate;
+    return wanted ? kinds_linked(self) : 0;
 }
 
 static void note_ids(struct correlation *self, struct service *service, const struct upload *upload,
@@ -102,15 +109,31 @@ static void note_all(struct correlation *self, const struct upload *uploads)
     release_send(self, &release);
 }
 
-/* The pprof with its labels normalised; the same buffer (referenced) where nothing changes. NULL:
- * no memory. */
-static struct buffer *rewrite(const struct correlation *self, const struct pprof *pprof,
-                              struct buffer *payload, struct arena *arena)
+/* Grafana asks for the profiles whose time is at most 30 s from the span: of a longer window, the
+ * time of either end is out of reach for the spans at the other. One longer than the memory of
+ * samples is a mistake of its sender's. */
+static bool takes_middle(const struct correlation *self, const struct upload *upload)
 {
-    struct pprof_rewrite wanted = {.strip_trace_id = self->config.trace_id == TRACE_ID_STRIP};
+    return self->config.profile_time == PROFILE_TIME_AUTO && upload && upload->middle &&
+           kinds_linked(self) & KIND_BIT(upload->window.kind) &&
+           upload->window.length > GRAFANA_REACH && upload->window.length <= self->config.remember;
+}
+
+/* The pprof with its labels normalised and its time set; the same buffer (referenced) where nothing
+ * changes. NULL: no memory. */
+static struct buffer *rewrite(const struct correlation *self, const struct pprof *pprof,
+                              const struct upload *upload, struct buffer *payload,
+                              struct arena *arena)
+{
+    struct pprof_rewrite wanted = {
+        .strip_trace_id = self->config.trace_id == TRACE_ID_STRIP,
+        .drop_time = takes_middle(self, upload),
+    };
     struct splice splice;
     splice_begin(&splice, pprof->raw, arena);
     pprof_rewrite_labels(pprof, &wanted, &splice);
+    if (wanted.drop_time)
+        pprof_set_time(pprof, (int64_t)upload->middle, &splice);
     if (!splice.failed && !splice_any(&splice))
         return buffer_ref(payload);
     if (splice.failed)
@@ -132,9 +155,10 @@ static struct batch *remapped(const struct batch *batch, struct buffer *payload,
 }
 
 static enum verdict push_pprof(struct correlation *self, struct batch *batch, struct series *series,
-                               const struct pprof *pprof, struct arena *arena, struct outlet *next)
+                               const struct pprof *pprof, const struct upload *upload,
+                               struct arena *arena, struct outlet *next)
 {
-    struct buffer *payload = rewrite(self, pprof, batch->payload, arena);
+    struct buffer *payload = rewrite(self, pprof, upload, batch->payload, arena);
     if (!payload)
         return VERDICT_RETRY;
     if (payload == batch->payload && series == batch->series) {
@@ -168,7 +192,7 @@ static enum verdict consume_pprof(struct correlation *self, struct batch *batch,
         return VERDICT_RETRY;
     struct upload *upload = uploads_of_pprof(batch, series, &pprof, kinds_read(self),
                                              clock_wall(self->env->clock), arena);
-    enum verdict verdict = push_pprof(self, batch, series, &pprof, arena, next);
+    enum verdict verdict = push_pprof(self, batch, series, &pprof, upload, arena, next);
     if (verdict == VERDICT_OK)
         note_all(self, upload);
     series_unref(series);

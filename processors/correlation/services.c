@@ -136,7 +136,8 @@ static struct service *add(struct services *services, struct view name, uint32_t
 static void start_anew(struct service *service, uint64_t mono)
 {
     service->first_seen = mono;
-    service->profiled = service->unread = service->from_go = service->wide = false;
+    service->profiled = service->unread = service->wide = false;
+    service->from_go = service->from_node = false;
     memset(service->windows, 0, sizeof service->windows);
 }
 
@@ -243,6 +244,6 @@ struct judge_service service_judged_as(const struct service *service,
         .first_seen = service->first_seen,
         .watermark = windows.watermark,
         .window = window,
-        .hold = judge_hold(hold, window, windows.count),
+        .hold = judge_hold(hold, window, windows.count, service->from_node),
     };
 }

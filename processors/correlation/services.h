@@ -42,6 +42,7 @@ struct service {
     bool profiled, unread;  /* ever; see service_judged_as for "within remember" */
     const char *unread_why; /* of the last such profile */
     bool from_go;           /* pyroscope-go sends for it */
+    bool from_node;         /* its spans are OpenTelemetry's of Node.js */
     bool wide;              /* spans that are not local roots have samples too */
     struct windows windows[KIND_COUNT];
     struct service_counts counts;

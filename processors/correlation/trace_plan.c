@@ -72,6 +72,8 @@ static bool add_resource(struct trace_plan *plan, const struct correlation *self
     resource->name = otlp_resource_attribute(field->bytes, VIEW("service.name"));
     if (resource->name.size == 0)
         resource->name = UNKNOWN_SERVICE;
+    struct view language = otlp_resource_attribute(field->bytes, VIEW("telemetry.sdk.language"));
+    resource->from_node = view_eq(language, VIEW("nodejs"));
     resource->first = plan->count;
     if (!read_header(plan, self, resource))
         return false;

@@ -30,7 +30,8 @@ struct scope_plan {
 struct resource_plan {
     struct resource_plan *next;
     struct proto_field field; /* ResourceSpans */
-    struct view name;         /* of its service */
+    struct view name;         /* of its service ... */
+    bool from_node;           /* ... which runs on Node.js */
     struct view bare;         /* all but the scopes ... */
     struct view header;       /* ... and that remapped */
     struct scope_plan *scopes, *last;

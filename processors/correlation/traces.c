@@ -70,6 +70,8 @@ static void decide_resource(struct correlation *self, struct trace_plan *plan,
 {
     struct service *service = services_see(&self->services, resource->name, now.mono);
     struct hearing hearing;
+    if (service && resource->from_node)
+        service->from_node = true;
     hearing_open(&hearing, self, service, now);
     resource->service = service;
     resource->version = service ? service->version : 0;

@@ -28,6 +28,31 @@ void upload_set_window(struct window *window, const struct stated *stated, uint6
         window->length = stated->until - stated->from;
 }
 
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* A pprof's time is the start of its window, with Node the end, and behind another instance the
+ * middle: whichever puts the end nearest to the upload. Exact where upload_set_window errs on the
+ * early side: `until` is cut down to a second. */
+static uint64_t middle_of(const struct stated *stated, uint64_t length, uint64_t now)
+{
+    uint64_t time = stated->time ? stated->time : stated->from, half = length / 2;
+    uint64_t uploaded = stated->until ? least(stated->until, now) : now;
+    if (!time || length > UINT64_MAX - time)
+        return 0;
+    uint64_t if_start = distance(time + length, uploaded);
+    uint64_t if_middle = distance(time + half, uploaded);
+    uint64_t if_end = distance(time, uploaded);
+    uint64_t middle = time;
+    if (if_start <= if_middle && if_start <= if_end)
+        middle = time + half;
+    else if (if_end <= if_middle)
+        middle = time > half ? time - half : time;
+    return middle != stated->time && middle <= now ? middle : 0;
+}
+
 static uint64_t positive(int64_t value)
 {
     return value > 0 ? (uint64_t)value : 0;
@@ -140,7 +165,7 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
     else if (series)
         name = series_get(series, VIEW("__name__"));
     struct stated stated = {
-        .time = positive(pprof->time_nanos),
+        .time = pprof_has_time(pprof) ? positive(pprof->time_nanos) : 0,
         .duration = positive(pprof->duration_nanos),
         .from = origin ? origin->from_ns : 0,
         .until = origin ? origin->until_ns : 0,
@@ -149,6 +174,7 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
     upload->from_go = is_from_go(series, origin);
     upload->window.kind = kind_parse(name);
     upload_set_window(&upload->window, &stated, now);
+    upload->middle = middle_of(&stated, upload->window.length, now);
     bool wanted = kinds & KIND_BIT(upload->window.kind);
     return !wanted || read_ids(upload, pprof, arena) ? upload : NULL;
 }

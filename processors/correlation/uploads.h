@@ -18,6 +18,8 @@ struct upload {
         *unread;  /* why its spans cannot be read, static: nothing else is known; NULL: read */
     bool from_go; /* pyroscope-go sent it */
     struct window window;
+    /* Wall; of a pprof's window. 0: not known, not past, or its time already. */
+    uint64_t middle;
     struct span_figures *ids; /* a row per sample with an id; several may have the same */
     size_t count;
 };

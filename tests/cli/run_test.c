@@ -18,7 +18,7 @@ static void ends_well_on(int number)
     struct child child = start(ran_file(ran_config, path), "info");
     ck_assert(child_says(&child, " is ready"));
     kill(child.pid, number);
-    ck_assert(child_says(&child, "stopped; all that was acknowledged was delivered"));
+    ck_assert(child_says(&child, "stopped; nothing that was acknowledged was lost"));
     ck_assert_int_eq(child_end(&child), EXIT_OK);
     unlink(path);
 }

@@ -292,13 +292,13 @@ class Querier:
         assert answer.status_code == 200, f"{method} {body}: {answer.status_code} {answer.text}"
         return answer.json()
 
-    def span_frames(self, service, span_id, start, end, session=requests, kind=CPU, around=30):
+    def span_frames(self, service, span_id, start, end, session=requests, kind=CPU):
         """Levels of the flame graph that Grafana would show below a span; 1 is only the root.
         Grafana asks for the span's time and 30 s around it."""
         graph = self.ask("SelectMergeSpanProfile", {
             "profileTypeID": kind, "labelSelector": f'{{service_name="{service}"}}',
-            "spanSelector": [span_id], "start": str(start // 10**6 - around * 1000),
-            "end": str(end // 10**6 + around * 1000)}, session).get("flamegraph", {})
+            "spanSelector": [span_id], "start": str(start // 10**6 - 30000),
+            "end": str(end // 10**6 + 30000)}, session).get("flamegraph", {})
         return len(graph.get("levels", []))
 
     def totals(self, service, since):

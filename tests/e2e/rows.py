@@ -16,7 +16,7 @@ import record
 import wire
 
 LOAD_SECONDS = 16           # two windows of Python's profiler; one of Go's, cut short
-SETTLE_SECONDS = 100        # a held span leaves 45 s after its end at the latest
+SETTLE_SECONDS = 100        # and two uploads; a held span leaves 75 s after its arrival, or 1.5 windows
 LOADS = threading.BoundedSemaphore(4)
 
 
@@ -39,12 +39,6 @@ class Row:
     @property
     def sampled(self):
         return self.mode != "plain"
-
-    @property
-    def long_windows(self):
-        """Node's default of 60 s: Grafana asks for 30 s around a span and misses half of its
-        flame graphs, and a service whose first profile comes so late counts as one without."""
-        return self.upload > 30
 
 
 # Go first: its spans wait longest.
@@ -75,8 +69,8 @@ ROWS = [row for row in [
 class Outcome:
     """What a service sent and what the backends have of it."""
 
-    def __init__(self, service, reports, exchanges, backends, since, around=30):
-        self.service, self.around = service, around
+    def __init__(self, service, reports, exchanges, backends, since):
+        self.service = service
         self.sent = [span for report in reports for span in report["spans"]]
         self.acknowledged = acknowledged(self.sent, "span_id")
         self.received = backends.traces.spans(service, [s["trace_id"] for s in self.sent])
@@ -87,7 +81,6 @@ class Outcome:
         self.log_copies = Counter(log.body for log in self.logs)
         self.metrics = [report["metrics"] for report in reports]
         self.points = backends.others.items("metrics", service)
-        self.first_upload = min((e.arrived for e in exchanges if e.status == 200), default=0)
         self.sums, spans = Counter(), {}
         self.refused = [(e.path.partition("?")[0], e.status) for e in exchanges
                         if e.status != 200]
@@ -108,8 +101,7 @@ class Outcome:
         links = [(span, profile) for span in self.linked for profile in span.profile_ids]
         with requests.Session() as session, concurrent.futures.ThreadPoolExecutor(4) as pool:
             levels = pool.map(lambda link: profiles.span_frames(
-                self.service, link[1], link[0].start, link[0].end, session, self.kind,
-                self.around), links)
+                self.service, link[1], link[0].start, link[0].end, session, self.kind), links)
             return [span.span_id for (span, _), n in zip(links, levels) if n <= 1]
 
     @property
@@ -223,8 +215,7 @@ def run(row, folder, backends, bypass=False):
         if spanlink:
             spanlink.kill()
     time.sleep(0.5)         # a copy too many would come now
-    outcome = Outcome(service_of(row), reports, tee.exchanges, backends, since,
-                      max(30, row.upload + 5))
+    outcome = Outcome(service_of(row), reports, tee.exchanges, backends, since)
     outcome.row, outcome.exit_code = row, code
     outcome.log = spanlink.tail() if spanlink else ""
     return outcome

@@ -25,7 +25,7 @@ static size_t walk(const struct pprof *pprof, int64_t *sum)
 
 static void rewrite(const struct pprof *pprof, bool strip, struct arena *arena)
 {
-    struct pprof_rewrite how = {.strip_trace_id = strip};
+    struct pprof_rewrite how = {.strip_trace_id = strip, .drop_time = strip};
     struct splice splice;
     splice_begin(&splice, pprof->raw, arena);
     pprof_rewrite_labels(pprof, &how, &splice);

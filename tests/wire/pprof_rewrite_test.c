@@ -209,6 +209,34 @@ START_TEST(a_time_is_set_behind_the_rewriting)
 }
 END_TEST
 
+static size_t count_times(struct view raw)
+{
+    struct proto_scan scan = proto_scan_begin(raw);
+    struct proto_field field;
+    size_t count = 0;
+    while (proto_scan_next(&scan, &field))
+        count += field.number == 9;
+    return count;
+}
+
+START_TEST(a_time_that_is_dropped_leaves_nothing_else)
+{
+    static const struct pprof_rewrite drop = {.drop_time = true};
+    struct bytes raw = labelled(LABELS("profile_id", ID));
+    struct bytes timed = labelled(LABELS("profile_id", ID));
+    for (int i = 0; i < 2; i++)
+        bytes_append_view(&timed, VIEW("\x48\x07"));
+    ck_assert_uint_eq(count_times(bytes_view(&timed)), 2);
+    struct bytes out = rewritten(bytes_view(&timed), &drop);
+    struct bytes want = rewritten(bytes_view(&raw), &keep);
+    ck_assert(view_eq(bytes_view(&out), bytes_view(&want)));
+    bytes_release(&out);
+    bytes_release(&want);
+    bytes_release(&timed);
+    bytes_release(&raw);
+}
+END_TEST
+
 START_TEST(a_full_arena_is_a_clean_failure)
 {
     struct bytes raw = labelled(LABELS("profile_id", ID, "span", "x"));
@@ -238,4 +266,4 @@ SUITE_MAIN("pprof_rewrite", the_alias_of_a_span_id_gets_its_name,
            trace_ids_are_kept_or_stripped_as_asked, without_anything_to_do_there_is_no_edit,
            labels_without_a_string_are_left_alone, unknown_fields_and_other_strings_survive,
            random_profiles_keep_everything_but_the_aliases, a_time_is_set_behind_the_rewriting,
-           a_full_arena_is_a_clean_failure)
+           a_time_that_is_dropped_leaves_nothing_else, a_full_arena_is_a_clean_failure)

@@ -64,6 +64,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert(!config->annotate);
     ck_assert_str_eq(key_map_get(&config->remap, "service.name"), "service_name");
     ck_assert_int_eq(config->trace_id, TRACE_ID_KEEP);
+    ck_assert_int_eq(config->profile_time, PROFILE_TIME_AUTO);
     rig_close(&rig);
 }
 END_TEST

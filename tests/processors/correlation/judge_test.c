@@ -39,14 +39,24 @@ END_TEST
 
 START_TEST(hold_is_what_the_user_set_else_follows_the_window)
 {
-    ck_assert_uint_eq(judge_hold(5 * S, 60 * S, 9), 5 * S);
-    ck_assert_uint_eq(judge_hold(0, 60 * S, 9), 0);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 15 * S, 0), 45 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 15 * S, 1), 45 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 60 * S, 1), 90 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 10 * S, 2), 20 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 30 * S, 2), 45 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, UINT64_MAX, 2), UINT64_MAX);
+    ck_assert_uint_eq(judge_hold(5 * S, 60 * S, 9, false), 5 * S);
+    ck_assert_uint_eq(judge_hold(0, 60 * S, 9, false), 0);
+    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 15 * S, 0, false), 45 * S);
+    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 15 * S, 1, false), 45 * S);
+    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 60 * S, 1, false), 90 * S);
+    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 10 * S, 2, false), 20 * S);
+    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 30 * S, 2, false), 45 * S);
+    ck_assert_uint_eq(judge_hold(DURATION_AUTO, UINT64_MAX, 2, false), UINT64_MAX);
+}
+END_TEST
+
+START_TEST(the_first_window_of_node_may_take_a_minute)
+{
+    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 15 * S, 0, true), 75 * S);
+    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 15 * S, 1, true), 45 * S);
+    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 60 * S, 1, true), 90 * S);
+    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 60 * S, 2, true), 90 * S);
+    ck_assert_uint_eq(judge_hold(5 * S, 15 * S, 0, true), 5 * S);
 }
 END_TEST
 
@@ -144,7 +154,7 @@ END_TEST
 SUITE_MAIN("judge", a_window_is_fifteen_seconds_until_two_were_seen,
            a_window_of_pyroscope_go_is_thirty_seconds_at_least,
            hold_is_what_the_user_set_else_follows_the_window,
-           rule_2_needs_the_watermark_past_the_end,
+           the_first_window_of_node_may_take_a_minute, rule_2_needs_the_watermark_past_the_end,
            rule_2_waits_a_window_and_a_quarter_after_the_end, the_quarter_is_two_seconds_at_least,
            rule_3_counts_from_the_arrival,
            a_new_service_has_the_benefit_of_the_doubt_until_its_hold_is_over,

@@ -263,6 +263,119 @@ START_TEST(a_profile_with_nothing_to_change_is_the_same_buffer)
 }
 END_TEST
 
+/* All of a profile but its time, which it has once. */
+static struct bytes timeless(struct view raw)
+{
+    struct bytes out;
+    struct proto_scan scan = proto_scan_begin(raw);
+    struct proto_field field;
+    unsigned times = 0;
+    bytes_init(&out, SIZE_MAX, NULL);
+    while (proto_scan_next(&scan, &field))
+        if (field.number == 9)
+            times++;
+        else
+            bytes_append_view(&out, view_between(field.start, field.end));
+    ck_assert_uint_le(times, 1);
+    return out;
+}
+
+static uint64_t time_of(struct view raw)
+{
+    struct arena arena;
+    struct pprof pprof;
+    struct proto_fault fault;
+    arena_init(&arena, SIZE_MAX);
+    ck_assert(pprof_open(&pprof, raw, &arena, &fault));
+    uint64_t time = (uint64_t)pprof.time_nanos - RIG_START;
+    arena_release(&arena);
+    return time;
+}
+
+/* The time after RIG_START with which a profile goes on, whose other fields stay as they are. */
+static uint64_t time_behind(struct rig *rig, struct batch *batch)
+{
+    struct buffer *payload = buffer_ref(batch->payload);
+    ck_assert_int_eq(rig_upload(rig, batch), VERDICT_OK);
+    const struct buffer *after = rig->profiles.batches[rig->profiles.count - 1]->payload;
+    uint64_t time = time_of(buffer_view(after));
+    ck_assert_int_eq(time == time_of(buffer_view(payload)), after == payload);
+    struct bytes was = timeless(buffer_view(payload)), is = timeless(buffer_view(after));
+    ck_assert(view_eq(bytes_view(&is), bytes_view(&was)));
+    bytes_release(&was);
+    bytes_release(&is);
+    buffer_unref(payload);
+    return time;
+}
+
+/* As Node uploads: the time is the end, from and until are whole seconds, nothing is CPU. */
+static struct batch *node_batch(struct rig *rig, uint64_t end, uint64_t length, uint64_t id)
+{
+    struct rig_profile profile = {
+        .name = "wall", .type = "wall", .time = end, .duration = length, .ids = {id}};
+    struct batch *batch = rig_profile_batch(rig, &profile);
+    batch->profile->from_ns = (RIG_START + end - length) / S * S;
+    batch->profile->until_ns = (RIG_START + end) / S * S;
+    return batch;
+}
+
+/* Grafana asks from 30 s before a span to 30 s after it. */
+START_TEST(every_span_of_a_minute_reaches_the_time_of_its_profile)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    uint64_t last = 0;
+    for (uint64_t end = 61 * S + 7 * S / 10; end < 300 * S; end += 60 * S) {
+        rig_until(&rig, end + S / 20);
+        uint64_t time = time_behind(&rig, node_batch(&rig, end, 60 * S, 1));
+        ck_assert_uint_eq(time, end - 30 * S);
+        ck_assert_uint_gt(time, last);
+        last = time;
+        ck_assert(rig_explains(&rig, "wall windows of up to 60.0 s, the last one ended 0.8 s ago"));
+    }
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_window_whose_time_is_its_start_takes_the_middle_too)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_until(&rig, 100 * S);
+    struct rig_profile go = {.time = 68 * S, .duration = 30 * S + S / 10};
+    ck_assert_uint_eq(time_behind(&rig, rig_profile_batch(&rig, &go)), 83 * S + S / 20);
+    struct rig_profile untimed = {.no_time = true};
+    struct batch *batch = rig_profile_batch(&rig, &untimed);
+    batch->profile->from_ns = RIG_START + 40 * S;
+    batch->profile->until_ns = RIG_START + 100 * S;
+    ck_assert_uint_eq(time_behind(&rig, batch), 70 * S);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(times_that_every_span_reaches_or_nobody_asks_for_are_kept)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_until(&rig, 100 * S);
+    struct rig_profile kept[] = {
+        {.time = 70 * S, .duration = 30 * S},
+        {.name = "memory", .type = "x", .time = 40 * S, .duration = 60 * S},
+        {.time = 200 * S, .duration = 60 * S},       /* the middle is not past */
+        {.time = 69 * S, .duration = 60 * S},        /* the middle already */
+        {.time = 90 * S, .duration = 7200 * S},      /* a mistake */
+        {.time = 90 * S, .duration = INT64_MAX / 2}, /* nonsense */
+    };
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        ck_assert_uint_eq(time_behind(&rig, rig_profile_batch(&rig, &kept[i])), kept[i].time);
+    rig_close(&rig);
+    rig_open(&rig, "{profile_time: keep}");
+    rig_until(&rig, 100 * S);
+    ck_assert_uint_eq(time_behind(&rig, node_batch(&rig, 99 * S, 60 * S, 1)), 99 * S);
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(a_profile_that_is_refused_downstream_counts_for_nothing)
 {
     struct rig rig;
@@ -422,6 +535,9 @@ SUITE_MAIN("correlation profiles", only_samples_with_a_frame_and_a_value_of_a_co
            the_remap_gives_a_series_its_second_label, aliases_of_labels_are_normalised,
            trace_id_labels_are_kept_or_stripped,
            a_profile_with_nothing_to_change_is_the_same_buffer,
+           every_span_of_a_minute_reaches_the_time_of_its_profile,
+           a_window_whose_time_is_its_start_takes_the_middle_too,
+           times_that_every_span_reaches_or_nobody_asks_for_are_kept,
            a_profile_that_is_refused_downstream_counts_for_nothing, links_of_otlp_profiles_confirm,
            otlp_profiles_of_an_older_layout_end_all_judging,
            otlp_profiles_get_no_service_name_beside_the_servers_own,

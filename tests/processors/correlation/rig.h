@@ -51,6 +51,7 @@ struct rig_span {
     uint64_t parent;
     uint64_t start, end; /* after RIG_START */
     unsigned kind, flags;
+    const char *language;      /* telemetry.sdk.language; NULL: none */
     const char *attributes[3]; /* values of pyroscope.profile.id */
 };
 
@@ -220,6 +221,8 @@ static inline struct bytes rig_request(const struct rig_span *spans, size_t coun
         bytes_init(&entry, SIZE_MAX, NULL);
         const char *service = rig_service(&spans[i]);
         rig_attribute(&resource, 1, "service.name", service);
+        if (spans[i].language)
+            rig_attribute(&resource, 1, "telemetry.sdk.language", spans[i].language);
         rig_field(&scope, 1, VIEW("\x0a\x05scope"));
         for (; i < count && strcmp(rig_service(&spans[i]), service) == 0; i++)
             rig_put_span(&scope, &spans[i]);

@@ -81,11 +81,11 @@ START_TEST(a_service_silent_for_remember_starts_anew)
     services_init(&services, 10, HOUR, NULL);
     struct service *service = see(&services, "a", 1);
     note(service, KIND_PROCESS_CPU, 5, 10 * S, 1);
-    service->wide = true;
+    service->wide = service->from_node = true;
     ck_assert(judged(see(&services, "a", HOUR), HOUR).profiled);
     ck_assert(!judged(see(&services, "a", 3 * HOUR), 3 * HOUR).profiled);
     ck_assert_uint_eq(service->first_seen, 3 * HOUR);
-    ck_assert(!service->wide);
+    ck_assert(!service->wide && !service->from_node);
     services_release(&services);
 }
 END_TEST

@@ -96,6 +96,49 @@ START_TEST(spans_of_a_service_that_proves_not_profiled_leave_as_they_came)
 }
 END_TEST
 
+/* Node's profiler uploads every 60 s: its first window, at 61 s, and the one that follows. */
+START_TEST(spans_of_node_wait_for_windows_of_a_minute)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_until(&rig, 2 * S);
+    RIG_SPANS(&rig, {.id = 1, .end = S, .language = "nodejs"},
+              {.id = 2, .start = S, .end = 2 * S, .language = "nodejs"});
+    rig_until(&rig, 61 * S);
+    ck_assert(rig_waits(&rig, 1));
+    RIG_PROFILE(&rig, .name = "wall", .type = "wall", .time = 61 * S, .duration = 60 * S,
+                .ids = {1});
+    ck_assert(rig_linked(&rig, 1));
+    rig_until(&rig, 63 * S);
+    RIG_SPANS(&rig, {.id = 3, .start = 61 * S, .end = 62 * S, .language = "nodejs"},
+              {.id = 4, .start = 61 * S, .end = 62 * S, .language = "nodejs"});
+    rig_until(&rig, 121 * S);
+    ck_assert(rig_bare(&rig, 2) && rig_waits(&rig, 3));
+    RIG_PROFILE(&rig, .name = "wall", .type = "wall", .time = 121 * S, .duration = 60 * S,
+                .ids = {3});
+    ck_assert(rig_linked(&rig, 3) && rig_waits(&rig, 4));
+    rig_until(&rig, 138 * S);
+    ck_assert(rig_bare(&rig, 4));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(spans_of_node_without_a_profiler_leave_as_they_came)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    RIG_SPANS(&rig, {.id = 1, .end = S, .language = "nodejs", .attributes = {"x"}},
+              {.service = "web", .id = 2, .end = S, .language = "webjs", .attributes = {"x"}});
+    rig_until(&rig, 46 * S);
+    ck_assert_uint_eq(rig_left(&rig, 2)->attributes, 1);
+    rig_until(&rig, 74 * S);
+    ck_assert(rig_waits(&rig, 1));
+    rig_until(&rig, 76 * S);
+    ck_assert_uint_eq(rig_left(&rig, 1)->attributes, 1);
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(another_services_profiles_do_not_make_a_service_profiled)
 {
     struct rig rig;
@@ -493,6 +536,8 @@ SUITE_MAIN("correlation traces", a_root_whose_id_is_in_the_samples_leaves_linked
            a_root_that_its_window_did_not_have_leaves_without_a_link,
            an_idle_process_sends_nothing_and_the_hold_runs_out, hold_can_be_set,
            spans_of_a_service_that_proves_not_profiled_leave_as_they_came,
+           spans_of_node_wait_for_windows_of_a_minute,
+           spans_of_node_without_a_profiler_leave_as_they_came,
            another_services_profiles_do_not_make_a_service_profiled,
            samples_under_another_services_name_link_nothing,
            a_format_that_is_not_read_lets_held_spans_go_as_they_came,
