@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct budget {
-    size_t limit; /* bytes; may be set anew while in use */
+    _Atomic size_t limit; /* bytes; may be set anew while in use */
     _Atomic size_t used;
 };
 

@@ -14,11 +14,13 @@ static const char help[] =
     "\n"
     "  --config SOURCE   a file, file:PATH, env:NAME or yaml:TEXT; several are merged in order\n"
     "  --set a.b=value   sets one key, after all sources\n"
+    "  --watch           takes a changed file over while running, as SIGHUP does\n"
     "  --version, -v     the version\n"
     "  --help, -h        this text\n"
     "\n"
     "exit codes: 0 good, 1 configuration or start failed, 2 wrong command line, 3 stopped and\n"
-    "lost data; signals: TERM and INT drain and stop, a second one stops at once, USR1 explains\n";
+    "lost data; signals: TERM and INT drain and stop, a second one stops at once, HUP reads the\n"
+    "configuration anew, USR1 explains\n";
 
 static int dispatch(const struct flags *flags)
 {

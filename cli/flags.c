@@ -39,7 +39,7 @@ static bool usage(const char *what, const char *word, const char *near)
 static bool unknown_flag(const char *word)
 {
     static const char *const names[] = {
-        "--config", "--set", "--feature-gates", "--help", "--version", "-h", "-v", NULL};
+        "--config", "--set", "--feature-gates", "--watch", "--help", "--version", "-h", "-v", NULL};
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     return usage("unknown flag", name, nearest_word(name, names));
@@ -107,6 +107,10 @@ static bool read_flag(struct reader *reader, const char *word)
         return read_set(reader, word);
     if (is_flag(word, "--feature-gates"))
         return value_of(reader, word);
+    if (strcmp(word, "--watch") == 0) {
+        reader->flags->watch = true;
+        return true;
+    }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         reader->flags->command = COMMAND_HELP;
     else if (strcmp(word, "--version") == 0 || strcmp(word, "-v") == 0)

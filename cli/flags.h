@@ -17,6 +17,7 @@ struct flags {
     enum command command;
     struct settings_source *sources; /* in the order given; texts are argv's */
     size_t count;
+    bool watch; /* reload when a file changes */
 };
 
 /* False: what is wrong, with a hint, was written to stderr. Release in both cases. */

@@ -15,7 +15,7 @@ bool plan_make(struct plan *plan, const struct flags *flags)
 {
     struct problems problems = {0};
     *plan = (struct plan){0};
-    plan->settings = settings_load(flags->sources, flags->count, &problems);
+    plan->settings = settings_load_files(flags->sources, flags->count, &plan->files, &problems);
     if (plan->settings)
         plan->runtime = runtime_plan(plan->settings, &clock_system, &problems);
     set_level(plan->runtime);
@@ -30,5 +30,38 @@ void plan_release(struct plan *plan)
 {
     runtime_free(plan->runtime);
     settings_free(plan->settings);
+    settings_files_release(&plan->files);
     *plan = (struct plan){0};
+}
+
+static void log_result(enum reload_result result, const struct problems *problems)
+{
+    for (size_t i = 0; i < problems->count; i++)
+        log_error("%s", problems->lines[i]);
+    if (result == RELOAD_FAILED)
+        log_error("not reloaded: the configuration before stays in force");
+    else if (result == RELOAD_SAME)
+        log_info("reloaded: nothing has changed");
+}
+
+void plan_reload(struct plan *plan, const struct flags *flags)
+{
+    struct problems problems = {0};
+    settings_files_release(&plan->files);
+    struct settings *settings =
+        settings_load_files(flags->sources, flags->count, &plan->files, &problems);
+    enum reload_result result = RELOAD_FAILED;
+    if (settings)
+        settings_log_warnings(settings);
+    if (settings)
+        result = runtime_reload(plan->runtime, settings, &problems);
+    log_result(result, &problems);
+    if (result == RELOAD_DONE) {
+        set_level(plan->runtime);
+        settings_free(plan->settings);
+        plan->settings = settings;
+    } else {
+        settings_free(settings);
+    }
+    problems_release(&problems);
 }

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/plan.h"
 #include "cli/second_signal.h"
+#include "cli/watch.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REPORT_MAX = 1 << 20 };
+enum { REPORT_MAX = 1 << 20, WATCH_PERIOD_S = 1 };
 
 /* Before any thread starts, so that all inherit it and the signals wait for sigwaitinfo. */
 static void block_signals(sigset_t *set)
@@ -48,18 +49,44 @@ static void explain(struct runtime *runtime)
     bytes_release(&text);
 }
 
+/* The next signal; with --watch the look at the files comes first, 0. */
+static int next_signal(const sigset_t *set, bool watches)
+{
+    const struct timespec period = {.tv_sec = WATCH_PERIOD_S};
+    siginfo_t info;
+    int number = watches ? sigtimedwait(set, &info, &period) : sigwaitinfo(set, &info);
+    return number < 0 ? 0 : number;
+}
+
+/* What changes while it is read has changed. */
+static void reload(struct plan *plan, const struct flags *flags, struct watch *watch)
+{
+    struct settings_files before = plan->files;
+    plan->files = (struct settings_files){0};
+    watch_take(watch, &before);
+    plan_reload(plan, flags);
+    if (watch_same(watch, &before))
+        watch_take(watch, &plan->files);
+    settings_files_release(&before);
+}
+
 /* Returns the signal that ends the process. */
-static int wait_for_end(const sigset_t *set, struct runtime *runtime)
+static int wait_for_end(const sigset_t *set, struct plan *plan, const struct flags *flags,
+                        struct watch *watch)
 {
     for (;;) {
-        siginfo_t info;
-        int number = sigwaitinfo(set, &info);
+        int number = next_signal(set, flags->watch);
         if (number == SIGINT || number == SIGTERM)
             return number;
         if (number == SIGUSR1)
-            explain(runtime);
+            explain(plan->runtime);
+        bool changed = flags->watch && number == 0 && watch_changed(watch, &plan->files);
         if (number == SIGHUP)
-            log_warn("reload is not available yet; restart to apply a new configuration");
+            log_info("SIGHUP: reading the configuration anew");
+        else if (changed)
+            log_info("a file has changed: reading the configuration anew");
+        if (number == SIGHUP || changed)
+            reload(plan, flags, watch);
     }
 }
 
@@ -81,16 +108,19 @@ static int stop(struct runtime *runtime)
     return lost ? EXIT_LOST : EXIT_OK;
 }
 
-static int serve(struct runtime *runtime, const sigset_t *signals)
+static int serve(struct plan *plan, const struct flags *flags, const sigset_t *signals)
 {
+    struct runtime *runtime = plan->runtime;
     struct problems problems = {0};
+    struct watch watch;
+    watch_take(&watch, &plan->files);
     bool started = runtime_start(runtime, &problems);
     problems_print(&problems, stderr);
     problems_release(&problems);
     if (!started)
         return EXIT_CONFIG;
     log_info("spanlink " SPANLINK_VERSION " is ready");
-    int number = wait_for_end(signals, runtime);
+    int number = wait_for_end(signals, plan, flags, &watch);
     log_info("%s: stopping", number == SIGINT ? "SIGINT" : "SIGTERM");
     return stop(runtime);
 }
@@ -101,7 +131,7 @@ int run_command(const struct flags *flags)
     struct plan plan;
     heap_tune();
     block_signals(&signals);
-    int code = plan_make(&plan, flags) ? serve(plan.runtime, &signals) : EXIT_CONFIG;
+    int code = plan_make(&plan, flags) ? serve(&plan, flags, &signals) : EXIT_CONFIG;
     plan_release(&plan);
     return code;
 }

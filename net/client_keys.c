@@ -9,16 +9,6 @@ enum { MAX_REPLY = 64 << 10 };
 
 const char *const compression_words[] = {"gzip", "zstd", "none", "", NULL};
 
-const struct key tls_client_keys[] = {
-    KEY_BOOL(struct tls_client_settings, insecure, "insecure", "false",
-             "cleartext where the endpoint names no scheme"),
-    KEY_BOOL(struct tls_client_settings, insecure_skip_verify, "insecure_skip_verify", "false",
-             "accept any certificate"),
-    KEY_STRING(struct tls_client_settings, ca_file, "ca_file", NULL, 0,
-               "PEM file of CAs to trust instead of the system's"),
-    KEY_END,
-};
-
 enum encoding_name compression_of(const struct client_settings *settings)
 {
     static const enum encoding_name encodings[] = {ENCODING_GZIP, ENCODING_ZSTD, ENCODING_IDENTITY,
@@ -36,6 +26,11 @@ size_t client_sender(struct http_header *headers, size_t count, const char *tena
     return count;
 }
 
+void client_check(const struct client_settings *settings, struct key_report *report)
+{
+    tls_client_check(&settings->tls, "tls", report);
+}
+
 struct http_client *client_open(const struct client_settings *settings, bool http2,
                                 const char *unix_path, char *error, size_t error_size)
 {
@@ -43,8 +38,7 @@ struct http_client *client_open(const struct client_settings *settings, bool htt
         .http2 = http2,
         .timeout_ns = settings->timeout,
         .unix_path = unix_path,
-        .ca_file = settings->tls.ca_file,
-        .insecure_skip_verify = settings->tls.insecure_skip_verify,
+        .tls = settings->tls,
         .headers = &settings->headers,
         .max_reply = MAX_REPLY,
     };

@@ -6,21 +6,12 @@
 #include "settings/key.h"
 #include "wire/compress.h"
 
-struct tls_client_settings {
-    bool insecure; /* gRPC: no TLS where the endpoint names no scheme */
-    bool insecure_skip_verify;
-    char *ca_file;
-};
-
 struct client_settings {
     struct key_map headers;
     int compression;
     uint64_t timeout;
     struct tls_client_settings tls;
 };
-
-/* Rows of the tls group. */
-extern const struct key tls_client_keys[];
 
 /* Rows for member `client` (struct client_settings) of an exporter's struct T. */
 #define CLIENT_KEYS(T, client, default_timeout)                                                    \
@@ -39,6 +30,9 @@ enum encoding_name compression_of(const struct client_settings *settings);
  * two more. Returns the new count. A header of that name in `headers` wins. */
 size_t client_sender(struct http_header *headers, size_t count, const char *tenant,
                      const char *authorization);
+
+/* Reports what of the tls group does not go together. */
+void client_check(const struct client_settings *settings, struct key_report *report);
 
 /* NULL: error is a sentence. */
 struct http_client *client_open(const struct client_settings *settings, bool http2,

@@ -125,7 +125,7 @@ static void why_not(const struct endpoint *endpoint, int problem, char *error, s
 }
 
 /* -1 with errno set where it fails. */
-static int bind_listen(const struct sockaddr *address, socklen_t size)
+static int bind_listen(const struct sockaddr *address, socklen_t size, bool beside)
 {
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
@@ -133,6 +133,8 @@ static int bind_listen(const struct sockaddr *address, socklen_t size)
     int on = 1, off = 0;
     if (address->sa_family != AF_UNIX)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address->sa_family != AF_UNIX && beside)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
     if (address->sa_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (bind(fd, address, size) == 0 && listen(fd, BACKLOG) == 0)
@@ -167,7 +169,7 @@ static int listen_unix(const struct endpoint *endpoint)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path, endpoint->unix_path, sizeof endpoint->unix_path);
     errno = clear_path(&address);
-    return errno ? -1 : bind_listen((const struct sockaddr *)&address, sizeof address);
+    return errno ? -1 : bind_listen((const struct sockaddr *)&address, sizeof address, false);
 }
 
 /* The address to take: IPv4 for a name that has both, IPv6 (dual-stack) for every interface. */
@@ -192,10 +194,10 @@ static int listen_tcp(const struct endpoint *endpoint, char *error, size_t error
         return -1;
     }
     const struct addrinfo *one = choose(found, every);
-    int fd = bind_listen(one->ai_addr, one->ai_addrlen);
+    int fd = bind_listen(one->ai_addr, one->ai_addrlen, endpoint->beside);
     if (fd < 0 && every && errno != EADDRINUSE && errno != EACCES) {
         one = choose(found, false);
-        fd = bind_listen(one->ai_addr, one->ai_addrlen);
+        fd = bind_listen(one->ai_addr, one->ai_addrlen, endpoint->beside);
     }
     if (fd < 0)
         why_not(endpoint, errno, error, error_size);

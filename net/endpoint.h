@@ -9,6 +9,7 @@ struct endpoint {
     char host[256];      /* without brackets; "" means every interface (":4317") */
     char service[32];    /* port, digits; 0 asks the system for one */
     char unix_path[108]; /* not "": a unix socket; host and service are then "" */
+    bool beside;         /* listen beside a socket with SO_REUSEPORT on the same port */
 };
 
 /* host:port, [::1]:port, :port, unix:/path, unix:///path; with transport_unix a bare path is a

@@ -1,6 +1,7 @@
 #include "net/grpc_connection.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "net/h2_gather.h"
 
 #include <errno.h>
@@ -201,6 +202,14 @@ static bool start_session(struct grpc_connection *connection)
                                                  CONNECTION_WINDOW) == 0;
 }
 
+static bool start_tls(struct grpc_connection *connection)
+{
+    struct tls_server *tls = connection->loop->server->options.tls;
+    connection->state = tls ? GRPC_SHAKING : GRPC_GREETING;
+    connection->tls = tls ? tls_session_accept(tls, connection->fd, "h2") : NULL;
+    return connection->tls || !tls;
+}
+
 static void due_in(struct grpc_connection *connection, uint64_t wait)
 {
     connection->deadline = wait ? connection->loop->now + wait : TIME_NEVER;
@@ -213,7 +222,7 @@ bool grpc_connection_start(struct grpc_connection *connection)
     TAILQ_INSERT_TAIL(&loop->connections, connection, of_loop);
     connection->progress = loop->now;
     due_in(connection, loop->server->options.header_timeout_ns);
-    if (start_session(connection))
+    if (start_tls(connection) && start_session(connection))
         return true;
     grpc_connection_kill(connection);
     return false;
@@ -235,6 +244,8 @@ void grpc_connection_kill(struct grpc_connection *connection)
         return;
     connection->state = GRPC_DEAD;
     end_session(connection);
+    tls_session_free(connection->tls);
+    connection->tls = NULL;
     close(connection->fd); /* which takes it out of the epoll set too */
     bytes_release(&connection->unsent);
     TAILQ_REMOVE(&loop->connections, connection, of_loop);
@@ -247,6 +258,8 @@ static void linger(struct grpc_connection *connection)
 {
     end_session(connection);
     connection->state = GRPC_LINGERING;
+    if (connection->tls)
+        tls_session_bye(connection->tls);
     shutdown(connection->fd, SHUT_WR);
     due_in(connection, LINGER_NS);
 }
@@ -277,8 +290,9 @@ void grpc_connection_offence(struct grpc_connection *connection)
  * the answer to the ping. */
 void grpc_connection_drain(struct grpc_connection *connection)
 {
-    if (connection->state == GRPC_GREETING) {
-        grpc_connection_kill(connection);
+    if (connection->state == GRPC_SHAKING || connection->state == GRPC_GREETING) {
+        if (!atomic_load(&connection->loop->server->retiring))
+            grpc_connection_kill(connection);
     } else if (connection->state == GRPC_SERVING) {
         nghttp2_submit_shutdown_notice(connection->session);
         due_when_quiet(connection);
@@ -311,6 +325,40 @@ void grpc_connection_evict(struct grpc_connection *connection)
     grpc_connection_kill(connection);
 }
 
+/* ---- the socket ---- */
+
+/* While the socket is full nothing is read, so that a peer that does not read cannot make this side
+ * collect answers for it. */
+static void await(struct grpc_connection *connection, bool writable)
+{
+    struct epoll_event event = {.events = writable ? EPOLLOUT : EPOLLIN, .data.ptr = connection};
+    epoll_ctl(connection->loop->epoll, EPOLL_CTL_MOD, connection->fd, &event);
+}
+
+/* While lingering nobody looks at what comes. */
+static ssize_t receive_some(struct grpc_connection *connection, uint8_t *out, size_t size)
+{
+    return connection->tls && connection->state != GRPC_LINGERING
+               ? tls_session_recv(connection->tls, out, size)
+               : recv(connection->fd, out, size, 0);
+}
+
+/* How much the socket took; -1: it is broken. */
+static ssize_t send_some(struct grpc_connection *connection, const uint8_t *data, size_t size)
+{
+    size_t sent = 0;
+    while (sent < size) {
+        ssize_t n = connection->tls ? tls_session_send(connection->tls, data + sent, size - sent)
+                                    : send(connection->fd, data + sent, size - sent, MSG_NOSIGNAL);
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n < 0 && errno != EINTR)
+            return -1;
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    return (ssize_t)sent;
+}
+
 /* ---- bytes in ---- */
 
 /* Someone who speaks another protocol; HTTP/1.1 gets words, for it is the usual mistake. */
@@ -320,7 +368,7 @@ static void refuse_protocol(struct grpc_connection *connection, uint8_t first)
                                  "Content-Length: 36\r\nConnection: close\r\n\r\n"
                                  "this port speaks gRPC over HTTP/2.\r\n";
     if (first >= 'A' && first <= 'Z')
-        send(connection->fd, answer, sizeof answer - 1, MSG_NOSIGNAL);
+        send_some(connection, (const uint8_t *)answer, sizeof answer - 1);
     linger(connection);
 }
 
@@ -337,11 +385,34 @@ void grpc_connection_receive(struct grpc_connection *connection, const uint8_t *
         grpc_connection_mark(connection);
 }
 
+/* Goes on with TLS's handshake. True: it is done. */
+static bool shake(struct grpc_connection *connection)
+{
+    char why[256];
+    switch (tls_session_handshake(connection->tls, why, sizeof why)) {
+    case TLS_READY:
+        connection->state = GRPC_GREETING;
+        await(connection, false);
+        return true;
+    case TLS_READS:
+        await(connection, false);
+        break;
+    case TLS_WRITES:
+        await(connection, true);
+        break;
+    case TLS_FAILED:
+        log_debug("gRPC: TLS handshake: %s", why);
+        grpc_connection_kill(connection);
+        break;
+    }
+    return false;
+}
+
 static void read_socket(struct grpc_connection *connection)
 {
     uint8_t *scratch = connection->loop->scratch;
     for (int i = 0; i < READS_AT_ONCE && connection->state != GRPC_DEAD; i++) {
-        ssize_t got = recv(connection->fd, scratch, GRPC_SCRATCH, 0);
+        ssize_t got = receive_some(connection, scratch, GRPC_SCRATCH);
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (got <= 0) {
@@ -349,14 +420,16 @@ static void read_socket(struct grpc_connection *connection)
             return;
         }
         grpc_connection_receive(connection, scratch, (size_t)got);
-        if (got < GRPC_SCRATCH)
+        /* TLS takes its words of farewell in with the bytes before them: asked once more it tells.
+         */
+        if (got < GRPC_SCRATCH && !connection->tls)
             return;
     }
 }
 
 void grpc_connection_event(struct grpc_connection *connection, uint32_t events)
 {
-    if (connection->state == GRPC_DEAD)
+    if (connection->state == GRPC_DEAD || (connection->state == GRPC_SHAKING && !shake(connection)))
         return;
     if (connection->blocked) {
         connection->blocked = false;
@@ -374,21 +447,6 @@ void grpc_connection_mark(struct grpc_connection *connection)
         return;
     connection->dirty = true;
     STAILQ_INSERT_TAIL(&connection->loop->dirty, connection, of_dirty);
-}
-
-/* How much the socket took; -1: it is broken. */
-static ssize_t send_some(struct grpc_connection *connection, const uint8_t *data, size_t size)
-{
-    size_t sent = 0;
-    while (sent < size) {
-        ssize_t n = send(connection->fd, data + sent, size - sent, MSG_NOSIGNAL);
-        if (n < 0 && errno == EAGAIN)
-            break;
-        if (n < 0 && errno != EINTR)
-            return -1;
-        sent += n > 0 ? (size_t)n : 0;
-    }
-    return (ssize_t)sent;
 }
 
 static bool send_unsent(struct grpc_connection *connection)
@@ -434,18 +492,11 @@ static bool send_session(struct grpc_connection *connection)
     return true;
 }
 
-/* While the socket is full nothing is read, so that a peer that does not read cannot make this side
- * collect answers for it. */
-static void await(struct grpc_connection *connection, bool writable)
-{
-    struct epoll_event event = {.events = writable ? EPOLLOUT : EPOLLIN, .data.ptr = connection};
-    epoll_ctl(connection->loop->epoll, EPOLL_CTL_MOD, connection->fd, &event);
-}
-
 void grpc_connection_flush(struct grpc_connection *connection)
 {
     /* Before the preface is known to be one, nothing is said. */
     if (connection->state == GRPC_DEAD || connection->state == GRPC_LINGERING ||
+        connection->state == GRPC_SHAKING ||
         (connection->state == GRPC_GREETING && nghttp2_session_want_read(connection->session)))
         return;
     bool was_blocked = connection->unsent.size > 0;

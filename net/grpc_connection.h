@@ -7,6 +7,7 @@
 #define NET_GRPC_CONNECTION_H
 
 #include "net/grpc_call.h"
+#include "net/tls_session.h"
 
 #include <nghttp2/nghttp2.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@ enum {
 };
 
 enum grpc_connection_state {
+    GRPC_SHAKING,  /* hands, for TLS */
     GRPC_GREETING, /* preface and first settings are awaited */
     GRPC_SERVING,
     GRPC_LINGERING, /* all is sent; what the peer still sends is read past, so that it gets it */
@@ -30,6 +32,7 @@ struct grpc_connection {
     STAILQ_ENTRY(grpc_connection) of_dirty;
     struct grpc_loop *loop;
     nghttp2_session *session; /* NULL while lingering */
+    struct tls_session *tls;  /* NULL: cleartext */
     int fd;
     enum grpc_connection_state state;
     bool dirty;        /* has something to write */
@@ -79,6 +82,7 @@ struct grpc_server {
     unsigned loop_count;
     struct grpc_loop *loops;
     _Atomic bool draining;
+    _Atomic bool retiring; /* draining, without haste */
     _Atomic bool stopping;
     _Atomic size_t refs;   /* the owner, each connection, each call */
     pthread_mutex_t mutex; /* of the condition only */

@@ -1,6 +1,7 @@
 #include "net/grpc_connection.h"
 
 #include "base/clock.h"
+#include "net/listeners.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { EVENTS_AT_ONCE = 64, ACCEPTS_AT_ONCE = 64 };
+enum { EVENTS_AT_ONCE = 64, ACCEPTS_AT_ONCE = 64, LAST_ACCEPTS = 64 };
 
 #define ACCEPT_PAUSE_NS (100 * NS_PER_MS) /* when the process has no file descriptor left */
 
@@ -63,7 +64,8 @@ static void adopt(struct grpc_loop *loop, struct grpc_connection *connection)
     if (atomic_load(&loop->connection_count) > loop->room)
         evict_longest_idle(loop);
     bool full = atomic_load(&loop->connection_count) > loop->room;
-    if (full || loop->draining || !watch(loop, connection->fd, connection))
+    bool late = loop->draining && !atomic_load(&loop->server->retiring);
+    if (full || late || !watch(loop, connection->fd, connection))
         discard(connection);
     else
         grpc_connection_start(connection);
@@ -125,6 +127,22 @@ static void accept_some(struct grpc_loop *loop)
     }
 }
 
+/* A server that retires leaves its socket at once, to the one that has taken it over or to nobody;
+ * then those who have connected already are let in. */
+static void stop_accepting(struct grpc_loop *loop)
+{
+    struct grpc_server *server = loop->server;
+    bool leaves = loop == server->loops && atomic_load(&server->retiring);
+    bool shared = leaves && listeners_share(server->listener);
+    for (int i = 0; leaves && !shared && loop->accepting && i < LAST_ACCEPTS; i++)
+        accept_some(loop);
+    pause_accepting(loop);
+    if (leaves) {
+        listeners_close(server->listener);
+        server->listener = -1;
+    }
+}
+
 static void adopt_inbox(struct grpc_loop *loop)
 {
     struct grpc_inbox inbox = STAILQ_HEAD_INITIALIZER(inbox);
@@ -155,7 +173,7 @@ static void begin_drain(struct grpc_loop *loop)
 {
     struct grpc_connection *each, *next;
     loop->draining = true;
-    pause_accepting(loop);
+    stop_accepting(loop);
     for (each = TAILQ_FIRST(&loop->connections); each; each = next) {
         next = TAILQ_NEXT(each, of_loop);
         grpc_connection_drain(each);
@@ -373,11 +391,13 @@ struct grpc_server *grpc_server_open(const struct grpc_server_options *options, 
         snprintf(error, error_size, "out of memory");
         return NULL;
     }
-    server->listener = endpoint_listen(&options->endpoint, bound, bound_size, error, error_size);
+    server->listener =
+        listeners_open(&options->endpoint, options->yields, bound, bound_size, error, error_size);
     if (server->listener >= 0 && start(server))
         return server;
     if (server->listener >= 0)
         snprintf(error, error_size, "cannot start a thread: %s", strerror(errno));
+    server->options.tls = NULL;
     grpc_server_close(server, 0);
     return NULL;
 }
@@ -393,9 +413,15 @@ void grpc_server_drain(struct grpc_server *server)
 {
     if (!server || atomic_exchange(&server->draining, true))
         return;
-    if (server->listener >= 0)
+    if (!atomic_load(&server->retiring) && server->listener >= 0)
         shutdown(server->listener, SHUT_RDWR); /* from here on nobody connects */
     wake_all(server);
+}
+
+void grpc_server_retire(struct grpc_server *server)
+{
+    atomic_store(&server->retiring, true);
+    grpc_server_drain(server);
 }
 
 static void wait_quiet(struct grpc_server *server, uint64_t deadline)
@@ -437,10 +463,8 @@ static void shut_answers(struct grpc_loop *loop)
 
 static void remove_socket(const struct grpc_server *server)
 {
-    if (server->listener < 0)
-        return;
-    endpoint_unlink(&server->options.endpoint);
-    close(server->listener);
+    if (server->listener >= 0)
+        listeners_close(server->listener);
 }
 
 void grpc_server_close(struct grpc_server *server, uint64_t deadline_mono_ns)
@@ -458,5 +482,6 @@ void grpc_server_close(struct grpc_server *server, uint64_t deadline_mono_ns)
         close_loop(&server->loops[i]);
     }
     remove_socket(server);
+    tls_server_free(server->options.tls);
     grpc_server_unref(server);
 }

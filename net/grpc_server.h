@@ -1,12 +1,13 @@
 /*
- * gRPC server for unary calls over cleartext HTTP/2. The only door to nghttp2. A call comes whole
- * and decompressed; it is answered exactly once, from any thread, now or later.
+ * gRPC server for unary calls over HTTP/2, cleartext or TLS. The only door to nghttp2. A call comes
+ * whole and decompressed; it is answered exactly once, from any thread, now or later.
  */
 #ifndef NET_GRPC_SERVER_H
 #define NET_GRPC_SERVER_H
 
 #include "base/bytes.h"
 #include "net/endpoint.h"
+#include "net/tls_server.h"
 #include "wire/status.h"
 
 struct grpc_server;
@@ -16,13 +17,15 @@ typedef void grpc_handler_fn(void *ctx, struct grpc_call *call);
 
 struct grpc_server_options {
     struct endpoint endpoint;
-    size_t max_message; /* bytes, as they arrive and after decompression */
+    struct tls_server *tls;     /* NULL: cleartext; taken over where the server opens */
+    const _Atomic bool *yields; /* its socket is to be taken over; NULL: never (net/listeners.h) */
+    size_t max_message;         /* bytes, as they arrive and after decompression */
     unsigned threads;
     unsigned max_connections;        /* past it the longest idle one is closed */
     unsigned max_concurrent_streams; /* a connection */
     uint64_t idle_timeout_ns;        /* without a call in its handler and without progress of one
                                       * that arrives (pings do not count); 0: none */
-    uint64_t header_timeout_ns;      /* preface and first settings */
+    uint64_t header_timeout_ns;      /* TLS's handshake, preface and first settings */
     struct budget *budget;           /* charged as bytes arrive; outlives every call */
     grpc_handler_fn *handler;
     /* Whether a path is served at all; else UNIMPLEMENTED without reading the message. */
@@ -36,6 +39,10 @@ struct grpc_server *grpc_server_open(const struct grpc_server_options *options, 
 
 /* Stops accepting and sends GOAWAY; streams under way are served. */
 void grpc_server_drain(struct grpc_server *server);
+
+/* The same without haste: what waits to be accepted is served too, or left to the server that has
+ * taken the socket over. Close follows. */
+void grpc_server_retire(struct grpc_server *server);
 
 /* Waits until no call is unanswered and the connections are wound up, or until the deadline
  * (monotonic), then closes all. Calls that are unanswered then stay valid until they are answered.

@@ -1,9 +1,8 @@
 /*
- * Inside of the HTTP client: the client's side of one cleartext HTTP/2 connection, one call at a
- * time. Bytes go in and out; sockets are the caller's. It stands here because libcurl 7.88 can
- * neither use a connection with prior knowledge twice nor read an answer that comes with
- * RST_STREAM in the middle of a body, as gRPC servers in Go refuse. (Over TLS libcurl's HTTP/2 is
- * used, which keeps the second fault.)
+ * Inside of the HTTP client: the client's side of one HTTP/2 connection, one call at a time. Bytes
+ * go in and out; sockets are the caller's. It stands here because libcurl 7.88 can neither use a
+ * connection with prior knowledge twice nor read an answer that comes with RST_STREAM in the middle
+ * of a body, as gRPC servers in Go refuse.
  */
 #ifndef NET_H2_SESSION_H
 #define NET_H2_SESSION_H

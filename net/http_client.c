@@ -2,17 +2,16 @@
 
 #include "net/http_line.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
-#include <unistd.h>
 
 enum { HEADERS_MAX = 48 };
 
 struct http_client {
     struct http_client_options options;
+    struct tls_client *tls;
     _Atomic bool aborted;
     pthread_mutex_t mutex; /* guards the rest */
     struct http_line *made;
@@ -30,11 +29,6 @@ struct http_client *http_client_new(const struct http_client_options *options, c
     /* libcurl wants to be initialised once, before its first use; processes that have no client
      * never pay for it. */
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    const char *ca_file = options->ca_file;
-    if (ca_file && ca_file[0] && access(ca_file, R_OK) != 0) {
-        snprintf(error, error_size, "cannot read the CA file %s: %s", ca_file, strerror(errno));
-        return NULL;
-    }
     struct http_client *client = calloc(1, sizeof *client);
     if (!client) {
         snprintf(error, error_size, "out of memory");
@@ -42,15 +36,22 @@ struct http_client *http_client_new(const struct http_client_options *options, c
     }
     pthread_once(&once, init_curl);
     client->options = *options;
+    client->tls = tls_client_new(&client->options.tls, options->tls_key ? options->tls_key : "tls",
+                                 options->looks_always ? 0 : TLS_LOOK_NS, error, error_size);
+    if (!client->tls) {
+        free(client);
+        return NULL;
+    }
     pthread_mutex_init(&client->mutex, NULL);
     return client;
 }
 
 /* ---- the pool ---- */
 
-static struct http_line *make_line(struct http_client *client)
+/* Takes the material over. */
+static struct http_line *make_line(struct http_client *client, struct tls_material *material)
 {
-    struct http_line *line = http_line_new(&client->options, &client->aborted);
+    struct http_line *line = http_line_new(&client->options, material, &client->aborted);
     if (!line)
         return NULL;
     pthread_mutex_lock(&client->mutex);
@@ -61,14 +62,39 @@ static struct http_line *make_line(struct http_client *client)
 }
 
 /* The last one used comes first: its connection is the likeliest to be alive. */
-static struct http_line *take_line(struct http_client *client)
+static struct http_line *take_idle(struct http_client *client)
 {
     pthread_mutex_lock(&client->mutex);
     struct http_line *line = client->idle;
     if (line)
         client->idle = line->next_idle;
     pthread_mutex_unlock(&client->mutex);
-    return line ? line : make_line(client);
+    return line;
+}
+
+/* One that is not idle. */
+static void drop_line(struct http_client *client, struct http_line *line)
+{
+    pthread_mutex_lock(&client->mutex);
+    struct http_line **at = &client->made;
+    while (*at != line)
+        at = &(*at)->next_made;
+    *at = line->next_made;
+    pthread_mutex_unlock(&client->mutex);
+    http_line_free(line);
+}
+
+/* Lines whose certificates have been replaced go, and their connections with them. */
+static struct http_line *take_line(struct http_client *client)
+{
+    struct tls_material *material = tls_client_material(client->tls);
+    struct http_line *line;
+    while ((line = take_idle(client)) && line->material != material)
+        drop_line(client, line);
+    if (!line)
+        return make_line(client, material);
+    tls_material_unref(material);
+    return line;
 }
 
 static void give_line(struct http_client *client, struct http_line *line)
@@ -130,7 +156,8 @@ static bool collect(const struct http_client *client, const struct http_header *
 /* ---- a call ---- */
 
 /* The headers of the call are those beside the client's. */
-static bool exchange(struct http_client *client, struct http_call *call, struct http_reply *reply)
+static bool exchange(struct http_client *client, const struct http_call *call,
+                     struct http_reply *reply)
 {
     struct header_list list = {.count = 0};
     http_reply_init(reply, client->options.max_reply);
@@ -144,9 +171,10 @@ static bool exchange(struct http_client *client, struct http_call *call, struct 
         snprintf(reply->error, sizeof reply->error, "out of memory");
         return false;
     }
-    call->headers = list.headers;
-    call->header_count = list.count;
-    bool answered = http_line_call(line, call, reply);
+    struct http_call whole = *call;
+    whole.headers = list.headers;
+    whole.header_count = list.count;
+    bool answered = http_line_call(line, &whole, reply);
     give_line(client, line);
     return answered;
 }
@@ -155,14 +183,14 @@ bool http_client_post(struct http_client *client, const char *url,
                       const struct http_header *headers, size_t header_count, struct view body,
                       struct http_reply *reply)
 {
-    struct http_call call = {url, headers, header_count, body, .is_get = false};
+    const struct http_call call = {url, headers, header_count, body, .is_get = false};
     return exchange(client, &call, reply);
 }
 
 bool http_client_get(struct http_client *client, const char *url, const struct http_header *headers,
                      size_t header_count, struct http_reply *reply)
 {
-    struct http_call call = {url, headers, header_count, {0}, .is_get = true};
+    const struct http_call call = {url, headers, header_count, {0}, .is_get = true};
     return exchange(client, &call, reply);
 }
 
@@ -185,6 +213,7 @@ void http_client_free(struct http_client *client)
         next = line->next_made;
         http_line_free(line);
     }
+    tls_client_free(client->tls);
     pthread_mutex_destroy(&client->mutex);
     free(client);
 }

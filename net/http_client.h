@@ -6,6 +6,7 @@
 #define NET_HTTP_CLIENT_H
 
 #include "base/bytes.h"
+#include "net/tls_client.h"
 #include "settings/key.h"
 
 struct http_client;
@@ -14,8 +15,9 @@ struct http_client_options {
     bool http2;            /* HTTP/2 with prior knowledge on http://, ALPN on https:// */
     uint64_t timeout_ns;   /* of one exchange; 0: none */
     const char *unix_path; /* connect there; NULL: by the URL */
-    const char *ca_file;   /* NULL or "": the system's CAs */
-    bool insecure_skip_verify;
+    struct tls_client_settings tls;
+    const char *tls_key; /* the path of its group, for people; NULL: "tls" */
+    bool looks_always; /* at TLS's files, for each call; else when the last look is a second old */
     const struct key_map *headers; /* sent with every request, and winning over a call's of the same
                                     * name; borrowed for the client's life, like the texts here */
     size_t max_reply;      /* bytes of a reply's body that are kept; the rest is read past */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "net/listeners.h"
 
 #define ACCEPT_BATCH 64
 #define BACKLOG      4096
@@ -290,9 +291,11 @@ static void handle(struct http_connections *all, const struct epoll_event *event
 
 static void stop_listening(struct http_connections *all)
 {
-    for (int i = 0; i < 2 * BACKLOG && accept_one(all); i++) {
+    bool shared = listeners_share(all->listener);
+    for (int i = 0; !shared && i < 2 * BACKLOG && accept_one(all); i++) {
     }
-    close(all->listener);
+    epoll_ctl(all->epoll, EPOLL_CTL_DEL, all->listener, NULL);
+    listeners_close(all->listener);
     all->listener = -1;
     all->accept_again_ns = TIME_NEVER;
     visit_by(all, later(now_ns(), period(all)));
@@ -374,7 +377,7 @@ struct http_connections *http_connections_new(const struct http_connections_opti
 {
     struct http_connections *all = calloc(1, sizeof *all);
     if (!all) {
-        close(options->listener);
+        listeners_close(options->listener);
         return NULL;
     }
     all->options = *options;
@@ -411,7 +414,7 @@ void http_connections_free(struct http_connections *all)
 {
     free_gone(all->gone);
     if (all->listener >= 0)
-        close(all->listener);
+        listeners_close(all->listener);
     if (all->wake >= 0)
         close(all->wake);
     if (all->epoll >= 0)

@@ -25,7 +25,9 @@ static enum MHD_Result queue(struct http_request *request, struct MHD_Connection
     if (!response)
         return MHD_NO;
     bool too_large = request->fault == HTTP_FAULT_TOO_LARGE;
-    if (request->last || too_large || atomic_load(&request->server->draining))
+    struct http_server *server = request->server;
+    if (request->last || too_large || atomic_load(&server->draining) ||
+        atomic_load(&server->retiring))
         MHD_add_response_header(response, "Connection", "close");
     enum MHD_Result result = MHD_NO;
     if (http_connection_mark(request->place, HTTP_REPLY))
@@ -157,12 +159,12 @@ void *http_exchange_uri(void *cls, const char *uri, struct MHD_Connection *conne
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct http_connection *place = info ? info->socket_context : NULL;
-    if (!place || !http_connection_mark(place, HTTP_HEADER))
+    const struct http_peer *peer = info ? info->socket_context : NULL;
+    if (!peer || !http_connection_mark(peer->place, HTTP_HEADER))
         return NULL;
     struct http_request *request = http_request_new(cls, uri);
     if (request)
-        request->place = place;
+        request->place = peer->place;
     return request;
 }
 

@@ -17,12 +17,19 @@ struct http_server {
     struct MHD_Daemon *daemon;
     struct http_connections *connections;
     _Atomic bool draining;
+    _Atomic bool retiring;   /* every answer is its connection's last */
     _Atomic unsigned active; /* requests between their header and the end of their answer */
 
     pthread_mutex_t mutex;
     pthread_cond_t quiet;         /* active fell to 0 while draining */
     struct http_request *waiting; /* suspended; linked by next and prev */
     bool closing;                 /* nothing may be suspended any more */
+};
+
+/* What stands behind an open connection of the library. */
+struct http_peer {
+    struct http_connection *place;
+    struct tls_identity *identity; /* NULL: cleartext */
 };
 
 /*

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #define CONNECT_TIMEOUT_NS (10 * NS_PER_S)
-#define CA_BUNDLE          "/etc/ssl/certs/ca-certificates.crt"
 
 enum { UPLOAD_BUFFER = 512 * 1024, PATIENCE_MS = 3600 * 1000 };
 
@@ -54,21 +53,30 @@ static void set_limits(CURL *easy, const struct http_client_options *options)
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
 }
 
-static void set_peer(CURL *easy, const struct http_client_options *options)
+static void set_files(CURL *easy, const struct tls_material *material)
 {
-    if (options->unix_path && options->unix_path[0])
-        curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, options->unix_path);
     /* Debian's libcurl reads the folder, certificate by certificate, at each connection; the bundle
      * holds the same ones. Where there is none, libcurl's own default stands. */
-    const char *ca_file = options->ca_file;
-    if ((!ca_file || !ca_file[0]) && access(CA_BUNDLE, R_OK) == 0)
-        ca_file = CA_BUNDLE;
-    if (ca_file && ca_file[0]) {
-        curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file);
+    const char *ca = *material->paths[TLS_CA] ? material->paths[TLS_CA] : tls_system_ca();
+    if (ca) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, ca);
         curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
     }
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options->insecure_skip_verify ? 0L : 1L);
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options->insecure_skip_verify ? 0L : 2L);
+    if (*material->paths[TLS_CERT]) {
+        curl_easy_setopt(easy, CURLOPT_SSLCERT, material->paths[TLS_CERT]);
+        curl_easy_setopt(easy, CURLOPT_SSLKEY, material->paths[TLS_KEY]);
+    }
+}
+
+static void set_tls(CURL *easy, const struct tls_client_settings *settings)
+{
+    static const long least[] = {CURL_SSLVERSION_TLSv1_2, CURL_SSLVERSION_TLSv1_3};
+    static const long most[] = {CURL_SSLVERSION_MAX_DEFAULT, CURL_SSLVERSION_MAX_TLSv1_2,
+                                CURL_SSLVERSION_MAX_TLSv1_3};
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, settings->insecure_skip_verify ? 0L : 1L);
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, settings->insecure_skip_verify ? 0L : 2L);
+    curl_easy_setopt(easy, CURLOPT_SSLVERSION,
+                     least[settings->min_version] | most[settings->max_version]);
 }
 
 void http_line_free(struct http_line *line)
@@ -76,16 +84,21 @@ void http_line_free(struct http_line *line)
     http_line_hang_up(line);
     curl_easy_cleanup(line->easy);
     curl_multi_cleanup(line->multi);
+    curl_slist_free_all(line->detour);
+    tls_material_unref(line->material);
     free(line);
 }
 
 struct http_line *http_line_new(const struct http_client_options *options,
-                                const _Atomic bool *aborted)
+                                struct tls_material *material, const _Atomic bool *aborted)
 {
     struct http_line *line = calloc(1, sizeof *line);
-    if (!line)
+    if (!line) {
+        tls_material_unref(material);
         return NULL;
+    }
     line->options = options;
+    line->material = material;
     line->aborted = aborted;
     line->easy = curl_easy_init();
     line->multi = curl_multi_init();
@@ -94,13 +107,62 @@ struct http_line *http_line_new(const struct http_client_options *options,
         return NULL;
     }
     set_limits(line->easy, options);
-    set_peer(line->easy, options);
+    set_tls(line->easy, &options->tls);
+    set_files(line->easy, material);
+    if (options->unix_path && options->unix_path[0])
+        curl_easy_setopt(line->easy, CURLOPT_UNIX_SOCKET_PATH, options->unix_path);
     curl_easy_setopt(line->easy, CURLOPT_ERRORBUFFER, line->problem);
     curl_easy_setopt(line->easy, CURLOPT_HEADERFUNCTION, on_line);
     curl_easy_setopt(line->easy, CURLOPT_HEADERDATA, line);
     curl_easy_setopt(line->easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(line->easy, CURLOPT_WRITEDATA, line);
     return line;
+}
+
+/* ---- the address ---- */
+
+const char *http_line_name(const struct http_line *line, const char *url)
+{
+    const char *name = line->options->tls.server_name_override;
+    return name && *name && strncasecmp(url, "https:", 6) == 0 ? name : NULL;
+}
+
+/* The connection goes to the URL's own host. */
+static CURLcode rename_host(struct http_line *line, CURLU *parts, const char *name)
+{
+    char *host = NULL, *port = NULL, *renamed = NULL, detour[512];
+    CURLcode code = CURLE_URL_MALFORMAT;
+    curl_slist_free_all(line->detour);
+    line->detour = NULL;
+    if (curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+        curl_url_set(parts, CURLUPART_HOST, name, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_URL, &renamed, 0) == CURLUE_OK) {
+        snprintf(detour, sizeof detour, "::%s:%s", host, port);
+        line->detour = curl_slist_append(NULL, detour);
+        curl_easy_setopt(line->easy, CURLOPT_CONNECT_TO, line->detour);
+        curl_easy_setopt(line->easy, CURLOPT_URL, renamed);
+        code = line->detour ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+    }
+    curl_free(host);
+    curl_free(port);
+    curl_free(renamed);
+    return code;
+}
+
+CURLcode http_line_aim(struct http_line *line, const char *url)
+{
+    const char *name = http_line_name(line, url);
+    if (!name) {
+        curl_easy_setopt(line->easy, CURLOPT_URL, url);
+        return CURLE_OK;
+    }
+    CURLU *parts = curl_url();
+    CURLcode code = CURLE_URL_MALFORMAT;
+    if (parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK)
+        code = rename_host(line, parts, name);
+    curl_url_cleanup(parts);
+    return code;
 }
 
 /* ---- HTTP as libcurl speaks it ---- */
@@ -119,9 +181,25 @@ static bool add_header(struct curl_slist **list, const struct http_header *heade
     return longer;
 }
 
-static struct curl_slist *make_list(const struct http_call *call)
+/* The server is to see the URL's own host, whatever libcurl takes for it. */
+static bool add_host(struct curl_slist **list, const char *url)
+{
+    const char *from = strstr(url, "://");
+    char host[300];
+    if (!from)
+        return false;
+    from += strlen("://");
+    snprintf(host, sizeof host, "%.*s", (int)strcspn(from, "/?#"), from);
+    return add_header(list, &(struct http_header){"Host", host});
+}
+
+static struct curl_slist *make_list(const struct http_line *line, const struct http_call *call)
 {
     struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+    if (list && http_line_name(line, call->url) && !add_host(&list, call->url)) {
+        curl_slist_free_all(list);
+        return NULL;
+    }
     for (size_t i = 0; list && i < call->header_count; i++)
         if (!add_header(&list, &call->headers[i])) {
             curl_slist_free_all(list);
@@ -168,16 +246,17 @@ static void set_method(CURL *easy, const struct http_call *call)
 
 static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
 {
-    struct curl_slist *list = make_list(call);
+    struct curl_slist *list = make_list(line, call);
     if (!list)
         return CURLE_OUT_OF_MEMORY;
-    curl_easy_setopt(line->easy, CURLOPT_URL, call->url);
+    CURLcode code = http_line_aim(line, call->url);
     curl_easy_setopt(line->easy, CURLOPT_CONNECT_ONLY, 0L);
     curl_easy_setopt(line->easy, CURLOPT_HTTP_VERSION,
                      line->options->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(line->easy, CURLOPT_HTTPHEADER, list);
     set_method(line->easy, call);
-    CURLcode code = http_line_run(line);
+    if (code == CURLE_OK)
+        code = http_line_run(line);
     curl_easy_getinfo(line->easy, CURLINFO_RESPONSE_CODE, &line->reply->status);
     curl_multi_remove_handle(line->multi, line->easy);
     curl_easy_setopt(line->easy, CURLOPT_HTTPHEADER, NULL);
@@ -194,8 +273,7 @@ bool http_line_call(struct http_line *line, const struct http_call *call, struct
     line->problem[0] = '\0';
     line->started = clock_mono(&clock_system);
     line->deadline = timeout ? line->started + timeout : TIME_NEVER;
-    line->own_h2 =
-        line->options->http2 && !call->is_get && strncasecmp(call->url, "https:", 6) != 0;
+    line->own_h2 = line->options->http2 && !call->is_get;
     CURLcode code = line->own_h2 ? http_line_h2(line, call) : by_libcurl(line, call);
     /* A refusal stands, even where the peer cut off the rest of it, as it may in the middle of a
      * body. */

@@ -8,6 +8,7 @@
 
 #include "net/h2_session.h"
 #include "net/http_client.h"
+#include "net/tls_session.h"
 
 #include <curl/curl.h>
 #include <stdatomic.h>
@@ -16,17 +17,20 @@ struct http_line {
     struct http_line *next_idle;
     struct http_line *next_made;
     const struct http_client_options *options;
+    struct tls_material *material;
     const _Atomic bool *aborted; /* the client's */
     CURL *easy;
     CURLM *multi;
-    struct http_reply *reply; /* of the call under way */
-    uint64_t started;         /* monotonic */
+    struct curl_slist *detour; /* to the URL's host, where libcurl is given another name */
+    struct http_reply *reply;  /* of the call under way */
+    uint64_t started;          /* monotonic */
     uint64_t deadline;
     char problem[CURL_ERROR_SIZE];
 
-    bool own_h2;           /* this call goes over h2_session, not through libcurl's HTTP */
-    struct h2_session *h2; /* while there is a connection */
-    uint8_t *out;          /* what the socket did not take yet */
+    bool own_h2;             /* this call goes over h2_session, not through libcurl's HTTP */
+    struct h2_session *h2;   /* while there is a connection */
+    struct tls_session *tls; /* of that connection; NULL: cleartext */
+    uint8_t *out;            /* what the socket did not take yet */
     size_t out_from;
     size_t out_size;
 };
@@ -39,12 +43,16 @@ struct http_call {
     bool is_get;
 };
 
-/* http_line.c */
+/* http_line.c. Takes the material over, also on failure (NULL: no memory). */
 struct http_line *http_line_new(const struct http_client_options *options,
-                                const _Atomic bool *aborted); /* NULL: no memory */
+                                struct tls_material *material, const _Atomic bool *aborted);
 void http_line_free(struct http_line *line);
 /* True: an answer came; else reply's error says why not. */
 bool http_line_call(struct http_line *line, const struct http_call *call, struct http_reply *reply);
+/* Sets the URL, under the name that the server's certificate is to bear. */
+CURLcode http_line_aim(struct http_line *line, const char *url);
+/* The name that is to stand for the URL's host; NULL: none. */
+const char *http_line_name(const struct http_line *line, const char *url);
 /* Lets the transfer that is set up run to its end. */
 CURLcode http_line_run(struct http_line *line);
 

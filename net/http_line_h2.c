@@ -2,13 +2,23 @@
 
 #include "base/clock.h"
 
-#include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+struct url_parts {
+    char *scheme;
+    char *host;
+    char *port;
+    char *path;
+    char *query;
+    const char *name; /* that the server's certificate is to bear */
+};
+
 enum { OUT_SIZE = 128 * 1024, IN_SIZE = 16 * 1024, PATIENCE_MS = 3600 * 1000 };
 
-/* ---- the connection; libcurl makes it: names, unix sockets, time limits ---- */
+/* ---- the connection; libcurl makes it: names, unix sockets, time limits. TLS is ours, for where
+ * it agrees on HTTP/2, libcurl would speak that itself. ---- */
 
 void http_line_hang_up(struct http_line *line)
 {
@@ -16,25 +26,118 @@ void http_line_hang_up(struct http_line *line)
         return;
     h2_session_free(line->h2);
     line->h2 = NULL;
+    tls_session_free(line->tls);
+    line->tls = NULL;
     free(line->out);
     line->out = NULL;
     curl_multi_remove_handle(line->multi, line->easy); /* which closes the connection */
 }
 
-static CURLcode connect_to(struct http_line *line, const char *url)
+static int patience(const struct http_line *line)
 {
+    uint64_t now = clock_mono(&clock_system);
+    if (line->deadline == TIME_NEVER)
+        return PATIENCE_MS;
+    uint64_t ms = line->deadline > now ? (line->deadline - now) / NS_PER_MS + 1 : 0;
+    return ms < PATIENCE_MS ? (int)ms : PATIENCE_MS;
+}
+
+static int socket_of(const struct http_line *line)
+{
+    curl_socket_t fd = CURL_SOCKET_BAD;
+    curl_easy_getinfo(line->easy, CURLINFO_ACTIVESOCKET, &fd);
+    return fd;
+}
+
+static CURLcode wait_for_peer(struct http_line *line, short events)
+{
+    int ms = patience(line);
+    if (atomic_load(line->aborted))
+        return CURLE_ABORTED_BY_CALLBACK;
+    if (ms == 0)
+        return CURLE_OPERATION_TIMEDOUT;
+    struct curl_waitfd wait = {.fd = socket_of(line), .events = events};
+    CURLMcode code = curl_multi_poll(line->multi, &wait, 1, ms, NULL);
+    return code == CURLM_OK ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+}
+
+static CURLcode shake_hands(struct http_line *line)
+{
+    for (;;) {
+        CURLcode code = CURLE_OK;
+        switch (tls_session_handshake(line->tls, line->problem, sizeof line->problem)) {
+        case TLS_READY:
+            return CURLE_OK;
+        case TLS_FAILED:
+            return CURLE_SSL_CONNECT_ERROR;
+        case TLS_READS:
+            code = wait_for_peer(line, CURL_WAIT_POLLIN);
+            break;
+        case TLS_WRITES:
+            code = wait_for_peer(line, CURL_WAIT_POLLOUT);
+            break;
+        }
+        if (code != CURLE_OK)
+            return code;
+    }
+}
+
+static CURLcode begin_tls(struct http_line *line, const char *name)
+{
+    line->tls =
+        tls_session_connect(line->material, &line->options->tls, socket_of(line), "h2", name);
+    return line->tls ? shake_hands(line) : CURLE_OUT_OF_MEMORY;
+}
+
+static bool begin_h2(struct http_line *line)
+{
+    line->h2 = h2_session_new();
+    line->out = line->h2 ? malloc(OUT_SIZE) : NULL;
+    line->out_from = line->out_size = 0;
+    return line->out;
+}
+
+static CURLcode connect_to(struct http_line *line, const struct url_parts *to)
+{
+    char url[512];
+    snprintf(url, sizeof url, "http://%s:%s/", to->host, to->port);
     curl_easy_setopt(line->easy, CURLOPT_URL, url);
     curl_easy_setopt(line->easy, CURLOPT_CONNECT_ONLY, 1L);
     CURLcode code = http_line_run(line);
-    line->h2 = code == CURLE_OK ? h2_session_new() : NULL;
-    line->out = line->h2 ? malloc(OUT_SIZE) : NULL;
-    line->out_from = line->out_size = 0;
-    if (line->out)
+    if (code == CURLE_OK && !begin_h2(line))
+        code = CURLE_OUT_OF_MEMORY;
+    if (code == CURLE_OK && strcmp(to->scheme, "https") == 0)
+        code = begin_tls(line, to->name);
+    if (code == CURLE_OK)
         return CURLE_OK;
-    h2_session_free(line->h2);
-    line->h2 = NULL;
+    http_line_hang_up(line);
     curl_multi_remove_handle(line->multi, line->easy);
-    return code == CURLE_OK ? CURLE_OUT_OF_MEMORY : code;
+    return code;
+}
+
+/* ---- bytes ---- */
+
+static CURLcode send_some(struct http_line *line, const uint8_t *data, size_t size, size_t *sent)
+{
+    if (!line->tls)
+        return curl_easy_send(line->easy, data, size, sent);
+    ssize_t n = tls_session_send(line->tls, data, size);
+    *sent = n > 0 ? (size_t)n : 0;
+    return n >= 0 ? CURLE_OK : errno == EAGAIN ? CURLE_AGAIN : CURLE_SEND_ERROR;
+}
+
+static CURLcode receive_some(struct http_line *line, uint8_t *out, size_t size, size_t *got)
+{
+    if (!line->tls)
+        return curl_easy_recv(line->easy, out, size, got);
+    ssize_t n = tls_session_recv(line->tls, out, size);
+    *got = n > 0 ? (size_t)n : 0;
+    if (n >= 0)
+        return CURLE_OK;
+    if (errno != EPROTO)
+        return errno == EAGAIN ? CURLE_AGAIN : CURLE_RECV_ERROR;
+    snprintf(line->problem, sizeof line->problem, "%s", tls_session_refusal(line->tls));
+    return CURLE_SSL_CONNECT_ERROR;
 }
 
 /* CURLE_AGAIN: the socket takes no more now. */
@@ -49,8 +152,8 @@ static CURLcode send_all(struct http_line *line)
             line->out_from = 0;
             line->out_size = (size_t)n;
         }
-        CURLcode code = curl_easy_send(line->easy, line->out + line->out_from,
-                                       line->out_size - line->out_from, &sent);
+        CURLcode code =
+            send_some(line, line->out + line->out_from, line->out_size - line->out_from, &sent);
         if (code != CURLE_OK)
             return code;
         line->out_from += sent;
@@ -63,7 +166,7 @@ static CURLcode receive_all(struct http_line *line)
     uint8_t in[IN_SIZE];
     for (;;) {
         size_t n = 0;
-        CURLcode code = curl_easy_recv(line->easy, in, sizeof in, &n);
+        CURLcode code = receive_some(line, in, sizeof in, &n);
         if (code != CURLE_OK)
             return code == CURLE_AGAIN ? CURLE_OK : code;
         if (n == 0)
@@ -79,29 +182,6 @@ static bool is_alive(struct http_line *line)
 }
 
 /* ---- a call ---- */
-
-static int patience(const struct http_line *line)
-{
-    uint64_t now = clock_mono(&clock_system);
-    if (line->deadline == TIME_NEVER)
-        return PATIENCE_MS;
-    uint64_t ms = line->deadline > now ? (line->deadline - now) / NS_PER_MS + 1 : 0;
-    return ms < PATIENCE_MS ? (int)ms : PATIENCE_MS;
-}
-
-static CURLcode wait_for_peer(struct http_line *line, bool writable)
-{
-    curl_socket_t fd = CURL_SOCKET_BAD;
-    int ms = patience(line);
-    if (ms == 0)
-        return CURLE_OPERATION_TIMEDOUT;
-    curl_easy_getinfo(line->easy, CURLINFO_ACTIVESOCKET, &fd);
-    struct curl_waitfd wait = {.fd = fd, .events = CURL_WAIT_POLLIN};
-    if (writable)
-        wait.events = CURL_WAIT_POLLIN | CURL_WAIT_POLLOUT;
-    CURLMcode code = curl_multi_poll(line->multi, &wait, 1, ms, NULL);
-    return code == CURLM_OK ? CURLE_OK : CURLE_OUT_OF_MEMORY;
-}
 
 static CURLcode result_of(struct http_line *line)
 {
@@ -129,12 +209,16 @@ static CURLcode talk(struct http_line *line)
         CURLcode result = result_of(line);
         if (result != CURLE_AGAIN)
             return result;
+        if (received == CURLE_SSL_CONNECT_ERROR)
+            return received;
         if (sent != CURLE_OK && sent != CURLE_AGAIN)
             return sent;
         if (received != CURLE_OK)
             return received;
         if ((result = send_all(line)) == CURLE_OK || result == CURLE_AGAIN)
-            result = wait_for_peer(line, result == CURLE_AGAIN);
+            result =
+                wait_for_peer(line, result == CURLE_AGAIN ? CURL_WAIT_POLLIN | CURL_WAIT_POLLOUT
+                                                          : CURL_WAIT_POLLIN);
         if (result != CURLE_OK)
             return result;
     }
@@ -161,7 +245,8 @@ static bool went_unnoticed(CURLcode code, const struct http_reply *reply)
 
 /* A kept connection may have died unseen, or its peer may be going: one more try then, on a new
  * one. */
-static CURLcode call_any(struct http_line *line, const char *url, const struct h2_request *request)
+static CURLcode call_any(struct http_line *line, const struct url_parts *to,
+                         const struct h2_request *request)
 {
     if (is_alive(line)) {
         CURLcode code = call_once(line, request);
@@ -169,19 +254,11 @@ static CURLcode call_any(struct http_line *line, const char *url, const struct h
             return code;
     }
     http_line_hang_up(line);
-    CURLcode code = connect_to(line, url);
+    CURLcode code = connect_to(line, to);
     return code == CURLE_OK ? call_once(line, request) : code;
 }
 
 /* ---- the URL ---- */
-
-struct url_parts {
-    char *scheme;
-    char *host;
-    char *port;
-    char *path;
-    char *query;
-};
 
 static bool split_url(const char *url, struct url_parts *parts)
 {
@@ -212,7 +289,10 @@ CURLcode http_line_h2(struct http_line *line, const struct http_call *call)
     char authority[300], path[2048];
     CURLcode code = CURLE_URL_MALFORMAT;
     if (split_url(call->url, &parts)) {
-        snprintf(authority, sizeof authority, "%s:%s", parts.host, parts.port);
+        const char *name = http_line_name(line, call->url);
+        parts.name = name ? name : parts.host;
+        snprintf(authority, sizeof authority, "%s%s%s", name ? name : parts.host, name ? "" : ":",
+                 name ? "" : parts.port);
         snprintf(path, sizeof path, "%s%s%s", parts.path, parts.query ? "?" : "",
                  parts.query ? parts.query : "");
         const struct h2_request request = {.scheme = parts.scheme,
@@ -221,7 +301,7 @@ CURLcode http_line_h2(struct http_line *line, const struct http_call *call)
                                            .headers = call->headers,
                                            .header_count = call->header_count,
                                            .body = call->body};
-        code = call_any(line, call->url, &request);
+        code = call_any(line, &parts, &request);
     }
     release_parts(&parts);
     return code;

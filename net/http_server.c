@@ -1,6 +1,7 @@
 #include "net/http_server.h"
 
 #include <errno.h>
+#include <gnutls/abstract.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/http_internal.h"
+#include "net/listeners.h"
 
 /* Header and read buffer of one connection; the library clears it after each request. */
 #define CONNECTION_MEMORY (64u << 10)
@@ -30,17 +32,55 @@ static void on_log(void *cls, const char *format, va_list args)
     log_debug("http: %s", text);
 }
 
+/* The library wants one, but never calls it: each session gets its credentials from us. */
+static int on_certificate(gnutls_session_t session, const gnutls_datum_t *names, int name_count,
+                          const gnutls_pk_algorithm_t *algorithms, int algorithm_count,
+                          gnutls_pcert_st **certificate, unsigned *certificate_size,
+                          gnutls_privkey_t *key)
+{
+    (void)session, (void)names, (void)name_count, (void)algorithms, (void)algorithm_count;
+    (void)certificate, (void)certificate_size, (void)key;
+    return -1;
+}
+
+static void free_peer(struct http_server *server, struct http_peer *peer)
+{
+    if (peer->place)
+        http_connections_remove(server->connections, peer->place);
+    tls_identity_unref(peer->identity);
+    free(peer);
+}
+
+/* NULL: no memory. The handshake has not begun. */
+static struct http_peer *make_peer(struct http_server *server, struct MHD_Connection *connection,
+                                   int fd)
+{
+    struct tls_server *tls = server->options.tls;
+    struct http_peer *peer = calloc(1, sizeof *peer);
+    if (!peer)
+        return NULL;
+    if (tls)
+        peer->identity = tls_server_equip(
+            tls,
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session);
+    peer->place = !tls || peer->identity ? http_connections_add(server->connections, fd) : NULL;
+    if (peer->place)
+        return peer;
+    free_peer(server, peer);
+    return NULL;
+}
+
 static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode what)
 {
     struct http_server *server = cls;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         if (*context)
-            http_connections_remove(server->connections, *context);
+            free_peer(server, *context);
         return;
     }
     int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-    *context = http_connections_add(server->connections, fd);
+    *context = make_peer(server, connection, fd);
     if (!*context)
         shutdown(fd, SHUT_RDWR);
 }
@@ -85,10 +125,15 @@ static struct MHD_Daemon *start_daemon(struct http_server *server)
         {threads ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)threads, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
-    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
-                                MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
-                            0, NULL, NULL, http_exchange_request, server, MHD_OPTION_ARRAY, options,
-                            MHD_OPTION_END);
+    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
+                           MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    /* The array of options does not take the one for certificates. */
+    if (server->options.tls)
+        return MHD_start_daemon(flags | MHD_USE_TLS, 0, NULL, NULL, http_exchange_request, server,
+                                MHD_OPTION_ARRAY, options, MHD_OPTION_HTTPS_CERT_CALLBACK,
+                                on_certificate, MHD_OPTION_END);
+    return MHD_start_daemon(flags, 0, NULL, NULL, http_exchange_request, server, MHD_OPTION_ARRAY,
+                            options, MHD_OPTION_END);
 }
 
 /* Threads of the library inherit the caller's signal mask; signals are not theirs to take. */
@@ -157,28 +202,32 @@ static bool start(struct http_server *server, int listener)
 struct http_server *http_server_open(const struct http_server_options *options, char *bound,
                                      size_t bound_size, char *error, size_t error_size)
 {
-    int listener = endpoint_listen(&options->endpoint, bound, bound_size, error, error_size);
+    int listener =
+        listeners_open(&options->endpoint, options->yields, bound, bound_size, error, error_size);
     if (listener < 0)
         return NULL;
     struct http_server *server = server_new(options);
     if (!server) {
-        close(listener);
+        listeners_close(listener);
     } else if (start(server, listener)) {
         return server;
     } else {
         http_server_unref(server);
     }
-    endpoint_unlink(&options->endpoint);
     snprintf(error, error_size, "cannot start an HTTP server: no memory, thread or descriptor");
     return NULL;
 }
 
 void http_server_drain(struct http_server *server)
 {
-    if (!atomic_exchange(&server->draining, true)) {
+    if (!atomic_exchange(&server->draining, true))
         http_connections_refuse(server->connections);
-        endpoint_unlink(&server->options.endpoint);
-    }
+}
+
+void http_server_retire(struct http_server *server)
+{
+    atomic_store(&server->retiring, true);
+    http_connections_refuse(server->connections);
 }
 
 static void wait_until_quiet(struct http_server *server, uint64_t deadline_mono_ns)
@@ -202,5 +251,6 @@ void http_server_close(struct http_server *server, uint64_t deadline_mono_ns)
     http_exchange_abandon(server);
     MHD_stop_daemon(server->daemon);
     http_connections_free(server->connections);
+    tls_server_free(server->options.tls);
     http_server_unref(server);
 }

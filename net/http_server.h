@@ -1,13 +1,14 @@
 /*
- * HTTP/1.1 server. The only door to libmicrohttpd. Requests come whole: a handler sees method,
- * path, query, headers and the body as it arrived. It must answer each request exactly once, from
- * any thread, now or later; the connection is suspended meanwhile.
+ * HTTP/1.1 server, with TLS or without. The only door to libmicrohttpd. Requests come whole: a
+ * handler sees method, path, query, headers and the body as it arrived. It must answer each request
+ * exactly once, from any thread, now or later; the connection is suspended meanwhile.
  */
 #ifndef NET_HTTP_SERVER_H
 #define NET_HTTP_SERVER_H
 
 #include "base/bytes.h"
 #include "net/endpoint.h"
+#include "net/tls_server.h"
 #include "wire/compress.h"
 
 struct http_server;
@@ -24,7 +25,9 @@ typedef void http_handler_fn(void *ctx, struct http_request *request);
 
 struct http_server_options {
     struct endpoint endpoint;
-    size_t max_body; /* bytes as they arrive, and again after decompression */
+    struct tls_server *tls;     /* NULL: cleartext; taken over where the server opens */
+    const _Atomic bool *yields; /* its socket is to be taken over; NULL: never (net/listeners.h) */
+    size_t max_body;            /* bytes as they arrive, and again after decompression */
     unsigned threads;
     unsigned max_connections;   /* past it the longest idle connection is closed */
     uint64_t header_timeout_ns; /* to the end of the header, counted from the connection's begin,
@@ -43,6 +46,10 @@ struct http_server *http_server_open(const struct http_server_options *options, 
 /* Stops accepting; connections get their answers with "Connection: close"; new requests on open
  * connections are answered 503 + Retry-After by the server itself. */
 void http_server_drain(struct http_server *server);
+
+/* Stops accepting, or leaves that to the server that has taken the socket over; serves open
+ * connections on, with "Connection: close" in every answer. Drain or close follows. */
+void http_server_retire(struct http_server *server);
 
 /* Drains; waits until no request is unanswered or until the deadline (monotonic), then closes all.
  * A request that the handler still has stays valid until it is answered; that answer is dropped.

@@ -20,13 +20,27 @@ void listen_check(const struct listen_on *on, struct key_report *report)
     char reason[REASON_SIZE];
     if (!parse(on, &endpoint, reason))
         key_report_add(report, on->key, "%s", reason);
+    if (on->tls)
+        tls_server_check(on->tls, on->tls_key, report);
+}
+
+/* False: error is a sentence. *tls NULL: cleartext. */
+static bool open_tls(const struct listen_on *on, struct tls_server **tls, char *error,
+                     size_t error_size)
+{
+    *tls = NULL;
+    if (!on->tls || !on->tls->given)
+        return true;
+    *tls = tls_server_new(on->tls, on->id, on->tls_key, TLS_LOOK_NS, error, error_size);
+    return *tls;
 }
 
 static void tell(const struct listen_on *on, bool open, const char *words, char *error,
                  size_t error_size)
 {
     if (open)
-        log_info("%s: %s, listening on %s", on->id, on->what, words);
+        log_info("%s: %s%s, listening on %s", on->id, on->what,
+                 on->tls && on->tls->given ? " with TLS" : "", words);
     else
         snprintf(error, error_size, "%s: %s", on->key, words);
 }
@@ -36,8 +50,13 @@ struct http_server *listen_http(const struct listen_on *on, struct http_server_o
 {
     char reason[REASON_SIZE], bound[ADDRESS_SIZE];
     struct http_server *server = NULL;
+    options->yields = on->yields;
+    if (!open_tls(on, &options->tls, error, error_size))
+        return NULL;
     if (parse(on, &options->endpoint, reason))
         server = http_server_open(options, bound, sizeof bound, reason, sizeof reason);
+    if (!server)
+        tls_server_free(options->tls);
     tell(on, server != NULL, server ? bound : reason, error, error_size);
     return server;
 }
@@ -47,8 +66,13 @@ struct grpc_server *listen_grpc(const struct listen_on *on, struct grpc_server_o
 {
     char reason[REASON_SIZE], bound[ADDRESS_SIZE];
     struct grpc_server *server = NULL;
+    options->yields = on->yields;
+    if (!open_tls(on, &options->tls, error, error_size))
+        return NULL;
     if (parse(on, &options->endpoint, reason))
         server = grpc_server_open(options, bound, sizeof bound, reason, sizeof reason);
+    if (!server)
+        tls_server_free(options->tls);
     tell(on, server != NULL, server ? bound : reason, error, error_size);
     return server;
 }

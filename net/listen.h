@@ -5,6 +5,7 @@
 
 #include "net/grpc_server.h"
 #include "net/http_server.h"
+#include "net/tls_server.h"
 #include "settings/key.h"
 
 /* The words of `transport`: "tcp", "tcp4", "tcp6", "unix"; LISTEN_UNIX is the last one's index. */
@@ -13,18 +14,21 @@ enum { LISTEN_UNIX = 3 };
 
 /* Where a server is to listen, and how that is told to people. */
 struct listen_on {
-    const char *key;      /* of the endpoint, e.g. "protocols.grpc.endpoint" */
-    const char *endpoint; /* its value */
-    int transport;        /* index of listen_transports */
-    const char *id;       /* the component's */
-    const char *what;     /* is served, e.g. "OTLP over gRPC" */
+    const char *key;                       /* of the endpoint, e.g. "protocols.grpc.endpoint" */
+    const char *endpoint;                  /* its value */
+    int transport;                         /* index of listen_transports */
+    const char *tls_key;                   /* of the tls group, e.g. "protocols.grpc.tls" */
+    const struct tls_server_settings *tls; /* NULL: cleartext; borrowed for the server's life */
+    const char *id;                        /* the component's */
+    const char *what;                      /* is served, e.g. "OTLP over gRPC" */
+    const _Atomic bool *yields;            /* of env; NULL: before open */
 };
 
-/* Reports an endpoint that cannot be parsed. */
+/* Reports an endpoint that cannot be parsed, and what of TLS does not go together. */
 void listen_check(const struct listen_on *on, struct key_report *report);
 
-/* Fill options->endpoint and open; the address is logged at info. NULL: error is a sentence that
- * begins with the key. */
+/* Fill options->endpoint and tls, and open; the address is logged at info. NULL: error is a
+ * sentence that begins with the key at fault. */
 struct http_server *listen_http(const struct listen_on *on, struct http_server_options *options,
                                 char *error, size_t error_size);
 struct grpc_server *listen_grpc(const struct listen_on *on, struct grpc_server_options *options,

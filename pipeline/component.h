@@ -40,6 +40,8 @@ enum verdict outlet_push(struct outlet *outlet, struct batch *batch);
 /* What an instance gets at open; everything in it outlives the instance. */
 struct env {
     const char *id;                       /* "otlp/2" */
+    _Atomic bool yields;                  /* a reload is about to close it: others may take its
+                                           * sockets over (net/listeners.h) */
     const struct clock *clock;            /* the only source of time */
     struct budget *budget;                /* the process's memory budget */
     struct meter *meter;                  /* this instance's counters */
@@ -111,6 +113,14 @@ struct component {
 
     /* Lines for people about what it did and why. Any thread. NULL: none. */
     void (*explain)(void *self, struct bytes *out);
+
+    /* Receivers and extensions that serve: a reload takes the instance out; close follows when time
+     * is up. From now on nobody new connects; who is connected is still served and told to connect
+     * anew. NULL: it is closed instead. */
+    void (*retire)(void *self);
+
+    /* A reload cannot add, change or remove it: that needs a restart. */
+    bool fixed;
 
     /* Stops intake, hands on what is held, frees. Legal after a failed open and twice: zero means
      * nothing to close. No consume, send or tick is under way or follows. */

@@ -19,13 +19,13 @@ struct instance *instance_new(const struct component *component, const char *sec
     instance->self = calloc(1, component->size ? component->size : 1);
     if (asprintf(&instance->path, "%s.%s", section_name, section->key) < 0)
         instance->path = NULL;
-    if (!instance->id || !instance->self || !instance->path) {
+    instance->meter = meter_new(section->key);
+    if (!instance->id || !instance->self || !instance->path || !instance->meter) {
         instance_free(instance);
         return NULL;
     }
-    meter_init(&instance->meter, instance->id);
     instance->env.id = instance->id;
-    instance->env.meter = &instance->meter;
+    instance->env.meter = instance->meter;
     instance->env.instance = instance;
     return instance;
 }
@@ -37,6 +37,7 @@ void instance_free(struct instance *instance)
     if (instance->self && instance->component->keys)
         keys_release(instance->component->keys, instance->self);
     free(instance->self);
+    meter_unref(instance->meter);
     free(instance->id);
     free(instance->path);
     free(instance);
@@ -90,16 +91,17 @@ bool instance_open(struct instance *instance, struct problems *problems)
 {
     char error[512] = "";
     instance->opened = true;
+    if (instance->component->open &&
+        !instance->component->open(instance->self, &instance->env, error, sizeof error)) {
+        report(instance, error, problems);
+        return false;
+    }
+    /* No sooner: at a reload the ticker's thread runs already. */
     if (instance->component->tick && instance->env.ticker) {
         instance->tick.tick = run_tick;
         instance->tick.ctx = instance;
         ticker_add(instance->env.ticker, &instance->tick);
         ticker_at(instance->env.ticker, &instance->tick, 0);
-    }
-    if (instance->component->open &&
-        !instance->component->open(instance->self, &instance->env, error, sizeof error)) {
-        report(instance, error, problems);
-        return false;
     }
     return true;
 }

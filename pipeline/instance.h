@@ -12,11 +12,12 @@ struct instance {
     char *path;                 /* "processors.batch/small" */
     const struct node *section; /* borrowed from the settings */
     void *self;
-    struct meter meter;
+    struct meter *meter;
     struct env env;
     struct ticker_entry tick;
-    struct sender *sender; /* exporters, once open */
-    bool used;             /* a pipeline or service.extensions names it */
+    struct sender *sender;              /* exporters, once open */
+    struct intake *fresh[SIGNAL_COUNT]; /* receivers: wired, to be those of env by graph_install */
+    bool used;                          /* a pipeline or service.extensions names it */
     bool opened;
     _Atomic bool closed;
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 struct waiter {
+    struct intake *intake;
     intake_done_fn *done;
     void *ctx;
 };
@@ -69,8 +70,10 @@ struct outcome intake_run(struct intake *intake, struct batch *batch)
 static void answer(void *ctx, const struct outcome *worst)
 {
     struct waiter *waiter = ctx;
+    struct intake *intake = waiter->intake;
     waiter->done(waiter->ctx, worst);
     free(waiter);
+    atomic_fetch_sub(&intake->pending, 1);
 }
 
 /* The answer comes when the last of the data is delivered or given up. False: no memory. */
@@ -83,18 +86,33 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
         free(waiter);
         return false;
     }
-    *waiter = (struct waiter){done, ctx};
+    *waiter = (struct waiter){intake, done, ctx};
+    atomic_fetch_add(&intake->pending, 1);
     struct outcome outcome = intake_run(intake, batch);
     receipt_note(receipt, &outcome);
     receipt_unref(receipt);
     return true;
 }
 
-void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
+static struct outcome unwanted(void)
+{
+    return refuse(CAUSE_UNAVAILABLE, "no pipeline has this receiver any more");
+}
+
+static struct outcome begin(struct intake *intake, const struct batch *batch)
 {
     bool taken = intake->encodings & BATCH_BIT(batch->encoding);
-    struct outcome outcome = taken ? intake_reserve(intake) : untaken(intake, batch);
+    return taken ? intake_reserve(intake) : untaken(intake, batch);
+}
+
+void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
+{
+    struct gate *gate = intake->gate;
+    bool inside = gate_enter(gate, &intake->way);
+    struct outcome outcome = inside ? begin(intake, batch) : unwanted();
     if (outcome.verdict != VERDICT_OK) {
+        if (inside)
+            gate_leave(gate);
         done(ctx, &outcome);
         return;
     }
@@ -111,6 +129,7 @@ void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *d
         outcome = intake_run(intake, batch);
     }
     intake_release(intake);
+    gate_leave(gate);
     if (!answered)
         done(ctx, &outcome);
 }

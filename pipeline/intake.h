@@ -16,8 +16,8 @@ typedef void intake_done_fn(void *ctx, const struct outcome *outcome);
 /* Offers a batch (borrowed; its receipts are set here). A place is reserved in every queue that
  * lies ahead first; if one has none, the answer is RETRY and no branch takes the batch. Where an
  * exporter ahead has no queue, the answer waits for its backend's; else, with a journal, for the
- * disk. A batch in an encoding that no
- * exporter ahead takes is REJECT, unsupported. Any thread, never blocks. */
+ * disk. A batch in an encoding that no exporter ahead takes is REJECT, unsupported. Any thread;
+ * blocks only for the moment in which a reload puts the pipelines together anew. */
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx);
 
 #endif

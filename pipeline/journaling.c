@@ -92,10 +92,13 @@ static void written(struct journal_write *write, struct journal_entry *entry,
     bytes_release(&journaled->head);
     if (fault == JOURNAL_OK)
         outcome = go_on(journaled, entry);
-    intake_release(journaled->intake);
+    struct intake *intake = journaled->intake;
+    intake_release(intake);
+    gate_leave(intake->gate);
     batch_unref(journaled->batch);
     journaled->done(journaled->ctx, &outcome);
     free(journaled);
+    atomic_fetch_sub(&intake->pending, 1);
 }
 
 void journaling_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
@@ -107,6 +110,7 @@ void journaling_accept(struct intake *intake, struct batch *batch, intake_done_f
             bytes_release(&journaled->head);
         free(journaled);
         intake_release(intake);
+        gate_leave(intake->gate);
         done(ctx, &outcome);
         return;
     }
@@ -119,6 +123,7 @@ void journaling_accept(struct intake *intake, struct batch *batch, intake_done_f
         .part_count = 2,
         .done = written,
     };
+    atomic_fetch_add(&intake->pending, 1);
     journal_append(intake->journal, &journaled->write);
 }
 

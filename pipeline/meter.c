@@ -1,6 +1,7 @@
 #include "pipeline/meter.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const count_words[METER_COUNT] = {
@@ -27,6 +28,29 @@ void meter_init(struct meter *meter, const char *id)
 {
     memset(meter, 0, sizeof *meter);
     meter->id = id;
+}
+
+struct meter *meter_new(const char *id)
+{
+    size_t size = strlen(id) + 1;
+    struct meter *meter = malloc(sizeof *meter + size);
+    if (!meter)
+        return NULL;
+    meter_init(meter, memcpy(meter + 1, id, size));
+    atomic_init(&meter->refs, 1);
+    return meter;
+}
+
+struct meter *meter_ref(struct meter *meter)
+{
+    atomic_fetch_add(&meter->refs, 1);
+    return meter;
+}
+
+void meter_unref(struct meter *meter)
+{
+    if (meter && atomic_fetch_sub(&meter->refs, 1) == 1)
+        free(meter);
 }
 
 void meter_add(struct meter *meter, enum meter_count what, enum signal signal, uint64_t n)

@@ -21,12 +21,20 @@ enum meter_count {
 };
 
 struct meter {
-    const char *id; /* the instance's, borrowed */
+    _Atomic unsigned refs; /* of one from meter_new */
+    const char *id;        /* the instance's, borrowed */
     _Atomic uint64_t counts[METER_COUNT][SIGNAL_COUNT];
     _Atomic uint64_t dropped_by_cause[CAUSE_COUNT][SIGNAL_COUNT];
 };
 
 void meter_init(struct meter *meter, const char *id);
+
+/* One that several share, with one reference and an id of its own: an instance that takes another's
+ * place counts on. NULL: no memory. */
+struct meter *meter_new(const char *id);
+struct meter *meter_ref(struct meter *meter);
+void meter_unref(struct meter *meter); /* NULL is legal */
+
 void meter_add(struct meter *meter, enum meter_count what, enum signal signal, uint64_t n);
 void meter_drop(struct meter *meter, enum cause cause, enum signal signal, uint64_t n);
 uint64_t meter_get(const struct meter *meter, enum meter_count what, enum signal signal);

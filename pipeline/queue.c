@@ -145,3 +145,14 @@ struct queue_element *queue_clear(struct queue *queue)
     }
     return all.head;
 }
+
+void queue_inherit(struct queue *queue, struct queue_element *list)
+{
+    while (list) {
+        struct queue_element *element = list;
+        list = element->next;
+        element->attempt = 0;
+        append(&queue->fresh, element);
+        queue->queued++;
+    }
+}

@@ -69,6 +69,10 @@ void queue_finish(struct queue *queue);
 /* Empties it but for what is in flight; returns the elements as a list. */
 struct queue_element *queue_clear(struct queue *queue);
 
+/* Takes in what queue_clear of another gave, in this order, ahead of nothing: it is tried at once.
+ * Never refuses. */
+void queue_inherit(struct queue *queue, struct queue_element *list);
+
 static inline size_t queue_used(const struct queue *queue)
 {
     return queue->queued + queue->active;

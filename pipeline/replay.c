@@ -16,6 +16,7 @@ static const uint64_t WAIT_NS = 50 * NS_PER_MS;
 
 struct replay {
     struct graph *graph;
+    struct gate *gate;
     struct journal *journal;
     struct budget *budget;
     pthread_t thread;
@@ -52,17 +53,32 @@ static struct intake *find_intake(const struct replay *replay, enum signal signa
     return found;
 }
 
+/* Once. False: no pipeline takes its signal. */
+static bool offer_once(const struct replay *replay, struct batch *batch, struct view receiver,
+                       struct journal_entry *entry, struct outcome *outcome)
+{
+    static const enum gate_way open = GATE_WAY_OPEN;
+    gate_enter(replay->gate, &open);
+    struct intake *intake = find_intake(replay, batch->signal, receiver);
+    if (intake)
+        *outcome = journaling_replay(intake, batch, entry);
+    gate_leave(replay->gate);
+    return intake;
+}
+
 /* False: it is to end, and the entry stays. */
-static bool offer(struct replay *replay, struct intake *intake, struct batch *batch,
+static bool offer(struct replay *replay, struct batch *batch, struct view receiver,
                   struct journal_entry *entry)
 {
-    for (;;) {
-        struct outcome outcome = journaling_replay(intake, batch, entry);
+    struct outcome outcome;
+    while (offer_once(replay, batch, receiver, entry, &outcome)) {
         if (outcome.verdict != VERDICT_RETRY)
             return true;
         if (!wait_a_little(replay))
             return false;
     }
+    log_error("journal: a request stays where it is: no pipeline takes its signal");
+    return true;
 }
 
 static bool replay_one(struct replay *replay, struct view record, struct journal_entry *entry)
@@ -70,12 +86,9 @@ static bool replay_one(struct replay *replay, struct view record, struct journal
     struct view receiver;
     const char *reason;
     struct batch *batch = journal_record_read(record, replay->budget, &receiver, &reason);
-    struct intake *intake = batch ? find_intake(replay, batch->signal, receiver) : NULL;
-    if (batch && !intake)
-        reason = "no pipeline takes its signal";
-    if (!intake)
+    if (!batch)
         log_error("journal: a request stays where it is: %s", reason);
-    bool go_on = !intake || offer(replay, intake, batch, entry);
+    bool go_on = !batch || offer(replay, batch, receiver, entry);
     batch_unref(batch);
     return go_on;
 }
@@ -103,12 +116,13 @@ static void *replay_loop(void *ctx)
     return NULL;
 }
 
-struct replay *replay_start(struct graph *graph, struct journal *journal, struct budget *budget)
+struct replay *replay_start(struct graph *graph, struct gate *gate, struct journal *journal,
+                            struct budget *budget)
 {
     struct replay *replay = calloc(1, sizeof *replay);
     if (!replay)
         return NULL;
-    *replay = (struct replay){.graph = graph, .journal = journal, .budget = budget};
+    *replay = (struct replay){.graph = graph, .gate = gate, .journal = journal, .budget = budget};
     pthread_mutex_init(&replay->lock, NULL);
     thread_cond_init(&replay->stopped);
     if (thread_start(&replay->thread, "replay", replay_loop, replay))

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* The smallest of what the instances in use ask for, else the default. */
-static size_t budget_limit(const struct graph *graph)
+size_t runtime_budget(const struct graph *graph)
 {
     size_t total = memory_limit_total(), least = 0;
     for (size_t i = 0; i < graph->instances.count; i++) {
@@ -33,11 +33,14 @@ struct runtime *runtime_plan(const struct settings *settings, const struct clock
     }
     runtime->clock = clock;
     pthread_mutex_init(&runtime->lock, NULL);
-    if (!plan_read(settings_root(settings), &runtime->graph, &runtime->service, problems)) {
+    gate_init(&runtime->gate);
+    retired_init(&runtime->retired);
+    runtime->root = settings_root(settings);
+    if (!plan_read(runtime->root, &runtime->graph, &runtime->service, problems)) {
         runtime_free(runtime);
         return NULL;
     }
-    budget_init(&runtime->budget, budget_limit(&runtime->graph));
+    budget_init(&runtime->budget, runtime_budget(&runtime->graph));
     return runtime;
 }
 
@@ -51,14 +54,27 @@ void runtime_each(struct runtime *runtime, enum component_kind kind,
             visit(runtime, list->items[i]);
 }
 
-static bool prepare(struct runtime *runtime)
+/* What has it already is left alone: others read it. */
+static void give_journal(struct runtime *runtime, struct instance *instance)
 {
-    struct instance_list *instances = &runtime->graph.instances;
-    runtime->ticker = ticker_new(runtime->clock);
-    if (!runtime->ticker)
-        return false;
+    if (instance->env.journal != runtime->journal)
+        instance->env.journal = runtime->journal;
+    for (int s = 0; s < SIGNAL_COUNT; s++) {
+        struct intake *intake = instance->env.intakes[s], *fresh = instance->fresh[s];
+        if (intake && intake->journal != runtime->journal)
+            intake->journal = runtime->journal;
+        if (fresh)
+            fresh->journal = runtime->journal;
+    }
+}
+
+bool runtime_prepare(struct runtime *runtime, struct graph *graph)
+{
+    struct instance_list *instances = &graph->instances;
     for (size_t i = 0; i < instances->count; i++) {
         struct instance *instance = instances->items[i];
+        if (instance->env.runtime)
+            continue;
         instance->env.clock = runtime->clock;
         instance->env.budget = &runtime->budget;
         instance->env.runtime = runtime;
@@ -69,16 +85,36 @@ static bool prepare(struct runtime *runtime)
         if (!instance->sender)
             return false;
     }
-    return graph_wire(&runtime->graph, &runtime->budget);
+    bool wired = graph_wire(graph, &runtime->budget, &runtime->gate);
+    for (size_t i = 0; i < instances->count; i++)
+        give_journal(runtime, instances->items[i]);
+    return wired;
 }
 
-static bool open_kind(struct runtime *runtime, enum component_kind kind, struct problems *problems)
+static void install(struct runtime *runtime, struct instance *receiver)
+{
+    (void)runtime;
+    graph_install(receiver);
+}
+
+static bool prepare(struct runtime *runtime)
+{
+    runtime->ticker = ticker_new(runtime->clock);
+    if (!runtime->ticker || !runtime_prepare(runtime, &runtime->graph))
+        return false;
+    runtime_each(runtime, COMPONENT_RECEIVER, install);
+    return true;
+}
+
+static bool open_kind(const struct graph *graph, enum component_kind kind,
+                      struct problems *problems)
 {
     const struct instance_list *list =
-        kind == COMPONENT_EXTENSION ? &runtime->graph.extensions : &runtime->graph.instances;
+        kind == COMPONENT_EXTENSION ? &graph->extensions : &graph->instances;
     bool opened = true;
     for (size_t i = 0; i < list->count; i++)
-        if (list->items[i]->used && list->items[i]->component->kind == kind)
+        if (list->items[i]->used && !list->items[i]->opened &&
+            list->items[i]->component->kind == kind)
             opened = instance_open(list->items[i], problems) && opened;
     return opened;
 }
@@ -95,21 +131,13 @@ static void recall(void *ctx, struct view note)
     instance->component->recall(instance->self, note);
 }
 
-static void give_journal(struct runtime *runtime, struct instance *instance)
-{
-    instance->env.journal = runtime->journal;
-    for (int signal = 0; signal < SIGNAL_COUNT; signal++)
-        if (instance->env.intakes[signal])
-            instance->env.intakes[signal]->journal = runtime->journal;
-}
-
 static void recall_notes(struct runtime *runtime, struct instance *processor)
 {
     if (runtime->journal && processor->component->recall)
         journal_recall(runtime->journal, view_of(processor->id), recall, processor);
 }
 
-/* What follows once all components of a kind are open. */
+/* What follows at the start once all components of a kind are open. */
 static void opened_kind(struct runtime *runtime, enum component_kind kind)
 {
     if (kind == COMPONENT_EXTENSION) {
@@ -121,18 +149,26 @@ static void opened_kind(struct runtime *runtime, enum component_kind kind)
     }
 }
 
-static bool open_all(struct runtime *runtime, struct problems *problems)
+bool runtime_open(struct runtime *runtime, const struct graph *graph, struct problems *problems)
 {
     static const enum component_kind order[] = {COMPONENT_EXTENSION, COMPONENT_EXPORTER,
                                                 COMPONENT_PROCESSOR, COMPONENT_RECEIVER};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-        if (open_kind(runtime, order[i], problems))
-            opened_kind(runtime, order[i]);
-        else
+        if (!open_kind(graph, order[i], problems))
             return false;
+        else if (runtime->phase == RUNTIME_PLANNED)
+            opened_kind(runtime, order[i]);
+    return true;
+}
+
+static bool open_all(struct runtime *runtime, struct problems *problems)
+{
+    if (!runtime_open(runtime, &runtime->graph, problems))
+        return false;
     bool started = ticker_start(runtime->ticker);
     if (started && runtime->journal) {
-        runtime->replay = replay_start(&runtime->graph, runtime->journal, &runtime->budget);
+        runtime->replay =
+            replay_start(&runtime->graph, &runtime->gate, runtime->journal, &runtime->budget);
         started = runtime->replay != NULL;
     }
     if (!started)
@@ -166,7 +202,7 @@ uint64_t runtime_step(struct runtime *runtime)
 
 static void explain_instance(struct instance *instance, struct bytes *out)
 {
-    meter_explain(&instance->meter, out);
+    meter_explain(instance->meter, out);
     if (instance->sender)
         sender_explain(instance->sender, out);
     if (instance->component->explain)
@@ -199,6 +235,8 @@ void runtime_free(struct runtime *runtime)
     graph_release(&runtime->graph);
     ticker_free(runtime->ticker);
     service_release(&runtime->service);
+    retired_release(&runtime->retired);
+    gate_release(&runtime->gate);
     pthread_mutex_destroy(&runtime->lock);
     free(runtime);
 }

@@ -10,13 +10,29 @@
 
 struct runtime;
 
-/* Plans the graph of a configuration and fills every component's keys. All faults are added to
- * problems; NULL if there was any. Opens nothing: this is all that `validate` does. */
+/* Plans the graph of a configuration, whose settings outlive it or the next reload that is done,
+ * and fills every component's keys. All faults are added to problems; NULL if there was any. Opens
+ * nothing: this is all that `validate` does. */
 struct runtime *runtime_plan(const struct settings *settings, const struct clock *clock,
                              struct problems *problems);
 
 /* Opens everything. False: problems say why, and what was open is closed again. */
 bool runtime_start(struct runtime *runtime, struct problems *problems);
+
+/* What became of a reload; logged with what changed. */
+enum reload_result {
+    RELOAD_DONE,
+    RELOAD_SAME,  /* nothing differs */
+    RELOAD_FAILED /* problems say why; all goes on as before */
+};
+
+/* Goes over to other settings while data flow. RELOAD_DONE: they outlive the next one that is done,
+ * and those before are not needed any more. Instances whose section is the same stay open with all
+ * that they hold; the others are opened beside the old ones and take their place. What the old ones
+ * hold is handed on, their queues go to those of the same id; what is left of them ends by itself
+ * within service.shutdown_timeout. The thread that starts and stops. */
+enum reload_result runtime_reload(struct runtime *runtime, const struct settings *settings,
+                                  struct problems *problems);
 
 /* True from a complete start until stop begins; what health_check answers. */
 bool runtime_ready(const struct runtime *runtime);

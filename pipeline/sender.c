@@ -23,10 +23,12 @@ struct sender {
     size_t idle;        /* workers asleep or just started */
     uint64_t in_flight; /* items */
     bool closing;
+    struct sender *heir; /* set once; what is to be tried again goes there */
     _Atomic bool passed; /* a batch that the exporter does not take was logged */
 };
 
 static uint64_t wake_parked(void *ctx, uint64_t mono_ns);
+static void inherit(struct sender *sender, struct queue_element *list);
 
 static void init_dispatcher(struct sender *sender, const struct component *component, void *self,
                             const struct env *env)
@@ -91,11 +93,15 @@ void sender_pass(struct sender *sender, const struct batch *batch)
              taken, made);
 }
 
-/* Back from dispatch: parked or done. */
+/* Back from dispatch: parked, passed to the heir, or done. */
 static void settle(struct sender *sender, struct queue_element *element,
                    enum dispatch_result result, uint64_t due)
 {
-    if (result == DISPATCH_WAIT) {
+    if (result == DISPATCH_WAIT && sender->heir) {
+        element->next = NULL;
+        inherit(sender->heir, element);
+        element = NULL;
+    } else if (result == DISPATCH_WAIT) {
         /* The stop may have begun since the due time was chosen. */
         uint64_t soon = clock_mono(sender->dispatcher.clock) + DISPATCH_STOPPING_WAIT_NS;
         if (sender->dispatcher.stopping && due > soon)
@@ -238,11 +244,43 @@ void sender_hasten(struct sender *sender)
     pthread_mutex_unlock(&sender->lock);
 }
 
-void sender_take_all(struct sender *sender)
+void sender_take_all(struct sender *sender, bool all)
 {
     pthread_mutex_lock(&sender->lock);
-    sender->queue.unbounded = true;
+    sender->queue.unbounded = all;
     pthread_mutex_unlock(&sender->lock);
+}
+
+/* Takes a list in, or passes it on where there is an heir. */
+static void inherit(struct sender *sender, struct queue_element *list)
+{
+    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    pthread_mutex_lock(&sender->lock);
+    if (sender->heir) {
+        inherit(sender->heir, list);
+        list = NULL;
+    } else if (!sender->dispatcher.aborted && !sender->closing) {
+        queue_inherit(&sender->queue, list);
+        rouse(sender);
+        list = NULL;
+    }
+    pthread_mutex_unlock(&sender->lock);
+    give_up(sender, list, &why);
+}
+
+void sender_bequeath(struct sender *sender, struct sender *heir)
+{
+    pthread_mutex_lock(&sender->lock);
+    sender->heir = heir;
+    inherit(heir, queue_clear(&sender->queue));
+    if (queue_used(&sender->queue) == 0)
+        pthread_cond_broadcast(&sender->empty);
+    pthread_mutex_unlock(&sender->lock);
+}
+
+bool sender_has_heir(const struct sender *sender)
+{
+    return sender->heir;
 }
 
 bool sender_wait_empty(struct sender *sender, uint64_t until_mono_ns)
@@ -260,8 +298,8 @@ void sender_abort(struct sender *sender)
     struct dispatcher *dispatcher = &sender->dispatcher;
     struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
     pthread_mutex_lock(&sender->lock);
-    dispatcher->stopping = true;
-    dispatcher->aborted = true;
+    dispatcher->stopping = !sender->heir;
+    dispatcher->aborted = !sender->heir;
     struct queue_element *left = queue_clear(&sender->queue);
     bool busy = queue_used(&sender->queue) > 0;
     pthread_mutex_unlock(&sender->lock);

@@ -29,7 +29,7 @@ static void take_all(struct runtime *runtime, struct instance *exporter)
 {
     (void)runtime;
     if (exporter->sender)
-        sender_take_all(exporter->sender);
+        sender_take_all(exporter->sender, true);
 }
 
 static void close_exporter(struct runtime *runtime, struct instance *exporter)
@@ -50,15 +50,23 @@ static void abort_exporter(struct runtime *runtime, struct instance *exporter)
         sender_abort(exporter->sender);
 }
 
-static void close_processors(struct runtime *runtime)
+static void close_processor(struct instance *instance, const struct graph *but)
+{
+    if (instance->used && instance->component->kind == COMPONENT_PROCESSOR &&
+        !(but && instance_list_has(&but->instances, instance)))
+        instance_close(instance);
+}
+
+void runtime_close_processors(const struct graph *graph, const struct graph *but)
 {
     struct instance_list order = {0};
-    graph_processors_in_order(&runtime->graph, &order);
+    graph_processors_in_order(graph, &order);
     for (size_t i = 0; i < order.count; i++)
-        instance_close(order.items[i]);
+        close_processor(order.items[i], but);
     free(order.items);
     /* Those that no memory was left to list. */
-    runtime_each(runtime, COMPONENT_PROCESSOR, close_instance);
+    for (size_t i = 0; i < graph->instances.count; i++)
+        close_processor(graph->instances.items[i], but);
 }
 
 static bool all_empty(struct runtime *runtime)
@@ -86,10 +94,12 @@ void runtime_close_all(struct runtime *runtime, uint64_t deadline)
     replay_stop(runtime->replay);
     runtime->replay = NULL;
     runtime_each(runtime, COMPONENT_RECEIVER, close_instance);
+    retired_hurry(&runtime->retired);
     if (runtime->journal)
         journal_flush(runtime->journal);
     runtime_each(runtime, COMPONENT_EXPORTER, take_all);
-    close_processors(runtime);
+    runtime_close_processors(&runtime->graph, NULL);
+    retired_finish(&runtime->retired);
     drain(runtime, deadline);
     runtime_each(runtime, COMPONENT_EXPORTER, abort_exporter);
     runtime_each(runtime, COMPONENT_EXPORTER, close_exporter);
@@ -167,21 +177,28 @@ static bool stop_in_time(struct runtime *runtime, const volatile int *hurry)
     return true;
 }
 
-static uint64_t report_signal(const struct instance *instance, enum signal signal,
-                              struct bytes *report)
+static uint64_t report_signal(const struct meter *meter, enum signal signal, struct bytes *report)
 {
-    uint64_t dropped = meter_get(&instance->meter, METER_DROPPED, signal);
+    uint64_t dropped = meter_get(meter, METER_DROPPED, signal);
     if (dropped == 0)
         return 0;
-    bytes_printf(report, "%s: %" PRIu64 " %s acknowledged and not delivered", instance->id, dropped,
+    bytes_printf(report, "%s: %" PRIu64 " %s acknowledged and not delivered", meter->id, dropped,
                  signal_items(signal, dropped));
     for (int cause = 0; cause < CAUSE_COUNT; cause++) {
-        uint64_t n = atomic_load(&instance->meter.dropped_by_cause[cause][signal]);
+        uint64_t n = atomic_load(&meter->dropped_by_cause[cause][signal]);
         if (n)
             bytes_printf(report, ", %" PRIu64 " %s", n, cause_name((enum cause)cause));
     }
     bytes_printf(report, "\n");
     return dropped;
+}
+
+static uint64_t report_meter(const struct meter *meter, struct bytes *report)
+{
+    uint64_t lost = 0;
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++)
+        lost += report_signal(meter, (enum signal)signal, report);
+    return lost;
 }
 
 static uint64_t report_losses(struct runtime *runtime, struct bytes *report)
@@ -191,11 +208,11 @@ static uint64_t report_losses(struct runtime *runtime, struct bytes *report)
     for (size_t i = 0; i < instances->count; i++) {
         struct instance *instance = instances->items[i];
         enum component_kind kind = instance->component->kind;
-        if (kind != COMPONENT_PROCESSOR && kind != COMPONENT_EXPORTER)
-            continue;
-        for (int signal = 0; signal < SIGNAL_COUNT; signal++)
-            lost += report_signal(instance, (enum signal)signal, report);
+        if (kind == COMPONENT_PROCESSOR || kind == COMPONENT_EXPORTER)
+            lost += report_meter(instance->meter, report);
     }
+    for (size_t i = 0; i < runtime->retired.meter_count; i++)
+        lost += report_meter(runtime->retired.meters[i], report);
     return lost;
 }
 

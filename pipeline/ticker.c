@@ -14,6 +14,7 @@ struct ticker {
     struct ticker_entry *running;
     uint64_t round;
     uint64_t sleeps_until;
+    bool paused;
     bool stopping;
 };
 
@@ -64,7 +65,7 @@ static uint64_t step_locked(struct ticker *ticker)
     uint64_t now = clock_mono(ticker->clock);
     struct ticker_entry *entry;
     ticker->round++;
-    while ((entry = next_due(ticker, now)))
+    while (!ticker->paused && (entry = next_due(ticker, now)))
         run(ticker, entry, now);
     return earliest(ticker);
 }
@@ -83,6 +84,8 @@ static void *tick_loop(void *ctx)
     pthread_mutex_lock(&ticker->lock);
     while (!ticker->stopping) {
         uint64_t next = step_locked(ticker);
+        if (ticker->paused)
+            next = TIME_NEVER;
         if (ticker->stopping || next <= clock_mono(ticker->clock))
             continue;
         ticker->sleeps_until = next;
@@ -136,6 +139,23 @@ void ticker_at(struct ticker *ticker, struct ticker_entry *entry, uint64_t mono_
         entry->due = mono_ns;
     if (mono_ns < ticker->sleeps_until)
         pthread_cond_broadcast(&ticker->changed);
+    pthread_mutex_unlock(&ticker->lock);
+}
+
+void ticker_pause(struct ticker *ticker)
+{
+    pthread_mutex_lock(&ticker->lock);
+    ticker->paused = true;
+    while (ticker->running)
+        pthread_cond_wait(&ticker->changed, &ticker->lock);
+    pthread_mutex_unlock(&ticker->lock);
+}
+
+void ticker_resume(struct ticker *ticker)
+{
+    pthread_mutex_lock(&ticker->lock);
+    ticker->paused = false;
+    pthread_cond_broadcast(&ticker->changed);
     pthread_mutex_unlock(&ticker->lock);
 }
 

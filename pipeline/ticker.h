@@ -38,6 +38,11 @@ void ticker_remove(struct ticker *ticker, struct ticker_entry *entry);
  * from a tick. */
 void ticker_at(struct ticker *ticker, struct ticker_entry *entry, uint64_t mono_ns);
 
+/* Between these no tick is under way: pause returns when the one that runs has ended. Not from a
+ * tick. */
+void ticker_pause(struct ticker *ticker);
+void ticker_resume(struct ticker *ticker);
+
 /* Runs what is due now, each entry once; returns when the next is due. */
 uint64_t ticker_step(struct ticker *ticker);
 

@@ -118,6 +118,7 @@ static bool value_of_file(struct walk *walk, const char *path, const struct trai
                           struct value *value)
 {
     char error[256];
+    settings_files_add(walk->to->files, path);
     struct view content = source_read_file(walk->to->arena, path, error, sizeof error);
     if (!content.data) {
         char what[300];

@@ -8,13 +8,15 @@
 #define SETTINGS_EXPAND_H
 
 #include "base/arena.h"
+#include "settings/files.h"
 #include "settings/node.h"
 #include "settings/problems.h"
 
 struct expansion {
     struct arena *arena;
-    struct problems *problems; /* faults */
-    struct problems *warnings; /* variables that are not set */
+    struct problems *problems;    /* faults */
+    struct problems *warnings;    /* variables that are not set */
+    struct settings_files *files; /* gets the paths of ${file:...}; NULL: not wanted */
 };
 
 /* Expands in place. False: a problem was added; the others are looked for all the same. */

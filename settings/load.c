@@ -18,6 +18,7 @@ struct settings {
     struct arena arena;
     struct node *root;
     struct problems warnings;
+    struct settings_files *files; /* while loading */
 };
 
 static struct node *fail(struct problems *problems, const char *file, const char *what)
@@ -50,6 +51,7 @@ static struct view source_text(struct settings *settings, const char *source, co
         return view_of(getenv(rest));
     }
     *name = arena_text(&settings->arena, view_of(rest));
+    settings_files_add(settings->files, rest);
     struct view text = source_read_file(&settings->arena, rest, error, sizeof error);
     if (!text.data)
         fail(problems, rest, error);
@@ -161,18 +163,26 @@ static bool load_sources(struct settings *settings, const struct settings_source
 struct settings *settings_load(const struct settings_source *sources, size_t count,
                                struct problems *problems)
 {
+    return settings_load_files(sources, count, NULL, problems);
+}
+
+struct settings *settings_load_files(const struct settings_source *sources, size_t count,
+                                     struct settings_files *files, struct problems *problems)
+{
     struct settings *settings = calloc(1, sizeof *settings);
     if (!settings) {
         problems_add(problems, NULL, NULL, "out of memory");
         return NULL;
     }
     arena_init(&settings->arena, SETTINGS_MAX);
-    struct expansion expansion = {&settings->arena, problems, &settings->warnings};
+    settings->files = files;
+    struct expansion expansion = {&settings->arena, problems, &settings->warnings, files};
     if (!load_sources(settings, sources, count, problems) ||
         !expand_tree(&expansion, settings->root)) {
         settings_free(settings);
         return NULL;
     }
+    settings->files = NULL;
     return settings;
 }
 

@@ -7,6 +7,7 @@
 #ifndef SETTINGS_LOAD_H
 #define SETTINGS_LOAD_H
 
+#include "settings/files.h"
 #include "settings/node.h"
 #include "settings/problems.h"
 
@@ -26,6 +27,11 @@ struct settings; /* owns the tree's memory */
  * each is a warning. */
 struct settings *settings_load(const struct settings_source *sources, size_t count,
                                struct problems *problems);
+
+/* The same, and names the files, also where problems were added. files: empty before; NULL: not
+ * wanted; released by the caller. */
+struct settings *settings_load_files(const struct settings_source *sources, size_t count,
+                                     struct settings_files *files, struct problems *problems);
 
 /* Writes the warnings to the log, once its level is known. */
 void settings_log_warnings(const struct settings *settings);

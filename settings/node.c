@@ -13,6 +13,23 @@ const struct node *node_get(const struct node *map, const char *key)
     return NULL;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool node_equal(const struct node *a, const struct node *b)
+{
+    if (a->kind != b->kind || a->count != b->count || a->quoted != b->quoted ||
+        a->unset != b->unset || !same_text(a->key, b->key) || !same_text(a->text, b->text) ||
+        !same_text(a->original, b->original))
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (!node_equal(a->items[i], b->items[i]))
+            return false;
+    return true;
+}
+
 const char *node_string(const struct node *node)
 {
     if (node->original)

@@ -24,6 +24,9 @@ struct node {
 /* A map's entry; NULL: absent, or not a map. */
 const struct node *node_get(const struct node *map, const char *key);
 
+/* The same values under the same keys in the same order, wherever they stand. */
+bool node_equal(const struct node *a, const struct node *b);
+
 /* What a string field receives: the original, else a scalar's text, "" for null; NULL: a map or a
  * list. */
 const char *node_string(const struct node *node);

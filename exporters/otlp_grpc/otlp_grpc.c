@@ -93,6 +93,7 @@ static void check(const void *config, struct key_report *report)
     char why[160];
     if (*self->endpoint && !parse_target(self, &target, why, sizeof why))
         key_report_add(report, "endpoint", "%s", why);
+    client_check(&self->client, report);
     delivery_check(&self->delivery, report);
 }
 

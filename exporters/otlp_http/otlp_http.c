@@ -79,6 +79,7 @@ static void check(const void *config, struct key_report *report)
         key_report_add(report, "endpoint",
                        "is missing, expected a URL such as "
                        "http://tempo:4318");
+    client_check(&self->client, report);
     delivery_check(&self->delivery, report);
 }
 

@@ -64,13 +64,17 @@ static struct outcome post_parts(struct push *push, const struct pprof *pprof)
  * there), and takes trace ids out where the server is to get none. */
 static bool edit(struct push *push, struct pprof *pprof, struct proto_fault *fault)
 {
-    const struct pprof_rewrite rewrite = {.strip_trace_id = true};
     const struct profile_origin *origin = push->batch->profile;
+    bool set_time = origin && origin->from_ns && !pprof_has_time(pprof);
+    const struct pprof_rewrite rewrite = {
+        .strip_trace_id = push->self->trace_id == TRACE_ID_STRIP,
+        .drop_time = set_time,
+    };
     struct splice splice;
     splice_begin(&splice, pprof->raw, &push->arena);
-    if (push->self->trace_id == TRACE_ID_STRIP)
+    if (rewrite.strip_trace_id || set_time)
         pprof_rewrite_labels(pprof, &rewrite, &splice);
-    if (origin && origin->from_ns && !pprof_has_time(pprof))
+    if (set_time)
         pprof_set_time(pprof, (int64_t)origin->from_ns, &splice);
     if (!splice.failed && !splice_any(&splice))
         return true;

@@ -44,6 +44,7 @@ static void check(const void *config, struct key_report *report)
         key_report_add(report, "compression",
                        "is zstd, which Pyroscope does not read, expected "
                        "gzip or none");
+    client_check(&self->client, report);
     delivery_check(&self->delivery, report);
 }
 

@@ -11,6 +11,7 @@ enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64 };
 struct health_check {
     char *endpoint;
     char *path;
+    struct tls_server_settings tls;
     const struct env *env;
     struct http_server *server;
 };
@@ -19,6 +20,7 @@ static const struct key keys[] = {
     KEY_STRING(struct health_check, endpoint, "endpoint", "localhost:13133", KEY_REQUIRED,
                "where to listen: host:port, [ipv6]:port or unix:/path"),
     KEY_STRING(struct health_check, path, "path", "/", KEY_REQUIRED, "path that is answered"),
+    TLS_SERVER_KEY(struct health_check, tls),
     KEY_IGNORED("response_body", "accepted; the body is JSON with a status"),
     KEY_IGNORED("check_collector_pipeline", "accepted; it has no effect in the Collector either"),
     KEY_END,
@@ -28,7 +30,10 @@ static struct listen_on place(const struct health_check *self)
 {
     return (struct listen_on){.key = "endpoint",
                               .endpoint = self->endpoint,
+                              .tls_key = "tls",
+                              .tls = &self->tls,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "health checks"};
 }
 
@@ -72,6 +77,13 @@ static bool health_check_open(void *instance, const struct env *env, char *error
     return self->server != NULL;
 }
 
+static void health_check_retire(void *instance)
+{
+    const struct health_check *self = instance;
+    if (self->server)
+        http_server_retire(self->server);
+}
+
 static void health_check_close(void *instance)
 {
     struct health_check *self = instance;
@@ -89,5 +101,6 @@ const struct component extension_health_check = {
     .keys = keys,
     .check = check,
     .open = health_check_open,
+    .retire = health_check_retire,
     .close = health_check_close,
 };

@@ -87,6 +87,7 @@ const struct component extension_journal = {
     .kind = COMPONENT_EXTENSION,
     .size = sizeof(struct journal_extension),
     .keys = keys,
+    .fixed = true,
     .open = open_extension,
     .journal = get_journal,
     .explain = explain,

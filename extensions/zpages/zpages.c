@@ -10,6 +10,7 @@ enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64, MAX_PAGE = 4 << 20 };
 
 struct zpages {
     char *endpoint;
+    struct tls_server_settings tls;
     const struct env *env;
     struct http_server *server;
 };
@@ -17,6 +18,7 @@ struct zpages {
 static const struct key keys[] = {
     KEY_STRING(struct zpages, endpoint, "endpoint", "localhost:55679", KEY_REQUIRED,
                "where to listen: host:port, [ipv6]:port or unix:/path"),
+    TLS_SERVER_KEY(struct zpages, tls),
     KEY_IGNORED("expvar", "accepted, without effect"),
     KEY_END,
 };
@@ -25,7 +27,10 @@ static struct listen_on place(const struct zpages *self)
 {
     return (struct listen_on){.key = "endpoint",
                               .endpoint = self->endpoint,
+                              .tls_key = "tls",
+                              .tls = &self->tls,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "/debug/explain"};
 }
 
@@ -69,6 +74,13 @@ static bool zpages_open(void *instance, const struct env *env, char *error, size
     return self->server != NULL;
 }
 
+static void zpages_retire(void *instance)
+{
+    const struct zpages *self = instance;
+    if (self->server)
+        http_server_retire(self->server);
+}
+
 static void zpages_close(void *instance)
 {
     struct zpages *self = instance;
@@ -86,5 +98,6 @@ const struct component extension_zpages = {
     .keys = keys,
     .check = check,
     .open = zpages_open,
+    .retire = zpages_retire,
     .close = zpages_close,
 };

@@ -17,6 +17,7 @@ static const struct key grpc_keys[] = {
             "threads that read connections"),
     KEY_BOOL(struct otlp_grpc_settings, include_metadata, "include_metadata", "false",
              "send the client's X-Scope-OrgID and Authorization on"),
+    TLS_SERVER_KEY(struct otlp_grpc_settings, tls),
     KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
     KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
     KEY_END,
@@ -43,6 +44,7 @@ static const struct key http_keys[] = {
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct otlp_http_settings, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests and between parts of a body; 0: none"),
+    TLS_SERVER_KEY(struct otlp_http_settings, tls),
     KEY_IGNORED("keep_alives_enabled", "accepted; connections are kept"),
     KEY_IGNORED("compression_algorithms", "accepted; gzip, zstd and identity are read"),
     KEY_IGNORED("read_timeout", "accepted; idle_timeout limits a slow body"),
@@ -69,7 +71,10 @@ static struct listen_on grpc_place(const struct otlp_receiver *self)
     return (struct listen_on){.key = "protocols.grpc.endpoint",
                               .endpoint = self->protocols.grpc.endpoint,
                               .transport = self->protocols.grpc.transport,
+                              .tls_key = "protocols.grpc.tls",
+                              .tls = &self->protocols.grpc.tls,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "OTLP over gRPC"};
 }
 
@@ -78,7 +83,10 @@ static struct listen_on http_place(const struct otlp_receiver *self)
     return (struct listen_on){.key = "protocols.http.endpoint",
                               .endpoint = self->protocols.http.endpoint,
                               .transport = self->protocols.http.transport,
+                              .tls_key = "protocols.http.tls",
+                              .tls = &self->protocols.http.tls,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "OTLP over HTTP"};
 }
 
@@ -140,6 +148,15 @@ static bool otlp_open(void *instance, const struct env *env, char *error, size_t
            (!self->protocols.has_http || open_http(self, error, error_size));
 }
 
+static void otlp_retire(void *instance)
+{
+    const struct otlp_receiver *self = instance;
+    if (self->http_server)
+        http_server_retire(self->http_server);
+    if (self->grpc_server)
+        grpc_server_retire(self->grpc_server);
+}
+
 static void otlp_close(void *instance)
 {
     struct otlp_receiver *self = instance;
@@ -167,5 +184,6 @@ const struct component receiver_otlp = {
     .keys = keys,
     .check = check,
     .open = otlp_open,
+    .retire = otlp_retire,
     .close = otlp_close,
 };

@@ -4,6 +4,7 @@
 
 #include "net/grpc_server.h"
 #include "net/otlp_http.h"
+#include "net/tls_server.h"
 #include "pipeline/component.h"
 #include "pipeline/otlp_request.h"
 
@@ -14,6 +15,7 @@ struct otlp_grpc_settings {
     int64_t max_concurrent_streams;
     int64_t threads;
     bool include_metadata;
+    struct tls_server_settings tls;
 };
 
 struct otlp_http_settings {
@@ -25,6 +27,7 @@ struct otlp_http_settings {
     char *paths[SIGNAL_COUNT];
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct tls_server_settings tls;
 };
 
 struct otlp_protocols {

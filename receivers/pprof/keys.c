@@ -122,6 +122,7 @@ static const struct key server_keys[] = {
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct server_settings, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests and between parts of a body; 0: none"),
+    TLS_SERVER_KEY(struct server_settings, tls),
     KEY_IGNORED("keep_alives_enabled", "accepted; connections are kept"),
     KEY_IGNORED("compression_algorithms", "accepted; gzip, zstd and identity are read"),
     KEY_IGNORED("read_timeout", "accepted; idle_timeout limits a slow body"),
@@ -254,10 +255,15 @@ void pprof_check(const void *config, struct key_report *report)
         key_report_add(report, "remote.endpoint", "%s", why);
     if (self->has_remote && self->remote.interval < NS_PER_S)
         key_report_add(report, "remote.collection_interval", "must be at least 1s");
+    tls_client_check(&self->client.tls, "tls", report);
+    if (self->has_remote)
+        tls_client_check(&self->remote.client.tls, "remote.tls", report);
     if (self->has_server) {
         const struct listen_on on = {.key = "server.endpoint",
                                      .endpoint = self->server.endpoint,
                                      .transport = self->server.transport,
+                                     .tls_key = "server.tls",
+                                     .tls = &self->server.tls,
                                      .id = "",
                                      .what = ""};
         listen_check(&on, report);

@@ -21,7 +21,10 @@ static bool open_server(struct pprof_receiver *self, char *error, size_t error_s
     const struct listen_on on = {.key = "server.endpoint",
                                  .endpoint = server->endpoint,
                                  .transport = server->transport,
+                                 .tls_key = "server.tls",
+                                 .tls = &server->tls,
                                  .id = self->env->id,
+                                 .yields = &self->env->yields,
                                  .what = "pushed pprof"};
     self->http_server = listen_http(&on, &options, error, error_size);
     return self->http_server != NULL;
@@ -45,6 +48,15 @@ static void pprof_receiver_explain(void *instance, struct bytes *out)
     const struct pprof_receiver *self = instance;
     if (self->scraper)
         scraper_explain(self->scraper, out);
+}
+
+static void pprof_receiver_retire(void *instance)
+{
+    struct pprof_receiver *self = instance;
+    scraper_close(self->scraper);
+    self->scraper = NULL;
+    if (self->http_server)
+        http_server_retire(self->http_server);
 }
 
 static void pprof_receiver_close(void *instance)
@@ -73,5 +85,6 @@ const struct component receiver_pprof = {
     .check = pprof_check,
     .open = pprof_receiver_open,
     .explain = pprof_receiver_explain,
+    .retire = pprof_receiver_retire,
     .close = pprof_receiver_close,
 };

@@ -4,6 +4,7 @@
 
 #include "net/client_keys.h"
 #include "net/http_server.h"
+#include "net/tls_server.h"
 #include "pipeline/component.h"
 
 enum standard_profile {
@@ -69,6 +70,7 @@ struct server_settings {
     bool include_metadata;
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct tls_server_settings tls;
 };
 
 struct pprof_receiver {

@@ -164,8 +164,8 @@ static bool open_clients(struct scraper *scraper, char *error, size_t error_size
         uint64_t timeout = settings[i]->timeout;
         struct http_client_options options = {
             .timeout_ns = i == 1 && timeout ? timeout + profile_seconds(self) * NS_PER_S : timeout,
-            .ca_file = settings[i]->tls.ca_file,
-            .insecure_skip_verify = settings[i]->tls.insecure_skip_verify,
+            .tls = settings[i]->tls,
+            .tls_key = i == 2 ? "remote.tls" : "tls",
             .headers = &settings[i]->headers,
             .max_reply = (size_t)self->max_profile_size,
             .budget = scraper->env->budget,

@@ -19,6 +19,7 @@ static const struct key keys[] = {
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests and between parts of a body; 0: none"),
+    TLS_SERVER_KEY(struct pyroscope_receiver, tls),
     KEY_END,
 };
 
@@ -57,7 +58,10 @@ static struct listen_on place(const struct pyroscope_receiver *self)
     return (struct listen_on){.key = "endpoint",
                               .endpoint = self->endpoint,
                               .transport = self->transport,
+                              .tls_key = "tls",
+                              .tls = &self->tls,
                               .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
                               .what = "Pyroscope"};
 }
 
@@ -86,6 +90,13 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
     return self->server != NULL;
 }
 
+static void pyroscope_retire(void *instance)
+{
+    const struct pyroscope_receiver *self = instance;
+    if (self->server)
+        http_server_retire(self->server);
+}
+
 static void pyroscope_close(void *instance)
 {
     struct pyroscope_receiver *self = instance;
@@ -107,5 +118,6 @@ const struct component receiver_pyroscope = {
     .keys = keys,
     .check = check,
     .open = pyroscope_open,
+    .retire = pyroscope_retire,
     .close = pyroscope_close,
 };

@@ -3,6 +3,7 @@
 #define RECEIVERS_PYROSCOPE_H
 
 #include "net/otlp_http.h"
+#include "net/tls_server.h"
 #include "pipeline/component.h"
 
 struct pyroscope_receiver {
@@ -13,6 +14,7 @@ struct pyroscope_receiver {
     bool include_metadata;
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct tls_server_settings tls;
     const struct env *env;
     struct http_server *server;
 };

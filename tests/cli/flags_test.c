@@ -37,6 +37,19 @@ START_TEST(without_a_command_it_runs)
 }
 END_TEST
 
+START_TEST(watching_is_off_until_asked_for)
+{
+    struct flags flags;
+    ck_assert(parse(&flags, ARGV((char[]){"--config=a"})));
+    ck_assert(!flags.watch);
+    flags_release(&flags);
+    ck_assert(parse(&flags, ARGV((char[]){"--watch"}, (char[]){"--config=a"})));
+    ck_assert(flags.watch);
+    ck_assert_int_eq(flags.command, COMMAND_RUN);
+    flags_release(&flags);
+}
+END_TEST
+
 START_TEST(feature_gates_of_the_collector_are_let_through)
 {
     struct flags flags;
@@ -76,6 +89,7 @@ int main(int argc, char **argv)
                     (const TTest *const[]){
                         sources_keep_their_order_in_both_spellings,
                         without_a_command_it_runs,
+                        watching_is_off_until_asked_for,
                         feature_gates_of_the_collector_are_let_through,
                         both_names_of_print_config_are_one,
                         half_a_flag_is_usage,

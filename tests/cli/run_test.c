@@ -30,13 +30,18 @@ START_TEST(it_runs_until_a_signal_and_exits_well)
 }
 END_TEST
 
-START_TEST(usr1_explains_and_hup_says_what_to_do)
+START_TEST(usr1_explains_and_hup_reloads)
 {
     char path[64];
     struct child child = start(ran_file(ran_config, path), "info");
     ck_assert(child_says(&child, " is ready"));
     kill(child.pid, SIGHUP);
-    ck_assert(child_says(&child, "restart to apply a new configuration"));
+    ck_assert(child_says(&child, "reloaded: nothing has changed"));
+    FILE *file = fopen(path, "w");
+    fclose(file);
+    kill(child.pid, SIGHUP);
+    ck_assert(child_says(&child, "no receiver configuration specified"));
+    ck_assert(child_says(&child, "the configuration before stays in force"));
     kill(child.pid, SIGUSR1);
     ck_assert(child_says(&child, "debug"));
     kill(child.pid, SIGPIPE);
@@ -89,14 +94,37 @@ START_TEST(what_cannot_start_exits_with_the_reason)
 }
 END_TEST
 
+START_TEST(a_certificate_that_cannot_be_read_is_told_with_its_key_and_place)
+{
+    char path[64], want[200];
+    ran_file("receivers:\n"
+             "  pyroscope:\n"
+             "    endpoint: localhost:0\n"
+             "    tls: {cert_file: /nowhere/c, key_file: /nowhere/k}\n"
+             "exporters: {debug: }\n"
+             "service: {pipelines: {profiles: {receivers: [pyroscope], exporters: [debug]}}}\n",
+             path);
+    struct ran *got = ran(WORDS("--config", path));
+    ck_assert_int_eq(got->code, EXIT_CONFIG);
+    snprintf(want, sizeof want,
+             "%s:4: receivers.pyroscope.tls.cert_file: /nowhere/c cannot be read: No such file or "
+             "directory",
+             path);
+    ck_assert_msg(strstr(got->err, want), "%s in %s", want, got->err);
+    free(got);
+    unlink(path);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return ran_main(argc, argv, "run",
                     (const TTest *const[]){
                         it_runs_until_a_signal_and_exits_well,
-                        usr1_explains_and_hup_says_what_to_do,
+                        usr1_explains_and_hup_reloads,
                         at_level_error_health_is_silent,
                         what_cannot_start_exits_with_the_reason,
+                        a_certificate_that_cannot_be_read_is_told_with_its_key_and_place,
                         NULL,
                     });
 }

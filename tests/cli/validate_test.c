@@ -105,6 +105,46 @@ START_TEST(a_missing_file_is_named)
 }
 END_TEST
 
+START_TEST(what_of_tls_does_not_go_together_is_told)
+{
+    static const char *const want[] = {
+        ":4: receivers.otlp.protocols.grpc.tls.key_file: is missing beside cert_file\n",
+        ":5: receivers.otlp.protocols.http.tls: a server needs cert_file and key_file\n",
+        ":6: receivers.pyroscope.tls.min_version: found 1.1, expected one of 1.2, 1.3",
+        ":7: receivers.pyroscope/b.tls.max_version: 1.2 is below min_version, which is 1.3\n",
+        ":8: receivers.pyroscope/b.tls.cipher_suites: a key of the Collector that spanlink does "
+        "not "
+        "have\n",
+        ":10: exporters.otlp_http.tls.cert_file: is missing beside key_file\n",
+        ":10: exporters.otlp_http.tls.ca_pem: is given twice, as a file and as text\n",
+    };
+    char path[64];
+    ran_file(
+        "receivers:\n"
+        "  otlp:\n"
+        "    protocols:\n"
+        "      grpc: {tls: {cert_file: a}}\n"
+        "      http: {tls: }\n"
+        "  pyroscope: {tls: {cert_file: a, key_file: b, min_version: 1.1}}\n"
+        "  pyroscope/b: {tls: {cert_file: a, key_file: b, min_version: 1.3, max_version: 1.2,\n"
+        "    cipher_suites: [x]}}\n"
+        "exporters:\n"
+        "  otlp_http: {endpoint: 'https://x', tls: {key_file: b, ca_file: a, ca_pem: b}}\n"
+        "  debug:\n"
+        "service:\n"
+        "  pipelines:\n"
+        "    traces: {receivers: [otlp], exporters: [otlp_http]}\n"
+        "    profiles: {receivers: [pyroscope, pyroscope/b], exporters: [debug]}\n",
+        path);
+    struct ran *got = ran(WORDS("validate", "--config", path));
+    ck_assert_int_eq(got->code, EXIT_CONFIG);
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++)
+        ck_assert_msg(strstr(got->err, want[i]), "%s in %s", want[i], got->err);
+    free(got);
+    unlink(path);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return ran_main(argc, argv, "validate",
@@ -116,6 +156,7 @@ int main(int argc, char **argv)
                         an_unset_variable_is_warned_of,
                         an_endpoint_from_an_unset_variable_is_refused,
                         a_missing_file_is_named,
+                        what_of_tls_does_not_go_together_is_told,
                         NULL,
                     });
 }

@@ -19,7 +19,9 @@ flock 9                     # two runs at once would build over each other
 # shellcheck source=tests/e2e/setup_lib.sh
 . "$here/setup_lib.sh"
 
-command -v python3 >/dev/null || install python3
+for tool in python3 openssl curl; do
+    command -v "$tool" >/dev/null || install "$tool"
+done
 [ -e /etc/ssl/certs/ca-certificates.crt ] || install ca-certificates
 python3 -c 'import venv, ensurepip' 2>/dev/null || install python3-venv
 venv "$VENV" "$here/requirements.txt"

@@ -238,6 +238,49 @@ START_TEST(drain_serves_what_is_under_way_and_says_goaway_twice)
 }
 END_TEST
 
+START_TEST(a_server_that_retires_serves_calls_that_cross_its_goaway)
+{
+    struct h2_peer peer;
+    struct h2_answer answer;
+    struct h2_frame frame;
+    grpc_fixture_open(NULL);
+    h2_peer_open(&peer, grpc_fixture.address);
+    grpc_server_retire(grpc_fixture.server);
+    h2_peer_expect(&peer, NGHTTP2_GOAWAY, &frame);
+    ck_assert_int_eq(h2_connect(grpc_fixture.address), -1);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    h2_peer_message(&peer, 1, false, VIEW("late"));
+    h2_peer_answer(&peer, 1, &answer);
+    ck_assert_int_eq(answer.grpc_status, GRPC_OK);
+    h2_peer_close(&peer);
+}
+END_TEST
+
+START_TEST(a_server_takes_the_socket_of_one_that_retires)
+{
+    struct h2_peer peer;
+    struct h2_answer answer;
+    _Atomic bool yields = true;
+    char error[256], bound[64];
+    struct grpc_server_options options = grpc_fixture_options();
+    options.yields = &yields;
+    grpc_fixture_open(&options);
+    ck_assert(endpoint_parse(grpc_fixture.address, false, &options.endpoint, error, sizeof error));
+    struct grpc_server *next = grpc_server_open(&options, bound, sizeof bound, error, sizeof error);
+    ck_assert_ptr_nonnull(next);
+    ck_assert_str_eq(bound, grpc_fixture.address);
+    grpc_server_retire(grpc_fixture.server);
+    grpc_server_close(grpc_fixture.server, TIME_NEVER);
+    grpc_fixture.server = next;
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    h2_peer_message(&peer, 1, false, VIEW("new"));
+    h2_peer_answer(&peer, 1, &answer);
+    ck_assert_int_eq(answer.grpc_status, GRPC_OK);
+    h2_peer_close(&peer);
+}
+END_TEST
+
 START_TEST(close_waits_for_the_answer_that_is_outstanding)
 {
     struct h2_peer peer;
@@ -291,6 +334,8 @@ static TCase *ends(void)
 {
     TCase *tcase = grpc_fixture_case("ends");
     tcase_add_test(tcase, drain_serves_what_is_under_way_and_says_goaway_twice);
+    tcase_add_test(tcase, a_server_that_retires_serves_calls_that_cross_its_goaway);
+    tcase_add_test(tcase, a_server_takes_the_socket_of_one_that_retires);
     tcase_add_test(tcase, close_waits_for_the_answer_that_is_outstanding);
     tcase_add_test(tcase, an_address_in_use_is_said_in_a_sentence);
     return tcase;

@@ -532,7 +532,7 @@ START_TEST(a_ca_file_makes_a_certificate_known)
     struct http_client_options options = defaults();
     struct http_reply reply;
     tls_server_start(&server);
-    options.ca_file = server.certificate_file;
+    options.tls.ca_file = server.certificate_file;
     bool ok = post_tls(&server, &options, &reply);
     ck_assert_msg(ok, "%s", reply.error);
     ck_assert_int_eq(reply.status, 200);
@@ -547,7 +547,7 @@ START_TEST(verification_can_be_skipped)
     struct http_client_options options = defaults();
     struct http_reply reply;
     tls_server_start(&server);
-    options.insecure_skip_verify = true;
+    options.tls.insecure_skip_verify = true;
     bool ok = post_tls(&server, &options, &reply);
     ck_assert_msg(ok, "%s", reply.error);
     http_reply_release(&reply);
@@ -559,7 +559,7 @@ START_TEST(a_ca_file_that_cannot_be_read_is_said_at_once)
 {
     char error[256];
     struct http_client_options options = defaults();
-    options.ca_file = "/nonexistent/ca.pem";
+    options.tls.ca_file = (char[]){"/nonexistent/ca.pem"};
     ck_assert_ptr_null(http_client_new(&options, error, sizeof error));
     ck_assert_ptr_nonnull(strstr(error, "/nonexistent/ca.pem"));
 }

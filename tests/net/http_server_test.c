@@ -230,6 +230,44 @@ START_TEST(drain_refuses_new_connections_and_requests_and_answers_old_ones)
 }
 END_TEST
 
+START_TEST(a_server_that_retires_serves_open_connections_once_more)
+{
+    int fd = begun();
+    raw_exchange(fd, POST("/about", "", ""), 200, &answer);
+    ck_assert(!head_has("Connection: close\r\n"));
+    http_server_retire(fixture.server);
+    ck_assert_int_eq(raw_connect(fixture.bound), -1);
+    raw_exchange(fd, POST("/echo", "Content-Length: 5\r\n", "hello"), 200, &answer);
+    ck_assert_str_eq(answer.body, "hello");
+    ck_assert(head_has("Connection: close\r\n"));
+    raw_await_close(fd);
+    ended(fd);
+}
+END_TEST
+
+START_TEST(a_server_takes_the_socket_of_one_that_retires)
+{
+    _Atomic bool yields = false;
+    char error[256], bound[160];
+    http_fixture_init(&fixture);
+    fixture.options.yields = &yields;
+    http_fixture_start(&fixture);
+    struct http_server_options options = fixture.options;
+    ck_assert(endpoint_parse(fixture.bound, false, &options.endpoint, error, sizeof error));
+    ck_assert_ptr_null(http_server_open(&options, bound, sizeof bound, error, sizeof error));
+    yields = true;
+    struct http_server *next = http_server_open(&options, bound, sizeof bound, error, sizeof error);
+    ck_assert_ptr_nonnull(next);
+    ck_assert_str_eq(bound, fixture.bound);
+    http_server_retire(fixture.server);
+    http_server_close(fixture.server, TIME_NEVER);
+    fixture.server = next;
+    int fd = raw_connect(fixture.bound);
+    raw_exchange(fd, POST("/echo", "Content-Length: 5\r\n", "hello"), 200, &answer);
+    ended(fd);
+}
+END_TEST
+
 static void *close_server(void *arg)
 {
     http_server_close(fixture.server, *(uint64_t *)arg);
@@ -336,6 +374,8 @@ int main(void)
     tcase_add_test(tests, many_clients_at_once_get_their_own_answers);
     tcase_add_test(tests, a_client_that_leaves_before_its_answer_harms_nobody);
     tcase_add_test(tests, drain_refuses_new_connections_and_requests_and_answers_old_ones);
+    tcase_add_test(tests, a_server_that_retires_serves_open_connections_once_more);
+    tcase_add_test(tests, a_server_takes_the_socket_of_one_that_retires);
     tcase_add_test(tests, close_waits_for_the_answers_that_are_due);
     tcase_add_test(tests, a_request_outlives_the_server_until_it_is_answered);
     tcase_add_test(tests, close_ends_idle_and_half_sent_connections);

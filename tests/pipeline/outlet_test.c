@@ -25,7 +25,7 @@ static enum verdict push(bool admitted)
 {
     struct batch *batch = some_spans(0, 1, NULL);
     batch->admitted = admitted;
-    enum verdict verdict = outlet_push(&given.runtime->graph.pipelines[0].outlets[0], batch);
+    enum verdict verdict = outlet_push(given.runtime->graph.pipelines[0].outlets[0], batch);
     batch_unref(batch);
     return verdict;
 }
@@ -59,7 +59,7 @@ START_TEST(a_processor_that_is_closed_is_passed_by)
 {
     begin();
     holder_keeps(true);
-    instance_close(given.runtime->graph.pipelines[0].outlets[0].processor);
+    instance_close(given.runtime->graph.pipelines[0].outlets[0]->processor);
     ck_assert_int_eq(push(false), VERDICT_OK);
     sink_wait_delivered(sink_at(0), 1);
     ck_assert_uint_eq(given_stop(&given), 0);

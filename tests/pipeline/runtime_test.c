@@ -63,7 +63,7 @@ START_TEST(one_id_is_one_instance_in_all_its_pipelines)
     ck_assert_ptr_nonnull(env->intakes[SIGNAL_LOGS]);
     ck_assert_ptr_null(env->intakes[SIGNAL_METRICS]);
     const struct pipeline *pipelines = given.runtime->graph.pipelines;
-    ck_assert_ptr_eq(pipelines[0].outlets[0].processor, pipelines[1].outlets[0].processor);
+    ck_assert_ptr_eq(pipelines[0].outlets[0]->processor, pipelines[1].outlets[0]->processor);
     ck_assert_uint_eq(given_stop(&given), 0);
 }
 END_TEST

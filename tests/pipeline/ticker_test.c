@@ -130,6 +130,41 @@ START_TEST(with_the_system_clock_a_thread_rings)
 }
 END_TEST
 
+START_TEST(nothing_ticks_while_it_is_paused)
+{
+    struct fake_clock fake;
+    struct bell bell;
+    fake_clock_init(&fake);
+    struct ticker *ticker = ticker_new(&fake.clock);
+    bell_init(&bell, ticker);
+    ticker_at(ticker, &bell.entry, 0);
+    ticker_pause(ticker);
+    ticker_step(ticker);
+    ck_assert_uint_eq(bell.rings, 0);
+    ticker_resume(ticker);
+    ticker_step(ticker);
+    ck_assert_uint_eq(bell.rings, 1);
+    ticker_free(ticker);
+}
+END_TEST
+
+START_TEST(a_thread_that_was_paused_ticks_on)
+{
+    struct bell bell;
+    struct ticker *ticker = ticker_new(&clock_system);
+    bell_init(&bell, ticker);
+    ck_assert(ticker_start(ticker));
+    ticker_pause(ticker);
+    ticker_at(ticker, &bell.entry, 0);
+    ticker_resume(ticker);
+    pthread_mutex_lock(&bell.lock);
+    while (bell.rings == 0)
+        pthread_cond_wait(&bell.rang, &bell.lock);
+    pthread_mutex_unlock(&bell.lock);
+    ticker_free(ticker);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -138,6 +173,8 @@ int main(void)
         a_tick_that_asks_for_an_earlier_time_gets_it_in_a_later_step,
         what_was_removed_does_not_ring,
         with_the_system_clock_a_thread_rings,
+        nothing_ticks_while_it_is_paused,
+        a_thread_that_was_paused_ticks_on,
         NULL,
     };
     return suite_run("ticker", tests);

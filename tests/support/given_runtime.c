@@ -55,7 +55,7 @@ const struct meter *given_meter(const struct given_runtime *given, const char *i
     const struct instance_list *instances = &given->runtime->graph.instances;
     for (size_t i = 0; i < instances->count; i++)
         if (strcmp(instances->items[i]->id, id) == 0)
-            return &instances->items[i]->meter;
+            return instances->items[i]->meter;
     ck_abort_msg("no instance %s", id);
     return NULL;
 }

@@ -14,7 +14,12 @@ struct source {
     const struct env *env;
 };
 
-static const struct env *sources[MAX_SOURCES];
+static pthread_mutex_t sources_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    const struct env *env;
+    unsigned order;
+} sources[MAX_SOURCES];
+static unsigned sources_opened;
 
 static const struct key source_keys[] = {
     KEY_STRING(struct source, label, "label", "none", 0, "a text; \"refuse\" fails at open"),
@@ -29,19 +34,24 @@ static bool source_open(void *instance, const struct env *env, char *error, size
         return false;
     }
     size_t i = 0;
-    while (i < MAX_SOURCES && sources[i])
+    pthread_mutex_lock(&sources_lock);
+    while (i < MAX_SOURCES && sources[i].env)
         i++;
     assert(i < MAX_SOURCES);
-    sources[i] = self->env = env;
+    sources[i].env = self->env = env;
+    sources[i].order = ++sources_opened;
+    pthread_mutex_unlock(&sources_lock);
     return true;
 }
 
 static void source_close(void *instance)
 {
     struct source *self = instance;
+    pthread_mutex_lock(&sources_lock);
     for (size_t i = 0; i < MAX_SOURCES; i++)
-        if (self->env && sources[i] == self->env)
-            sources[i] = NULL;
+        if (self->env && sources[i].env == self->env)
+            sources[i].env = NULL;
+    pthread_mutex_unlock(&sources_lock);
     self->env = NULL;
 }
 
@@ -54,6 +64,24 @@ const struct component scripted_source = {
     .size = sizeof(struct source),
     .keys = source_keys,
     .open = source_open,
+    .close = source_close,
+};
+
+static void source_retire(void *instance)
+{
+    (void)instance;
+}
+
+const struct component scripted_guest = {
+    .type = "guest",
+    .text = "serves until it is closed",
+    .kind = COMPONENT_RECEIVER,
+    .signals = SIGNALS_ALL,
+    .encodings = BATCH_BIT(BATCH_OTLP),
+    .size = sizeof(struct source),
+    .keys = source_keys,
+    .open = source_open,
+    .retire = source_retire,
     .close = source_close,
 };
 
@@ -83,10 +111,16 @@ const struct component scripted_opaque = {
 
 const struct env *source_env(const char *id)
 {
+    const struct env *latest = NULL;
+    unsigned order = 0;
+    pthread_mutex_lock(&sources_lock);
     for (size_t i = 0; i < MAX_SOURCES; i++)
-        if (sources[i] && strcmp(sources[i]->id, id) == 0)
-            return sources[i];
-    return NULL;
+        if (sources[i].env && strcmp(sources[i].env->id, id) == 0 && sources[i].order > order) {
+            latest = sources[i].env;
+            order = sources[i].order;
+        }
+    pthread_mutex_unlock(&sources_lock);
+    return latest;
 }
 
 void answer_init(struct answer *answer)
@@ -99,6 +133,7 @@ void answer_init(struct answer *answer)
 static void answered(void *ctx, const struct outcome *outcome)
 {
     struct answer *answer = ctx;
+    meter_add(answer->env->meter, METER_RECEIVED, SIGNAL_TRACES, 1);
     pthread_mutex_lock(&answer->lock);
     answer->outcome = *outcome;
     answer->count++;
@@ -108,8 +143,13 @@ static void answered(void *ctx, const struct outcome *outcome)
 
 void source_offer(const char *id, struct batch *batch, struct answer *answer)
 {
-    const struct env *env = source_env(id);
+    source_offer_by(source_env(id), batch, answer);
+}
+
+void source_offer_by(const struct env *env, struct batch *batch, struct answer *answer)
+{
     assert(env && env->intakes[batch->signal]);
+    answer->env = env;
     intake_accept(env->intakes[batch->signal], batch, answered, answer);
     batch_unref(batch);
 }

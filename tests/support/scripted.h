@@ -12,11 +12,14 @@
 extern const struct component scripted_source; /* receiver "source", all signals, OTLP */
 extern const struct component scripted_pprof;  /* receiver "pprof_source", profiles, pprof */
 extern const struct component scripted_opaque; /* receiver "opaque_source", profiles, opaque */
+extern const struct component scripted_guest;  /* receiver "guest": as source, stays at a reload
+                                                * until its time is up */
 extern const struct component scripted_holder; /* processor "holder" */
 extern const struct component scripted_sink;   /* exporter "sink", OTLP; key slot: 0..3 */
 extern const struct component scripted_taker;  /* exporter "taker", the same for all encodings */
 
-/* What an open source was given; NULL: none of that id is open. */
+/* What an open source was given, of several the one that was opened last; NULL: none of that id is
+ * open. */
 const struct env *source_env(const char *id);
 
 /* Offers a batch (taken over) to a source's intake and keeps the answer. */
@@ -25,9 +28,11 @@ struct answer {
     pthread_cond_t came;
     unsigned count;
     struct outcome outcome;
+    const struct env *env; /* of the receiver that counts it */
 };
 void answer_init(struct answer *answer);
 void source_offer(const char *id, struct batch *batch, struct answer *answer);
+void source_offer_by(const struct env *env, struct batch *batch, struct answer *answer);
 /* Blocks until an answer came. */
 struct outcome answer_wait(struct answer *answer);
 

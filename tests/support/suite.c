@@ -4,7 +4,7 @@ int suite_run(const char *name, const TTest *const *tests)
 {
     Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 120);
     for (; *tests; tests++)
         tcase_add_test(tcase, *tests);
     suite_add_tcase(suite, tcase);
