@@ -40,6 +40,7 @@ struct http_client *client_open(const struct client_settings *settings, bool htt
         .unix_path = unix_path,
         .tls = settings->tls,
         .headers = &settings->headers,
+        .auth = settings->auth.by,
         .max_reply = MAX_REPLY,
     };
     return http_client_new(&options, error, error_size);

@@ -2,12 +2,14 @@
 #ifndef NET_CLIENT_KEYS_H
 #define NET_CLIENT_KEYS_H
 
+#include "net/auth.h"
 #include "net/http_client.h"
 #include "settings/key.h"
 #include "wire/compress.h"
 
 struct client_settings {
     struct key_map headers;
+    struct auth_settings auth;
     int compression;
     uint64_t timeout;
     struct tls_client_settings tls;
@@ -16,6 +18,7 @@ struct client_settings {
 /* Rows for member `client` (struct client_settings) of an exporter's struct T. */
 #define CLIENT_KEYS(T, client, default_timeout)                                                    \
     KEY_SECRETS(T, client.headers, "headers", "headers sent with every request"),                  \
+        AUTH_CLIENT_KEY(T, client.auth),                                                           \
         KEY_CHOICE(T, client.compression, "compression", "gzip", compression_words,                \
                    "of request bodies"),                                                           \
         KEY_DURATION(T, client.timeout, "timeout", default_timeout, 0, "of one try; 0: none"),     \

@@ -118,7 +118,7 @@ void grpc_call_begin(struct grpc_call *call)
         refuse_http(call, 405, "gRPC calls use the method POST");
     else if (!content_type_fits(head_text(call, call->content_type)))
         refuse_http(call, 415, "the content type is not application/grpc");
-    else
+    else if (grpc_auth_admits(call))
         check_service(call);
 }
 
@@ -234,12 +234,11 @@ static bool finish_message(struct grpc_call *call)
 
 void grpc_call_end(struct grpc_call *call)
 {
-    const struct grpc_server_options *options = &call->loop->server->options;
     if (call->state != GRPC_CALL_ARRIVING || !finish_message(call))
         return;
     call->state = GRPC_CALL_HANDLED;
     call->connection->handled++;
-    options->handler(options->ctx, call);
+    grpc_auth_handle(call);
 }
 
 /* ---- the end ---- */

@@ -35,6 +35,7 @@ struct grpc_call {
     size_t encoding;
     bool header_overflow;
     bool header_starved;
+    enum auth_result auth; /* what the header told of who calls */
 
     uint8_t prefix[GRPC_PREFIX_SIZE];
     size_t prefix_size;
@@ -56,6 +57,11 @@ void grpc_call_data(struct grpc_call *call, struct view data);
 void grpc_call_end(struct grpc_call *call);    /* the client's side of the stream is done */
 void grpc_call_detach(struct grpc_call *call); /* its stream is gone */
 void grpc_call_free(struct grpc_call *call);   /* any thread */
+
+/* grpc_auth.c. The header is whole. False: it tells that the call is not let in; it is refused. */
+bool grpc_auth_admits(struct grpc_call *call);
+/* Calls the handler, now or once the credentials are checked, or answers in its place. */
+void grpc_auth_handle(struct grpc_call *call);
 
 /* grpc_answer.c */
 void grpc_call_submit(struct grpc_call *call); /* after grpc_respond; the loop's thread */

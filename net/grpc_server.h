@@ -5,6 +5,7 @@
 #ifndef NET_GRPC_SERVER_H
 #define NET_GRPC_SERVER_H
 
+#include "base/authenticator.h"
 #include "base/bytes.h"
 #include "net/endpoint.h"
 #include "net/tls_server.h"
@@ -30,6 +31,9 @@ struct grpc_server_options {
     grpc_handler_fn *handler;
     /* Whether a path is served at all; else UNIMPLEMENTED without reading the message. */
     bool (*serves)(void *ctx, const char *path);
+    /* Who may call; NULL: everybody. Others get UNAUTHENTICATED, or UNAVAILABLE, before the message
+     * is read where that can be told. The handler may then be called from its thread. */
+    const struct authenticator *auth;
     void *ctx;
 };
 

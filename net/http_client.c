@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { HEADERS_MAX = 48 };
+enum { HEADERS_MAX = 48, CREDENTIALS_MAX = 64 << 10 };
 
 struct http_client {
     struct http_client_options options;
@@ -136,14 +136,17 @@ static bool add(struct header_list *list, const char *name, const char *value)
     return true;
 }
 
-/* The client's own come from the user's configuration, and win. */
+/* The client's own come from the user's configuration, and win; what is in the list already wins
+ * over all. */
 static bool collect(const struct http_client *client, const struct http_header *headers,
                     size_t count, struct header_list *list)
 {
     const struct key_map *own = client->options.headers;
     bool ok = true;
+    size_t first = list->count;
     for (size_t i = 0; ok && own && i < own->count; i++)
-        ok = add(list, own->pairs[i].name, own->pairs[i].value);
+        if (!has(list, first, own->pairs[i].name))
+            ok = add(list, own->pairs[i].name, own->pairs[i].value);
     size_t owned = list->count;
     for (size_t i = 0; ok && i < count; i++)
         if (!has(list, owned, headers[i].name))
@@ -153,16 +156,19 @@ static bool collect(const struct http_client *client, const struct http_header *
     return ok;
 }
 
+static bool add_credentials(const struct authenticator *auth, struct bytes *value,
+                            struct header_list *list)
+{
+    return auth->give(auth->self, value) && bytes_append(value, "", 1) == BYTES_OK &&
+           add(list, auth->header, (const char *)value->data);
+}
+
 /* ---- a call ---- */
 
-/* The headers of the call are those beside the client's. */
-static bool exchange(struct http_client *client, const struct http_call *call,
-                     struct http_reply *reply)
+static bool call_line(struct http_client *client, const struct http_call *call,
+                      struct header_list *list, struct http_reply *reply)
 {
-    struct header_list list = {.count = 0};
-    http_reply_init(reply, client->options.max_reply);
-    reply->body.budget = client->options.budget;
-    if (!collect(client, call->headers, call->header_count, &list)) {
+    if (!collect(client, call->headers, call->header_count, list)) {
         snprintf(reply->error, sizeof reply->error, "a header's value cannot be sent");
         return false;
     }
@@ -172,10 +178,31 @@ static bool exchange(struct http_client *client, const struct http_call *call,
         return false;
     }
     struct http_call whole = *call;
-    whole.headers = list.headers;
-    whole.header_count = list.count;
+    whole.headers = list->headers;
+    whole.header_count = list->count;
     bool answered = http_line_call(line, &whole, reply);
     give_line(client, line);
+    return answered;
+}
+
+/* The headers of the call are those beside the client's. */
+static bool exchange(struct http_client *client, const struct http_call *call,
+                     struct http_reply *reply)
+{
+    const struct authenticator *auth = client->options.auth;
+    struct header_list list = {.count = 0};
+    struct bytes credentials;
+    bool answered = false;
+    http_reply_init(reply, client->options.max_reply);
+    reply->body.budget = client->options.budget;
+    bytes_init(&credentials, CREDENTIALS_MAX, NULL);
+    if (!auth || add_credentials(auth, &credentials, &list))
+        answered = call_line(client, call, &list, reply);
+    else
+        snprintf(reply->error, sizeof reply->error, "there are no credentials to send");
+    if (credentials.data)
+        explicit_bzero(credentials.data, credentials.size);
+    bytes_release(&credentials);
     return answered;
 }
 

@@ -5,6 +5,7 @@
 #ifndef NET_HTTP_CLIENT_H
 #define NET_HTTP_CLIENT_H
 
+#include "base/authenticator.h"
 #include "base/bytes.h"
 #include "net/tls_client.h"
 #include "settings/key.h"
@@ -20,6 +21,8 @@ struct http_client_options {
     bool looks_always; /* at TLS's files, for each call; else when the last look is a second old */
     const struct key_map *headers; /* sent with every request, and winning over a call's of the same
                                     * name; borrowed for the client's life, like the texts here */
+    const struct authenticator *auth; /* gives every request a header, which wins over all others
+                                       * of its name; NULL: none */
     size_t max_reply;      /* bytes of a reply's body that are kept; the rest is read past */
     struct budget *budget; /* charged with the bodies of replies; NULL: none */
 };

@@ -111,7 +111,7 @@ static enum MHD_Result hand_over(struct http_request *request, struct MHD_Connec
             return MHD_NO;
         request->handed = true;
         atomic_fetch_add(&request->refs, 1);
-        request->server->options.handler(request->server->options.ctx, request);
+        http_auth_handle(request);
     }
     return settle(request, connection);
 }

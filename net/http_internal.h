@@ -59,10 +59,11 @@ struct http_request {
     uint64_t declared; /* Content-Length; UINT64_MAX: chunked */
     enum http_fault fault;
     bool expects_continue;
-    bool begun;   /* the header is complete */
-    bool refused; /* came while draining */
-    bool handed;  /* to the handler */
-    bool last;    /* of its connection */
+    bool begun;            /* the header is complete */
+    bool refused;          /* came while draining */
+    enum auth_result auth; /* what the header told of who sends it */
+    bool handed;           /* to the handler */
+    bool last;             /* of its connection */
 
     struct MHD_Response *response;
     unsigned status;
@@ -90,6 +91,18 @@ bool http_request_hopeless(const struct http_request *request);
 /* A response with its body copied; NULL: no memory. */
 struct MHD_Response *http_response_new(const char *content_type, struct view body,
                                        unsigned retry_after_s);
+
+/* http_auth.c: sets request->auth from its header. */
+void http_auth_look(struct http_request *request);
+
+/* Whether the header tells that the request is not let in. */
+static inline bool http_auth_denies(const struct http_request *request)
+{
+    return request->auth == AUTH_DENIED || request->auth == AUTH_LATER;
+}
+
+/* Calls the handler, now or once the credentials are checked, or answers in its place. */
+void http_auth_handle(struct http_request *request);
 
 /* Callbacks of the library. */
 enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connection, const char *url,

@@ -131,6 +131,7 @@ unsigned http_request_headers(struct http_request *request, struct MHD_Connectio
         request->fault = HTTP_FAULT_TOO_LARGE;
     else if (scan.length)
         request->body.max = (size_t)request->declared;
+    http_auth_look(request);
     return 0;
 }
 
@@ -142,7 +143,7 @@ static uint64_t discard_limit(const struct http_request *request)
 
 bool http_request_hopeless(const struct http_request *request)
 {
-    if (!request->fault && !request->refused)
+    if (!request->fault && !request->refused && !http_auth_denies(request))
         return false;
     return request->expects_continue ||
            (request->declared != UINT64_MAX && request->declared > discard_limit(request));
@@ -172,7 +173,7 @@ static enum http_fault fault_of(const struct http_request *request, enum bytes_r
 bool http_request_receive(struct http_request *request, const char *data, size_t size)
 {
     request->received += size;
-    if (!request->fault && !request->refused) {
+    if (!request->fault && !request->refused && !http_auth_denies(request)) {
         enum bytes_result result = keep(&request->body, data, size);
         if (result == BYTES_OK)
             return true;

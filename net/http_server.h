@@ -6,7 +6,9 @@
 #ifndef NET_HTTP_SERVER_H
 #define NET_HTTP_SERVER_H
 
+#include "base/authenticator.h"
 #include "base/bytes.h"
+#include "base/verdict.h"
 #include "net/endpoint.h"
 #include "net/tls_server.h"
 #include "wire/compress.h"
@@ -35,6 +37,12 @@ struct http_server_options {
     uint64_t idle_timeout_ns;   /* between requests, and without progress in a body; 0: none */
     struct budget *budget;      /* charged as body bytes arrive; outlives every request */
     http_handler_fn *handler;
+    /* Who may send; NULL: everybody. The handler gets requests that it has let in, and may be
+     * called from its thread. Others are read past, not kept, and answered 401 with
+     * WWW-Authenticate, or 503, by deny (NULL: in plain text); of a refusal it makes no more than
+     * the body. */
+    const struct authenticator *auth;
+    void (*deny)(void *ctx, struct http_request *request, const struct outcome *outcome);
     void *ctx;
 };
 

@@ -11,6 +11,7 @@
 #ifndef PIPELINE_COMPONENT_H
 #define PIPELINE_COMPONENT_H
 
+#include "base/authenticator.h"
 #include "base/budget.h"
 #include "base/clock.h"
 #include "pipeline/batch.h"
@@ -94,6 +95,10 @@ struct component {
 
     /* Exporters: the delivery settings among its keys; NULL: a small queue without retry. */
     const struct delivery *(*delivery)(const void *self);
+
+    /* Extensions: what `auth` sections that name it use, made of its filled keys; its functions
+     * are called between open and close only. NULL: it is no authenticator. */
+    const struct authenticator *(*authenticator)(void *self);
 
     /* Bytes that the process's memory budget is to have, where total is what the machine or the
      * control group gives; 0: no opinion. Before anything opens. NULL: none. */

@@ -187,5 +187,6 @@ bool plan_read(const struct node *root, struct graph *graph, struct service_sett
     if (service_fill(service, section, section ? section : root, problems))
         plan_extensions(root, &service->extensions, graph, problems);
     plan_pipelines(root, graph, problems);
+    plan_auth(root, graph, problems);
     return problems->count == before;
 }

@@ -27,4 +27,12 @@ struct instance *plan_resolve(const struct node *root, const struct graph *graph
                               enum component_kind kind, const struct node *place, const char *path,
                               struct problems *problems);
 
+/* Gives every `auth` section of an instance in use its authenticator, found by its id among the
+ * extensions in use. */
+void plan_auth(const struct node *root, const struct graph *graph, struct problems *problems);
+
+/* Whether what an open instance authenticates by is another one in this graph, or gone. */
+bool plan_auth_changes(const struct node *root, const struct graph *graph,
+                       const struct instance *instance);
+
 #endif

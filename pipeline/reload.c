@@ -59,7 +59,8 @@ static unsigned signals_of(const struct graph *graph, const struct instance *rec
 static bool stays(const struct reload *reload, const struct instance *old,
                   const struct instance *fresh)
 {
-    if (old->component != fresh->component || !node_equal(old->section, fresh->section))
+    if (old->component != fresh->component || !node_equal(old->section, fresh->section) ||
+        plan_auth_changes(reload->root, reload->next, old))
         return false;
     switch (old->component->kind) {
     case COMPONENT_RECEIVER:
@@ -99,20 +100,28 @@ static void count_on(struct instance *fresh, const struct instance *old)
     fresh->env.meter = fresh->meter;
 }
 
-static void pair(struct reload *reload)
+static void pair_kind(struct reload *reload, bool extensions)
 {
     struct instance_list *list = &reload->next->instances;
     for (size_t i = 0; i < list->count; i++) {
         struct instance *fresh = list->items[i];
         struct instance *old =
             graph_find(&reload->runtime->graph, fresh->component->kind, fresh->id);
-        if (!fresh->used || !old)
+        if (!fresh->used || !old || extensions != (fresh->component->kind == COMPONENT_EXTENSION))
             continue;
         if (stays(reload, old, fresh))
             keep(reload->next, fresh, old);
         else
             count_on(fresh, old);
     }
+}
+
+/* Extensions first: who names an authenticator stays only where that one does. */
+static void pair(struct reload *reload)
+{
+    pair_kind(reload, true);
+    pair_kind(reload, false);
+    plan_auth(reload->root, reload->next, reload->problems);
 }
 
 static bool refuse_fixed(const struct reload *reload, const struct graph *graph,

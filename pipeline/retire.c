@@ -46,6 +46,13 @@ static void retire_server(struct instance *instance)
         instance_close(instance);
 }
 
+/* What is no server may be needed to the end, as what authenticates is. */
+static void retire_extension(struct instance *instance)
+{
+    if (instance->component->retire)
+        instance->component->retire(instance->self);
+}
+
 static bool serves(const struct retirement *retirement)
 {
     const struct instance_list *list = &retirement->graph.instances;
@@ -171,7 +178,7 @@ static void *end_loop(void *ctx)
     struct retirement *retirement = ctx;
     struct retired *all = retirement->all;
     visit(retirement, COMPONENT_RECEIVER, retire_server);
-    visit(retirement, COMPONENT_EXTENSION, retire_server);
+    visit(retirement, COMPONENT_EXTENSION, retire_extension);
     visit(retirement, COMPONENT_EXPORTER, hasten);
     if (serves(retirement))
         await_clients(retirement);

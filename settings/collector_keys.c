@@ -8,6 +8,7 @@ static const char *const known[] = {
     "auth",
     "authenticator",
     "authority",
+    "aws_secrets_manager",
     "balancer_name",
     "compression",
     "compression_algorithms",

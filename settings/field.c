@@ -12,7 +12,8 @@ enum { SHOWN_MAX = 60, WORDS_MAX = 200 };
 
 static bool is_secret(const struct key *key)
 {
-    return key->type == KEY_TYPE_SECRET || key->type == KEY_TYPE_SECRETS;
+    return key->type == KEY_TYPE_SECRET || key->type == KEY_TYPE_SECRETS ||
+           (key->flags & KEY_HIDDEN);
 }
 
 void field_expected(const struct field *field, const char *expected)

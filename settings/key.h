@@ -48,10 +48,13 @@ struct key_groups {
 };
 
 enum key_flag {
-    KEY_REQUIRED = 1,    /* must be given where it has no default, and not empty */
-    KEY_AUTO = 2,        /* DURATION: the word "auto" is legal and gives DURATION_AUTO */
-    KEY_PRESENCE = 4,    /* GROUP: off until its key is present; `enabled: false` turns it off */
-    KEY_REPLACES_MAP = 8 /* MAP: what the user gives replaces the default pairs */
+    KEY_REQUIRED = 1,     /* must be given where it has no default, and not empty */
+    KEY_AUTO = 2,         /* DURATION: the word "auto" is legal and gives DURATION_AUTO */
+    KEY_PRESENCE = 4,     /* GROUP: off until its key is present; `enabled: false` turns it off */
+    KEY_REPLACES_MAP = 8, /* MAP: what the user gives replaces the default pairs */
+    KEY_HIDDEN = 16,      /* LIST: its items are never shown */
+    KEY_AUTH_SERVER = 32, /* GROUP: a struct auth_settings; its authenticator checks clients */
+    KEY_AUTH_CLIENT = 64  /* likewise; it gives credentials */
 };
 
 struct key {
@@ -71,10 +74,13 @@ struct key {
 /* Fails to compile where the member is not of the C type that the row writes. */
 #define KEY_AT(T, member, C) (offsetof(T, member) + 0 * _Generic(((T *)0)->member, C : 1))
 
-#define KEY_ROW(T, member, C, key, kind, value, line)                                              \
+#define KEY_FLAGGED(T, member, C, key, kind, value, flag, line)                                    \
     {                                                                                              \
-        .name = key, .type = kind, .offset = KEY_AT(T, member, C), .fallback = value, .text = line \
+        .name = key, .type = kind, .offset = KEY_AT(T, member, C), .fallback = value,              \
+        .flags = flag, .text = line                                                                \
     }
+#define KEY_ROW(T, member, C, key, kind, value, line)                                              \
+    KEY_FLAGGED(T, member, C, key, kind, value, 0, line)
 #define KEY_BOOL(T, member, key, value, line)                                                      \
     KEY_ROW(T, member, bool, key, KEY_TYPE_BOOL, value, line)
 #define KEY_INT(T, member, key, value, low, high, line)                                            \
@@ -88,15 +94,9 @@ struct key {
         .fallback = value, .min = low, .max = high, .text = line                                   \
     }
 #define KEY_DURATION(T, member, key, value, flag, line)                                            \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_DURATION, .offset = KEY_AT(T, member, uint64_t),             \
-        .fallback = value, .flags = flag, .text = line                                             \
-    }
+    KEY_FLAGGED(T, member, uint64_t, key, KEY_TYPE_DURATION, value, flag, line)
 #define KEY_STRING(T, member, key, value, flag, line)                                              \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_STRING, .offset = KEY_AT(T, member, char *),                 \
-        .fallback = value, .flags = flag, .text = line                                             \
-    }
+    KEY_FLAGGED(T, member, char *, key, KEY_TYPE_STRING, value, flag, line)
 #define KEY_SECRET(T, member, key, line)                                                           \
     KEY_ROW(T, member, char *, key, KEY_TYPE_SECRET, NULL, line)
 #define KEY_CHOICE(T, member, key, value, words, line)                                             \
@@ -105,14 +105,13 @@ struct key {
         .choices = words, .text = line                                                             \
     }
 #define KEY_MAP(T, member, key, value, flag, line)                                                 \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_MAP, .offset = KEY_AT(T, member, struct key_map),            \
-        .fallback = value, .flags = flag, .text = line                                             \
-    }
+    KEY_FLAGGED(T, member, struct key_map, key, KEY_TYPE_MAP, value, flag, line)
 #define KEY_SECRETS(T, member, key, line)                                                          \
     KEY_ROW(T, member, struct key_map, key, KEY_TYPE_SECRETS, NULL, line)
 #define KEY_LIST(T, member, key, value, line)                                                      \
     KEY_ROW(T, member, struct key_list, key, KEY_TYPE_LIST, value, line)
+#define KEY_SECRET_LIST(T, member, key, line)                                                      \
+    KEY_FLAGGED(T, member, struct key_list, key, KEY_TYPE_LIST, NULL, KEY_HIDDEN, line)
 #define KEY_GROUP(T, member, C, key, table, line)                                                  \
     {                                                                                              \
         .name = key, .type = KEY_TYPE_GROUP, .offset = KEY_AT(T, member, C), .rows = table,        \

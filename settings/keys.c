@@ -37,7 +37,8 @@ const struct key *keys_find(const struct key *table, const char *path)
 bool keys_secret(const struct key *table, const char *path)
 {
     const struct key *key = keys_find(table, path);
-    return key && (key->type == KEY_TYPE_SECRET || key->type == KEY_TYPE_SECRETS);
+    return key && (key->type == KEY_TYPE_SECRET || key->type == KEY_TYPE_SECRETS ||
+                   (key->flags & KEY_HIDDEN));
 }
 
 static void range_words(const struct key *key, const char *noun, char out[WORDS_MAX])

@@ -66,6 +66,13 @@ static void refuse_type(struct http_request *request)
     otlp_http_refuse(request, true, &outcome);
 }
 
+void otlp_http_deny(void *ctx, struct http_request *request, const struct outcome *outcome)
+{
+    const char *type = http_request_header(request, "Content-Type");
+    (void)ctx;
+    otlp_http_refuse(request, !media_type_is(type, "application/x-protobuf"), outcome);
+}
+
 void otlp_http_handle(void *ctx, struct http_request *request)
 {
     struct otlp_receiver *self = ctx;

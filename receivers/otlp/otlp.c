@@ -15,6 +15,7 @@ static const struct key grpc_keys[] = {
             100000, "calls that one connection may have under way"),
     KEY_INT(struct otlp_grpc_settings, threads, "threads", "1", 1, 64,
             "threads that read connections"),
+    AUTH_SERVER_KEY(struct otlp_grpc_settings, auth),
     KEY_BOOL(struct otlp_grpc_settings, include_metadata, "include_metadata", "false",
              "send the client's X-Scope-OrgID and Authorization on"),
     TLS_SERVER_KEY(struct otlp_grpc_settings, tls),
@@ -32,6 +33,7 @@ static const struct key http_keys[] = {
             1, 2147483647, "largest body in bytes, before and after decompression"),
     KEY_INT(struct otlp_http_settings, threads, "threads", "1", 1, 64,
             "threads that read connections"),
+    AUTH_SERVER_KEY(struct otlp_http_settings, auth),
     KEY_BOOL(struct otlp_http_settings, include_metadata, "include_metadata", "false",
              "send the client's X-Scope-OrgID and Authorization on"),
     KEY_STRING(struct otlp_http_settings, paths[SIGNAL_TRACES], "traces_url_path", "/v1/traces", 0,
@@ -114,6 +116,8 @@ static bool open_http(struct otlp_receiver *self, char *error, size_t error_size
         .idle_timeout_ns = http->idle_timeout,
         .budget = self->env->budget,
         .handler = otlp_http_handle,
+        .auth = http->auth.by,
+        .deny = otlp_http_deny,
         .ctx = self,
     };
     struct listen_on on = http_place(self);
@@ -133,6 +137,7 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
         .budget = self->env->budget,
         .handler = otlp_grpc_handle,
         .serves = otlp_grpc_serves,
+        .auth = grpc->auth.by,
         .ctx = self,
     };
     struct listen_on on = grpc_place(self);

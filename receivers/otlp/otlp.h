@@ -2,6 +2,7 @@
 #ifndef RECEIVERS_OTLP_H
 #define RECEIVERS_OTLP_H
 
+#include "net/auth.h"
 #include "net/grpc_server.h"
 #include "net/otlp_http.h"
 #include "net/tls_server.h"
@@ -14,6 +15,7 @@ struct otlp_grpc_settings {
     int64_t max_recv_msg_size_mib;
     int64_t max_concurrent_streams;
     int64_t threads;
+    struct auth_settings auth;
     bool include_metadata;
     struct tls_server_settings tls;
 };
@@ -23,6 +25,7 @@ struct otlp_http_settings {
     int transport;
     int64_t max_request_body_size;
     int64_t threads;
+    struct auth_settings auth;
     bool include_metadata;
     char *paths[SIGNAL_COUNT];
     uint64_t read_header_timeout;
@@ -73,6 +76,7 @@ bool otlp_export_signal(const struct otlp_receiver *self, const char *path,
 
 /* Handlers of the doors; ctx is the struct otlp_receiver. Their servers' threads. */
 void otlp_http_handle(void *ctx, struct http_request *request);
+void otlp_http_deny(void *ctx, struct http_request *request, const struct outcome *outcome);
 void otlp_grpc_handle(void *ctx, struct grpc_call *call);
 bool otlp_grpc_serves(void *ctx, const char *path);
 

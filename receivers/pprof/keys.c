@@ -88,6 +88,7 @@ static const struct key profiles_keys[] = {
 /* compression of CLIENT_KEYS would mean nothing: a GET has no body. */
 #define PULL_KEYS(T, default_timeout, line)                                                        \
     KEY_SECRETS(T, client.headers, "headers", "headers sent with every request"),                  \
+        AUTH_CLIENT_KEY(T, client.auth),                                                           \
         KEY_DURATION(T, client.timeout, "timeout", default_timeout, 0, line),                      \
         KEY_GROUP(T, client.tls, struct tls_client_settings, "tls", tls_client_keys,               \
                   "TLS of the connections to https:// targets")
@@ -116,6 +117,7 @@ static const struct key server_keys[] = {
             2147483647, "largest body in bytes, before and after decompression"),
     KEY_INT(struct server_settings, threads, "threads", "1", 1, 64,
             "threads that read connections"),
+    AUTH_SERVER_KEY(struct server_settings, auth),
     KEY_BOOL(struct server_settings, include_metadata, "include_metadata", "false",
              "send the client's X-Scope-OrgID and Authorization on"),
     KEY_DURATION(struct server_settings, read_header_timeout, "read_header_timeout", "10s", 0,

@@ -67,6 +67,7 @@ struct server_settings {
     char *service_name;
     int64_t max_request_body_size;
     int64_t threads;
+    struct auth_settings auth;
     bool include_metadata;
     uint64_t read_header_timeout;
     uint64_t idle_timeout;

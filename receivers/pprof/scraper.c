@@ -167,6 +167,7 @@ static bool open_clients(struct scraper *scraper, char *error, size_t error_size
             .tls = settings[i]->tls,
             .tls_key = i == 2 ? "remote.tls" : "tls",
             .headers = &settings[i]->headers,
+            .auth = settings[i]->auth.by,
             .max_reply = (size_t)self->max_profile_size,
             .budget = scraper->env->budget,
         };

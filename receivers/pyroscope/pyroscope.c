@@ -1,6 +1,7 @@
 #include "receivers/pyroscope/pyroscope.h"
 
 #include "net/listen.h"
+#include "wire/status.h"
 
 enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000 };
 
@@ -13,6 +14,7 @@ static const struct key keys[] = {
             1, 2147483647, "largest body in bytes, before and after decompression"),
     KEY_INT(struct pyroscope_receiver, threads, "threads", "1", 1, 64,
             "threads that read connections"),
+    AUTH_SERVER_KEY(struct pyroscope_receiver, auth),
     KEY_BOOL(struct pyroscope_receiver, include_metadata, "include_metadata", "false",
              "send the client's X-Scope-OrgID and Authorization on"),
     KEY_DURATION(struct pyroscope_receiver, read_header_timeout, "read_header_timeout", "10s", 0,
@@ -23,6 +25,8 @@ static const struct key keys[] = {
     KEY_END,
 };
 
+#define OTLP_PATH "/v1development/profiles"
+
 struct route {
     const char *path;
     void (*handle)(const struct pyroscope_receiver *self, struct http_request *request);
@@ -32,7 +36,7 @@ static const struct route routes[] = {
     {"/ingest", handle_ingest},
     {"/pyroscope/ingest", handle_ingest},
     {"/push.v1.PusherService/Push", handle_push},
-    {"/v1development/profiles", handle_otlp},
+    {OTLP_PATH, handle_otlp},
 };
 
 static void handle(void *ctx, struct http_request *request)
@@ -51,6 +55,23 @@ static void handle(void *ctx, struct http_request *request)
     } else {
         route->handle(ctx, request);
     }
+}
+
+/* As the paths' own errors are: OTLP's for OTLP, connect's for the others. */
+static void deny(void *ctx, struct http_request *request, const struct outcome *outcome)
+{
+    const char *type = http_request_header(request, "Content-Type");
+    struct bytes body;
+    (void)ctx;
+    if (strcmp(http_request_path(request), OTLP_PATH) == 0) {
+        otlp_http_refuse(request, media_type_is(type, "application/json"), outcome);
+        return;
+    }
+    bytes_init(&body, 4096, NULL);
+    connect_error_encode(status_grpc(outcome), outcome->text, &body);
+    http_respond(request, status_http(outcome), "application/json", bytes_view(&body),
+                 outcome_retry_seconds(outcome));
+    bytes_release(&body);
 }
 
 static struct listen_on place(const struct pyroscope_receiver *self)
@@ -82,6 +103,8 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
         .idle_timeout_ns = self->idle_timeout,
         .budget = env->budget,
         .handler = handle,
+        .auth = self->auth.by,
+        .deny = deny,
         .ctx = self,
     };
     self->env = env;

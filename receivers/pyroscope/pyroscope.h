@@ -2,6 +2,7 @@
 #ifndef RECEIVERS_PYROSCOPE_H
 #define RECEIVERS_PYROSCOPE_H
 
+#include "net/auth.h"
 #include "net/otlp_http.h"
 #include "net/tls_server.h"
 #include "pipeline/component.h"
@@ -11,6 +12,7 @@ struct pyroscope_receiver {
     int transport;
     int64_t max_request_body_size;
     int64_t threads;
+    struct auth_settings auth;
     bool include_metadata;
     uint64_t read_header_timeout;
     uint64_t idle_timeout;

@@ -79,6 +79,40 @@ START_TEST(a_post_sends_the_body_and_the_headers_of_client_and_call)
 }
 END_TEST
 
+static bool give(void *self, struct bytes *value)
+{
+    return *(char *)self && bytes_append_view(value, view_of(self)) == BYTES_OK;
+}
+
+START_TEST(an_authenticators_header_wins_over_all_others)
+{
+    const char *answers[] = {OK_EMPTY, NULL};
+    struct key_pair pairs[] = {{"x-OWN", "of the client"}, {"X-Other", "stays"}};
+    const struct key_map map = {pairs, 2};
+    char value[] = "of the authenticator";
+    const struct authenticator auth = {.self = value, .header = "X-Own", .give = give};
+    struct script_server script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_reply reply;
+    options.headers = &map;
+    options.auth = &auth;
+    struct http_client *client = make_client(&options);
+    script_server_start(&script);
+    ck_assert(post(client, script.bound, VIEW("the body"), &reply));
+    http_reply_release(&reply);
+    script_server_stop(&script);
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\nX-Own: of the authenticator\r\n"));
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\nX-Other: stays\r\n"));
+    ck_assert_ptr_null(strstr(script.request, "of the client"));
+    ck_assert_ptr_null(strstr(script.request, "of the call"));
+    value[0] = '\0';
+    ck_assert(!post(client, script.bound, VIEW("the body"), &reply));
+    ck_assert_str_eq(reply.error, "there are no credentials to send");
+    http_reply_release(&reply);
+    http_client_free(client);
+}
+END_TEST
+
 START_TEST(a_get_has_no_body)
 {
     const char *answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes", NULL};
@@ -582,6 +616,7 @@ static void add_exchanges(TCase *tcase)
     tcase_add_test(tcase, a_large_body_goes_without_waiting_for_100_continue);
     tcase_add_test(tcase, status_content_type_and_body_of_the_reply_are_told);
     tcase_add_test(tcase, a_reply_is_kept_up_to_its_maximum);
+    tcase_add_test(tcase, an_authenticators_header_wins_over_all_others);
     tcase_add_test(tcase, an_informational_answer_leaves_nothing_behind);
     tcase_add_test(tcase, retry_after_is_read_as_seconds_or_as_a_date);
     tcase_add_test(tcase, redirects_are_not_followed);

@@ -1,0 +1,100 @@
+#include "extensions/bearertokenauth/tokens.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+static struct view trimmed(struct view text)
+{
+    while (text.size && memchr(" \t\r\n", text.data[0], 4)) {
+        text.data++;
+        text.size--;
+    }
+    while (text.size && memchr(" \t\r\n", text.data[text.size - 1], 4))
+        text.size--;
+    return text;
+}
+
+/* A header's value can hold it. */
+static bool is_legal(struct view token)
+{
+    for (size_t i = 0; i < token.size; i++)
+        if (token.data[i] < 0x20 || token.data[i] == 0x7f)
+            return false;
+    return true;
+}
+
+static bool add(struct tokens *tokens, const uint8_t key[DIGEST_KEY_SIZE], struct view token)
+{
+    if (!tokens->first)
+        tokens->first = strndup((const char *)token.data, token.size);
+    return tokens->first && digest_keyed(key, &token, 1, tokens->digests[tokens->count++]);
+}
+
+static bool read_lines(struct tokens *tokens, const uint8_t key[DIGEST_KEY_SIZE], struct view text,
+                       char *why, size_t why_size)
+{
+    for (unsigned number = 1; text.size; number++) {
+        const uint8_t *end = memchr(text.data, '\n', text.size);
+        struct view line = end ? view_between(text.data, end) : text;
+        struct view token = trimmed(line);
+        text.data += line.size + (end != NULL);
+        text.size -= line.size + (end != NULL);
+        if (!is_legal(token)) {
+            snprintf(why, why_size, "line %u has a character that no header can hold", number);
+            return false;
+        }
+        if (token.size && !add(tokens, key, token)) {
+            snprintf(why, why_size, "out of memory");
+            return false;
+        }
+    }
+    if (tokens->count == 0)
+        snprintf(why, why_size, "there is no token in it");
+    return tokens->count > 0;
+}
+
+bool tokens_read(struct tokens *tokens, const uint8_t key[DIGEST_KEY_SIZE], struct view text,
+                 char *why, size_t why_size)
+{
+    size_t lines = 1;
+    *tokens = (struct tokens){0};
+    for (size_t i = 0; i < text.size; i++)
+        lines += text.data[i] == '\n';
+    tokens->digests = calloc(lines, sizeof *tokens->digests);
+    if (!tokens->digests)
+        snprintf(why, why_size, "out of memory");
+    if (tokens->digests && read_lines(tokens, key, text, why, why_size))
+        return true;
+    tokens_release(tokens);
+    return false;
+}
+
+void tokens_release(struct tokens *tokens)
+{
+    if (tokens->first)
+        explicit_bzero(tokens->first, strlen(tokens->first));
+    free(tokens->first);
+    free(tokens->digests);
+    *tokens = (struct tokens){0};
+}
+
+bool tokens_have(const struct tokens *tokens, const uint8_t key[DIGEST_KEY_SIZE], struct view token)
+{
+    uint8_t digest[DIGEST_KEYED_SIZE];
+    bool has = false;
+    if (!digest_keyed(key, &token, 1, digest))
+        return false;
+    for (size_t i = 0; i < tokens->count; i++)
+        has |= digest_same(tokens->digests[i], digest, sizeof digest);
+    return has;
+}
+
+bool token_of(const char *value, const char *scheme, struct view *token)
+{
+    size_t size = strlen(scheme);
+    if (size && (strncasecmp(value, scheme, size) != 0 || value[size] != ' '))
+        return false;
+    *token = trimmed(view_of(value + size));
+    return token->size > 0;
+}

@@ -1,0 +1,52 @@
+/* Calls and the authenticator of their server. */
+#include "base/clock.h"
+#include "net/auth.h"
+#include "net/grpc_connection.h"
+
+static uint64_t retry_after(const struct outcome *outcome)
+{
+    return outcome->verdict == VERDICT_RETRY ? NS_PER_S : 0;
+}
+
+static const char *credentials(const struct grpc_call *call)
+{
+    return grpc_call_metadata(call, call->loop->server->options.auth->header);
+}
+
+bool grpc_auth_admits(struct grpc_call *call)
+{
+    const struct authenticator *auth = call->loop->server->options.auth;
+    call->auth = AUTH_GRANTED;
+    if (auth)
+        call->auth = auth->look(auth->self, credentials(call));
+    if (call->auth == AUTH_GRANTED || call->auth == AUTH_PENDING)
+        return true;
+    struct outcome outcome = auth_outcome(call->auth);
+    grpc_call_refuse(call, status_grpc(&outcome), retry_after(&outcome), "%s", outcome.text);
+    return false;
+}
+
+/* A stop may have overtaken a check: who is behind the handler is closing then. */
+static void decided(void *ctx, enum auth_result result)
+{
+    struct grpc_call *call = ctx;
+    const struct grpc_server_options *options = &call->loop->server->options;
+    struct outcome outcome = auth_outcome(result);
+    bool late = call->auth == AUTH_PENDING && atomic_load(&call->loop->server->draining);
+    if (result == AUTH_GRANTED && late)
+        outcome = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    if (result == AUTH_GRANTED && !late)
+        options->handler(options->ctx, call);
+    else
+        grpc_respond(call, status_grpc(&outcome), outcome.text, retry_after(&outcome),
+                     (struct view){0});
+}
+
+void grpc_auth_handle(struct grpc_call *call)
+{
+    const struct authenticator *auth = call->loop->server->options.auth;
+    if (call->auth == AUTH_PENDING)
+        auth->check(auth->self, credentials(call), decided, call);
+    else
+        decided(call, call->auth);
+}

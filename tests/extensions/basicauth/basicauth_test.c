@@ -1,0 +1,238 @@
+#include "tests/support/given_runtime.h"
+#include "tests/support/scripted.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern const struct component extension_basicauth;
+const struct component *const component_table[] = {&scripted_source, &scripted_sink,
+                                                   &extension_basicauth, NULL};
+
+#define REST                                                                                       \
+    "receivers: {source: }\nexporters: {sink: }\n"                                                 \
+    "service:\n  extensions: [basicauth]\n"                                                        \
+    "  pipelines: {traces: {receivers: [source], exporters: [sink]}}\n"
+
+static struct given_runtime given;
+static const struct authenticator *by;
+static char folder[64], path[96];
+
+static void begin(const char *keys)
+{
+    char yaml[1024];
+    snprintf(yaml, sizeof yaml, "extensions:\n  basicauth: %s\n" REST, keys);
+    given_start(&given, yaml);
+    const struct instance *instance = given.runtime->graph.extensions.items[0];
+    by = instance->component->authenticator(instance->self);
+}
+
+static void write_file(const char *text)
+{
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* The keys up to the path of a file of that text, and behind it. */
+static void begin_file(const char *text, const char *keys, const char *more)
+{
+    char all[256];
+    strcpy(folder, "/tmp/spanlink-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/secret", folder);
+    write_file(text);
+    snprintf(all, sizeof all, "%s'%s'%s", keys, path, more);
+    begin(all);
+}
+
+static void end(void)
+{
+    given_stop(&given);
+    unlink(path);
+    rmdir(folder);
+}
+
+static void expect_faults(const char *keys, const char *words)
+{
+    char yaml[1024];
+    snprintf(yaml, sizeof yaml, "extensions:\n  basicauth: %s\n" REST, keys);
+    char *faults = given_faults(yaml);
+    ck_assert_msg(strstr(faults, words) != NULL, "no \"%s\" in:\n%s", words, faults);
+    const char *told = strstr(faults, ": extensions."); /* in front of it stands the yaml itself */
+    ck_assert_ptr_nonnull(told);
+    ck_assert_msg(strstr(told, "sesame") == NULL, "%s", faults);
+    free(faults);
+}
+
+START_TEST(faults_are_told_without_secrets)
+{
+    expect_faults("{}", "expected one of htpasswd or client_auth");
+    expect_faults("{htpasswd: {inline: 'a:b'}, client_auth: {username: a}}",
+                  "expected only one of htpasswd and client_auth");
+    expect_faults("{htpasswd: {}}", "basicauth.htpasswd: expected file or inline");
+    expect_faults("{htpasswd: {inline: sesame}}", "htpasswd.inline: line 1 has no colon");
+    expect_faults("{htpasswd: {inline: 'a:$0$sesame'}}", "htpasswd.inline: line 1 has a hash");
+    expect_faults("{client_auth: {password: sesame}}", "client_auth.username");
+    expect_faults("{client_auth: {username: 'a:b'}}", "cannot have a colon");
+    expect_faults("{client_auth: {username: a, aws_secrets_manager: {}}}",
+                  "a key of the Collector");
+}
+END_TEST
+
+/* "ann:open", "ann:wrong", "bob:open" */
+#define ANN   "Basic YW5uOm9wZW4="
+#define WRONG "Basic YW5uOndyb25n"
+#define BOB   "Basic Ym9iOm9wZW4="
+
+static enum auth_result look(const char *value)
+{
+    return by->look(by->self, value);
+}
+
+START_TEST(clients_are_told_apart)
+{
+    begin("{htpasswd: {inline: 'ann:open'}}");
+    ck_assert_str_eq(by->header, "Authorization");
+    ck_assert_ptr_nonnull(strstr(by->challenge, "Basic realm="));
+    ck_assert_int_eq(look(ANN), AUTH_GRANTED);
+    ck_assert_int_eq(look(WRONG), AUTH_DENIED);
+    ck_assert_int_eq(look(BOB), AUTH_DENIED);
+    ck_assert_int_eq(look("Bearer x"), AUTH_DENIED);
+    ck_assert_int_eq(look(NULL), AUTH_DENIED);
+    ck_assert_ptr_null(by->give);
+    end();
+}
+END_TEST
+
+static void keep(void *ctx, enum auth_result result)
+{
+    atomic_store((_Atomic int *)ctx, (int)result);
+}
+
+static enum auth_result decide(const char *value)
+{
+    _Atomic int result = AUTH_PENDING;
+    by->check(by->self, value, keep, (void *)&result);
+    while (atomic_load(&result) == AUTH_PENDING)
+        continue;
+    return (enum auth_result)atomic_load(&result);
+}
+
+START_TEST(a_slow_hash_is_checked_aside_and_known_then)
+{
+    /* of "open", `openssl passwd -apr1 -salt 12345678 open` */
+    begin("{htpasswd: {inline: 'ann:$apr1$12345678$khMaARpT.Ssh5CwICTj.O/'}}");
+    ck_assert_int_eq(look(ANN), AUTH_PENDING);
+    ck_assert_int_eq(decide(ANN), AUTH_GRANTED);
+    ck_assert_int_eq(look(ANN), AUTH_GRANTED);
+    ck_assert_int_eq(decide(WRONG), AUTH_DENIED);
+    ck_assert_int_eq(look(WRONG), AUTH_DENIED);
+    /* An unknown user costs the same. */
+    ck_assert_int_eq(look(BOB), AUTH_PENDING);
+    ck_assert_int_eq(decide(BOB), AUTH_DENIED);
+    ck_assert_int_eq(decide(NULL), AUTH_DENIED);
+    end();
+}
+END_TEST
+
+START_TEST(a_changed_file_counts_within_a_second_and_a_broken_one_does_not)
+{
+    begin_file("ann:open\n", "{htpasswd: {file: ", "}}");
+    ck_assert_int_eq(look(ANN), AUTH_GRANTED);
+    write_file("bob:open\n");
+    given_advance(&given, NS_PER_S);
+    ck_assert_int_eq(look(ANN), AUTH_DENIED);
+    ck_assert_int_eq(look(BOB), AUTH_GRANTED);
+    write_file("what is this\n");
+    given_advance(&given, NS_PER_S);
+    ck_assert_int_eq(look(BOB), AUTH_GRANTED);
+    unlink(path);
+    given_advance(&given, NS_PER_S);
+    ck_assert_int_eq(look(BOB), AUTH_GRANTED);
+    write_file("ann:open\n");
+    given_advance(&given, NS_PER_S);
+    ck_assert_int_eq(look(BOB), AUTH_DENIED);
+    ck_assert_int_eq(look(ANN), AUTH_GRANTED);
+    end();
+}
+END_TEST
+
+START_TEST(lines_of_the_configuration_win_over_the_file)
+{
+    begin_file("ann:other\nbob:open\n", "{htpasswd: {file: ", ", inline: 'ann:open'}}");
+    ck_assert_int_eq(look(ANN), AUTH_GRANTED);
+    ck_assert_int_eq(look(BOB), AUTH_GRANTED);
+    end();
+}
+END_TEST
+
+static void expect_given(const char *value)
+{
+    struct bytes out;
+    bytes_init(&out, 4096, NULL);
+    ck_assert(by->give(by->self, &out));
+    ck_assert(view_eq(bytes_view(&out), view_of(value)));
+    bytes_release(&out);
+}
+
+START_TEST(credentials_are_given)
+{
+    begin("{client_auth: {username: ann, password: open}}");
+    ck_assert_ptr_null(by->look);
+    expect_given(ANN);
+    end();
+}
+END_TEST
+
+START_TEST(a_password_file_may_change)
+{
+    begin_file("open\n", "{client_auth: {username: ann, password_file: ", "}}");
+    expect_given(ANN);
+    write_file("wrong");
+    given_advance(&given, NS_PER_S);
+    expect_given(WRONG);
+    write_file("");
+    given_advance(&given, NS_PER_S);
+    expect_given(WRONG);
+    unlink(path);
+    given_advance(&given, NS_PER_S);
+    expect_given(WRONG);
+    end();
+}
+END_TEST
+
+START_TEST(a_missing_file_is_an_error_at_the_start)
+{
+    struct problems problems = {0};
+    const char *yaml = "yaml:extensions: {basicauth: {htpasswd: {file: /no/such}}}\n" REST;
+    struct settings *settings =
+        settings_load(&(struct settings_source){SETTINGS_FILE, yaml}, 1, &problems);
+    struct runtime *runtime = runtime_plan(settings, &clock_system, &problems);
+    ck_assert_ptr_nonnull(runtime);
+    ck_assert(!runtime_start(runtime, &problems));
+    ck_assert_ptr_nonnull(
+        strstr(problems.lines[0], "basicauth.htpasswd.file: cannot read /no/such"));
+    runtime_free(runtime);
+    settings_free(settings);
+    problems_release(&problems);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        faults_are_told_without_secrets,
+        clients_are_told_apart,
+        a_slow_hash_is_checked_aside_and_known_then,
+        a_changed_file_counts_within_a_second_and_a_broken_one_does_not,
+        lines_of_the_configuration_win_over_the_file,
+        credentials_are_given,
+        a_password_file_may_change,
+        a_missing_file_is_an_error_at_the_start,
+        NULL,
+    };
+    return suite_run("basicauth", tests);
+}

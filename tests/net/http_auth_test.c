@@ -1,0 +1,192 @@
+/* What a client of the HTTP server sees of its authenticator. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/support/http_fixture.h"
+#include "tests/support/suite.h"
+
+#define POST(headers, body) "POST /echo HTTP/1.1\r\nHost: x\r\n" headers "\r\n" body
+
+static struct http_fixture fixture;
+static struct http_answer answer;
+
+/* "yes" is let in, "ask" once the test says so, "busy" may come again. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    auth_done_fn *done;
+    void *ctx;
+} asked = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static enum auth_result look(void *self, const char *value)
+{
+    (void)self;
+    if (!value)
+        return AUTH_DENIED;
+    return strcmp(value, "yes") == 0    ? AUTH_GRANTED
+           : strcmp(value, "ask") == 0  ? AUTH_PENDING
+           : strcmp(value, "busy") == 0 ? AUTH_LATER
+                                        : AUTH_DENIED;
+}
+
+static void check(void *self, const char *value, auth_done_fn *done, void *ctx)
+{
+    (void)self;
+    ck_assert_str_eq(value, "ask");
+    pthread_mutex_lock(&asked.mutex);
+    asked.done = done;
+    asked.ctx = ctx;
+    pthread_cond_signal(&asked.changed);
+    pthread_mutex_unlock(&asked.mutex);
+}
+
+static void await_asked(void)
+{
+    pthread_mutex_lock(&asked.mutex);
+    while (!asked.done)
+        pthread_cond_wait(&asked.changed, &asked.mutex);
+    pthread_mutex_unlock(&asked.mutex);
+}
+
+static const struct authenticator door = {
+    .header = "X-Who", .challenge = "Test realm=\"t\"", .look = look, .check = check};
+
+static int begun(void)
+{
+    http_fixture_init(&fixture);
+    fixture.options.auth = &door;
+    http_fixture_start(&fixture);
+    int fd = raw_connect(fixture.bound);
+    ck_assert_int_ge(fd, 0);
+    return fd;
+}
+
+static void ended(int fd)
+{
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+
+START_TEST(who_is_known_is_let_in)
+{
+    int fd = begun();
+    raw_exchange(fd, POST("x-who: yes\r\nContent-Length: 2\r\n", "hi"), 200, &answer);
+    ck_assert_str_eq(answer.body, "hi");
+    ended(fd);
+}
+END_TEST
+
+START_TEST(others_get_401_and_their_body_is_not_kept)
+{
+    static char block[60 << 10];
+    int fd = begun();
+    raw_exchange(fd, POST("Content-Length: 2\r\n", "hi"), 401, &answer);
+    ck_assert_ptr_nonnull(strstr(answer.head, "WWW-Authenticate: Test realm=\"t\""));
+    raw_send(fd, POST("X-Who: no\r\nContent-Length: 61440\r\n", ""));
+    raw_send_bytes(fd, block, sizeof block - 1);
+    ck_assert_uint_eq(budget_used(&fixture.budget), 0);
+    raw_send_bytes(fd, block, 1);
+    raw_read(fd, &answer);
+    ck_assert_int_eq(answer.status, 401);
+    /* The connection is good for another try. */
+    raw_exchange(fd, POST("X-Who: yes\r\nContent-Length: 2\r\n", "hi"), 200, &answer);
+    ck_assert_uint_eq(http_fixture_handled(&fixture), 1);
+    ended(fd);
+}
+END_TEST
+
+START_TEST(who_waits_to_send_is_told_before)
+{
+    int fd = begun();
+    raw_exchange(fd, POST("X-Who: no\r\nExpect: 100-continue\r\nContent-Length: 2\r\n", ""), 401,
+                 &answer);
+    raw_await_close(fd);
+    ended(fd);
+}
+END_TEST
+
+START_TEST(one_too_many_is_told_to_come_again)
+{
+    int fd = begun();
+    raw_exchange(fd, POST("X-Who: busy\r\nContent-Length: 2\r\n", "hi"), 503, &answer);
+    ck_assert_ptr_nonnull(strstr(answer.head, "Retry-After: 1"));
+    ck_assert_ptr_null(strstr(answer.head, "WWW-Authenticate"));
+    ended(fd);
+}
+END_TEST
+
+static void ask_and_say(int fd, enum auth_result result, int status)
+{
+    raw_send(fd, POST("X-Who: ask\r\nContent-Length: 2\r\n", "hi"));
+    await_asked();
+    asked.done(asked.ctx, result);
+    asked.done = NULL;
+    raw_read(fd, &answer);
+    ck_assert_int_eq(answer.status, status);
+}
+
+START_TEST(a_check_may_take_its_time)
+{
+    int fd = begun();
+    ask_and_say(fd, AUTH_GRANTED, 200);
+    ck_assert_str_eq(answer.body, "hi");
+    ask_and_say(fd, AUTH_DENIED, 401);
+    ask_and_say(fd, AUTH_LATER, 503);
+    ck_assert_uint_eq(http_fixture_handled(&fixture), 1);
+    ended(fd);
+}
+END_TEST
+
+START_TEST(a_check_that_ends_in_a_stop_lets_nobody_in)
+{
+    int fd = begun();
+    raw_send(fd, POST("X-Who: ask\r\nContent-Length: 2\r\n", "hi"));
+    await_asked();
+    http_server_drain(fixture.server);
+    asked.done(asked.ctx, AUTH_GRANTED);
+    raw_read(fd, &answer);
+    ck_assert_int_eq(answer.status, 503);
+    ck_assert_uint_eq(http_fixture_handled(&fixture), 0);
+    ended(fd);
+}
+END_TEST
+
+START_TEST(a_check_may_outlast_its_server)
+{
+    int fd = begun();
+    raw_send(fd, POST("X-Who: ask\r\nContent-Length: 2\r\n", "hi"));
+    await_asked();
+    http_server_close(fixture.server, 0);
+    asked.done(asked.ctx, AUTH_GRANTED);
+    close(fd);
+    ck_assert_uint_eq(fixture.handled, 0);
+    ck_assert_uint_eq(budget_used(&fixture.budget), 0);
+}
+END_TEST
+
+static void deny(void *ctx, struct http_request *request, const struct outcome *outcome)
+{
+    ck_assert_ptr_eq(ctx, &fixture);
+    ck_assert_int_eq(outcome->cause, CAUSE_AUTH);
+    http_respond(request, 401, "text/x-own", VIEW("own words"), 0);
+}
+
+START_TEST(a_protocol_words_its_own_refusal)
+{
+    http_fixture_init(&fixture);
+    fixture.options.auth = &door;
+    fixture.options.deny = deny;
+    http_fixture_start(&fixture);
+    int fd = raw_connect(fixture.bound);
+    raw_exchange(fd, POST("Content-Length: 2\r\n", "hi"), 401, &answer);
+    ck_assert_str_eq(answer.body, "own words");
+    ck_assert_ptr_nonnull(strstr(answer.head, "WWW-Authenticate: Test"));
+    ended(fd);
+}
+END_TEST
+
+SUITE_MAIN("http_auth", who_is_known_is_let_in, others_get_401_and_their_body_is_not_kept,
+           who_waits_to_send_is_told_before, one_too_many_is_told_to_come_again,
+           a_check_may_take_its_time, a_check_that_ends_in_a_stop_lets_nobody_in,
+           a_check_may_outlast_its_server, a_protocol_words_its_own_refusal)
