@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds and runs every test. Prints "N passed, N failed" at the end.
-# Usage: ./test.sh [--soak] [unit] [lint] [e2e]   (default: all three parts)
-# --soak: the end-to-end tests run every language in every mode, for longer.
+# Usage: ./test.sh [--soak] [unit] [lint] [e2e] [faults]   (default: all parts)
+# --soak: the end-to-end tests run every language in every mode, the fault tests many more rounds
+# and the fuzz targets a minute each.
 set -uo pipefail
 cd "$(dirname "$0")"
 
@@ -9,11 +10,13 @@ passed=0
 failed=0
 logs=build/test-logs
 soak=()
+fuzz_seconds=5
 if [ "${1:-}" = --soak ]; then
   soak=(--soak)
+  fuzz_seconds=60
   shift
 fi
-parts=${*:-lint unit e2e}
+parts=${*:-lint unit e2e faults}
 
 step() { # name, command...
   local name=$1
@@ -51,10 +54,11 @@ ctest_run() {
   echo "   $line"
 }
 
-pytest_run() { # folder, options...
-  local log=$logs/pytest-${1##*/}.log
+pytest_run() { # folder
   printf '== pytest %s\n' "$1"
-  build/e2e/venv/bin/python -m pytest "$@" -q -p no:cacheprovider 2>&1 | tee "$log"
+  local log
+  log=$logs/pytest-$(basename "$1").log
+  build/e2e/venv/bin/python -m pytest "$1" -q -p no:cacheprovider "${soak[@]}" 2>&1 | tee "$log"
   local line good bad errors
   line=$(grep -E '[0-9]+ (passed|failed|error)' "$log" | tail -1)
   good=$(grep -oE '[0-9]+ passed' <<<"$line" | grep -oE '[0-9]+')
@@ -88,10 +92,15 @@ for part in $parts; do
       step sizes tools/sizes.sh
       cat "$logs/sizes.log"
       step e2e-setup tests/e2e/setup.sh
-      pytest_run tests/e2e "${soak[@]}"
-      pytest_run tests/faults
+      pytest_run tests/e2e
       ;;
-    *) echo "test.sh: unknown part $part, expected lint, unit or e2e" >&2; exit 2 ;;
+    faults)
+      build release
+      step venv tests/e2e/setup.sh --venv
+      pytest_run tests/faults
+      step fuzz tools/fuzz.sh "$fuzz_seconds"
+      ;;
+    *) echo "test.sh: unknown part $part, expected lint, unit, e2e or faults" >&2; exit 2 ;;
   esac
 done
 

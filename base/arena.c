@@ -21,8 +21,10 @@ static struct arena_block *add_block(struct arena *arena, size_t size)
 {
     size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
     struct arena_block *block = calloc(1, sizeof *block + room);
-    if (!block)
+    if (!block) {
+        arena->starved = true;
         return NULL;
+    }
     block->size = room;
     block->next = arena->blocks;
     arena->blocks = block;

@@ -8,8 +8,9 @@ struct arena_block;
 
 struct arena {
     struct arena_block *blocks;
-    size_t used; /* bytes handed out, rounding included */
-    size_t cap;  /* allocations past it fail */
+    size_t used;  /* bytes handed out, rounding included */
+    size_t cap;   /* allocations past it fail */
+    bool starved; /* one failed because the system had no memory; until the next init */
 };
 
 /* An empty arena that hands out at most cap bytes; allocates nothing. */

@@ -103,12 +103,24 @@ static bool walk(struct journal *journal, struct journal_segment *segment, bool 
     return true;
 }
 
+/* Sequence numbers grow with those of the files, so that none comes a second time, though a file
+ * cannot be opened now and its entries are not known. */
+static void count_number(struct journal *journal, uint64_t number)
+{
+    if (number >= journal->next_number)
+        journal->next_number = number + 1;
+    if (journal->next_sequence < journal->next_number << 32)
+        journal->next_sequence = journal->next_number << 32;
+}
+
 static bool take_file(struct journal *journal, struct journal_row *row, const char *name)
 {
     struct segment_file file;
     if (!segment_open(&file, journal->dir, row->prefix, name)) {
-        if (errno)
+        if (errno) {
             log_error("journal: %s cannot be opened: %s", name, strerror(errno));
+            count_number(journal, file.number);
+        }
         return true;
     }
     struct journal_segment *segment = calloc(1, sizeof *segment);
@@ -118,8 +130,7 @@ static bool take_file(struct journal *journal, struct journal_row *row, const ch
     }
     segment->file = file;
     journal->figures.bytes += file.size;
-    if (file.number >= journal->next_number)
-        journal->next_number = file.number + 1;
+    count_number(journal, file.number);
     journal_row_add(row, segment);
     return walk(journal, segment, row == &journal->notes);
 }

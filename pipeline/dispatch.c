@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* Each halving leads to two more sends. */
-enum { MAX_HALVINGS = 31 };
+enum { MAX_HALVINGS = 31, REGAINED = 2 /* by each part that is delivered */ };
 
 static void next_part(struct queue_element *element)
 {
@@ -123,6 +123,7 @@ static void delivered(struct dispatcher *dispatcher, struct queue_element *eleme
     loss_log_success(&dispatcher->losses);
     meter_add(dispatcher->meter, METER_SENT, batch->signal, batch->items - rejected);
     element->delivered_any = true;
+    element->halvings -= element->halvings < REGAINED ? element->halvings : REGAINED;
     if (rejected) {
         struct outcome partial = *outcome;
         partial.cause = CAUSE_INVALID;

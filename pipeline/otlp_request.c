@@ -4,6 +4,7 @@
 #include "wire/otlp_json.h"
 #include "wire/otlp_profiles.h"
 #include "wire/profiles_upgrade.h"
+#include "wire/proto_write.h"
 
 /* Room for the edits that take invalid spans out of one request, and for an index of profiles. */
 enum { EDIT_CAP = 64 << 20, INDEX_CAP = 256 << 20 };
@@ -67,9 +68,9 @@ static struct outcome upgrade(struct bytes *body)
     enum profiles_upgrade result = profiles_upgrade(bytes_view(body), &arena, &current, &reason);
     arena_release(&arena);
     if (result == PROFILES_REFUSED) {
-        bool room = bytes_reserve(&current, body->size) != BYTES_NO_MEMORY;
+        bool starved = arena.starved || reason == proto_write_no_memory;
         bytes_release(&current);
-        return room ? bad_profiles(reason) : no_memory();
+        return starved ? no_memory() : bad_profiles(reason);
     }
     if (result == PROFILES_UPGRADED) {
         bytes_release(body);
@@ -90,7 +91,7 @@ static struct outcome check_profiles(struct view request)
     arena_release(&arena);
     if (good)
         return OUTCOME_OK;
-    return bad_profiles(reason);
+    return arena.starved ? no_memory() : bad_profiles(reason);
 }
 
 /* The request without what no backend takes; *buffer NULL: no memory. */
@@ -107,10 +108,10 @@ static struct outcome without_invalid(struct bytes *body, struct otlp_request *r
         *buffer = buffer_from_bytes(body);
     else if (request->rejected == request->received)
         *buffer = NULL;
-    else if (splice.failed)
+    else if (splice.failed && !arena.starved)
         outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%u invalid spans are too many: %s",
                              request->rejected, request->reason);
-    else
+    else if (!splice.failed)
         *buffer = spliced(&splice, body->budget);
     arena_release(&arena);
     return outcome;

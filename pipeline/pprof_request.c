@@ -40,6 +40,8 @@ static struct outcome check(struct view raw)
     arena_release(&arena);
     if (good)
         return OUTCOME_OK;
+    if (arena.starved)
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
                       "the profile is not a valid pprof: %s in %s, field %u, at byte %zu",
                       fault.reason, fault.message, fault.field, fault.offset);

@@ -24,8 +24,10 @@ static bool find_merged(const struct remapping *remapping, struct view entry, st
     struct proto_scan scan = proto_scan_begin(entry);
     struct proto_field resource;
     while (proto_scan_next(&scan, &resource)) {
+        if (resource.number != ENTRY_RESOURCE)
+            continue;
         struct proto_scan attributes = proto_scan_begin(resource.bytes);
-        while (resource.number == ENTRY_RESOURCE && proto_scan_next(&attributes, found))
+        while (proto_scan_next(&attributes, found))
             if (found->number == RESOURCE_ATTRIBUTES &&
                 view_eq(key_of(remapping, found->bytes), key))
                 return true;
@@ -131,8 +133,10 @@ static void each_string(struct otlp_dictionary *dictionary, struct view request)
     struct view *entries = dictionary->of[OTLP_TABLE_STRING].entries;
     size_t count = 0;
     while (proto_scan_next(&scan, &field)) {
+        if (field.number != REQUEST_DICTIONARY)
+            continue;
         struct proto_scan tables = proto_scan_begin(field.bytes);
-        while (field.number == REQUEST_DICTIONARY && proto_scan_next(&tables, &entry)) {
+        while (proto_scan_next(&tables, &entry)) {
             if (entry.number != DICTIONARY_STRINGS)
                 continue;
             if (entries)
@@ -152,8 +156,10 @@ static bool any_reference(struct view request)
     for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
         struct proto_scan scan = proto_scan_begin(walk.resource_entry.bytes);
         while (step == OTLP_RESOURCE && proto_scan_next(&scan, &resource)) {
+            if (resource.number != ENTRY_RESOURCE)
+                continue;
             struct proto_scan attributes = proto_scan_begin(resource.bytes);
-            while (resource.number == ENTRY_RESOURCE && proto_scan_next(&attributes, &attribute))
+            while (proto_scan_next(&attributes, &attribute))
                 if (attribute.number == RESOURCE_ATTRIBUTES &&
                     proto_find(attribute.bytes, KEY_VALUE_KEY_STRINDEX, WIRE_VARINT, &reference))
                     return true;

@@ -94,8 +94,10 @@ static void mark_attributes(struct pruning *pruning, struct view entry, uint32_t
     struct proto_scan scan = proto_scan_begin(entry);
     struct proto_field message, field;
     while (proto_scan_next(&scan, &message)) {
+        if (message.number != 1)
+            continue;
         struct proto_scan inner = proto_scan_begin(message.bytes);
-        while (message.number == 1 && proto_scan_next(&inner, &field))
+        while (proto_scan_next(&inner, &field))
             if (field.number == list)
                 mark_key_value(pruning, field.bytes);
     }

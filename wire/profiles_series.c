@@ -58,8 +58,10 @@ static bool read_list(struct profiles_labels *labels, const struct otlp_dictiona
     struct proto_field message, field;
     bool good = true;
     while (good && proto_scan_next(&scan, &message)) {
+        if (message.number != ENTRY_RESOURCE)
+            continue;
         struct proto_scan inner = proto_scan_begin(message.bytes);
-        while (message.number == ENTRY_RESOURCE && good && proto_scan_next(&inner, &field))
+        while (good && proto_scan_next(&inner, &field))
             if (field.number == list)
                 good = add(labels, dictionary, field.bytes, naming, arena);
     }

@@ -80,6 +80,8 @@ void proto_write_raw(struct proto_write *write, struct view bytes)
         write->result = bytes_append_view(write->out, bytes);
 }
 
+const char proto_write_no_memory[] = "there is no memory for the result";
+
 const char *proto_write_fault(const struct proto_write *write)
 {
     switch (write->result) {
@@ -88,7 +90,7 @@ const char *proto_write_fault(const struct proto_write *write)
     case BYTES_FULL:
         return "the result is too large";
     case BYTES_NO_MEMORY:
-        return "there is no memory for the result";
+        return proto_write_no_memory;
     }
     return NULL;
 }

@@ -34,6 +34,7 @@ void proto_write_packed(struct proto_write *write, uint64_t value);
 void proto_write_raw(struct proto_write *write, struct view bytes);
 
 /* Why the writing failed (static text); NULL: it did not. */
+extern const char proto_write_no_memory[]; /* one of them, known by its address */
 const char *proto_write_fault(const struct proto_write *write);
 
 #endif

@@ -38,6 +38,7 @@ class Story:
 
     def __init__(self, service, spanlink):
         self.service, self.spanlink, self.since = service, spanlink, time.time()
+        self.traces = []
         self.expected = {}      # span id -> the profile id that it must carry; None: none
         self.sums = Counter()   # of all values sent, by the tail of the profile's type
         self.profile_type = harness.CPU
@@ -48,6 +49,7 @@ class Story:
         trace_id, span_id = secrets.token_hex(16), secrets.token_hex(8)
         start = start or time.time_ns() - lasted
         self.expected[span_id] = (profile_id or span_id) if linked else None
+        self.traces.append(trace_id)
         self.post(self.spanlink.otlp("http") + "/v1/traces", uploads.trace_request(
             self.service, [(trace_id, span_id, start, start + lasted, marked)]),
             {"Content-Type": "application/x-protobuf"})
@@ -293,7 +295,7 @@ class Told:
 
     def __init__(self, story, traces, profiles):
         self.service, self.expected = story.service, story.expected
-        self.spans = traces.spans(story.service)
+        self.spans = traces.spans(story.service, story.traces)
         self.copies = Counter(span.span_id for span in self.spans)
         self.links = {span.span_id: span.profile_ids for span in self.spans}
         self.complaints = profiles.complaints(story.service)
@@ -317,7 +319,7 @@ def tell(name, spanlink, backends):
     story = Story(f"sdk-{name}", spanlink)
     STORIES[name](story)
     harness.wait_for(lambda: set(story.expected) <= {s.span_id for s in
-                                                     traces.spans(story.service)},
+                                                     traces.spans(story.service, story.traces)},
                      SETTLE_SECONDS, 0.3)
 
     def stored():

@@ -3,6 +3,7 @@
 # the tests, the OpenTelemetry Collector, the Pyroscope stand-in and the applications. Run it as
 # often as you like; what is built from unchanged inputs is left alone.
 # Usage: setup.sh [LANGUAGE]...     (default: the application of every language in apps/)
+#        setup.sh --venv            the venv alone
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -24,6 +25,7 @@ done
 [ -e /etc/ssl/certs/ca-certificates.crt ] || install ca-certificates
 python3 -c 'import venv, ensurepip' 2>/dev/null || install python3-venv
 venv "$VENV" "$here/requirements.txt"
+[ "${1:-}" != --venv ] || exit 0
 
 # The languages wait for downloads most of the time; meanwhile the Collector is built.
 languages=("$@")

@@ -1,0 +1,165 @@
+"""Files of the journal that were cut short or that lost bits: spanlink starts, delivers the rest
+and says what it set aside."""
+import concurrent.futures
+import shutil
+import struct
+
+import pytest
+
+import clients
+import harness
+import rig
+
+HEADER = 40
+REQUESTS = 6
+AT_ONCE = 4
+
+
+class Entry:
+    """One request in a file of the journal; journal/segment.h describes it."""
+
+    def __init__(self, file, at, size):
+        self.file, self.at, self.size = file, at, size
+
+
+def entries(directory):
+    """Of all files, in order: an entry begins with the key that is in the file's name."""
+    found = []
+    for file in sorted(directory.glob("entries-*")):
+        data, key = file.read_bytes(), struct.pack("<Q", int(file.name.split("-")[2], 16))
+        at = data.find(key)
+        while at >= 0:
+            size = HEADER + struct.unpack_from("<I", data, at + 24)[0]
+            found.append(Entry(file.name, at, size))
+            at = data.find(key, at + size)
+    return found
+
+
+class Left:
+    """What a killed process left on the disk: REQUESTS requests of one log record each."""
+
+    def __init__(self, folder, sink):
+        sink.rule = lambda _signal, _keys: 503
+        sidecar = rig.Sidecar(folder, sink, journal="max_size_mib: 8").start()
+        client = clients.HttpClient(sidecar.http)
+        self.keys = []
+        for _ in range(REQUESTS):
+            request = clients.logs("damage", 1)
+            assert client.send(request)[0] == clients.TAKEN
+            self.keys += request.keys
+        client.close()
+        sidecar.kill()
+        sink.rule = lambda _signal, _keys: 200
+        self.folder, self.directory = folder, sidecar.directory
+        self.entries = entries(self.directory)
+        assert len(self.entries) == REQUESTS
+
+
+@pytest.fixture
+def left(tmp_path, sink):
+    return Left(tmp_path / "left", sink)
+
+
+class Outcome:
+    """A life on a damaged copy."""
+
+    def __init__(self, folder, left, sink, damage, whole):
+        """damage changes the bytes of the last entry's file; whole: how many requests it leaves."""
+        sidecar = rig.Sidecar(folder, sink, journal="max_size_mib: 8")
+        shutil.copytree(left.directory, sidecar.directory)
+        file = sidecar.directory / left.entries[-1].file
+        data = bytearray(file.read_bytes())
+        file.write_bytes(damage(data))
+        before = {key: sink.copies[key] for key in left.keys}
+        sidecar.start()
+        sink.wait(lambda: all(sink.copies[key] > before[key] for key in left.keys[:whole]))
+        self.idle = harness.wait_for(
+            lambda: not sidecar.figure(r"journal: (\d+) requests not delivered"), 30, 0.01)
+        self.arrived = [sink.copies[key] - before[key] for key in left.keys]
+        self.damaged = sidecar.figure(r"damaged (\d+)\n")
+        self.code, self.log = sidecar.stop(), sidecar.log()
+        self.aside = sorted((sidecar.directory / "damaged").glob("*"))
+
+    def good(self, last, damaged):
+        """last: how often the last request may have come; damaged: how many were set aside."""
+        return (self.code == 0 and self.idle and set(self.arrived[:-1]) == {1}
+                and self.arrived[-1] in last and self.damaged in damaged
+                and len(self.aside) == self.damaged
+                and self.log.count("set aside") == self.damaged)
+
+
+def flip(at, bits):
+    def damage(data):
+        data[at] ^= bits
+        return data
+    return damage
+
+
+def run_all(tmp_path, left, damages, whole=REQUESTS - 1):
+    """One sink for each of the lives at work: they deliver the same items."""
+    import sink as sinks
+    free = [sinks.Sink() for _ in range(AT_ONCE)]
+
+    def run(number):
+        sink = free.pop()
+        try:
+            return Outcome(tmp_path / str(number), left, sink, damages[number], whole)
+        finally:
+            free.append(sink)
+            shutil.rmtree(tmp_path / str(number) / "journal", ignore_errors=True)
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        outcomes = list(pool.map(run, range(len(damages))))
+    for sink in free:
+        sink.close()
+    return outcomes
+
+
+def test_an_undamaged_copy_is_delivered_whole(tmp_path, left):
+    """The control: nothing is set aside."""
+    outcome, = run_all(tmp_path, left, [lambda data: data])
+    assert outcome.good({1}, {0}), outcome.log
+
+
+def test_files_cut_at_every_byte_of_the_last_entry(tmp_path, left, figure):
+    last = left.entries[-1]
+    cuts = range(last.size)
+    outcomes = run_all(tmp_path, left, [lambda data, cut=cut: data[:last.at + cut]
+                                        for cut in cuts])
+    # A cut in front of the entry leaves nothing to see.
+    bad = [(cut, vars(o)) for cut, o in zip(cuts, outcomes)
+           if not o.good({0}, {1} if cut >= 8 else {0, 1})]
+    assert not bad, f"{len(bad)} of {len(cuts)} cuts, the first: {bad[0]}"
+    figure(f"{len(cuts)} cuts, {len(cuts)} starts, all other requests delivered once; "
+           f"{sum(o.damaged for o in outcomes)} set aside")
+
+
+def test_flipped_bits_in_the_last_entry(tmp_path, left, soak, figure):
+    """In the settled mark of the header (its last 8 bytes) they change nothing, elsewhere they
+    cost this entry."""
+    last = left.entries[-1]
+    places = range(last.size) if soak else sorted({*range(0, HEADER, 3),
+                                                   *range(HEADER, last.size, 7), last.size - 1})
+    outcomes = run_all(tmp_path, left, [flip(last.at + place, 1 << place % 8)
+                                        for place in places])
+    bad = [(place, vars(o)) for place, o in zip(places, outcomes)
+           if not (o.good({1}, {0}) if 32 <= place < HEADER else o.good({0}, {1}))]
+    assert not bad, f"{len(bad)} of {len(places)} places, the first: {bad[0]}"
+    figure(f"{len(places)} flips, {len(places)} starts, all other requests delivered once; "
+           f"{sum(o.damaged for o in outcomes)} set aside")
+
+
+def test_noise_behind_the_entries(tmp_path, left):
+    """Which is what the file's former life leaves there."""
+    def damage(data):
+        data[left.entries[-1].at:] = bytes(range(256)) * 64
+        return data
+    outcome, = run_all(tmp_path, left, [damage])
+    assert outcome.code == 0 and set(outcome.arrived[:-1]) == {1}, outcome.log
+
+
+def test_files_without_any_entry(tmp_path, left):
+    """Whatever lies in the directory, spanlink starts."""
+    outcomes = run_all(tmp_path, left, [lambda data: b"", lambda data: bytes(len(data)),
+                                        lambda data: bytes(range(256)) * 64], whole=0)
+    for outcome in outcomes:
+        assert outcome.code == 0 and set(outcome.arrived) == {0}, outcome.log
