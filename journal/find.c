@@ -193,7 +193,7 @@ bool journal_find(struct journal *journal, const char **error)
     journal->figures.bytes += size_of_damaged(journal->dir);
     journal_retire_dead(journal);
     struct journal_segment *last = journal->notes.last;
-    journal->notes.open = last && !last->unreadable;
+    journal->notes.open = last && !last->unreadable && !last->file.read_only;
     return true;
 }
 

@@ -55,7 +55,7 @@ void journal_entry_unlink(struct journal_entry *entry)
 
 void journal_segment_retire(struct journal *journal, struct journal_segment *segment)
 {
-    if (journal->spare_count < SPARE_SEGMENTS &&
+    if (!segment->file.read_only && journal->spare_count < SPARE_SEGMENTS &&
         segment->file.size == journal->entries.segment_bytes) {
         segment->next = journal->spares;
         journal->spares = segment;

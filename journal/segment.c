@@ -135,6 +135,10 @@ bool segment_open(struct segment_file *file, int dir, const char *prefix, const 
         return false;
     }
     file->fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (file->fd < 0 && (errno == EROFS || errno == EACCES)) {
+        file->read_only = true;
+        file->fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    }
     if (file->fd < 0)
         return false;
     if (fstat(file->fd, &status) != 0) {
@@ -325,9 +329,9 @@ bool segment_read(const struct segment_file *file, const struct segment_entry *e
     *no_room = bytes_reserve(out, entry->size) != BYTES_OK;
     if (*no_room)
         return false;
-    uint8_t *to = out->data + out->size;
     if (entry->size == 0)
         return entry->crc == 0;
+    uint8_t *to = out->data + out->size;
     if (read_at(file->fd, to, entry->size, entry->body) != (ssize_t)entry->size ||
         libdeflate_crc32(0, to, entry->size) != entry->crc)
         return false;

@@ -21,6 +21,7 @@ struct segment_file {
     uint64_t number; /* order among the segments */
     uint64_t key;
     uint64_t size; /* of the file */
+    bool read_only;
     char name[SEGMENT_NAME_SIZE];
 };
 
@@ -53,7 +54,8 @@ bool segment_create(struct segment_file *file, int dir, const char *prefix, uint
  * gone. */
 bool segment_reuse(struct segment_file *file, const char *prefix, uint64_t number);
 
-/* Opens an existing one by its name. False: not such a name (errno 0), or errno. */
+/* Opens an existing one by its name, for reading alone where the disk allows no more. False: not
+ * such a name (errno 0), or errno. */
 bool segment_open(struct segment_file *file, int dir, const char *prefix, const char *name);
 
 /* Writes an entry at a place; parts are its body, in order. Past the file's end it grows. Nothing

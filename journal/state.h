@@ -75,6 +75,7 @@ struct journal {
     uint64_t next_number, next_sequence; /* the writer's, once it runs */
     uint64_t unsynced_since;             /* mono; 0: nothing is */
     bool sync_failed;                    /* since the last group was answered */
+    bool refusing;                       /* the last group, and that was logged */
     struct journal_entry **found;        /* left by an earlier process, by sequence */
     size_t found_count, found_at;
     pthread_t writer, answerer;

@@ -238,11 +238,27 @@ static void take_back(struct journal *journal, struct journal_write *first, int 
     }
 }
 
+static void tell(struct journal *journal, const struct journal_write *refused)
+{
+    if (refused && !journal->refusing)
+        log_error("journal: requests are refused: %s",
+                  refused->fault == JOURNAL_DISK ? refused->error : "max_size_mib is reached");
+    else if (!refused && journal->refusing)
+        log_info("journal: requests are taken again");
+    journal->refusing = refused;
+}
+
 static void count_refused(struct journal *journal, const struct journal_write *first)
 {
+    const struct journal_write *last = NULL;
     uint64_t refused = 0;
     for (const struct journal_write *write = first; write; write = write->next)
-        refused += write->fault != JOURNAL_OK;
+        if (write->fault != JOURNAL_OK) {
+            refused++;
+            last = write;
+        }
+    if (first)
+        tell(journal, last);
     pthread_mutex_lock(&journal->lock);
     journal->figures.refused += refused;
     pthread_mutex_unlock(&journal->lock);

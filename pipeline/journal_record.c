@@ -105,12 +105,22 @@ struct record {
     size_t labels;
 };
 
+/* Whether a field has the type that its number stands for. */
+static bool is_typed(const struct proto_field *field)
+{
+    bool number = field->number == RECORD_SIGNAL || field->number == RECORD_ENCODING ||
+                  field->number == RECORD_ITEMS;
+    return field->type == (number ? WIRE_VARINT : WIRE_LEN);
+}
+
 static bool read_fields(struct view bytes, struct record *record)
 {
     struct proto_scan scan = proto_scan_begin(bytes);
     struct proto_field field;
     *record = (struct record){0};
     while (proto_scan_next(&scan, &field)) {
+        if (!is_typed(&field))
+            continue;
         switch (field.number) {
         case RECORD_RECEIVER:
             record->receiver = field.bytes;
@@ -176,7 +186,7 @@ static bool read_series(struct view bytes, size_t count, struct batch *batch)
     struct proto_field field;
     size_t n = 0;
     while (labels && proto_scan_next(&scan, &field))
-        if (field.number == RECORD_LABEL)
+        if (field.number == RECORD_LABEL && field.type == WIRE_LEN)
             labels[n++] = (struct series_label){text_field(field.bytes, LABEL_NAME),
                                                 text_field(field.bytes, LABEL_VALUE)};
     struct series *series = labels ? series_new(labels, n) : NULL;

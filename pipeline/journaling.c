@@ -24,7 +24,8 @@ struct kept {
 static void settled(void *ctx, const struct outcome *worst)
 {
     struct kept *kept = ctx;
-    if (worst->verdict == VERDICT_RETRY && worst->cause == CAUSE_SHUTDOWN)
+    bool may_come = worst->cause == CAUSE_SHUTDOWN || worst->cause == CAUSE_MEMORY;
+    if (worst->verdict == VERDICT_RETRY && may_come)
         journal_keep(kept->journal, kept->entry);
     else
         journal_settle(kept->journal, kept->entry);

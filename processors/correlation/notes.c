@@ -56,6 +56,7 @@ bool notes_write(const struct upload *uploads, uint64_t started, struct bytes *o
 static bool read_ids(struct view packed, struct upload *upload, struct arena *arena)
 {
     const uint8_t *at = packed.data, *end = at + packed.size;
+    upload->count = 0;
     upload->ids = arena_array(arena, packed.size / FIGURES, sizeof *upload->ids);
     if (!upload->ids)
         return false;
@@ -70,27 +71,35 @@ static bool read_ids(struct view packed, struct upload *upload, struct arena *ar
     return true;
 }
 
+static bool read_upload_field(const struct proto_field *field, struct upload *upload,
+                              struct arena *arena)
+{
+    if (field->type == WIRE_LEN && field->number == UPLOAD_SERVICE)
+        upload->service = field->bytes;
+    else if (field->type == WIRE_LEN && field->number == UPLOAD_ID)
+        return read_ids(field->bytes, upload, arena);
+    else if (field->type != WIRE_VARINT)
+        return true;
+    else if (field->number == UPLOAD_UNREAD)
+        upload->unread = "it could not be read before the restart";
+    else if (field->number == UPLOAD_FROM_GO)
+        upload->from_go = true;
+    else if (field->number == UPLOAD_KIND)
+        upload->window.kind = (enum kind)field->value;
+    else if (field->number == UPLOAD_END)
+        upload->window.end = field->value;
+    else if (field->number == UPLOAD_LENGTH)
+        upload->window.length = field->value;
+    return true;
+}
+
 static bool read_upload(struct view message, struct upload *upload, struct arena *arena)
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
     bool good = true;
-    while (good && proto_scan_next(&scan, &field)) {
-        if (field.number == UPLOAD_SERVICE)
-            upload->service = field.bytes;
-        else if (field.number == UPLOAD_UNREAD)
-            upload->unread = "it could not be read before the restart";
-        else if (field.number == UPLOAD_FROM_GO)
-            upload->from_go = true;
-        else if (field.number == UPLOAD_KIND)
-            upload->window.kind = (enum kind)field.value;
-        else if (field.number == UPLOAD_END)
-            upload->window.end = field.value;
-        else if (field.number == UPLOAD_LENGTH)
-            upload->window.length = field.value;
-        else if (field.number == UPLOAD_ID)
-            good = read_ids(field.bytes, upload, arena);
-    }
+    while (good && proto_scan_next(&scan, &field))
+        good = read_upload_field(&field, upload, arena);
     return good && !scan.bad && (unsigned)upload->window.kind < KIND_COUNT;
 }
 
@@ -102,9 +111,9 @@ bool notes_read(struct view note, struct arena *arena, struct upload **uploads, 
     *uploads = NULL;
     *started = 0;
     while (proto_scan_next(&scan, &field)) {
-        if (field.number == NOTE_STARTED)
+        if (field.number == NOTE_STARTED && field.type == WIRE_VARINT)
             *started = field.value;
-        if (field.number != NOTE_UPLOAD)
+        if (field.number != NOTE_UPLOAD || field.type != WIRE_LEN)
             continue;
         struct upload *upload = arena_alloc(arena, sizeof *upload);
         if (!upload || !read_upload(field.bytes, upload, arena))
