@@ -14,8 +14,8 @@ struct script_server {
     bool early;   /* answers when the header is there, without reading the body */
     char bound[256];
     char request[4096]; /* the last one, from its first byte */
-    unsigned requests;
-    unsigned connections;
+    _Atomic unsigned requests;
+    _Atomic unsigned connections;
     int listener;
     int stop[2];
     pthread_t thread;

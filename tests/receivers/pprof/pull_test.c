@@ -225,7 +225,7 @@ START_TEST(a_stop_ends_a_pull_under_way)
     script_server_start(&script);
     snprintf(backend.bound, sizeof backend.bound, "%.150s", script.bound);
     begin("timeout: 0s, remote: {endpoint: 'http://%s/x', initial_delay: 0s, service_name: shop}");
-    while (__atomic_load_n(&script.requests, __ATOMIC_ACQUIRE) == 0)
+    while (script.requests == 0)
         sched_yield();
     ck_assert_uint_eq(given_stop(&given), 0);
     script_server_stop(&script);
