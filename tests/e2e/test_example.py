@@ -51,7 +51,9 @@ def test_no_link_is_empty(ended):
 def test_the_slow_region_is_the_slowest(ended):
     slowest = max(REGIONS, key=lambda region: ended.table[region, "car"].each)
     assert slowest == SLOW_REGION, ended.text
-    assert f"GET /car in {SLOW_REGION}" in ended.text.partition("costliest: ")[2]
+    # A single ride may be dearer anywhere: on a busy machine a profiler counts who waits for a core.
+    assert re.match(r"GET /\w+ in [\w-]+, \d+ ms of CPU, trace [0-9a-f]{32}",
+                    ended.text.partition("costliest: ")[2])
 
 
 def test_ctrl_c_prints_the_summary(tmp_path):
