@@ -31,9 +31,10 @@ struct journal_settings {
 /* How an append failed. */
 enum journal_fault {
     JOURNAL_OK,
-    JOURNAL_FULL,     /* max_bytes is reached, and nothing of it can go */
-    JOURNAL_DISK,     /* the system refused: error says how */
-    JOURNAL_NO_MEMORY /* the budget has no room */
+    JOURNAL_FULL,      /* max_bytes is reached, and nothing of it can go */
+    JOURNAL_DISK,      /* the system refused: error says how */
+    JOURNAL_TOO_LARGE, /* it could not fit the empty journal */
+    JOURNAL_NO_MEMORY  /* the budget has no room */
 };
 
 /* One append under way; its owner's memory. */

@@ -159,8 +159,9 @@ static enum journal_fault put(struct journal *journal, struct journal_row *row, 
     uint64_t size = 0;
     for (size_t i = 0; i < part_count; i++)
         size += parts[i].size;
-    if (size > UINT32_MAX)
-        return JOURNAL_FULL;
+    uint64_t most = journal->settings.max_bytes - journal->entries.segment_bytes;
+    if (size > UINT32_MAX || segment_extent(size) > most)
+        return JOURNAL_TOO_LARGE;
     enum journal_fault fault = make_room(journal, row, segment_extent(size));
     if (fault != JOURNAL_OK)
         return fault;
@@ -255,7 +256,7 @@ static void count_refused(struct journal *journal, const struct journal_write *f
     for (const struct journal_write *write = first; write; write = write->next)
         if (write->fault != JOURNAL_OK) {
             refused++;
-            last = write;
+            last = write->fault == JOURNAL_TOO_LARGE ? last : write;
         }
     if (first)
         tell(journal, last);

@@ -67,9 +67,12 @@ static struct outcome disk_outcome(const struct journal_write *write, enum journ
     else if (fault == JOURNAL_DISK)
         outcome = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "the journal cannot be written: %s",
                              write->error);
+    else if (fault == JOURNAL_TOO_LARGE)
+        outcome =
+            outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "the request is larger than the journal");
     else if (fault == JOURNAL_NO_MEMORY)
         outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
-    outcome.retry_after_ns = fault == JOURNAL_OK ? 0 : NS_PER_S;
+    outcome.retry_after_ns = outcome.verdict == VERDICT_RETRY ? NS_PER_S : 0;
     return outcome;
 }
 

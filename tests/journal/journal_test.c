@@ -407,6 +407,18 @@ START_TEST(a_full_journal_refuses_and_takes_again_when_entries_are_settled)
 }
 END_TEST
 
+START_TEST(what_could_never_fit_is_told_apart)
+{
+    static uint8_t content[MIB];
+    struct appended appended;
+    struct journal *journal = open_with(MIB, 0);
+    begin(journal, &appended, (struct view){content, sizeof content});
+    ck_assert_int_eq(await(&appended), JOURNAL_TOO_LARGE);
+    journal_settle(journal, append(journal, (struct view){content, MIB / 2}));
+    journal_close(journal);
+}
+END_TEST
+
 START_TEST(a_few_old_entries_do_not_hold_up_the_space_of_many)
 {
     struct journal_entry *entries[200], *more[200];
@@ -518,6 +530,7 @@ int main(void)
     tcase_add_test(tests, a_file_cut_anywhere_in_its_last_entry_loses_that_one);
     tcase_add_test(tests, a_flipped_byte_loses_the_entry_that_it_is_in_and_no_other);
     tcase_add_test(tests, a_full_journal_refuses_and_takes_again_when_entries_are_settled);
+    tcase_add_test(tests, what_could_never_fit_is_told_apart);
     tcase_add_test(tests, a_few_old_entries_do_not_hold_up_the_space_of_many);
     tcase_add_test(tests, a_disk_that_refuses_is_named_and_tried_again);
     tcase_add_test(tests, appends_that_come_together_share_a_sync);
