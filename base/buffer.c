@@ -48,6 +48,55 @@ struct buffer *buffer_new_for_work(size_t size, struct budget *budget)
     return budget_use(budget, size) ? charged_buffer(size, budget) : NULL;
 }
 
+struct buffer *buffer_join(struct buffer *const *parts, size_t count)
+{
+    struct buffer *joined = calloc(1, sizeof *joined);
+    struct buffer **own = joined ? malloc(count * sizeof(struct buffer *)) : NULL;
+    if (!own) {
+        free(joined);
+        return NULL;
+    }
+    atomic_init(&joined->refs, 1);
+    joined->parts = own;
+    joined->part_count = count;
+    joined->budget = parts[0]->budget;
+    for (size_t i = 0; i < count; i++) {
+        assert(!parts[i]->parts);
+        own[i] = buffer_ref(parts[i]);
+        joined->size += parts[i]->size;
+    }
+    return joined;
+}
+
+struct buffer *buffer_flat(struct buffer *buffer, bool force)
+{
+    if (!buffer->parts)
+        return buffer_ref(buffer);
+    struct buffer *flat = force ? buffer_new(buffer->size, buffer->budget, true)
+                                : buffer_new_for_work(buffer->size, buffer->budget);
+    uint8_t *at = flat ? flat->data : NULL;
+    for (size_t i = 0; flat && i < buffer->part_count; i++) {
+        const struct buffer *part = buffer->parts[i];
+        if (part->size)
+            memcpy(at, part->data, part->size);
+        at += part->size;
+    }
+    return flat;
+}
+
+size_t buffer_run_count(const struct buffer *buffer)
+{
+    return buffer->parts ? buffer->part_count : 1;
+}
+
+void buffer_runs(const struct buffer *buffer, struct view *runs)
+{
+    if (!buffer->parts)
+        runs[0] = buffer_view(buffer);
+    for (size_t i = 0; i < buffer->part_count; i++)
+        runs[i] = buffer_view(buffer->parts[i]);
+}
+
 struct buffer *buffer_ref(struct buffer *buffer)
 {
     atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
@@ -58,6 +107,9 @@ void buffer_unref(struct buffer *buffer)
 {
     if (!buffer || atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1)
         return;
+    for (size_t i = 0; i < buffer->part_count; i++)
+        buffer_unref(buffer->parts[i]);
+    free(buffer->parts);
     budget_give(buffer->budget, buffer->charged);
     free(buffer->data);
     free(buffer);
