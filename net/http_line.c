@@ -9,7 +9,7 @@
 
 #define CONNECT_TIMEOUT_NS (10 * NS_PER_S)
 
-enum { UPLOAD_BUFFER = 128 * 1024, PATIENCE_MS = 3600 * 1000 };
+enum { UPLOAD_BUFFER = 256 * 1024, PATIENCE_MS = 3600 * 1000 };
 
 /* ---- life ---- */
 
