@@ -104,13 +104,6 @@ static void open_traces(struct bench *bench)
                &bench->batch.outlet);
 }
 
-static void offer(struct stage *stage, struct batch *batch)
-{
-    if (outlet_push(&stage->outlet, batch) != VERDICT_OK)
-        stage_fail("a batch was not taken");
-    batch_unref(batch);
-}
-
 /* A service that has sent spans for longer than the hold, and no profile: its spans pass. */
 static void prepare_unprofiled(struct bench *bench)
 {
@@ -120,7 +113,7 @@ static void prepare_unprofiled(struct bench *bench)
     open_traces(bench);
     spans_request(&one, &request);
     otlp_request_read(SIGNAL_TRACES, false, &request, &read);
-    offer(&bench->correlation, read.batch);
+    stage_offer(&bench->correlation, read.batch);
     stage_clock_advance(&bench->clock, 100 * NS_PER_S);
     stage_tick(&bench->correlation);
     prepare_requests(bench);
@@ -129,7 +122,7 @@ static void prepare_unprofiled(struct bench *bench)
 static void run_traces(struct bench *bench)
 {
     for (size_t i = 0; i < BODIES; i++)
-        offer(&bench->correlation, accept(bench, i, false));
+        stage_offer(&bench->correlation, accept(bench, i, false));
 }
 
 static struct batch *window(struct bench *bench, uint64_t first, uint32_t samples)
@@ -142,15 +135,7 @@ static struct batch *window(struct bench *bench, uint64_t first, uint32_t sample
         .time_ns = bench->clock.wall - 10 * NS_PER_S,
         .duration_ns = 10 * NS_PER_S,
     };
-    const struct series_label labels[] = {{VIEW("__name__"), VIEW("process_cpu")},
-                                          {VIEW("service_name"), VIEW("shop")}};
-    struct bytes raw = empty(bench);
-    profiles_pprof(&profiles, &raw);
-    struct batch *batch = pprof_request_batch(&raw, series_new(labels, 2));
-    if (!batch)
-        stage_fail("no profile");
-    batch_set_profile(batch, calloc(1, sizeof(struct profile_origin)));
-    return batch;
+    return profiles_batch(&profiles, &bench->budget);
 }
 
 /* Two windows were seen, none with an id of these spans. */
@@ -160,7 +145,7 @@ static void prepare_confirmed(struct bench *bench)
     open_traces(bench);
     for (unsigned i = 0; i < 2; i++) {
         stage_clock_advance(&bench->clock, 10 * NS_PER_S);
-        offer(&bench->correlation, window(bench, UINT64_C(1) << 41, 1));
+        stage_offer(&bench->correlation, window(bench, UINT64_C(1) << 41, 1));
     }
     prepare_requests(bench);
     for (size_t i = 0; i < BODIES / BODIES_PER_PROFILE; i++) {
@@ -173,9 +158,9 @@ static void prepare_confirmed(struct bench *bench)
 static void run_confirmed(struct bench *bench)
 {
     for (size_t i = 0; i < BODIES; i++) {
-        offer(&bench->correlation, accept(bench, i, false));
+        stage_offer(&bench->correlation, accept(bench, i, false));
         if ((i + 1) % BODIES_PER_PROFILE == 0)
-            offer(&bench->correlation, bench->windows[i / BODIES_PER_PROFILE]);
+            stage_offer(&bench->correlation, bench->windows[i / BODIES_PER_PROFILE]);
     }
 }
 
@@ -205,7 +190,7 @@ static void run_pprof(struct bench *bench)
             stage_fail(outcome.text);
         struct batch *batch = pprof_request_batch(&raw, series_new(labels, 2));
         batch_set_profile(batch, calloc(1, sizeof(struct profile_origin)));
-        offer(&bench->correlation, batch);
+        stage_offer(&bench->correlation, batch);
         if (!deflate_append(ENCODING_GZIP, buffer_view(bench->sink.last->payload), &out))
             stage_fail("no gzip");
         bytes_release(&out);

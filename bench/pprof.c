@@ -80,9 +80,7 @@ static void pass(struct bench *bench, struct view file)
     batch_set_profile(batch, calloc(1, sizeof(struct profile_origin)));
     /* Past `remember`: the ids of the last time are new again. */
     stage_clock_advance(&bench->clock, 2 * 3600 * NS_PER_S);
-    if (outlet_push(&bench->correlation.outlet, batch) != VERDICT_OK)
-        stage_fail("the profile was not taken");
-    batch_unref(batch);
+    stage_offer(&bench->correlation, batch);
     const struct instance *exporter = &bench->exporter.instance;
     if (exporter->component->send(exporter->self, bench->sink.last).verdict != VERDICT_OK)
         stage_fail("the profile was not sent");

@@ -2,10 +2,12 @@
 
 #include "bench/spans.h"
 #include "bench/stage.h"
+#include "pipeline/pprof_request.h"
 #include "wire/otlp_span.h"
 #include "wire/pprof_fields.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { LABELS = 3, SHALLOWEST = 5, DEEPEST = 40, FILES_PER_PACKAGE = 7 };
 enum { LINE_FUNCTION = 1, LINE_LINE = 2, LOCATION_ADDRESS = 3 };
@@ -230,4 +232,18 @@ void profiles_pprof(const struct profiles *profiles, struct bytes *out)
     put_samples(&making);
     put_tables(&making);
     put_strings(&making);
+}
+
+struct batch *profiles_batch(const struct profiles *profiles, struct budget *budget)
+{
+    const struct series_label labels[] = {{VIEW("__name__"), VIEW("process_cpu")},
+                                          {VIEW("service_name"), VIEW("shop")}};
+    struct bytes raw;
+    bytes_init(&raw, SIZE_MAX / 2, budget);
+    profiles_pprof(profiles, &raw);
+    struct batch *batch = pprof_request_batch(&raw, series_new(labels, 2));
+    if (!batch)
+        stage_fail("no profile");
+    batch_set_profile(batch, calloc(1, sizeof(struct profile_origin)));
+    return batch;
 }

@@ -5,7 +5,7 @@
 #ifndef BENCH_PROFILES_H
 #define BENCH_PROFILES_H
 
-#include "base/bytes.h"
+#include "pipeline/batch.h"
 
 struct profiles {
     uint32_t samples;
@@ -18,5 +18,8 @@ struct profiles {
 
 /* Appends an inflated profile. */
 void profiles_pprof(const struct profiles *profiles, struct bytes *out);
+
+/* The profile as it comes out of the door, of process_cpu and the service "shop". */
+struct batch *profiles_batch(const struct profiles *profiles, struct budget *budget);
 
 #endif

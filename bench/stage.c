@@ -71,6 +71,13 @@ void stage_close(struct stage *stage)
     settings_free(stage->settings);
 }
 
+void stage_offer(struct stage *stage, struct batch *batch)
+{
+    if (outlet_push(&stage->outlet, batch) != VERDICT_OK)
+        stage_fail("a batch was not taken");
+    batch_unref(batch);
+}
+
 void stage_tick(struct stage *stage)
 {
     const struct instance *instance = &stage->instance;

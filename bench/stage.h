@@ -29,6 +29,9 @@ void stage_open(struct stage *stage, const struct component *component, const ch
                 const struct stage_clock *clock, struct budget *budget, struct outlet *next);
 void stage_close(struct stage *stage);
 
+/* Pushes a batch (taken over) into it. */
+void stage_offer(struct stage *stage, struct batch *batch);
+
 /* Runs the instance's tick as at the clock's time. */
 void stage_tick(struct stage *stage);
 
