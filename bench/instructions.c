@@ -3,6 +3,7 @@
  * counts what `measured` executes. By itself it prints the CPU time of each item.
  * Usage: bench_instructions CASE     without one: the names of all cases
  */
+#include "base/heap.h"
 #include "bench/profiles.h"
 #include "bench/spans.h"
 #include "bench/stage.h"
@@ -229,6 +230,7 @@ static void run(const struct bench_case *chosen)
 
 int main(int argc, char **argv)
 {
+    heap_tune();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (argc < 2)
             puts(cases[i].name);

@@ -28,10 +28,9 @@ HEADER = """\
 """
 # libc's copying routines for any x86-64; sizes of caches, which it would ask the processor for.
 TUNABLES = ":".join([
-    "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-AVX,-ERMS,-FSRM",
+    "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-AVX,-AVX_Fast_Unaligned_Load,-ERMS,-FSRM",
     "glibc.cpu.x86_data_cache_size=32768", "glibc.cpu.x86_shared_cache_size=1048576",
     "glibc.cpu.x86_non_temporal_threshold=3145728",
-    "glibc.malloc.mmap_threshold=33554432", "glibc.malloc.trim_threshold=1073741824",
 ])
 
 
