@@ -4,10 +4,11 @@ set -uo pipefail
 export LC_ALL=C.UTF-8
 cd "$(dirname "$0")/.."
 bad=0
-folders="base wire journal settings pipeline net receivers processors exporters extensions cli main.c"
+folders="base wire journal settings pipeline net receivers processors exporters extensions cli bench
+  main.c"
 # shellcheck disable=SC2086
-files=$(find $folders bench tests -name '*.[ch]' -not -path '*/node_modules/*')
-own=$(find $folders bench -name '*.[ch]')
+files=$(find $folders tests -name '*.[ch]' -not -path '*/node_modules/*')
+own=$(find $folders -name '*.[ch]')
 
 say() { echo "$1"; bad=1; }
 
