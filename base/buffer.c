@@ -48,23 +48,44 @@ struct buffer *buffer_new_for_work(size_t size, struct budget *budget)
     return budget_use(budget, size) ? charged_buffer(size, budget) : NULL;
 }
 
+struct buffer *buffer_slice(struct buffer *owner, struct view run)
+{
+    assert(!owner->parts && run.data >= owner->data && run.size <= owner->size);
+    struct buffer *slice = calloc(1, sizeof *slice);
+    if (!slice)
+        return NULL;
+    atomic_init(&slice->refs, 1);
+    slice->data = (uint8_t *)(uintptr_t)run.data;
+    slice->size = run.size;
+    slice->budget = owner->budget;
+    slice->owner = buffer_ref(owner);
+    return slice;
+}
+
+static void add_parts(struct buffer *joined, struct buffer *from)
+{
+    struct buffer *const *parts = from->parts ? from->parts : &from;
+    for (size_t i = 0; i < buffer_run_count(from); i++)
+        joined->parts[joined->part_count++] = buffer_ref(parts[i]);
+    joined->size += from->size;
+}
+
 struct buffer *buffer_join(struct buffer *const *parts, size_t count)
 {
+    size_t runs = 0;
+    for (size_t i = 0; i < count; i++)
+        runs += buffer_run_count(parts[i]);
     struct buffer *joined = calloc(1, sizeof *joined);
-    struct buffer **own = joined ? malloc(count * sizeof(struct buffer *)) : NULL;
+    struct buffer **own = joined ? malloc(runs * sizeof(struct buffer *)) : NULL;
     if (!own) {
         free(joined);
         return NULL;
     }
     atomic_init(&joined->refs, 1);
     joined->parts = own;
-    joined->part_count = count;
     joined->budget = parts[0]->budget;
-    for (size_t i = 0; i < count; i++) {
-        assert(!parts[i]->parts);
-        own[i] = buffer_ref(parts[i]);
-        joined->size += parts[i]->size;
-    }
+    for (size_t i = 0; i < count; i++)
+        add_parts(joined, parts[i]);
     return joined;
 }
 
@@ -111,6 +132,9 @@ void buffer_unref(struct buffer *buffer)
         buffer_unref(buffer->parts[i]);
     free(buffer->parts);
     budget_give(buffer->budget, buffer->charged);
-    free(buffer->data);
+    if (buffer->owner)
+        buffer_unref(buffer->owner);
+    else
+        free(buffer->data);
     free(buffer);
 }

@@ -16,6 +16,7 @@ struct buffer {
     struct budget *budget; /* borrowed, outlives the buffer */
     struct buffer **parts; /* joined: one reference each; NULL: one run */
     size_t part_count;
+    struct buffer *owner; /* of the bytes, with a reference; NULL: the buffer itself */
 };
 
 /* Takes over the bytes with their charge and leaves them empty. NULL: no memory, bytes kept. */
@@ -28,8 +29,10 @@ struct buffer *buffer_new(size_t size, struct budget *budget, bool force);
 /* The same for work on accepted data: the budget's reserve may be used, its limit is kept. */
 struct buffer *buffer_new_for_work(size_t size, struct budget *budget);
 
-/* The bytes of all parts (at least one, none of them joined), of which it takes references. NULL:
- * no memory. */
+/* A run inside of another buffer, of which it takes a reference. NULL: no memory. */
+struct buffer *buffer_slice(struct buffer *owner, struct view run);
+
+/* The bytes of all parts (at least one), of whose runs it takes references. NULL: no memory. */
 struct buffer *buffer_join(struct buffer *const *parts, size_t count);
 
 /* The same bytes in one run: a reference to the buffer itself where they are, else a copy. NULL: no

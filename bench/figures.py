@@ -7,7 +7,7 @@ import urllib.request
 
 import drive
 import payloads
-from subjects import Collector, Nginx, Rotel, Spanlink
+from subjects import Collector, Dataflow, Nginx, Rotel, Spanlink
 
 CLIENTS = {"http": {"clients": 8}, "grpc": {"clients": 4, "streams": 4}}
 
@@ -132,7 +132,13 @@ def figure_3(bench):
 
 def figure_4(bench):
     for spans in (512, 100, 10):
-        results = compared(bench, [Nginx], spans)
+        results = compared(bench, [Nginx] + [Dataflow] * (bench.has("dataflow") and spans > 10),
+                           spans)
+        if "dataflow" in results:
+            must, aim = {512: (2.0, 1.2), 100: (1.2, 0.8)}[spans]
+            bench.row("4b", f"CPU per span over the dataflow engine, HTTP none, {spans} a request",
+                      "dataflow", ratios(results, "spanlink", "dataflow"), must=must, aim=aim,
+                      low=True)
         bench.row("4", f"CPU per span over nginx proxy_pass, {spans} a request", "nginx",
                   ratios(results, "spanlink", "nginx"), must=2.0, aim=1.2, low=True)
 

@@ -202,5 +202,6 @@ class Dataflow(Subject):
         template = pathlib.Path(__file__).with_name("dataflow.yaml").read_text()
         text = template.replace("@HTTP@", str(self.http_port)).replace(
             "@SINK@", str(self.sink.port))
-        return [self.bench.programs["dataflow"], "--num-cores", "1", "--config",
+        return [self.bench.programs["dataflow"], "--core-id-range", str(self.bench.core),
+                "--http-admin-bind", f"127.0.0.1:{free_port()}", "--config",
                 self.write("dataflow.yaml", text)]

@@ -49,7 +49,7 @@ struct batch {
     enum batch_encoding encoding;
     uint32_t items;            /* spans, data points, log records, profiles */
     bool admitted;             /* its request has a place reserved in every queue ahead */
-    struct buffer *payload;    /* joined at most behind a processor that merges */
+    struct buffer *payload;    /* joined at most behind a processor */
     struct metadata *metadata; /* NULL: none */
     struct series *series;
     struct profile_origin *profile;

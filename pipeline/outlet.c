@@ -36,11 +36,12 @@ static enum verdict fan_out(const struct outlet *end, struct batch *batch)
 /* What was merged was accepted: the copy may go past the budget. */
 static enum verdict consume(struct outlet *outlet, struct batch *batch)
 {
-    struct batch *flat = batch_flat(batch, true);
+    const struct instance *processor = outlet->processor;
+    const struct component *component = processor->component;
+    struct batch *flat = component->gathers ? batch_ref(batch) : batch_flat(batch, true);
     if (!flat)
         return VERDICT_RETRY;
-    struct instance *processor = outlet->processor;
-    enum verdict verdict = processor->component->consume(processor->self, flat, outlet->next);
+    enum verdict verdict = component->consume(processor->self, flat, outlet->next);
     batch_unref(flat);
     return verdict;
 }

@@ -315,6 +315,7 @@ const struct component processor_batch = {
     .keys = keys,
     .check = check,
     .open = batch_open,
+    .gathers = true,
     .consume = batch_consume,
     .tick = batch_tick,
     .close = batch_close,

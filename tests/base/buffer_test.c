@@ -93,6 +93,28 @@ START_TEST(joined_buffers_are_not_copied_until_one_run_is_asked_for)
 }
 END_TEST
 
+START_TEST(a_slice_keeps_its_owner)
+{
+    struct budget budget;
+    budget_init(&budget, 20);
+    struct buffer *owner = filled("one two", &budget);
+    struct buffer *parts[] = {buffer_slice(owner, (struct view){owner->data + 4, 3}),
+                              buffer_slice(owner, (struct view){owner->data, 3})};
+    buffer_unref(owner);
+    struct buffer *joined = buffer_join(parts, 2), *again = buffer_join(&joined, 1);
+    for (size_t i = 0; i < 2; i++)
+        buffer_unref(parts[i]);
+    buffer_unref(joined);
+    ck_assert_uint_eq(budget_used(&budget), 7);
+    ck_assert_uint_eq(buffer_run_count(again), 2);
+    struct buffer *flat = buffer_flat(again, true);
+    ck_assert(view_eq(buffer_view(flat), VIEW("twoone")));
+    buffer_unref(flat);
+    buffer_unref(again);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
 SUITE_MAIN("buffer", bytes_move_with_their_charge, only_a_forced_buffer_goes_past_the_budget,
            work_may_use_the_reserve_but_not_more,
-           joined_buffers_are_not_copied_until_one_run_is_asked_for)
+           joined_buffers_are_not_copied_until_one_run_is_asked_for, a_slice_keeps_its_owner)
