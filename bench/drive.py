@@ -26,6 +26,12 @@ def pinned(core):
     return lambda: os.sched_setaffinity(0, {core})
 
 
+def free(pid):
+    """Lets all threads of a process run on every core."""
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(task.name), range(os.cpu_count()))
+
+
 def tasks(pid):
     """The threads of a process and of its children."""
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():

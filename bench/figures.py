@@ -1,14 +1,22 @@
 """The figures, one function each. All are ratios taken in one run: subjects take turns, A B A B."""
 
 import contextlib
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
 import threading
 import time
 import urllib.request
 
 import drive
 import payloads
+import start
 from subjects import Collector, Dataflow, Nginx, Rotel, Spanlink
 
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
 CLIENTS = {"http": {"clients": 8}, "grpc": {"clients": 4, "streams": 4}}
 
 
@@ -38,8 +46,8 @@ def rounds(bench, subjects, requests, **options):
         for subject in subjects:
             clients = CLIENTS[form_of(subject)]
             results[subject.name].append(
-                drive.measure(bench.load, subject, requests, seconds=bench.seconds,
-                              **{**clients, **options}))
+                drive.measure(bench.load, subject, requests,
+                              **{"seconds": bench.seconds, **clients, **options}))
     for name, found in results.items():
         middle = sorted(f["us_per_span"] for f in found)[len(found) // 2]
         bench.say(f"  {name}: {middle:.3f} us/span, {found[-1]['spans_per_s']:.0f} spans/s at "
@@ -143,4 +151,154 @@ def figure_4(bench):
                   ratios(results, "spanlink", "nginx"), must=2.0, aim=1.2, low=True)
 
 
-ALL = {"1": figure_1, "2": figure_2, "3": figure_3, "4": figure_4}
+def figure_5_and_6(bench):
+    """A fixed rate of 40,000 spans a second, 100 a request."""
+    peers = [(Collector, False)] + [(Rotel, True)] * bench.has("rotel")
+    for peer, gzip in peers:
+        results = compared(bench, [peer], 100, gzip=gzip, rate=400, seconds=2 * bench.seconds)
+        name, coding = peer.name, "gzip" if gzip else "none"
+        cpu, latency = ((6, 10), (2, 5)) if peer is Collector else ((3, 6), (1.5, 2.5))
+        bench.row("5", f"CPU per span at 40,000 spans/s, HTTP {coding}, 100 a request", name,
+                  ratios(results, name, "spanlink"), must=cpu[0], aim=cpu[1])
+        for key in ("p50_us", "p99_us"):
+            bench.row("6", f"latency {key[:3]} at that rate, HTTP {coding}", name,
+                      ratios(results, name, "spanlink", key), must=latency[0], aim=latency[1])
+
+
+def saturated_peak(bench, subject):
+    """The highest RSS while it is under full load, MiB."""
+    requests = pool(bench, 512)
+    settle(bench, [subject], requests)
+    drive.forget_peak(subject.pid)
+    drive.measure(bench.load, subject, requests, seconds=bench.seconds, **CLIENTS["http"])
+    return drive.peak_mib(subject.pid)
+
+
+def stalled_peak(bench, limit, seconds):
+    """What its RSS exceeds idle by, over the budget, with a backend that never answers."""
+    with started(Spanlink(bench, stall=True, limit_mib=limit)) as (own,):
+        idle = drive.rss_mib(own.pid)
+        process = bench.load.start(own, pool(bench, 512), seconds=seconds, clients=16)
+        time.sleep(seconds)
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        return (drive.peak_mib(own.pid) - idle) / limit
+
+
+def figure_7(bench):
+    rests = {}
+    for _ in range(3):
+        for subject in (Spanlink(bench), Collector(bench)):
+            with subject:
+                time.sleep(start.REST_S)
+                found = start.idle(subject.pid)
+                found["peak"] = saturated_peak(bench, subject)
+                for key, value in found.items():
+                    rests.setdefault((subject.name, key), []).append(value)
+    for key, case, must, aim in (("rss", "idle RSS", 2.5, 3.5),
+                                 ("private_dirty", "idle private dirty memory", 8, 12),
+                                 ("peak", "peak RSS at saturation, HTTP none, 512 a request", 5, 10)):
+        ours, peers = rests["spanlink", key], rests["Collector", key]
+        scale = 1 if key == "peak" else 1 << 20
+        bench.say(f"  {case}: spanlink {ours[-1] / scale:.2f} MiB, "
+                  f"Collector {peers[-1] / scale:.2f} MiB")
+        bench.row("7", case, "Collector", [b / a for a, b in zip(ours, peers)], must=must, aim=aim)
+    bench.row("7", "stalled backend: (peak RSS - idle) over a budget of 128 MiB", "itself",
+              [stalled_peak(bench, 128, 4 * bench.seconds) for _ in range(2)], must=1.05, aim=1.05,
+              low=True)
+
+
+def figure_8(bench):
+    peers = [Collector] + [Rotel] * bench.has("rotel")
+    times = {}
+    for turn in range(2 * bench.rounds + 1):
+        for make in [Spanlink] + peers:
+            subject = make(bench)
+            seconds = start.first_answer([str(a) for a in subject.argv()], subject.http_port)
+            subject.close()
+            if turn:  # the first start fills the page cache
+                times.setdefault(subject.name, []).append(seconds)
+    for name, seconds in times.items():
+        bench.say(f"  {name}: {sorted(seconds)[len(seconds) // 2] * 1e3:.1f} ms")
+    for peer, aim in zip(peers, (5, 4)):
+        bench.row("8", "exec to the first 200", peer.name,
+                  [b / a for a, b in zip(times["spanlink"], times[peer.name])], must=2, aim=aim)
+
+
+AGAINST = {"9": "gunzip", "10": "itself with 1e4 ids", "11": "the bytes on the wire"}
+
+
+def limits(figure, case):
+    """What must and should be reached, for rows that programs print."""
+    if figure == "9":
+        return 1.5, 0.8
+    if figure == "11":
+        return (40, 24) if case.startswith("index") else (1.3, 1.15)
+    by_ids = {"1e+05": (1.3, 1.1), "1e+06": (1.6, 1.25), "1e+07": (2.5, 1.6)}
+    ids = next((ids for ids in by_ids if ids in case), None)
+    return by_ids[ids] if ids and case.startswith("door") else (None, None)
+
+
+def program_rows(bench, argv):
+    """Rows that a program of the suite prints, a JSON object a line."""
+    out = subprocess.run(argv, check=True, text=True, stdout=subprocess.PIPE,
+                         preexec_fn=drive.pinned(bench.core)).stdout
+    for line in out.splitlines():
+        bench.printed_row(json.loads(line))
+
+
+def figure_9(bench):
+    build = pathlib.Path(bench.programs["build"]) / "bench"
+    program_rows(bench, [sys.executable, str(HERE / "pprof.py"), str(build / "bench_pprof")])
+
+
+def figures_10_and_11(bench):
+    program_rows(bench, [str(pathlib.Path(bench.programs["build"]) / "bench" / "bench_index")])
+
+
+def figure_12(bench):
+    requests = pool(bench, 512)
+    one, two = Spanlink(bench), Spanlink(bench, threads=2)
+    with started(one, two):
+        for subject in (one, two):
+            drive.free(subject.pid)
+        two.name = "two threads"
+        settle(bench, [one, two], requests)
+        results = rounds(bench, [one, two], requests)
+    bench.row("12", "CPU per span with two threads over one, HTTP none, 512 a request", "itself",
+              ratios(results, "two threads", "spanlink"), must=1.15, aim=1.05, low=True)
+    with started(Spanlink(bench)) as (own,):
+        time.sleep(start.QUIET_S)
+        bench.row("12", "idle wakeups", "itself", [start.wakeups(own.pid, 10)], unit="a second",
+                  must=1, aim=0, low=True)
+
+
+def figure_13(bench):
+    folder = ROOT / "build" / "bench" / "journal"
+    shutil.rmtree(folder, ignore_errors=True)
+    extensions = f"extensions:\n  journal: {{directory: {folder}, fsync: always}}\n"
+    for spans in (100, 10):
+        requests = pool(bench, spans)
+        on = Spanlink(bench, extensions=extensions, used="  extensions: [journal]\n")
+        off = Spanlink(bench)
+        with started(on, off):
+            on.name = "with a journal"
+            settle(bench, [on, off], requests)
+            results = rounds(bench, [on, off], requests, clients=32)
+        bench.row("13", f"throughput with a journal (fsync: always) over without, 32 clients, "
+                  f"{spans} a request", "itself",
+                  ratios(results, "with a journal", "spanlink", "spans_per_s"), must=0.3, aim=0.6)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def figure_14(bench):
+    sizes = [start.stripped_size(bench.programs[name]) for name in ("collector", "spanlink")]
+    bench.say(f"  stripped: Collector {sizes[0] >> 10} KiB, spanlink {sizes[1] >> 10} KiB")
+    bench.row("14", "size of the stripped binary", "Collector", [sizes[0] / sizes[1]], must=20,
+              aim=50)
+
+
+ALL = {"1": figure_1, "2": figure_2, "3": figure_3, "4": figure_4, "5": figure_5_and_6,
+       "7": figure_7, "8": figure_8, "9": figure_9, "10": figures_10_and_11, "12": figure_12,
+       "13": figure_13, "14": figure_14}

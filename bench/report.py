@@ -1,5 +1,10 @@
 """The words of a run: a line for each figure while it goes on, and the page."""
 
+import datetime
+import os
+import platform
+import subprocess
+
 
 def good(row):
     """"aim", "must" or "missed"."""
@@ -18,3 +23,61 @@ def sentence(row):
         sign = "<=" if row["low"] else ">="
         text += f"; must {sign} {row['must']}, aim {sign} {row['aim']}: {good(row)}"
     return text
+
+
+MARKS = ("<!-- figures -->", "<!-- /figures -->")
+
+
+def number(value):
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def line(row):
+    if "void" in row:
+        return f"| {row['figure']} | {row['case']} | | void: {row['void']} | | | |"
+    sign = "<= " if row["low"] else ""
+    limits = [f"{sign}{row[key]:g}" if row[key] is not None else "" for key in ("must", "aim")]
+    spread = f"{number(row['min'])} to {number(row['max'])}" if row["rounds"] > 1 else ""
+    unit = {"x": ""}.get(row["unit"], " " + row["unit"])
+    return (f"| {row['figure']} | {row['case']} | {row['against']} | "
+            f"**{number(row['median'])}**{unit} | {spread} | {limits[0]} | {limits[1]} | "
+            f"{good(row)} |")
+
+
+def table(bench):
+    head = ["| # | figure | against | median | rounds | must | aim | reached |",
+            "|---|---|---|---|---|---|---|---|"]
+    return "\n".join(head + [line(row) for row in bench.rows])
+
+
+def write(bench, page):
+    """Puts the table between the marks of a page, with what was run, where and when."""
+    text = page.read_text()
+    before, _, rest = text.partition(MARKS[0])
+    after = rest.partition(MARKS[1])[2]
+    page.write_text(f"{before}{MARKS[0]}\n{facts(bench)}\n\n{table(bench)}\n{MARKS[1]}{after}")
+
+
+def first_line(*argv):
+    try:
+        out = subprocess.run(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return out.stdout.strip().splitlines()[0]
+    except (OSError, IndexError):
+        return "not there"
+
+
+def facts(bench):
+    """Date, machine, versions."""
+    model = next((row.partition(":")[2].strip() for row in open("/proc/cpuinfo")
+                  if row.startswith("model name")), platform.machine())
+    programs = bench.programs
+    words = [f"{datetime.date.today()}, {bench.rounds} rounds of {bench.seconds:g} s each; "
+             f"{os.cpu_count()} cores of {model}, Linux {platform.release()}",
+             first_line(programs["spanlink"], "--version"),
+             first_line(programs["collector"], "--version"),
+             first_line(programs["nginx"], "-v")]
+    if bench.has("rotel"):
+        words.append(first_line(programs["rotel"], "--version"))
+    if bench.has("dataflow"):
+        words.append("otel-arrow dataflow engine as given")
+    return "Taken on " + "; ".join(words) + "."

@@ -10,7 +10,7 @@ receivers:
   otlp:
     protocols:
       grpc: {{endpoint: 127.0.0.1:{grpc}}}
-      http: {{endpoint: 127.0.0.1:{http}}}
+      http: {{endpoint: 127.0.0.1:{http}, threads: {threads}}}
   pyroscope: {{endpoint: 127.0.0.1:{profiles}}}
 processors:
   memory_limiter: {{limit_mib: {limit}}}
@@ -146,7 +146,8 @@ class Spanlink(Subject):
         profile_sink = self.bench.profile_sink.port
         text = SPANLINK.format(
             profiles=self.profile_port, profile_sink=profile_sink,
-            limit=self.extra.get("limit_mib", 256), extensions=self.extra.get("extensions", ""),
+            limit=self.extra.get("limit_mib", 256), threads=self.extra.get("threads", 1),
+            extensions=self.extra.get("extensions", ""),
             used=self.extra.get("used", ""), **self.values())
         text = text.replace("  correlation:\n", "  correlation: {%s}\n" %
                             self.extra.get("correlation", ""))
