@@ -25,6 +25,7 @@ import time
 STEP_S = 0.0001             # between two attempts to connect
 PATIENCE_S = 20
 REST_S = 3                  # for timers of the first second, and for garbage collectors
+QUIET_S = 12                # until idle connections have been looked at for the last time
 
 
 # ---- requests ----
@@ -160,18 +161,21 @@ def stripped_size(path):
 
 # ---- the subjects ----
 
-SPANLINK = COLLECTOR = """
+CONFIG = """
 receivers:
-  otlp: {{protocols: {{grpc: {{endpoint: "127.0.0.1:{grpc}"}}, http: {{endpoint: "127.0.0.1:{http}"}}}}}}
+  otlp:
+    protocols:
+      grpc: {{endpoint: "127.0.0.1:{grpc}"}}
+      http: {{endpoint: "127.0.0.1:{http}"}}
 processors:
   memory_limiter: {{check_interval: 1s, limit_mib: 512}}
   batch: {{timeout: 200ms}}
 exporters:
-  {exporter}: {{endpoint: "http://127.0.0.1:{sink}", compression: none}}
+  otlphttp: {{endpoint: "http://127.0.0.1:{sink}", compression: none}}
 service:
   telemetry: {telemetry}
   pipelines:
-    traces: {{receivers: [otlp], processors: [memory_limiter, batch], exporters: [{exporter}]}}
+    traces: {{receivers: [otlp], processors: [memory_limiter, batch], exporters: [otlphttp]}}
 """
 
 
@@ -188,8 +192,8 @@ class Subject:
         self.grpc, self.http = free_port(), free_port()
         self.config = folder / f"{name}.yaml"
         if name != "rotel":
-            self.config.write_text(SPANLINK.format(
-                grpc=self.grpc, http=self.http, sink=sink.port, exporter="otlphttp",
+            self.config.write_text(CONFIG.format(
+                grpc=self.grpc, http=self.http, sink=sink.port,
                 telemetry="{metrics: {level: none}}" if name == "collector" else "{}"))
 
     def argv(self):
@@ -204,7 +208,7 @@ class Subject:
 
 def at_rest(subject, seconds):
     """Figures of a process that has answered an empty request, and again after a span has gone
-    through to the sink: what a library takes that is only needed for exporting is there by then."""
+    through to the sink: what is loaded or allocated for exporting is there by then."""
     figures = {}
     pid, _ = started(subject.argv(), subject.http)
     try:
@@ -215,6 +219,7 @@ def at_rest(subject, seconds):
             raise ValueError(f"{subject.name} did not deliver a span")
         time.sleep(REST_S)
         figures["exported"] = idle(pid)
+        time.sleep(QUIET_S - REST_S)
         figures["exported"]["wakeups"] = wakeups(pid, seconds)
     finally:
         end(pid)
