@@ -1,13 +1,10 @@
 #include "net/digest.h"
 
-#include "net/tls_begin.h"
-
 #include <gnutls/crypto.h>
 #include <sys/random.h>
 
 bool digest_md5(struct view text, uint8_t out[DIGEST_MD5_SIZE])
 {
-    tls_begin();
     return gnutls_hash_fast(GNUTLS_DIG_MD5, text.data, text.size, out) == 0;
 }
 
@@ -15,7 +12,6 @@ bool digest_sha1(const struct view *parts, size_t count, uint8_t out[DIGEST_SHA1
 {
     gnutls_hash_hd_t hash;
     bool good = true;
-    tls_begin();
     if (gnutls_hash_init(&hash, GNUTLS_DIG_SHA1) != 0)
         return false;
     for (size_t i = 0; i < count; i++)
@@ -29,7 +25,6 @@ bool digest_keyed(const uint8_t key[DIGEST_KEY_SIZE], const struct view *parts, 
 {
     gnutls_hmac_hd_t hash;
     bool good = true;
-    tls_begin();
     if (gnutls_hmac_init(&hash, GNUTLS_MAC_SHA256, key, DIGEST_KEY_SIZE) != 0)
         return false;
     for (size_t i = 0; i < count; i++) {

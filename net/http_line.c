@@ -1,7 +1,6 @@
 #include "net/http_line.h"
 
 #include "base/clock.h"
-#include "net/tls_begin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,15 +121,10 @@ struct http_line *http_line_new(const struct http_client_options *options,
 
 /* ---- the address ---- */
 
-static bool is_https(const char *url)
-{
-    return strncasecmp(url, "https:", 6) == 0;
-}
-
 const char *http_line_name(const struct http_line *line, const char *url)
 {
     const char *name = line->options->tls.server_name_override;
-    return name && *name && is_https(url) ? name : NULL;
+    return name && *name && strncasecmp(url, "https:", 6) == 0 ? name : NULL;
 }
 
 /* The connection goes to the URL's own host. */
@@ -159,8 +153,6 @@ static CURLcode rename_host(struct http_line *line, CURLU *parts, const char *na
 CURLcode http_line_aim(struct http_line *line, const char *url)
 {
     const char *name = http_line_name(line, url);
-    if (is_https(url))
-        tls_begin();
     if (!name) {
         curl_easy_setopt(line->easy, CURLOPT_URL, url);
         return CURLE_OK;

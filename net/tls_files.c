@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/tls_begin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,11 +46,6 @@ void tls_files_check(const struct tls_files *files, struct key_report *report)
     snprintf(path, sizeof path, "%s.key_file", files->key);
     if (has(files, TLS_CERT) && !has(files, TLS_KEY))
         key_report_add(report, path, "is missing beside cert_file");
-}
-
-bool tls_files_given(const struct tls_files *files)
-{
-    return has(files, TLS_CERT) || has(files, TLS_KEY) || has(files, TLS_CA);
 }
 
 /* ---- reading ---- */
@@ -211,7 +205,6 @@ static gnutls_certificate_credentials_t
 understand(const struct tls_files *files, struct bytes pem[TLS_PARTS], const struct fault *fault)
 {
     gnutls_certificate_credentials_t made;
-    tls_begin();
     if (gnutls_certificate_allocate_credentials(&made) != 0) {
         snprintf(fault->text, fault->size, "%s: out of memory", files->key);
         return NULL;

@@ -1,6 +1,5 @@
 #include "net/tls_session.h"
 
-#include "net/tls_begin.h"
 #include "net/tls_version.h"
 
 #include <arpa/inet.h>
@@ -27,7 +26,6 @@ static struct tls_session *begin(unsigned end, int fd, const char *protocol)
     struct tls_session *session = calloc(1, sizeof *session);
     if (!session)
         return NULL;
-    tls_begin();
     if (gnutls_init(&session->gnutls, end | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL) != 0) {
         free(session);
         return NULL;

@@ -1,7 +1,5 @@
 #include "tests/support/pki.h"
 
-#include "net/tls_begin.h"
-
 #include <check.h>
 #include <dirent.h>
 #include <stdatomic.h>
@@ -22,7 +20,6 @@ static void set_serial(gnutls_x509_crt_t certificate)
 static void begin(struct pki *pki, const char *name)
 {
     time_t now = time(NULL);
-    tls_begin();
     gnutls_x509_privkey_init(&pki->key);
     gnutls_x509_crt_init(&pki->certificate);
     ck_assert_int_eq(gnutls_x509_privkey_generate(pki->key, GNUTLS_PK_ECDSA,

@@ -1,7 +1,6 @@
 #include "tests/support/tls_server.h"
 
 #include "net/endpoint.h"
-#include "net/tls_begin.h"
 
 #include <check.h>
 #include <gnutls/x509.h>
@@ -89,7 +88,6 @@ void tls_server_start(struct tls_server *server)
     gnutls_x509_privkey_t key;
     gnutls_x509_crt_t certificate;
     char error[256];
-    tls_begin();
     gnutls_x509_privkey_init(&key);
     gnutls_x509_crt_init(&certificate);
     make_certificate(key, certificate);
