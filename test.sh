@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds and runs every test. Prints "N passed, N failed" at the end.
-# Usage: ./test.sh [--soak] [unit] [lint] [e2e] [faults]   (default: all parts)
+# Usage: ./test.sh [--soak] [unit] [lint] [guard] [e2e] [faults]   (default: all parts)
 # --soak: the end-to-end tests run every language in every mode, the fault tests many more rounds
 # and the fuzz targets a minute each.
 set -uo pipefail
@@ -16,7 +16,7 @@ if [ "${1:-}" = --soak ]; then
   fuzz_seconds=60
   shift
 fi
-parts=${*:-lint unit e2e faults}
+parts=${*:-lint unit guard e2e faults}
 
 step() { # name, command...
   local name=$1
@@ -84,6 +84,10 @@ for part in $parts; do
       build asan
       ctest_run asan
       ;;
+    guard)
+      step instructions bench/instructions.py
+      grep -E '^[a-z]+ +[0-9]' "$logs/instructions.log"
+      ;;
     e2e)
       build release
       step configs tools/validate_configs.sh
@@ -100,7 +104,7 @@ for part in $parts; do
       pytest_run tests/faults
       step fuzz tools/fuzz.sh "$fuzz_seconds"
       ;;
-    *) echo "test.sh: unknown part $part, expected lint, unit, e2e or faults" >&2; exit 2 ;;
+    *) echo "test.sh: unknown part $part, expected lint, unit, guard, e2e or faults" >&2; exit 2 ;;
   esac
 done
 

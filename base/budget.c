@@ -170,6 +170,14 @@ bool budget_never_fits(const struct budget *budget, size_t n)
     return n > budget_largest(budget);
 }
 
+bool budget_has_ease(const struct budget *budget, size_t n)
+{
+    if (!budget)
+        return true;
+    size_t half = budget->limit / 2;
+    return n < half && budget_used(budget) < half - n;
+}
+
 size_t budget_used(const struct budget *budget)
 {
     return atomic_load_explicit(&budget->used, memory_order_relaxed);

@@ -61,6 +61,9 @@ size_t budget_cap(const struct budget *budget, size_t max);
 /* True for a request of n bytes that could not fit the empty budget. */
 bool budget_never_fits(const struct budget *budget, size_t n);
 
+/* Whether less than half would be used with n bytes more: such may be taken ahead of their need. */
+bool budget_has_ease(const struct budget *budget, size_t n);
+
 size_t budget_used(const struct budget *budget);
 
 #endif

@@ -48,6 +48,76 @@ struct buffer *buffer_new_for_work(size_t size, struct budget *budget)
     return budget_use(budget, size) ? charged_buffer(size, budget) : NULL;
 }
 
+struct buffer *buffer_slice(struct buffer *owner, struct view run)
+{
+    assert(!owner->parts && run.data >= owner->data && run.size <= owner->size);
+    struct buffer *slice = calloc(1, sizeof *slice);
+    if (!slice)
+        return NULL;
+    atomic_init(&slice->refs, 1);
+    slice->data = (uint8_t *)(uintptr_t)run.data;
+    slice->size = run.size;
+    slice->budget = owner->budget;
+    slice->owner = buffer_ref(owner);
+    return slice;
+}
+
+static void add_parts(struct buffer *joined, struct buffer *from)
+{
+    struct buffer *const *parts = from->parts ? from->parts : &from;
+    for (size_t i = 0; i < buffer_run_count(from); i++)
+        joined->parts[joined->part_count++] = buffer_ref(parts[i]);
+    joined->size += from->size;
+}
+
+struct buffer *buffer_join(struct buffer *const *parts, size_t count)
+{
+    size_t runs = 0;
+    for (size_t i = 0; i < count; i++)
+        runs += buffer_run_count(parts[i]);
+    struct buffer *joined = calloc(1, sizeof *joined);
+    struct buffer **own = joined ? malloc(runs * sizeof(struct buffer *)) : NULL;
+    if (!own) {
+        free(joined);
+        return NULL;
+    }
+    atomic_init(&joined->refs, 1);
+    joined->parts = own;
+    joined->budget = parts[0]->budget;
+    for (size_t i = 0; i < count; i++)
+        add_parts(joined, parts[i]);
+    return joined;
+}
+
+struct buffer *buffer_flat(struct buffer *buffer, bool force)
+{
+    if (!buffer->parts)
+        return buffer_ref(buffer);
+    struct buffer *flat = force ? buffer_new(buffer->size, buffer->budget, true)
+                                : buffer_new_for_work(buffer->size, buffer->budget);
+    uint8_t *at = flat ? flat->data : NULL;
+    for (size_t i = 0; flat && i < buffer->part_count; i++) {
+        const struct buffer *part = buffer->parts[i];
+        if (part->size)
+            memcpy(at, part->data, part->size);
+        at += part->size;
+    }
+    return flat;
+}
+
+size_t buffer_run_count(const struct buffer *buffer)
+{
+    return buffer->parts ? buffer->part_count : 1;
+}
+
+void buffer_runs(const struct buffer *buffer, struct view *runs)
+{
+    if (!buffer->parts)
+        runs[0] = buffer_view(buffer);
+    for (size_t i = 0; i < buffer->part_count; i++)
+        runs[i] = buffer_view(buffer->parts[i]);
+}
+
 struct buffer *buffer_ref(struct buffer *buffer)
 {
     atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
@@ -58,7 +128,13 @@ void buffer_unref(struct buffer *buffer)
 {
     if (!buffer || atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1)
         return;
+    for (size_t i = 0; i < buffer->part_count; i++)
+        buffer_unref(buffer->parts[i]);
+    free(buffer->parts);
     budget_give(buffer->budget, buffer->charged);
-    free(buffer->data);
+    if (buffer->owner)
+        buffer_unref(buffer->owner);
+    else
+        free(buffer->data);
     free(buffer);
 }

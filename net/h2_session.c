@@ -12,8 +12,8 @@ enum { HEADERS_MAX = 64, NAMES_MAX = 4096, WINDOW = 1 << 20 };
 struct h2_session {
     nghttp2_session *session;
     int32_t stream; /* of the call under way; 0: none yet */
-    struct view body;
-    size_t sent;
+    struct pieces_reader unsent;
+    size_t left; /* bytes of it */
     struct http_reply *reply;
     enum h2_state state;
     uint32_t reason;
@@ -51,7 +51,7 @@ static int on_frame(nghttp2_session *nghttp2, const nghttp2_frame *frame, void *
         (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
         return 0;
     session->state = H2_ANSWERED;
-    if (session->sent < session->body.size)
+    if (session->left > 0)
         nghttp2_submit_rst_stream(nghttp2, NGHTTP2_FLAG_NONE, session->stream, NGHTTP2_CANCEL);
     return 0;
 }
@@ -123,12 +123,9 @@ static ssize_t read_body(nghttp2_session *nghttp2, int32_t stream, uint8_t *out,
     (void)nghttp2, (void)source;
     if (stream != session->stream)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    size_t rest = session->body.size - session->sent;
-    size_t n = rest < room ? rest : room;
-    if (n)
-        memcpy(out, session->body.data + session->sent, n);
-    session->sent += n;
-    if (n == rest)
+    size_t n = pieces_read(&session->unsent, out, room);
+    session->left -= n;
+    if (session->left == 0)
         *flags |= NGHTTP2_DATA_FLAG_EOF;
     return (ssize_t)n;
 }
@@ -183,8 +180,8 @@ bool h2_session_begin(struct h2_session *session, const struct h2_request *reque
         if (!belongs_to_http_1(name))
             fields[count++] = field(name, request->headers[i].value);
     }
-    session->body = request->body;
-    session->sent = 0;
+    session->unsent = pieces_read_begin(request->body);
+    session->left = pieces_size(request->body);
     session->reply = reply;
     session->state = H2_WAITING;
     session->reason = 0;
@@ -201,8 +198,8 @@ enum h2_state h2_session_state(const struct h2_session *session)
 void h2_session_cancel(struct h2_session *session)
 {
     session->reply = NULL;
-    session->body = (struct view){0};
-    session->sent = 0;
+    session->unsent = (struct pieces_reader){0};
+    session->left = 0;
     if (session->state == H2_WAITING)
         nghttp2_submit_rst_stream(session->session, NGHTTP2_FLAG_NONE, session->stream,
                                   NGHTTP2_CANCEL);

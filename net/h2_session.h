@@ -19,7 +19,7 @@ struct h2_request {
     const char *path;
     const struct http_header *headers; /* as in the request, names in any case */
     size_t header_count;
-    struct view body;
+    struct pieces body;
 };
 
 enum h2_state {

@@ -210,6 +210,14 @@ bool http_client_post(struct http_client *client, const char *url,
                       const struct http_header *headers, size_t header_count, struct view body,
                       struct http_reply *reply)
 {
+    return http_client_post_pieces(client, url, headers, header_count, (struct pieces){&body, 1},
+                                   reply);
+}
+
+bool http_client_post_pieces(struct http_client *client, const char *url,
+                             const struct http_header *headers, size_t header_count,
+                             struct pieces body, struct http_reply *reply)
+{
     const struct http_call call = {url, headers, header_count, body, .is_get = false};
     return exchange(client, &call, reply);
 }

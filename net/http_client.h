@@ -7,6 +7,7 @@
 
 #include "base/authenticator.h"
 #include "base/bytes.h"
+#include "base/pieces.h"
 #include "net/tls_client.h"
 #include "settings/key.h"
 
@@ -56,6 +57,10 @@ struct http_client *http_client_new(const struct http_client_options *options, c
 bool http_client_post(struct http_client *client, const char *url,
                       const struct http_header *headers, size_t header_count, struct view body,
                       struct http_reply *reply);
+/* The same for a body in several runs, which stand until it returns. */
+bool http_client_post_pieces(struct http_client *client, const char *url,
+                             const struct http_header *headers, size_t header_count,
+                             struct pieces body, struct http_reply *reply);
 /* The same with GET; over HTTP/2 only by ALPN. */
 bool http_client_get(struct http_client *client, const char *url, const struct http_header *headers,
                      size_t header_count, struct http_reply *reply);

@@ -10,7 +10,7 @@
 
 #define CONNECT_TIMEOUT_NS (10 * NS_PER_S)
 
-enum { UPLOAD_BUFFER = 128 * 1024, PATIENCE_MS = 3600 * 1000 };
+enum { UPLOAD_BUFFER = 256 * 1024, PATIENCE_MS = 3600 * 1000 };
 
 /* ---- life ---- */
 
@@ -29,6 +29,22 @@ static size_t on_body(char *data, size_t size, size_t count, void *ctx)
     if (line->reply)
         http_reply_data(line->reply, (struct view){(const uint8_t *)data, size * count});
     return size * count;
+}
+
+static size_t read_body(char *out, size_t size, size_t count, void *ctx)
+{
+    struct http_line *line = ctx;
+    return pieces_read(&line->unsent, out, size * count);
+}
+
+/* A kept connection had died: the body is sent once more, from its start. */
+static int rewind_body(void *ctx, curl_off_t offset, int origin)
+{
+    struct http_line *line = ctx;
+    if (offset != 0 || origin != SEEK_SET)
+        return CURL_SEEKFUNC_CANTSEEK;
+    line->unsent = pieces_read_begin(line->body);
+    return CURL_SEEKFUNC_OK;
 }
 
 static long milliseconds(uint64_t ns)
@@ -115,6 +131,10 @@ struct http_line *http_line_new(const struct http_client_options *options,
     curl_easy_setopt(line->easy, CURLOPT_ERRORBUFFER, line->problem);
     curl_easy_setopt(line->easy, CURLOPT_HEADERFUNCTION, on_line);
     curl_easy_setopt(line->easy, CURLOPT_HEADERDATA, line);
+    curl_easy_setopt(line->easy, CURLOPT_READFUNCTION, read_body);
+    curl_easy_setopt(line->easy, CURLOPT_READDATA, line);
+    curl_easy_setopt(line->easy, CURLOPT_SEEKFUNCTION, rewind_body);
+    curl_easy_setopt(line->easy, CURLOPT_SEEKDATA, line);
     curl_easy_setopt(line->easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(line->easy, CURLOPT_WRITEDATA, line);
     return line;
@@ -238,16 +258,23 @@ CURLcode http_line_run(struct http_line *line)
     return code == CURLM_OK ? result_of(line->multi) : CURLE_OUT_OF_MEMORY;
 }
 
-static void set_method(CURL *easy, const struct http_call *call)
+/* A body in one run goes with the header in one write, where it is small. */
+static void set_method(struct http_line *line, const struct http_call *call)
 {
-    struct view body = call->body;
+    CURL *easy = line->easy;
+    size_t size = pieces_size(call->body);
+    const char *run = size == 0 ? "" : NULL;
+    if (call->body.count == 1 && size > 0)
+        run = (const char *)call->body.views[0].data;
     if (call->is_get) {
         curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
         return;
     }
+    line->body = call->body;
+    line->unsent = pieces_read_begin(call->body);
     curl_easy_setopt(easy, CURLOPT_POST, 1L);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.size);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body.size ? (const char *)body.data : "");
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, run);
 }
 
 static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
@@ -260,7 +287,7 @@ static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
     curl_easy_setopt(line->easy, CURLOPT_HTTP_VERSION,
                      line->options->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(line->easy, CURLOPT_HTTPHEADER, list);
-    set_method(line->easy, call);
+    set_method(line, call);
     if (code == CURLE_OK)
         code = http_line_run(line);
     curl_easy_getinfo(line->easy, CURLINFO_RESPONSE_CODE, &line->reply->status);

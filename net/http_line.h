@@ -23,7 +23,9 @@ struct http_line {
     CURLM *multi;
     struct curl_slist *detour; /* to the URL's host, where libcurl is given another name */
     struct http_reply *reply;  /* of the call under way */
-    uint64_t started;          /* monotonic */
+    struct pieces body;        /* of that call */
+    struct pieces_reader unsent;
+    uint64_t started; /* monotonic */
     uint64_t deadline;
     char problem[CURL_ERROR_SIZE];
 
@@ -39,7 +41,7 @@ struct http_call {
     const char *url;
     const struct http_header *headers; /* all, those of the client included */
     size_t header_count;
-    struct view body;
+    struct pieces body;
     bool is_get;
 };
 

@@ -149,10 +149,14 @@ bool http_request_hopeless(const struct http_request *request)
            (request->declared != UINT64_MAX && request->declared > discard_limit(request));
 }
 
-/* Grows to twice the size, but never past what was declared. */
-static enum bytes_result keep(struct bytes *body, const char *data, size_t size)
+/* Makes room for all that was declared at once where memory is plenty; else grows to twice the
+ * size, so that clients who declare and do not send cannot hold it. */
+static enum bytes_result keep(struct http_request *request, const char *data, size_t size)
 {
+    struct bytes *body = &request->body;
     size_t rest = body->max - body->size, more = body->size > size ? body->size : size;
+    if (request->declared != UINT64_MAX && budget_has_ease(body->budget, rest))
+        more = rest;
     if (size <= rest && body->capacity - body->size < size)
         bytes_reserve(body, more < rest ? more : rest);
     return bytes_append(body, data, size);
@@ -174,7 +178,7 @@ bool http_request_receive(struct http_request *request, const char *data, size_t
 {
     request->received += size;
     if (!request->fault && !request->refused && !http_auth_denies(request)) {
-        enum bytes_result result = keep(&request->body, data, size);
+        enum bytes_result result = keep(request, data, size);
         if (result == BYTES_OK)
             return true;
         request->fault = fault_of(request, result, size);

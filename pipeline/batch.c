@@ -89,6 +89,14 @@ struct batch *batch_with_payload(const struct batch *batch, struct buffer *paylo
     return copy;
 }
 
+struct batch *batch_flat(struct batch *batch, bool force)
+{
+    if (!batch->payload->parts)
+        return batch_ref(batch);
+    struct buffer *payload = buffer_flat(batch->payload, force);
+    return payload ? batch_with_payload(batch, payload, batch->items) : NULL;
+}
+
 struct batch *batch_with_series(const struct batch *batch, struct series *series)
 {
     struct batch *copy = batch_with_payload(batch, buffer_ref(batch->payload), batch->items);
@@ -141,9 +149,11 @@ bool batch_split(const struct batch *batch, uint32_t max_items, size_t max_bytes
                  struct batch **front, struct batch **rest)
 {
     struct buffer *front_bytes, *rest_bytes;
-    if (batch->encoding != BATCH_OTLP ||
-        !otlp_split(batch->signal, buffer_view(batch->payload), max_items, max_bytes,
-                    batch->payload->budget, &front_bytes, &rest_bytes))
+    struct buffer *whole = batch->encoding == BATCH_OTLP ? buffer_flat(batch->payload, true) : NULL;
+    bool cut = whole && otlp_split(batch->signal, buffer_view(whole), max_items, max_bytes,
+                                   whole->budget, &front_bytes, &rest_bytes);
+    buffer_unref(whole);
+    if (!cut)
         return false;
     *front = part_of(batch, front_bytes);
     *rest = part_of(batch, rest_bytes);

@@ -47,9 +47,9 @@ struct batch {
     _Atomic unsigned refs;
     enum signal signal;
     enum batch_encoding encoding;
-    uint32_t items; /* spans, data points, log records, profiles */
-    bool admitted;  /* its request has a place reserved in every queue ahead */
-    struct buffer *payload;
+    uint32_t items;            /* spans, data points, log records, profiles */
+    bool admitted;             /* its request has a place reserved in every queue ahead */
+    struct buffer *payload;    /* joined at most behind a processor */
     struct metadata *metadata; /* NULL: none */
     struct series *series;
     struct profile_origin *profile;
@@ -73,6 +73,10 @@ struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct
 /* The same batch with another payload (taken over) and item count: everything else is shared,
  * `admitted` too. NULL: no memory. */
 struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items);
+
+/* The same batch with its payload in one run: a reference to itself where it is. NULL: no room;
+ * force as in buffer_new. */
+struct batch *batch_flat(struct batch *batch, bool force);
 
 /* The same batch with other series labels (taken over). NULL: no memory. */
 struct batch *batch_with_series(const struct batch *batch, struct series *series);

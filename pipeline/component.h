@@ -81,9 +81,12 @@ struct component {
      * component in front where one is to blame ("protocols.grpc.endpoint: ..."); close follows. */
     bool (*open)(void *self, const struct env *env, char *error, size_t error_size);
 
-    /* Processors. Borrows the batch and hands on, now or later, by outlet_push(next, ...). Called
-     * from several threads; never blocks on network or disk. Verdict as outlet_push's. */
+    /* Processors. Borrows the batch and hands on, now or later, by
+     * outlet_push(next, ...). Called from several threads; never blocks on network or disk. Verdict
+     * as outlet_push's. */
     enum verdict (*consume)(void *self, struct batch *batch, struct outlet *next);
+
+    bool gathers; /* consume or send takes joined payloads; else each comes in one run */
 
     /* Exporters. One try to deliver, from a worker thread; blocks up to its timeout. Several
      * threads. Queue, retry, splitting and counting are around it (pipeline/delivery.h). */

@@ -248,6 +248,20 @@ static struct outcome convert(struct dispatcher *dispatcher, struct queue_elemen
     return why;
 }
 
+/* The sender holds memory for work on what it sends. */
+static struct outcome in_one_run(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    struct batch *flat = element->current;
+    if (dispatcher->component->gathers || !flat->payload->parts)
+        return OUTCOME_OK;
+    flat = batch_flat(flat, true);
+    if (!flat)
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    batch_unref(element->current);
+    element->current = flat;
+    return OUTCOME_OK;
+}
+
 enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_element *element,
                                   uint64_t *due)
 {
@@ -255,6 +269,8 @@ enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_el
         struct outcome outcome = convert(dispatcher, element);
         if (outcome.verdict == VERDICT_OK && !fits(dispatcher, element))
             continue;
+        if (outcome.verdict == VERDICT_OK)
+            outcome = in_one_run(dispatcher, element);
         if (element->attempt == 0)
             element->first_try = clock_mono(dispatcher->clock);
         if (outcome.verdict == VERDICT_OK)

@@ -33,10 +33,14 @@ static struct outcome from_json(enum signal signal, struct bytes *body)
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed JSON: %s", reason);
 }
 
-static struct outcome check(enum signal signal, const struct bytes *body, uint32_t *items)
+/* valid: no item has to be left out. */
+static struct outcome check(enum signal signal, const struct bytes *body, uint32_t *items,
+                            bool *valid)
 {
     struct proto_fault fault;
-    if (otlp_check(signal, bytes_view(body), items, &fault))
+    *valid = signal != SIGNAL_TRACES;
+    if (*valid ? otlp_check(signal, bytes_view(body), items, &fault)
+               : otlp_check_traces(bytes_view(body), items, valid, &fault))
         return OUTCOME_OK;
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
                       "malformed protobuf: %s in %s, field %u, at byte %zu", fault.reason,
@@ -118,14 +122,15 @@ static struct outcome without_invalid(struct bytes *body, struct otlp_request *r
 }
 
 /* Makes the batch of a checked request. */
-static struct outcome wrap(enum signal signal, struct bytes *body, struct otlp_request *request)
+static struct outcome wrap(enum signal signal, bool valid, struct bytes *body,
+                           struct otlp_request *request)
 {
     struct outcome outcome = OUTCOME_OK;
     struct buffer *buffer = NULL;
-    if (signal == SIGNAL_TRACES)
-        outcome = without_invalid(body, request, &buffer);
-    else
+    if (valid)
         buffer = buffer_from_bytes(body);
+    else
+        outcome = without_invalid(body, request, &buffer);
     uint32_t items = request->received - request->rejected;
     if (outcome.verdict != VERDICT_OK || items == 0)
         return outcome;
@@ -139,16 +144,17 @@ struct outcome otlp_request_read(enum signal signal, bool json, struct bytes *bo
 {
     *request = (struct otlp_request){0};
     struct outcome outcome = OUTCOME_OK;
+    bool valid = false;
     if (json)
         outcome = from_json(signal, body);
     else if (signal == SIGNAL_PROFILES)
         outcome = upgrade(body);
     if (outcome.verdict == VERDICT_OK)
-        outcome = check(signal, body, &request->received);
+        outcome = check(signal, body, &request->received, &valid);
     if (outcome.verdict == VERDICT_OK && signal == SIGNAL_PROFILES)
         outcome = check_profiles(bytes_view(body));
     if (outcome.verdict == VERDICT_OK && request->received > 0)
-        outcome = wrap(signal, body, request);
+        outcome = wrap(signal, valid, body, request);
     bytes_release(body);
     return outcome;
 }

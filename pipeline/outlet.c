@@ -33,6 +33,19 @@ static enum verdict fan_out(const struct outlet *end, struct batch *batch)
     return taken ? VERDICT_OK : VERDICT_RETRY;
 }
 
+/* What was merged was accepted: the copy may go past the budget. */
+static enum verdict consume(struct outlet *outlet, struct batch *batch)
+{
+    const struct instance *processor = outlet->processor;
+    const struct component *component = processor->component;
+    struct batch *flat = component->gathers ? batch_ref(batch) : batch_flat(batch, true);
+    if (!flat)
+        return VERDICT_RETRY;
+    enum verdict verdict = component->consume(processor->self, flat, outlet->next);
+    batch_unref(flat);
+    return verdict;
+}
+
 enum verdict outlet_push(struct outlet *outlet, struct batch *batch)
 {
     /* Where two pipelines order their processors differently, one may be closed already. */
@@ -40,5 +53,5 @@ enum verdict outlet_push(struct outlet *outlet, struct batch *batch)
         outlet = outlet->next;
     if (!outlet->processor)
         return fan_out(outlet, batch);
-    return outlet->processor->component->consume(outlet->processor->self, batch, outlet->next);
+    return consume(outlet, batch);
 }

@@ -6,7 +6,7 @@ build="gcc cmake ninja-build pkg-config libmicrohttpd-dev libcurl4-gnutls-dev li
   libgnutls28-dev libcrypt-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev libyaml-dev
   libisal-dev  libdeflate-dev libzstd-dev python3 ca-certificates"
 check="check clang libclang-rt-14-dev clang-tidy clang-format universal-ctags python3-venv curl
-  openssl git"
+  openssl git valgrind"
 
 packages=$build
 [ "${1:-build}" = test ] && packages="$build $check"

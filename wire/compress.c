@@ -116,17 +116,33 @@ static enum inflate_result zstd_inflate(struct view in, struct bytes *out)
     return result;
 }
 
-static bool zstd_deflate(struct view in, struct bytes *out)
+static bool zstd_pieces(ZSTD_CCtx *engine, struct pieces in, ZSTD_outBuffer *room)
 {
-    size_t bound = ZSTD_compressBound(in.size), left = out->max - out->size;
+    size_t rest = ZSTD_CCtx_setParameter(engine, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+    if (!ZSTD_isError(rest))
+        rest = ZSTD_CCtx_setPledgedSrcSize(engine, pieces_size(in));
+    for (size_t i = 0; i < in.count && !ZSTD_isError(rest); i++) {
+        ZSTD_inBuffer input = {in.views[i].data, in.views[i].size, 0};
+        ZSTD_EndDirective how = i + 1 == in.count ? ZSTD_e_end : ZSTD_e_continue;
+        do
+            rest = ZSTD_compressStream2(engine, room, &input, how);
+        while (!ZSTD_isError(rest) && room->pos < room->size &&
+               (input.pos < input.size || (how == ZSTD_e_end && rest > 0)));
+    }
+    return rest == 0;
+}
+
+static bool zstd_deflate(struct pieces in, struct bytes *out)
+{
+    size_t bound = ZSTD_compressBound(pieces_size(in)), left = out->max - out->size;
     if (bytes_reserve(out, bound < left ? bound : left) != BYTES_OK)
         return false;
-    size_t made = ZSTD_compress(out->data ? out->data + out->size : NULL, out->capacity - out->size,
-                                in.data, in.size, ZSTD_LEVEL);
-    if (ZSTD_isError(made))
-        return false;
-    out->size += made;
-    return true;
+    ZSTD_outBuffer room = {out->data ? out->data + out->size : NULL, out->capacity - out->size, 0};
+    ZSTD_CCtx *engine = ZSTD_createCCtx();
+    bool ok = engine && zstd_pieces(engine, in, &room);
+    ZSTD_freeCCtx(engine);
+    out->size += ok ? room.pos : 0;
+    return ok;
 }
 
 enum inflate_result inflate_append(enum encoding_name encoding, struct view in, struct bytes *out)
@@ -144,11 +160,27 @@ enum inflate_result inflate_append(enum encoding_name encoding, struct view in, 
     return INFLATE_BAD;
 }
 
+static bool copy_pieces(struct pieces in, struct bytes *out)
+{
+    struct pieces_reader reader = pieces_read_begin(in);
+    size_t size = pieces_size(in);
+    if (bytes_reserve(out, size) != BYTES_OK)
+        return false;
+    if (size)
+        out->size += pieces_read(&reader, out->data + out->size, size);
+    return true;
+}
+
 bool deflate_append(enum encoding_name encoding, struct view in, struct bytes *out)
+{
+    return deflate_append_pieces(encoding, (struct pieces){&in, 1}, out);
+}
+
+bool deflate_append_pieces(enum encoding_name encoding, struct pieces in, struct bytes *out)
 {
     switch (encoding) {
     case ENCODING_IDENTITY:
-        return copy(in, out) == INFLATE_OK;
+        return copy_pieces(in, out);
     case ENCODING_GZIP:
         return gzip_deflate(gzip_engine_here(), in, out);
     case ENCODING_ZSTD:

@@ -7,6 +7,7 @@
 #define WIRE_COMPRESS_H
 
 #include "base/bytes.h"
+#include "base/pieces.h"
 
 enum encoding_name { ENCODING_IDENTITY, ENCODING_GZIP, ENCODING_ZSTD, ENCODING_UNKNOWN };
 
@@ -29,6 +30,9 @@ enum inflate_result inflate_append(enum encoding_name encoding, struct view in, 
 /* Appends the compressed content (igzip level 1, zstd level 1). False: out is full or no memory;
  * out's size is as before. */
 bool deflate_append(enum encoding_name encoding, struct view in, struct bytes *out);
+
+/* The same for a body in several runs, as one compressed body. */
+bool deflate_append_pieces(enum encoding_name encoding, struct pieces in, struct bytes *out);
 
 /* The gzip magic number. */
 bool looks_gzip(struct view data);

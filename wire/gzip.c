@@ -212,8 +212,22 @@ struct isal_scratch {
     uint8_t level[ISAL_DEF_LVL1_DEFAULT];
 };
 
-static bool isal_deflate_append(struct view in, struct bytes *out)
+/* Hands the engine its next input where it has used up the last. */
+static void isal_feed(struct isal_zstream *stream, struct pieces *in, struct view *view)
 {
+    while (view->size == 0 && in->count > 0) {
+        *view = *in->views++;
+        in->count--;
+    }
+    stream->next_in = (uint8_t *)(uintptr_t)view->data;
+    stream->avail_in = clamp32(view->size);
+    stream->end_of_stream = in->count == 0 && stream->avail_in == view->size;
+}
+
+static bool isal_deflate_append(struct pieces in, struct bytes *out)
+{
+    struct view view = {0};
+    size_t size = pieces_size(in), wanted = size / 4 < 256 ? 256 : size / 4;
     struct isal_scratch *scratch = malloc(sizeof *scratch);
     if (!scratch)
         return false;
@@ -223,20 +237,16 @@ static bool isal_deflate_append(struct view in, struct bytes *out)
     stream->level_buf = scratch->level;
     stream->level_buf_size = sizeof scratch->level;
     stream->gzip_flag = IGZIP_GZIP;
-    stream->next_in = (uint8_t *)(uintptr_t)in.data;
-    size_t left = in.size, wanted = in.size / 4 < 256 ? 256 : in.size / 4;
     bool ok = true;
     while (ok && stream->internal_state.state != ZSTATE_END) {
         if (out->size == out->capacity && make_room(out, wanted) != INFLATE_OK)
             break;
-        size_t room = out->capacity - out->size;
-        uint32_t offered = clamp32(left), empty = clamp32(room);
-        stream->avail_in = offered;
-        stream->end_of_stream = offered == left;
+        uint32_t empty = clamp32(out->capacity - out->size);
+        isal_feed(stream, &in, &view);
         stream->next_out = out->data + out->size;
         stream->avail_out = empty;
         ok = isal_deflate(stream) == COMP_OK;
-        left -= offered - stream->avail_in;
+        view = (struct view){stream->next_in, view.size - (size_t)(stream->next_in - view.data)};
         out->size += empty - stream->avail_out;
     }
     ok = ok && stream->internal_state.state == ZSTATE_END;
@@ -244,7 +254,7 @@ static bool isal_deflate_append(struct view in, struct bytes *out)
     return ok;
 }
 
-static bool libdeflate_append(struct view in, struct bytes *out)
+static bool libdeflate_run(struct view in, struct bytes *out)
 {
     struct libdeflate_compressor *engine = libdeflate_alloc_compressor(1);
     if (!engine)
@@ -258,7 +268,21 @@ static bool libdeflate_append(struct view in, struct bytes *out)
     return made > 0;
 }
 
-bool gzip_deflate(enum gzip_engine engine, struct view in, struct bytes *out)
+/* libdeflate wants all in one run. */
+static bool libdeflate_append(struct pieces pieces, struct bytes *out)
+{
+    struct pieces_reader reader = pieces_read_begin(pieces);
+    size_t size = pieces_size(pieces);
+    uint8_t *copy = pieces.count > 1 ? malloc(size) : NULL;
+    if (pieces.count > 1 && !copy)
+        return false;
+    struct view in = copy ? (struct view){copy, pieces_read(&reader, copy, size)} : *pieces.views;
+    bool ok = libdeflate_run(in, out);
+    free(copy);
+    return ok;
+}
+
+bool gzip_deflate(enum gzip_engine engine, struct pieces in, struct bytes *out)
 {
     size_t before = out->size;
     bool ok = engine == GZIP_ISAL ? isal_deflate_append(in, out) : libdeflate_append(in, out);

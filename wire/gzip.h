@@ -13,6 +13,6 @@ enum gzip_engine { GZIP_ISAL, GZIP_LIBDEFLATE };
 enum gzip_engine gzip_engine_here(void);
 
 enum inflate_result gzip_inflate(enum gzip_engine engine, struct view in, struct bytes *out);
-bool gzip_deflate(enum gzip_engine engine, struct view in, struct bytes *out);
+bool gzip_deflate(enum gzip_engine engine, struct pieces in, struct bytes *out);
 
 #endif

@@ -47,6 +47,11 @@ const struct proto_shape *otlp_shape(enum signal signal);
 bool otlp_check(enum signal signal, struct view request, uint32_t *items,
                 struct proto_fault *fault);
 
+/* The same for traces. valid: otlp_traces_drop_invalid would find nothing to drop; false says
+ * nothing. */
+bool otlp_check_traces(struct view request, uint32_t *items, bool *valid,
+                       struct proto_fault *fault);
+
 /* Items of a checked request; of one item field (a Metric counts its data points). */
 uint32_t otlp_count(enum signal signal, struct view request);
 uint32_t otlp_item_count(enum signal signal, struct view item);

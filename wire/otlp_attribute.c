@@ -1,5 +1,7 @@
 #include "wire/otlp_attribute.h"
 
+#include "wire/otlp_plain.h"
+
 enum {
     KEY_VALUE_KEY = 1,
     KEY_VALUE_VALUE = 2,
@@ -10,22 +12,10 @@ enum {
     RESOURCE_ATTRIBUTES = 1
 };
 
-/* The key of a KeyValue that is a short key, then a short value, then nothing, as nearly all are;
- * data NULL: it is another. */
-static struct view plain_key(struct view body)
-{
-    if (body.size < 4 || body.data[0] != 0x0a || body.data[1] > body.size - 4)
-        return (struct view){0};
-    struct view key = {body.data + 2, body.data[1]};
-    const uint8_t *value = key.data + key.size;
-    size_t left = body.size - key.size - 4;
-    bool plain = body.data[1] < 0x80 && value[0] == 0x12 && value[1] < 0x80 && value[1] == left;
-    return plain ? key : (struct view){0};
-}
-
 struct view otlp_key(struct view key_value)
 {
-    struct view plain = plain_key(key_value);
+    const uint8_t *value;
+    struct view plain = plain_key(key_value, &value);
     if (plain.data)
         return plain;
     struct proto_scan scan = proto_scan_begin(key_value);

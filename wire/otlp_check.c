@@ -55,8 +55,21 @@ uint32_t otlp_count(enum signal signal, struct view request)
     return items;
 }
 
+bool otlp_check_traces(struct view request, uint32_t *items, bool *valid, struct proto_fault *fault)
+{
+    struct proto_tally spans;
+    if (!proto_check_tally(&shape_trace_request, request, &spans, fault))
+        return false;
+    *items = spans.met;
+    *valid = spans.plain == spans.met;
+    return true;
+}
+
 bool otlp_check(enum signal signal, struct view request, uint32_t *items, struct proto_fault *fault)
 {
+    bool valid;
+    if (signal == SIGNAL_TRACES)
+        return otlp_check_traces(request, items, &valid, fault);
     if (!proto_check(otlp_shape(signal), request, fault))
         return false;
     *items = otlp_count(signal, request);

@@ -1,6 +1,7 @@
 #include "wire/otlp_span.h"
 
 #include "wire/otlp_attribute.h"
+#include "wire/otlp_plain.h"
 #include "wire/text.h"
 
 #include <endian.h>
@@ -21,14 +22,71 @@ enum {
 
 static void read_attribute(const struct proto_field *field, struct otlp_span *span)
 {
-    /* A length that cannot hold the name rules many attributes out at once. */
-    if (field->bytes.size < PROFILE_ATTRIBUTE.size ||
-        !view_eq(otlp_key(field->bytes), PROFILE_ATTRIBUTE))
+    if (!view_eq(otlp_key(field->bytes), PROFILE_ATTRIBUTE))
         return;
     if (span->profile_attributes++ == 0) {
         span->profile_id = otlp_string_value(field->bytes);
         span->profile_attribute = *field;
     }
+}
+
+static void read_field(const struct proto_field *field, struct otlp_span *span)
+{
+    switch (field->number) {
+    case SPAN_TRACE_ID:
+        span->trace_id = field->bytes;
+        break;
+    case SPAN_SPAN_ID:
+        span->span_id = field->bytes;
+        break;
+    case SPAN_PARENT_SPAN_ID:
+        span->parent_span_id = field->bytes;
+        break;
+    case SPAN_NAME:
+        span->name = field->bytes;
+        break;
+    case SPAN_KIND:
+        span->kind = (uint32_t)field->value;
+        break;
+    case SPAN_START:
+        span->start_ns = field->value;
+        break;
+    case SPAN_END:
+        span->end_ns = field->value;
+        break;
+    case SPAN_ATTRIBUTES:
+        read_attribute(field, span);
+        break;
+    case SPAN_FLAGS:
+        span->flags = (uint32_t)field->value;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Whether a KeyValue is one whose key, by its length, is not the attribute's. */
+static inline bool is_another(const uint8_t *data, size_t size)
+{
+    if (size < PROFILE_ATTRIBUTE.size)
+        return true;
+    /* Key, then value, then nothing, each of one length byte. */
+    if (size > 127 || data[0] != PLAIN_TAG(1, WIRE_LEN) || data[1] > size - 4)
+        return false;
+    const uint8_t *value = data + 2 + data[1];
+    return data[1] != PROFILE_ATTRIBUTE.size && value[0] == PLAIN_TAG(2, WIRE_LEN) &&
+           value[1] == size - 4 - data[1];
+}
+
+/* Steps over the attributes that come next and are others. */
+static inline const uint8_t *skip_others(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *content, *behind;
+    while (at < end && *at == PLAIN_TAG(SPAN_ATTRIBUTES, WIRE_LEN) &&
+           (content = plain_content(at + 1, end, &behind)) &&
+           is_another(content, (size_t)(behind - content)))
+        at = behind;
+    return at;
 }
 
 void otlp_span_read(struct view body, struct otlp_span *span)
@@ -37,37 +95,9 @@ void otlp_span_read(struct view body, struct otlp_span *span)
     struct proto_scan scan = proto_scan_begin(body);
     struct proto_field field;
     while (proto_scan_next(&scan, &field)) {
-        switch (field.number) {
-        case SPAN_TRACE_ID:
-            span->trace_id = field.bytes;
-            break;
-        case SPAN_SPAN_ID:
-            span->span_id = field.bytes;
-            break;
-        case SPAN_PARENT_SPAN_ID:
-            span->parent_span_id = field.bytes;
-            break;
-        case SPAN_NAME:
-            span->name = field.bytes;
-            break;
-        case SPAN_KIND:
-            span->kind = (uint32_t)field.value;
-            break;
-        case SPAN_START:
-            span->start_ns = field.value;
-            break;
-        case SPAN_END:
-            span->end_ns = field.value;
-            break;
-        case SPAN_ATTRIBUTES:
-            read_attribute(&field, span);
-            break;
-        case SPAN_FLAGS:
-            span->flags = (uint32_t)field.value;
-            break;
-        default:
-            break;
-        }
+        read_field(&field, span);
+        /* Most of a span's fields are attributes, one behind the other. */
+        scan.at = skip_others(scan.at, scan.end);
     }
 }
 

@@ -42,7 +42,7 @@
 
 #define SHAPE_OF(name, rows)                                                                       \
     {                                                                                              \
-        name, (uint32_t)(sizeof(rows) / sizeof(rows)[0]), rows                                     \
+        name, (uint32_t)(sizeof(rows) / sizeof(rows)[0]), rows, NULL                               \
     }
 
 #endif

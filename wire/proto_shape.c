@@ -1,5 +1,7 @@
 #include "wire/proto_shape.h"
 
+#include "wire/otlp_plain.h"
+
 #define WIRE_BIT(type) (1u << (type))
 
 /* Wire types that a kind may come in. */
@@ -116,6 +118,10 @@ static inline struct step step_quick(const struct check *check, const struct fra
         const uint8_t *end = at + 2 + at[1];
         if (row->kind == PROTO_BYTES)
             return (struct step){.at = end};
+        /* A KeyValue holds one more message. */
+        if (row->shape == &shape_key_value && depth + 3 <= PROTO_MAX_DEPTH &&
+            plain_key_value(view_between(at + 2, end)))
+            return (struct step){.at = end};
         if (row->kind == PROTO_MESSAGE && depth + 2 <= PROTO_MAX_DEPTH)
             return (struct step){at + 2, {row->shape, end}};
     } else if (left >= 9 && (at[0] & 0x87) == WIRE_I64 && number < shape->count &&
@@ -125,8 +131,27 @@ static inline struct step step_quick(const struct check *check, const struct fra
     return step_any(check, &(struct frame){shape, top->end}, depth, at);
 }
 
+/* Whether a message needs no closer look. */
+static inline bool is_plain(const struct step *step, struct proto_tally *tally)
+{
+    if (!step->inner.shape->plain)
+        return false;
+    bool plain = step->inner.shape->plain(view_between(step->at, step->inner.end));
+    tally->met++;
+    tally->plain += plain;
+    return plain;
+}
+
 bool proto_check(const struct proto_shape *shape, struct view message, struct proto_fault *fault)
 {
+    struct proto_tally tally;
+    return proto_check_tally(shape, message, &tally, fault);
+}
+
+bool proto_check_tally(const struct proto_shape *shape, struct view message,
+                       struct proto_tally *tally, struct proto_fault *fault)
+{
+    *tally = (struct proto_tally){0};
     const struct check check = {message.data, fault};
     struct frame around[PROTO_MAX_DEPTH];
     struct frame top = {shape, proto_scan_begin(message).end};
@@ -138,7 +163,9 @@ bool proto_check(const struct proto_shape *shape, struct view message, struct pr
             if (!step.at)
                 return false;
             at = step.at;
-            if (step.inner.shape) {
+            if (step.inner.shape && is_plain(&step, tally)) {
+                at = step.inner.end;
+            } else if (step.inner.shape) {
                 around[depth++] = top;
                 top = step.inner;
             }

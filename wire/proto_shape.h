@@ -57,6 +57,13 @@ struct proto_shape {
     const char *name; /* the message's name, for the sentence */
     uint32_t count;
     const struct proto_row *rows; /* indexed by field number; rows[0] is a hole */
+    /* Asked before the message is checked field by field; true: it is well-formed. NULL: never. */
+    bool (*plain)(struct view message);
+};
+
+/* The messages met whose shape has `plain`, and those that were. */
+struct proto_tally {
+    uint32_t met, plain;
 };
 
 /* Where and why a message was refused; texts are static. */
@@ -69,6 +76,8 @@ struct proto_fault {
 
 /* True: well-formed. Else fault is filled. */
 bool proto_check(const struct proto_shape *shape, struct view message, struct proto_fault *fault);
+bool proto_check_tally(const struct proto_shape *shape, struct view message,
+                       struct proto_tally *tally, struct proto_fault *fault);
 
 /* Shapes of the published messages (numbers: opentelemetry-proto 1.11, pprof profile.proto,
  * Pyroscope push/v1). */

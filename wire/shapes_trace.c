@@ -1,4 +1,5 @@
 /* Traces: opentelemetry/proto/{trace,collector/trace}/v1. */
+#include "wire/otlp_plain.h"
 #include "wire/proto_rows.h"
 
 static const char *const span_kinds[] = {
@@ -59,7 +60,8 @@ static const struct proto_row span_rows[] = {
     [15] = {ROW_MESSAGE("status", status)},
     [16] = {ROW_FIXED32("flags")},
 };
-static const struct proto_shape span = SHAPE_OF("Span", span_rows);
+static const struct proto_shape span = {"Span", sizeof span_rows / sizeof span_rows[0], span_rows,
+                                        otlp_span_is_plain};
 
 static const struct proto_row scope_spans_rows[] = {
     [1] = {ROW_MESSAGE("scope", shape_scope)},

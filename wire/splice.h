@@ -10,6 +10,7 @@
 #define WIRE_SPLICE_H
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "wire/proto_scan.h"
 
 enum { SPLICE_MAX_NESTING = 8 };
@@ -62,6 +63,10 @@ static inline bool splice_any(const struct splice *splice)
 
 /* Size of the result; valid when depth is 0 and not failed. */
 size_t splice_size(const struct splice *splice);
+
+/* The result of edits to what the buffer holds (one run): where long stretches are untouched they
+ * are shared and not copied. Forced on the buffer's budget. NULL: no memory. */
+struct buffer *splice_buffer(const struct splice *splice, struct buffer *source);
 
 /* Writes splice_size bytes. */
 void splice_write(const struct splice *splice, uint8_t *out);

@@ -131,20 +131,44 @@ static size_t fill_headers(const struct otlp_grpc_exporter *self, const struct b
     return client_sender(headers, count, sender->tenant, sender->authorization);
 }
 
-static bool encode_message(const struct otlp_grpc_exporter *self, struct view content,
-                           struct bytes *out)
+/* One message: its prefix, and the payload's runs or what they became. */
+struct message {
+    uint8_t prefix[GRPC_PREFIX_SIZE];
+    struct view *runs; /* the prefix is the first */
+    size_t run_count;
+    struct bytes packed;
+};
+
+static void message_release(struct message *message)
+{
+    bytes_release(&message->packed);
+    free(message->runs);
+}
+
+/* False: no memory. */
+static bool encode_message(const struct otlp_grpc_exporter *self, const struct buffer *payload,
+                           struct message *message)
 {
     enum encoding_name compression = compression_of(&self->client);
     bool compressed = compression != ENCODING_IDENTITY;
-    if (bytes_reserve(out, GRPC_PREFIX_SIZE + (compressed ? content.size / 4 : content.size)) !=
-        BYTES_OK)
+    size_t size = payload->size, count = buffer_run_count(payload);
+    bytes_init(&message->packed, UINT32_MAX, NULL);
+    message->runs = malloc((1 + count) * sizeof(struct view));
+    if (!message->runs)
         return false;
-    out->size = GRPC_PREFIX_SIZE;
-    bool good = compressed ? deflate_append(compression, content, out)
-                           : bytes_append_view(out, content) == BYTES_OK;
-    if (good)
-        grpc_frame_prefix(out->data, compressed, (uint32_t)(out->size - GRPC_PREFIX_SIZE));
-    return good;
+    buffer_runs(payload, message->runs + 1);
+    if (compressed) {
+        struct pieces content = {message->runs + 1, count};
+        if (!deflate_append_pieces(compression, content, &message->packed))
+            return false;
+        message->runs[1] = bytes_view(&message->packed);
+        size = message->packed.size;
+        count = 1;
+    }
+    grpc_frame_prefix(message->prefix, compressed, (uint32_t)size);
+    message->runs[0] = (struct view){message->prefix, GRPC_PREFIX_SIZE};
+    message->run_count = 1 + count;
+    return true;
 }
 
 static struct outcome read_success(const struct http_reply *reply)
@@ -198,16 +222,16 @@ static struct outcome otlp_grpc_send(void *instance, struct batch *batch)
     struct otlp_grpc_exporter *self = instance;
     struct http_header headers[MAX_HEADERS];
     struct http_reply reply = {0};
-    struct bytes message;
-    bytes_init(&message, UINT32_MAX, NULL);
+    struct message message;
     struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    if (encode_message(self, buffer_view(batch->payload), &message)) {
-        http_client_post(self->http, self->urls[batch->signal], headers,
-                         fill_headers(self, batch, headers), bytes_view(&message), &reply);
+    if (encode_message(self, batch->payload, &message)) {
+        http_client_post_pieces(self->http, self->urls[batch->signal], headers,
+                                fill_headers(self, batch, headers),
+                                (struct pieces){message.runs, message.run_count}, &reply);
         outcome = read_reply(&reply);
         http_reply_release(&reply);
     }
-    bytes_release(&message);
+    message_release(&message);
     return outcome;
 }
 
@@ -245,6 +269,7 @@ const struct component exporter_otlp_grpc = {
     .keys = keys,
     .check = check,
     .open = otlp_grpc_open,
+    .gathers = true,
     .send = otlp_grpc_send,
     .abort = otlp_grpc_abort,
     .delivery = otlp_grpc_delivery,

@@ -122,25 +122,68 @@ static size_t fill_headers(const struct otlp_http_exporter *self, const struct b
     return client_sender(headers, count, sender->tenant, sender->authorization);
 }
 
-/* The body as it is sent: the payload itself, or what it becomes in `made`. */
-static bool encode_body(const struct otlp_http_exporter *self, const struct batch *batch,
-                        struct bytes *made, struct view *body)
+/* A body as it is sent: runs of the payload, or what they became in `made`. */
+struct body {
+    struct view *runs;
+    size_t run_count;
+    struct bytes made;
+};
+
+/* Puts what was made in the runs' place. */
+static void replace_runs(struct body *body, struct bytes *made)
+{
+    bytes_release(&body->made);
+    body->made = *made;
+    body->runs[0] = bytes_view(made);
+    body->run_count = 1;
+}
+
+static bool encode_json(const struct batch *batch, struct body *body)
 {
     struct bytes json;
-    struct view content = buffer_view(batch->payload);
-    enum encoding_name compression = compression_of(&self->client);
-    bool good = true;
+    struct buffer *flat = buffer_flat(batch->payload, true);
     bytes_init(&json, JSON_CAP, NULL);
-    if (self->encoding == ENCODING_JSON) {
-        good = otlp_json_write(batch->signal, content, &json);
-        content = bytes_view(&json);
-    }
-    if (good && (compression != ENCODING_IDENTITY || json.size))
-        good = compression == ENCODING_IDENTITY ? bytes_append_view(made, content) == BYTES_OK
-                                                : deflate_append(compression, content, made);
-    *body = made->size ? bytes_view(made) : content;
-    bytes_release(&json);
+    bool good = flat && otlp_json_write(batch->signal, buffer_view(flat), &json);
+    buffer_unref(flat);
+    if (good)
+        replace_runs(body, &json);
+    else
+        bytes_release(&json);
     return good;
+}
+
+static bool compress(enum encoding_name compression, struct body *body)
+{
+    struct bytes packed;
+    bytes_init(&packed, SIZE_MAX / 2, NULL);
+    bool good =
+        deflate_append_pieces(compression, (struct pieces){body->runs, body->run_count}, &packed);
+    if (good)
+        replace_runs(body, &packed);
+    else
+        bytes_release(&packed);
+    return good;
+}
+
+static void body_release(struct body *body)
+{
+    bytes_release(&body->made);
+    free(body->runs);
+}
+
+/* False: no memory. */
+static bool encode_body(const struct otlp_http_exporter *self, const struct batch *batch,
+                        struct body *body)
+{
+    enum encoding_name compression = compression_of(&self->client);
+    bytes_init(&body->made, 0, NULL);
+    body->run_count = buffer_run_count(batch->payload);
+    body->runs = malloc(body->run_count * sizeof(struct view));
+    if (!body->runs)
+        return false;
+    buffer_runs(batch->payload, body->runs);
+    return (self->encoding != ENCODING_JSON || encode_json(batch, body)) &&
+           (compression == ENCODING_IDENTITY || compress(compression, body));
 }
 
 static bool is_json(const struct http_reply *reply)
@@ -200,20 +243,19 @@ static struct outcome otlp_http_send(void *instance, struct batch *batch)
     struct otlp_http_exporter *self = instance;
     struct http_header headers[MAX_HEADERS];
     struct http_reply reply = {0};
-    struct bytes made;
-    struct view body;
+    struct body body;
     if (!self->urls[batch->signal])
         return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "no endpoint for %s is configured",
                           signal_name(batch->signal));
-    bytes_init(&made, SIZE_MAX / 2, NULL);
     struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    if (encode_body(self, batch, &made, &body)) {
-        http_client_post(self->http, self->urls[batch->signal], headers,
-                         fill_headers(self, batch, headers), body, &reply);
+    if (encode_body(self, batch, &body)) {
+        http_client_post_pieces(self->http, self->urls[batch->signal], headers,
+                                fill_headers(self, batch, headers),
+                                (struct pieces){body.runs, body.run_count}, &reply);
         outcome = read_reply(&reply);
         http_reply_release(&reply);
     }
-    bytes_release(&made);
+    body_release(&body);
     return outcome;
 }
 
@@ -251,6 +293,7 @@ const struct component exporter_otlp_http = {
     .keys = keys,
     .check = check,
     .open = otlp_http_open,
+    .gathers = true,
     .send = otlp_http_send,
     .abort = otlp_http_abort,
     .delivery = otlp_http_delivery,

@@ -75,23 +75,17 @@ static void free_group(struct group *group)
 
 static struct buffer *concatenate(const struct group *group, struct budget *budget)
 {
-    size_t size = 0;
-    for (size_t i = 0; i < group->count; i++)
-        size += group->batches[i]->payload->size;
-    struct buffer *buffer = buffer_new_for_work(size, budget);
-    if (!buffer)
-        return NULL;
-    budget_pledge(budget, size); /* sending it may take as much */
-    uint8_t *at = buffer->data;
-    for (size_t i = 0; i < group->count; i++) {
-        const struct buffer *from = group->batches[i]->payload;
-        memcpy(at, from->data, from->size);
-        at += from->size;
-    }
-    return buffer;
+    struct buffer **payloads = malloc(group->count * sizeof(struct buffer *));
+    for (size_t i = 0; payloads && i < group->count; i++)
+        payloads[i] = group->batches[i]->payload;
+    struct buffer *joined = payloads ? buffer_join(payloads, group->count) : NULL;
+    free(payloads);
+    if (joined)
+        budget_pledge(budget, joined->size); /* sending it may take as much */
+    return joined;
 }
 
-/* NULL: no memory for one more copy; the requests can go as they are. */
+/* NULL: no memory; the requests can go as they are. */
 static struct batch *merge(const struct group *group, struct budget *budget)
 {
     const struct batch *first = group->batches[0];
@@ -321,6 +315,7 @@ const struct component processor_batch = {
     .keys = keys,
     .check = check,
     .open = batch_open,
+    .gathers = true,
     .consume = batch_consume,
     .tick = batch_tick,
     .close = batch_close,

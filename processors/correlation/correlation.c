@@ -165,7 +165,7 @@ static enum verdict consume(void *instance, struct batch *batch, struct outlet *
         return profiles_consume(self, batch, next);
     case SIGNAL_METRICS:
     case SIGNAL_LOGS:
-        return passing_consume(&self->remap, self->env->budget, batch, next);
+        return passing_consume(&self->remap, batch, next);
     case SIGNAL_COUNT:
         break;
     }

@@ -1,8 +1,7 @@
 #include "processors/correlation/passing.h"
 
 /* The remapped request; the same buffer (referenced) where nothing changes. NULL: no memory. */
-static struct buffer *remapped(const struct remap *remap, struct budget *budget,
-                               const struct batch *batch)
+static struct buffer *remapped(const struct remap *remap, const struct batch *batch)
 {
     struct view request = buffer_view(batch->payload);
     struct arena arena;
@@ -11,20 +10,16 @@ static struct buffer *remapped(const struct remap *remap, struct budget *budget,
     splice_begin(&splice, request, &arena);
     otlp_remap(batch->signal, request, remap->pairs, remap->count, &splice);
     struct buffer *buffer = NULL;
-    if (!splice.failed && !splice_any(&splice))
-        buffer = buffer_ref(batch->payload);
-    else if (!splice.failed)
-        buffer = buffer_new(splice_size(&splice), budget, true);
-    if (buffer && buffer != batch->payload)
-        splice_write(&splice, buffer->data);
+    if (!splice.failed)
+        buffer = splice_any(&splice) ? splice_buffer(&splice, batch->payload)
+                                     : buffer_ref(batch->payload);
     arena_release(&arena);
     return buffer;
 }
 
-enum verdict passing_consume(const struct remap *remap, struct budget *budget, struct batch *batch,
-                             struct outlet *next)
+enum verdict passing_consume(const struct remap *remap, struct batch *batch, struct outlet *next)
 {
-    struct buffer *payload = remapped(remap, budget, batch);
+    struct buffer *payload = remapped(remap, batch);
     if (!payload)
         return VERDICT_RETRY;
     if (payload == batch->payload) {

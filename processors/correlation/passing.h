@@ -6,7 +6,6 @@
 #include "processors/correlation/remap.h"
 
 /* Hands the batch on with its resources remapped. RETRY also where there is no memory. */
-enum verdict passing_consume(const struct remap *remap, struct budget *budget, struct batch *batch,
-                             struct outlet *next);
+enum verdict passing_consume(const struct remap *remap, struct batch *batch, struct outlet *next);
 
 #endif

@@ -205,7 +205,7 @@ static enum verdict consume_otlp(struct correlation *self, struct batch *batch, 
     struct upload *uploads = NULL;
     uploads_of_otlp(buffer_view(batch->payload), kinds_read(self), clock_wall(self->env->clock),
                     arena, &uploads);
-    enum verdict verdict = passing_consume(&self->profile_remap, self->env->budget, batch, next);
+    enum verdict verdict = passing_consume(&self->profile_remap, batch, next);
     if (verdict == VERDICT_OK)
         note_all(self, uploads);
     return verdict;

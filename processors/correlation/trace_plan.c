@@ -332,14 +332,6 @@ static void rewrite_resource(const struct trace_plan *plan, const struct resourc
     splice_leave(splice);
 }
 
-static struct buffer *write_request(const struct splice *splice, struct budget *budget)
-{
-    struct buffer *buffer = splice->failed ? NULL : buffer_new(splice_size(splice), budget, true);
-    if (buffer)
-        splice_write(splice, buffer->data);
-    return buffer;
-}
-
 struct buffer *trace_plan_rewrite(struct trace_plan *plan, const struct correlation *self,
                                   struct buffer *payload)
 {
@@ -352,7 +344,7 @@ struct buffer *trace_plan_rewrite(struct trace_plan *plan, const struct correlat
         else
             rewrite_resource(plan, resource, &self->policy, &splice);
     }
-    if (!splice.failed && !splice_any(&splice))
-        return buffer_ref(payload);
-    return write_request(&splice, self->env->budget);
+    if (splice.failed)
+        return NULL;
+    return splice_any(&splice) ? splice_buffer(&splice, payload) : buffer_ref(payload);
 }

@@ -24,8 +24,8 @@ static size_t call(struct h2_session *session, struct view in, size_t piece)
     static const struct http_header header = {"TE", "trailers"};
     static const uint8_t body[40000];
     struct http_reply reply;
-    const struct h2_request request = {"http",  "a:1", "/t.T/Export",
-                                       &header, 1,     {body, sizeof body}};
+    const struct view run = {body, sizeof body};
+    const struct h2_request request = {"http", "a:1", "/t.T/Export", &header, 1, {&run, 1}};
     size_t at = 0;
     http_reply_init(&reply, 100);
     if (h2_session_usable(session) && h2_session_begin(session, &request, &reply)) {

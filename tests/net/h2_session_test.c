@@ -42,12 +42,14 @@ static void begin(size_t body_size)
     static const uint8_t body[200000];
     static const struct http_header headers[] = {{"X-Scope-OrgID", "tenant"},
                                                  {"Connection", "close"}};
+    static struct view view;
+    view = (struct view){body, body_size};
     const struct h2_request request = {.scheme = "http",
                                        .authority = "a:1",
                                        .path = "/t.T/Export",
                                        .headers = headers,
                                        .header_count = 2,
-                                       .body = {body, body_size}};
+                                       .body = {&view, 1}};
     ck_assert(h2_session_begin(session, &request, &reply));
 }
 

@@ -29,6 +29,7 @@ static struct outcome backend_send(void *self, struct batch *batch)
 {
     struct backend *to = self;
     to->sends++;
+    ck_assert(dispatcher.component->gathers || !batch->payload->parts);
     to->largest = batch->payload->size > to->largest ? batch->payload->size : to->largest;
     if (to->failures > 0) {
         to->failures--;
@@ -221,6 +222,44 @@ START_TEST(what_is_too_large_is_split_until_it_passes)
 }
 END_TEST
 
+static struct queue_element *joined_element(unsigned first, unsigned second)
+{
+    struct batch *a = some_spans(0, first, NULL), *b = some_spans(first, second, NULL);
+    struct buffer *parts[] = {a->payload, b->payload};
+    struct batch *joined = batch_with_payload(a, buffer_join(parts, 2), first + second);
+    struct receipt *receipt = receipt_new(settled, NULL);
+    batch_add_receipt(joined, receipt);
+    receipt_unref(receipt);
+    struct queue_element *element = queue_element_new(joined);
+    batch_unref(a);
+    batch_unref(b);
+    batch_unref(joined);
+    return element;
+}
+
+START_TEST(what_was_merged_comes_in_one_run_to_those_who_ask_for_that)
+{
+    begin();
+    backend.bad_from = 6; /* the backend looks at the bytes */
+    backend.bad_to = 7;
+    run(joined_element(5, 3));
+    ck_assert_uint_eq(backend.took, 7);
+    ck_assert_uint_eq(dropped(CAUSE_INVALID), 1);
+}
+END_TEST
+
+START_TEST(what_was_merged_is_split_like_any_other)
+{
+    static const struct component gathering = {
+        .type = "backend", .kind = COMPONENT_EXPORTER, .send = backend_send, .gathers = true};
+    begin();
+    dispatcher.component = &gathering;
+    backend.max_items = 3;
+    run(joined_element(50, 30));
+    ck_assert_uint_eq(backend.took, 80);
+}
+END_TEST
+
 START_TEST(a_lone_span_that_is_too_large_is_dropped)
 {
     begin();
@@ -340,6 +379,8 @@ int main(void)
         only_the_invalid_span_is_lost,
         halving_is_bounded_and_every_span_is_accounted_for,
         what_is_too_large_is_split_until_it_passes,
+        what_was_merged_comes_in_one_run_to_those_who_ask_for_that,
+        what_was_merged_is_split_like_any_other,
         a_lone_span_that_is_too_large_is_dropped,
         requests_stay_below_max_request_bytes,
         one_span_above_max_request_bytes_is_never_sent,

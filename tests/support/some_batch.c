@@ -39,5 +39,9 @@ bool some_batch_has(const struct batch *batch, unsigned number)
 {
     char name[24];
     struct view wanted = span_name(number, name);
-    return memmem(batch->payload->data, batch->payload->size, wanted.data, wanted.size) != NULL;
+    struct buffer *whole = buffer_flat(batch->payload, true);
+    assert(whole);
+    bool has = memmem(whole->data, whole->size, wanted.data, wanted.size) != NULL;
+    buffer_unref(whole);
+    return has;
 }

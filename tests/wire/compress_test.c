@@ -54,6 +54,24 @@ START_TEST(every_encoding_round_trips)
 }
 END_TEST
 
+START_TEST(a_body_in_pieces_becomes_one_compressed_body)
+{
+    const struct view views[] = {VIEW(""), VIEW("a text, "),      VIEW("a text, a"),
+                                 VIEW(""), VIEW(" text, a text"), VIEW("")};
+    struct view text = VIEW("a text, a text, a text, a text");
+    for (int encoding = ENCODING_IDENTITY; encoding <= ENCODING_ZSTD; encoding++) {
+        struct bytes packed = run(1000), out = run(text.size);
+        struct pieces pieces = {views, sizeof views / sizeof *views};
+        ck_assert(deflate_append_pieces((enum encoding_name)encoding, pieces, &packed));
+        ck_assert_int_eq(inflate_append((enum encoding_name)encoding, bytes_view(&packed), &out),
+                         INFLATE_OK);
+        ck_assert(view_eq(bytes_view(&out), text));
+        bytes_release(&packed);
+        bytes_release(&out);
+    }
+}
+END_TEST
+
 START_TEST(unknown_encoding_is_bad_both_ways)
 {
     struct bytes out = run(100);
@@ -170,8 +188,8 @@ START_TEST(gzip_is_known_by_its_magic)
 END_TEST
 
 SUITE_MAIN("compress", names_of_encodings, every_encoding_round_trips,
-           unknown_encoding_is_bad_both_ways, identity_tells_ceiling_from_budget,
-           zstd_bomb_stops_at_the_ceiling, zstd_fits_exactly, zstd_past_the_budget_is_no_memory,
-           zstd_reads_several_frames, zstd_cut_off_or_followed_by_garbage_is_bad,
-           zstd_window_past_eight_mebibytes_is_refused, zstd_without_room_changes_nothing,
-           gzip_is_known_by_its_magic)
+           a_body_in_pieces_becomes_one_compressed_body, unknown_encoding_is_bad_both_ways,
+           identity_tells_ceiling_from_budget, zstd_bomb_stops_at_the_ceiling, zstd_fits_exactly,
+           zstd_past_the_budget_is_no_memory, zstd_reads_several_frames,
+           zstd_cut_off_or_followed_by_garbage_is_bad, zstd_window_past_eight_mebibytes_is_refused,
+           zstd_without_room_changes_nothing, gzip_is_known_by_its_magic)

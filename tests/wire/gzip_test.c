@@ -20,11 +20,16 @@ static struct bytes sample_text(size_t size)
     return text;
 }
 
+static bool deflate(enum gzip_engine engine, struct view text, struct bytes *out)
+{
+    return gzip_deflate(engine, (struct pieces){&text, 1}, out);
+}
+
 static struct bytes squeezed(enum gzip_engine engine, struct view text)
 {
     struct bytes out;
     bytes_init(&out, SIZE_MAX, NULL);
-    ck_assert(gzip_deflate(engine, text, &out));
+    ck_assert(deflate(engine, text, &out));
     return out;
 }
 
@@ -111,6 +116,24 @@ START_TEST(test_output_is_charged_before_it_is_written)
 }
 END_TEST
 
+START_TEST(test_pieces_become_one_member)
+{
+    struct bytes text = sample_text(300000), packed, out;
+    struct view views[64];
+    size_t cut = text.size / 64;
+    for (size_t i = 0; i < 64; i++)
+        views[i] = (struct view){text.data + i * cut, i < 63 ? cut : text.size - 63 * cut};
+    bytes_init(&packed, SIZE_MAX, NULL);
+    bytes_init(&out, text.size, NULL);
+    ck_assert(gzip_deflate(engines[_i], (struct pieces){views, 64}, &packed));
+    ck_assert_int_eq(gzip_inflate(engines[_i], bytes_view(&packed), &out), INFLATE_OK);
+    ck_assert(view_eq(bytes_view(&out), bytes_view(&text)));
+    bytes_release(&text);
+    bytes_release(&packed);
+    bytes_release(&out);
+}
+END_TEST
+
 START_TEST(test_all_members_are_read)
 {
     struct bytes packed, out;
@@ -118,7 +141,7 @@ START_TEST(test_all_members_are_read)
     bytes_init(&out, 100, NULL);
     const char *const words[] = {"one ", "", "two ", "three"};
     for (size_t i = 0; i < 4; i++)
-        ck_assert(gzip_deflate(engines[i % 2], view_of(words[i]), &packed));
+        ck_assert(deflate(engines[i % 2], view_of(words[i]), &packed));
     ck_assert_int_eq(gzip_inflate(engines[_i], bytes_view(&packed), &out), INFLATE_OK);
     ck_assert(view_eq(bytes_view(&out), VIEW("one two three")));
     bytes_release(&packed);
@@ -244,12 +267,12 @@ START_TEST(test_deflate_without_room_changes_nothing)
     struct bytes packed = squeezed(engines[_i], bytes_view(&text));
     for (size_t max = 0; max < packed.size; max += 7) {
         bytes_init(&out, max, NULL);
-        ck_assert(!gzip_deflate(engines[_i], bytes_view(&text), &out));
+        ck_assert(!deflate(engines[_i], bytes_view(&text), &out));
         ck_assert_uint_eq(out.size, 0);
         bytes_release(&out);
     }
     bytes_init(&out, packed.size + 16, NULL);
-    ck_assert(gzip_deflate(engines[_i], bytes_view(&text), &out));
+    ck_assert(deflate(engines[_i], bytes_view(&text), &out));
     bytes_release(&out);
     bytes_release(&text);
     bytes_release(&packed);
@@ -265,6 +288,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_one_byte_past_the_ceiling_is_too_large, 0, 2);
     tcase_add_loop_test(tcase, test_a_bomb_costs_no_more_than_the_ceiling, 0, 2);
     tcase_add_loop_test(tcase, test_output_is_charged_before_it_is_written, 0, 2);
+    tcase_add_loop_test(tcase, test_pieces_become_one_member, 0, 2);
     tcase_add_loop_test(tcase, test_all_members_are_read, 0, 2);
     tcase_add_loop_test(tcase, test_bytes_behind_the_last_member_are_bad, 0, 2);
     tcase_add_loop_test(tcase, test_cut_off_anywhere_is_bad, 0, 2);

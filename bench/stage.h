@@ -1,0 +1,59 @@
+/*
+ * Real components in one process: an instance between a clock that only moves when told and a
+ * sink that counts. For the programs of bench/; failures end the process. One thread.
+ */
+#ifndef BENCH_STAGE_H
+#define BENCH_STAGE_H
+
+#include "pipeline/graph.h"
+
+struct stage_clock {
+    struct clock clock;
+    uint64_t wall, mono;
+};
+
+/* Both start at fixed times. */
+void stage_clock_init(struct stage_clock *clock);
+void stage_clock_advance(struct stage_clock *clock, uint64_t ns);
+
+/* One open instance; the outlet leads into it and on to next. */
+struct stage {
+    struct instance instance;
+    struct meter meter;
+    struct settings *settings;
+    struct outlet outlet;
+};
+
+/* yaml: the section's content, e.g. "{timeout: 1s}". */
+void stage_open(struct stage *stage, const struct component *component, const char *yaml,
+                const struct stage_clock *clock, struct budget *budget, struct outlet *next);
+void stage_close(struct stage *stage);
+
+/* Pushes a batch (taken over) into it. */
+void stage_offer(struct stage *stage, struct batch *batch);
+
+/* Runs the instance's tick as at the clock's time. */
+void stage_tick(struct stage *stage);
+
+/* The end of a chain. */
+struct stage_sink {
+    struct instance instance;
+    struct outlet outlet;
+    uint64_t batches, items, bytes;
+    struct batch *last; /* keeps: the batch that came last, referenced */
+    bool keeps;
+};
+void stage_sink_init(struct stage_sink *sink);
+
+/* CPU time of this thread in ns. */
+uint64_t stage_cpu_ns(void);
+
+/* Least, middle and largest of a few figures; sorts them. */
+struct stage_spread {
+    double min, median, max;
+};
+struct stage_spread stage_spread(double *figures, size_t count);
+
+_Noreturn void stage_fail(const char *what);
+
+#endif
