@@ -1,5 +1,7 @@
 #include "net/client_keys.h"
 
+#include "late/late.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +46,11 @@ struct http_client *client_open(const struct client_settings *settings, bool htt
         .max_reply = MAX_REPLY,
     };
     return http_client_new(&options, error, error_size);
+}
+
+bool client_reaches(const char *url, char *error, size_t error_size)
+{
+    return strncasecmp(url, "https:", 6) != 0 || late_has_tls(error, error_size);
 }
 
 char *url_join(const char *base, const char *path)

@@ -41,6 +41,10 @@ void client_check(const struct client_settings *settings, struct key_report *rep
 struct http_client *client_open(const struct client_settings *settings, bool http2,
                                 const char *unix_path, char *error, size_t error_size);
 
+/* False: url is one of https, and there is no TLS to be had; error is a sentence. To be asked when
+ * an exporter opens, not when it first sends. */
+bool client_reaches(const char *url, char *error, size_t error_size);
+
 /* base (a URL, trailing slashes or not) and path joined; malloc'ed, NULL without memory. */
 char *url_join(const char *base, const char *path);
 

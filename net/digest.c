@@ -1,5 +1,8 @@
 #include "net/digest.h"
 
+#include "base/log.h"
+#include "late/late.h"
+
 #include <gnutls/crypto.h>
 #include <sys/random.h>
 
@@ -38,6 +41,11 @@ bool digest_keyed(const uint8_t key[DIGEST_KEY_SIZE], const struct view *parts, 
 
 bool digest_key(uint8_t key[DIGEST_KEY_SIZE])
 {
+    char why[256];
+    if (!late_has_tls(why, sizeof why)) {
+        log_error("%s", why);
+        return false;
+    }
     return getrandom(key, DIGEST_KEY_SIZE, 0) == DIGEST_KEY_SIZE;
 }
 

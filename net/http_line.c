@@ -1,6 +1,7 @@
 #include "net/http_line.h"
 
 #include "base/clock.h"
+#include "late/late.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,10 +142,15 @@ struct http_line *http_line_new(const struct http_client_options *options,
 
 /* ---- the address ---- */
 
+static bool is_https(const char *url)
+{
+    return strncasecmp(url, "https:", 6) == 0;
+}
+
 const char *http_line_name(const struct http_line *line, const char *url)
 {
     const char *name = line->options->tls.server_name_override;
-    return name && *name && strncasecmp(url, "https:", 6) == 0 ? name : NULL;
+    return name && *name && is_https(url) ? name : NULL;
 }
 
 /* The connection goes to the URL's own host. */
@@ -296,6 +302,8 @@ static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
 bool http_line_call(struct http_line *line, const struct http_call *call, struct http_reply *reply)
 {
     uint64_t timeout = line->options->timeout_ns;
+    if (is_https(call->url) && !late_has_tls(reply->error, sizeof reply->error))
+        return false;
     line->reply = reply;
     line->problem[0] = '\0';
     line->started = clock_mono(&clock_system);

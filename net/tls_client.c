@@ -177,6 +177,17 @@ tls_material_credentials(const struct tls_material *material,
 
 /* ---- life ---- */
 
+/* Where no file is given, GnuTLS is not asked, nor loaded for that. */
+static bool read_files(struct tls_client *client, char *error, size_t error_size)
+{
+    if (!tls_files_given(&client->files))
+        return true;
+    gnutls_certificate_credentials_t checked = tls_files_open(&client->files, error, error_size);
+    if (checked)
+        gnutls_certificate_free_credentials(checked);
+    return checked;
+}
+
 struct tls_client *tls_client_new(const struct tls_client_settings *settings, const char *key,
                                   uint64_t look_every_ns, char *error, size_t error_size)
 {
@@ -189,9 +200,7 @@ struct tls_client *tls_client_new(const struct tls_client_settings *settings, co
     client->adds_system = settings->include_system_ca_certs_pool;
     client->files = files_of(settings, key);
     client->files.look_every_ns = look_every_ns;
-    gnutls_certificate_credentials_t checked = tls_files_open(&client->files, error, error_size);
-    if (checked) {
-        gnutls_certificate_free_credentials(checked);
+    if (read_files(client, error, error_size)) {
         client->material = material_new(client);
         if (client->material)
             return client;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "late/late.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,6 +47,11 @@ void tls_files_check(const struct tls_files *files, struct key_report *report)
     snprintf(path, sizeof path, "%s.key_file", files->key);
     if (has(files, TLS_CERT) && !has(files, TLS_KEY))
         key_report_add(report, path, "is missing beside cert_file");
+}
+
+bool tls_files_given(const struct tls_files *files)
+{
+    return has(files, TLS_CERT) || has(files, TLS_KEY) || has(files, TLS_CA);
 }
 
 /* ---- reading ---- */
@@ -205,6 +211,11 @@ static gnutls_certificate_credentials_t
 understand(const struct tls_files *files, struct bytes pem[TLS_PARTS], const struct fault *fault)
 {
     gnutls_certificate_credentials_t made;
+    char why[WHY_SIZE];
+    if (!late_has_tls(why, sizeof why)) {
+        snprintf(fault->text, fault->size, "%s: %s", files->key, why);
+        return NULL;
+    }
     if (gnutls_certificate_allocate_credentials(&made) != 0) {
         snprintf(fault->text, fault->size, "%s: out of memory", files->key);
         return NULL;

@@ -35,7 +35,11 @@ struct tls_files {
 /* Reports a certificate without its key, and the reverse. */
 void tls_files_check(const struct tls_files *files, struct key_report *report);
 
-/* The first look. NULL: error is a sentence that begins with the path of the key at fault. */
+/* Whether there is anything to look at. */
+bool tls_files_given(const struct tls_files *files);
+
+/* The first look; where nothing is given, none is needed. NULL: error is a sentence that begins
+ * with the path of the key at fault. */
 gnutls_certificate_credentials_t tls_files_open(struct tls_files *files, char *error,
                                                 size_t error_size);
 

@@ -14,11 +14,12 @@ enum { RESERVE_SHARE = 16 };
 /* The smallest of what the instances in use ask for, else the default. */
 static size_t budget_limit(const struct graph *graph)
 {
-    size_t total = memory_limit_total(), least = 0;
+    size_t total = 0, least = 0;
     for (size_t i = 0; i < graph->instances.count; i++) {
         const struct instance *instance = graph->instances.items[i];
         if (!instance->used || !instance->component->memory_limit)
             continue;
+        total = total ? total : memory_limit_total();
         size_t limit = instance->component->memory_limit(instance->self, total);
         if (limit && (!least || limit < least))
             least = limit;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Refuses an include that does not point down. Usage: layers.py [ROOT]
 
-The layers: cli -> pipeline -> settings -> wire -> base, and net beside pipeline, above wire and
-the key tables. A component sees the framework's contracts, everything below, and its own folder.
+The layers: cli -> pipeline -> settings -> wire -> base, and net beside pipeline, above wire,
+late and the key tables. A component sees the framework's contracts, everything below, and its own folder.
 """
 import pathlib
 import re
@@ -13,7 +13,8 @@ BELOW = {
     "wire": {"wire", "base"},
     "journal": {"journal", "base"},
     "settings": {"settings", "wire", "base"},
-    "net": {"net", "settings/key.h", "wire", "base"},
+    "late": {"late", "base"},
+    "net": {"net", "settings/key.h", "late", "wire", "base"},
     "pipeline": {"pipeline", "journal", "settings", "wire", "base"},
     "cli": {"cli", "pipeline", "settings", "wire", "base"},
     "main.c": {"cli"},

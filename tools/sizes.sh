@@ -22,6 +22,7 @@ service:
     traces: {receivers: [otlp], processors: [correlation], exporters: [otlp_grpc]}
     profiles: {receivers: [pyroscope], processors: [correlation], exporters: [pyroscope]}
 TEXT
+: >"$folder/log"
 $program --config "$folder/idle.yaml" 2>"$folder/log" &
 pid=$!
 for _ in $(seq 200); do

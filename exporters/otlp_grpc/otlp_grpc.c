@@ -102,7 +102,8 @@ static bool otlp_grpc_open(void *instance, const struct env *env, char *error, s
     struct otlp_grpc_exporter *self = instance;
     struct target target;
     self->env = env;
-    if (!parse_target(self, &target, error, error_size))
+    if (!parse_target(self, &target, error, error_size) ||
+        !client_reaches(target.tls ? "https:" : "http:", error, error_size))
         return false;
     for (int i = 0; i < SIGNAL_COUNT; i++)
         if (asprintf(&self->urls[i], "%s://%s%s", target.tls ? "https" : "http", target.authority,

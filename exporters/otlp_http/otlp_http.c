@@ -98,6 +98,8 @@ static bool otlp_http_open(void *instance, const struct env *env, char *error, s
             snprintf(error, error_size, "out of memory");
             return false;
         }
+        if (!client_reaches(self->urls[i], error, error_size))
+            return false;
     }
     self->http = client_open(&self->client, false, NULL, error, error_size);
     return self->http != NULL;

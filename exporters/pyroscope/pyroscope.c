@@ -52,6 +52,8 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
 {
     struct pyroscope_exporter *self = instance;
     self->env = env;
+    if (!client_reaches(self->endpoint, error, error_size))
+        return false;
     self->push_url = url_join(self->endpoint, "/push.v1.PusherService/Push");
     self->otlp_url = url_join(self->endpoint, "/v1development/profiles");
     self->ingest_url = url_join(self->endpoint, "/ingest");

@@ -1,4 +1,5 @@
 """A wrong configuration ends with a sentence that names file, line and key."""
+import os
 import re
 import socket
 import subprocess
@@ -69,9 +70,9 @@ def write(folder, text):
     return config
 
 
-def spanlink(*arguments):
+def spanlink(*arguments, env=None):
     return subprocess.run([harness.SPANLINK, *arguments], capture_output=True, text=True,
-                          timeout=10)
+                          timeout=10, env={**os.environ, **(env or {})})
 
 
 @pytest.mark.parametrize("mistake", WRONG)
@@ -100,6 +101,21 @@ def test_all_mistakes_are_told_at_once(tmp_path):
 def test_a_good_configuration_is_valid(tmp_path):
     ended = spanlink("validate", "--config", write(tmp_path, GOOD))
     assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("old, new, where", [
+    ("http://127.0.0.1:4440", "https://127.0.0.1:4440", "exporters.pyroscope"),
+    ("insecure: true", "insecure: false", "exporters.otlp_grpc"),
+])
+def test_tls_that_cannot_be_loaded_ends_the_start(tmp_path, old, new, where):
+    linked = subprocess.run(["ldd", harness.SPANLINK], capture_output=True, text=True).stdout
+    if "libgnutls" in linked:
+        pytest.skip("this build is linked with GnuTLS")
+    (tmp_path / "libgnutls.so.30").write_text("no library")
+    ended = spanlink("--config", write(tmp_path, GOOD.replace(old, new)),
+                     env={"LD_LIBRARY_PATH": str(tmp_path)})
+    assert ended.returncode not in (0, 2) and ended.returncode > 0, ended.stderr
+    assert re.search(rf": {where}: libgnutls.so.30 cannot be loaded: \S", ended.stderr), ended.stderr
 
 
 def test_a_port_in_use_is_one_line(tmp_path):

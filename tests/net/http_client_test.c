@@ -253,6 +253,48 @@ START_TEST(a_reply_is_kept_up_to_its_maximum)
 }
 END_TEST
 
+/* libcurl may be linked without the libraries that it would use for these. */
+START_TEST(what_nobody_asked_for_harms_nothing)
+{
+    static const char *const codings[] = {"gzip", "deflate", "br", "zstd"};
+    struct http_reply reply;
+    char answer[300];
+    for (size_t i = 0; i < sizeof codings / sizeof *codings; i++) {
+        snprintf(answer, sizeof answer,
+                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: %s, chunked\r\n\r\n2\r\nxy\r\n0\r\n\r\n",
+                 codings[i]);
+        ck_assert(!exchange(answer, &reply));
+        ck_assert_str_ne(reply.error, "");
+        http_reply_release(&reply);
+    }
+    ck_assert(exchange("HTTP/1.1 401 No\r\nWWW-Authenticate: Negotiate\r\n"
+                       "WWW-Authenticate: Kerberos\r\nWWW-Authenticate: NTLM\r\n"
+                       "Set-Cookie: a=b; domain=co.uk\r\nContent-Encoding: br\r\n"
+                       "Content-Length: 2\r\n\r\nno",
+                       &reply));
+    ck_assert_int_eq(reply.status, 401);
+    ck_assert(view_eq(bytes_view(&reply.body), VIEW("no")));
+    http_reply_release(&reply);
+}
+END_TEST
+
+START_TEST(only_http_is_spoken)
+{
+    static const char *const urls[] = {"scp://127.0.0.1/a",  "sftp://127.0.0.1/a",
+                                       "ldap://127.0.0.1/",  "rtmp://127.0.0.1/a",
+                                       "file:///etc/passwd", "ftp://127.0.0.1/a"};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        struct http_reply reply;
+        ck_assert(!http_client_get(client, urls[i], NULL, 0, &reply));
+        ck_assert_str_ne(reply.error, "");
+        http_reply_release(&reply);
+    }
+    http_client_free(client);
+}
+END_TEST
+
 START_TEST(an_informational_answer_leaves_nothing_behind)
 {
     struct http_reply reply;
@@ -617,6 +659,8 @@ static void add_exchanges(TCase *tcase)
     tcase_add_test(tcase, status_content_type_and_body_of_the_reply_are_told);
     tcase_add_test(tcase, a_reply_is_kept_up_to_its_maximum);
     tcase_add_test(tcase, an_authenticators_header_wins_over_all_others);
+    tcase_add_test(tcase, what_nobody_asked_for_harms_nothing);
+    tcase_add_test(tcase, only_http_is_spoken);
     tcase_add_test(tcase, an_informational_answer_leaves_nothing_behind);
     tcase_add_test(tcase, retry_after_is_read_as_seconds_or_as_a_date);
     tcase_add_test(tcase, redirects_are_not_followed);

@@ -1,0 +1,8 @@
+/* Tried by cmake/curl.cmake: does libcurl link from its archive? */
+#include <curl/curl.h>
+
+int main(void)
+{
+    CURL *easy = curl_easy_init();
+    return curl_easy_perform(easy);
+}

@@ -1,0 +1,57 @@
+# Libraries that are loaded at the first call of one of their functions (late/late.h). That takes
+# libmicrohttpd and libcurl from their archives, for their shared libraries bring GnuTLS along, and
+# a page of assembler for the processor; elsewhere all is linked as usual.
+option(SPANLINK_LATE "load GnuTLS when it is first used" ON)
+
+# The functions of a shared library that occur in what we link and write; in out.
+function(names_used library out)
+  file(GLOB own ${CMAKE_SOURCE_DIR}/net/*.c)
+  execute_process(COMMAND ${CMAKE_NM} -D --defined-only ${library} OUTPUT_VARIABLE has)
+  execute_process(COMMAND ${CMAKE_NM} -u ${MICROHTTPD_ARCHIVE} ${CURL_ARCHIVE}
+    OUTPUT_VARIABLE used ERROR_QUIET)
+  foreach(file ${own})
+    file(READ ${file} text)
+    string(APPEND used "${text}")
+  endforeach()
+  string(REGEX MATCHALL " T [a-z0-9_]+@@" has "${has}")
+  list(TRANSFORM has REPLACE " T (.*)@@" "\\1")
+  list(FILTER has EXCLUDE REGEX "^gnutls_global_(de)?init$")
+  set(names "")
+  foreach(name ${has})
+    if(used MATCHES "[^a-z0-9_]${name}[^a-z0-9_]")
+      list(APPEND names ${name})
+    endif()
+  endforeach()
+  set(${out} "${names}" PARENT_SCOPE)
+endfunction()
+
+# Appends the rows of a library to late_functions; its file's name, as the loader wants it, in out.
+macro(late_library name library out)
+  names_used(${library} names)
+  list(LENGTH names count)
+  string(APPEND late_functions "        library ${name}, ${count}\n")
+  set(index 0)
+  foreach(function ${names})
+    string(APPEND late_functions "        function ${name}, ${function}, ${index}\n")
+    math(EXPR index "${index} + 1")
+  endforeach()
+  string(APPEND late_functions "        .asciz  \"\"\n")
+  execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${library} OUTPUT_VARIABLE headers)
+  string(REGEX MATCH "SONAME +([^\n]+)" soname "${headers}")
+  set(${out} ${CMAKE_MATCH_1})
+endmacro()
+
+find_library(MICROHTTPD_ARCHIVE NAMES libmicrohttpd.a HINTS ${microhttpd_LIBDIR})
+find_library(GNUTLS_SHARED NAMES libgnutls.so HINTS ${gnutls_LIBDIR})
+find_library(IDN2_SHARED NAMES libidn2.so HINTS ${gnutls_LIBDIR})
+set(LATE FALSE)
+if(SPANLINK_LATE AND CURL_STATIC AND MICROHTTPD_ARCHIVE AND GNUTLS_SHARED AND IDN2_SHARED
+   AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  set(LATE TRUE)
+  enable_language(ASM)
+  late_library(gnutls ${GNUTLS_SHARED} GNUTLS_FILE)
+  late_library(idn2 ${IDN2_SHARED} IDN2_FILE)
+  set(LATE_TABLE ${CMAKE_BINARY_DIR}/generated/late.S)
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/late.S.in ${LATE_TABLE} @ONLY)
+endif()
+message(STATUS "GnuTLS is loaded late: ${LATE}")
