@@ -77,7 +77,25 @@ static inline bool is_another(const uint8_t *data, size_t size)
            value[1] == size - 4 - data[1];
 }
 
-/* Steps over the attributes that come next and are others. */
+static inline const uint8_t *take(const uint8_t *at, const uint8_t *end, struct view *content)
+{
+    const uint8_t *behind, *from = plain_content(at, end, &behind);
+    if (!from)
+        return NULL;
+    *content = view_between(from, behind);
+    return behind;
+}
+
+static inline const uint8_t *take_fixed64(const uint8_t *at, const uint8_t *end, uint64_t *value)
+{
+    if ((size_t)(end - at) < sizeof *value)
+        return NULL;
+    memcpy(value, at, sizeof *value);
+    *value = le64toh(*value);
+    return at + sizeof *value;
+}
+
+/* Steps over the attributes that come next and are others: most of a span's fields. */
 static inline const uint8_t *skip_others(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *content, *behind;
@@ -88,15 +106,54 @@ static inline const uint8_t *skip_others(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
+/* Reads a field in the form in which SDKs write it, as read_field would, and stands behind it.
+ * NULL: it is in another one, or of another number. */
+static inline const uint8_t *read_plain(const uint8_t *at, const uint8_t *end,
+                                        struct otlp_span *span)
+{
+    uint32_t flags;
+    switch (*at++) {
+    case PLAIN_TAG(SPAN_TRACE_ID, WIRE_LEN):
+        return take(at, end, &span->trace_id);
+    case PLAIN_TAG(SPAN_SPAN_ID, WIRE_LEN):
+        return take(at, end, &span->span_id);
+    case PLAIN_TAG(SPAN_PARENT_SPAN_ID, WIRE_LEN):
+        return take(at, end, &span->parent_span_id);
+    case PLAIN_TAG(SPAN_NAME, WIRE_LEN):
+        return take(at, end, &span->name);
+    case PLAIN_TAG(SPAN_KIND, WIRE_VARINT):
+        if (at == end || *at >= 0x80)
+            return NULL;
+        span->kind = *at;
+        return at + 1;
+    case PLAIN_TAG(SPAN_START, WIRE_I64):
+        return take_fixed64(at, end, &span->start_ns);
+    case PLAIN_TAG(SPAN_END, WIRE_I64):
+        return take_fixed64(at, end, &span->end_ns);
+    case 0x80 | (SPAN_FLAGS & 15) << 3 | WIRE_I32: /* the second byte of the tag is 1 */
+        if (end - at < 5 || *at != 1)
+            return NULL;
+        memcpy(&flags, at + 1, sizeof flags);
+        span->flags = le32toh(flags);
+        return at + 5;
+    default:
+        return NULL;
+    }
+}
+
 void otlp_span_read(struct view body, struct otlp_span *span)
 {
     *span = (struct otlp_span){.body = body};
     struct proto_scan scan = proto_scan_begin(body);
     struct proto_field field;
-    while (proto_scan_next(&scan, &field)) {
-        read_field(&field, span);
-        /* Most of a span's fields are attributes, one behind the other. */
-        scan.at = skip_others(scan.at, scan.end);
+    const uint8_t *behind;
+    while (scan.at < scan.end) {
+        if ((behind = read_plain(scan.at, scan.end, span)))
+            scan.at = skip_others(behind, scan.end);
+        else if (proto_scan_next(&scan, &field))
+            read_field(&field, span);
+        else
+            return;
     }
 }
 
