@@ -41,10 +41,8 @@ static inline bool pprof_next(struct proto_scan *scan, struct proto_field *field
     field->type = (enum wire_type)type;
     field->value = value;
     field->start = at;
-    if (type == WIRE_LEN) {
-        field->bytes = (struct view){behind, (size_t)value};
-        behind += value;
-    }
+    field->bytes = (struct view){behind, type == WIRE_LEN ? (size_t)value : 0};
+    behind += field->bytes.size;
     scan->at = field->end = behind;
     return true;
 }
@@ -62,16 +60,19 @@ static inline bool pprof_next_but_samples(const struct pprof *pprof, struct prot
 /* A number of up to three bytes; NULL: longer, or cut off. */
 static inline const uint8_t *pprof_short(const uint8_t *at, const uint8_t *end, uint64_t *value)
 {
-    uint64_t sum = 0;
-    for (unsigned shift = 0; shift < 21 && at < end; shift += 7) {
-        uint64_t byte = *at++;
-        sum |= (byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *value = sum;
-            return at;
-        }
+    ptrdiff_t left = end - at;
+    if (left >= 1 && at[0] < 0x80) {
+        *value = at[0];
+        return at + 1;
     }
-    return NULL;
+    if (left >= 2 && at[1] < 0x80) {
+        *value = (at[0] & 0x7fu) | (uint64_t)at[1] << 7;
+        return at + 2;
+    }
+    if (left < 3 || at[2] >= 0x80)
+        return NULL;
+    *value = (at[0] & 0x7fu) | (at[1] & 0x7fu) << 7 | (uint64_t)at[2] << 14;
+    return at + 3;
 }
 
 /* A label of a key and a string, one after the other and nothing else, as nearly all are; false:

@@ -124,12 +124,17 @@ static size_t mark_locations(struct pprof_tables *tables, const struct proto_fie
     size_t size = 0;
     if (field->type == WIRE_VARINT)
         return mark_location(tables, field->value, number);
+    const struct pprof_table *table = &tables->of[TABLE_LOCATION];
+    const uint32_t *marks = table->marks, first = tables->first, span = number - first;
+    size_t count = table->dense ? table->count : 0;
     /* Ids of one byte and of two follow each other at random: no branch is to tell them apart. */
     while (field->end - at >= 2 && (at[0] & at[1]) < 0x80) {
         size_t more = at[0] >> 7;
         id = (at[0] & 0x7fu) | (at[1] & (0u - more) & 0x7fu) << 7;
         at += 1 + more;
-        size += mark_location(tables, id, number);
+        /* Most are marked by this sample or one before it in the part. */
+        if (id - 1 >= count || marks[id - 1] - first > span)
+            size += mark_location(tables, id, number);
     }
     while (at < field->end && (at = pprof_varint(at, field->end, &id)))
         size += mark_location(tables, id, number);
