@@ -232,6 +232,7 @@ int main(void)
     measure_hold("hold, requests of 512 spans, all held", 512, 1);
     measure_hold("hold, requests of 100 spans, all held", 100, 1);
     measure_hold("hold, requests of 512 spans, one in ten held", 512, 10);
+    measure_hold("hold, requests of 100 spans, one in ten held", 100, 10);
     measure_hold("hold, requests of 10 spans, one held", 10, 10);
     measure_index();
     return 0;

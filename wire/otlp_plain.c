@@ -35,6 +35,17 @@ static inline bool take_attribute(const uint8_t **at, const uint8_t *end)
     return take(at, end, &attribute) && plain_key_value(view_between(attribute.at, attribute.end));
 }
 
+/* Of a list, up to its end. */
+static inline bool take_attributes(const uint8_t **at, const uint8_t *end, uint8_t tag)
+{
+    while (take_attribute(at, end)) {
+        if (*at == end || **at != tag)
+            return true;
+        ++*at;
+    }
+    return false;
+}
+
 static inline size_t size_of(const struct stretch *content)
 {
     return (size_t)(content->end - content->at);
@@ -161,7 +172,7 @@ bool otlp_span_is_plain(struct view body)
             good = skip(&at, end, 8);
             break;
         case PLAIN_TAG(9, WIRE_LEN):
-            good = take_attribute(&at, end);
+            good = take_attributes(&at, end, PLAIN_TAG(9, WIRE_LEN));
             break;
         case PLAIN_TAG(11, WIRE_LEN):
             good = take(&at, end, &part) && plain_event(part);

@@ -2,7 +2,6 @@
 
 #include "wire/otlp_attribute.h"
 #include "wire/otlp_plain.h"
-#include "wire/text.h"
 
 #include <endian.h>
 
@@ -78,7 +77,25 @@ static inline bool is_another(const uint8_t *data, size_t size)
            value[1] == size - 4 - data[1];
 }
 
-/* Steps over the attributes that come next and are others. */
+static inline const uint8_t *take(const uint8_t *at, const uint8_t *end, struct view *content)
+{
+    const uint8_t *behind, *from = plain_content(at, end, &behind);
+    if (!from)
+        return NULL;
+    *content = view_between(from, behind);
+    return behind;
+}
+
+static inline const uint8_t *take_fixed64(const uint8_t *at, const uint8_t *end, uint64_t *value)
+{
+    if ((size_t)(end - at) < sizeof *value)
+        return NULL;
+    memcpy(value, at, sizeof *value);
+    *value = le64toh(*value);
+    return at + sizeof *value;
+}
+
+/* Steps over the attributes that come next and are others: most of a span's fields. */
 static inline const uint8_t *skip_others(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *content, *behind;
@@ -89,15 +106,54 @@ static inline const uint8_t *skip_others(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
+/* Reads a field in the form in which SDKs write it, as read_field would, and stands behind it.
+ * NULL: it is in another one, or of another number. */
+static inline const uint8_t *read_plain(const uint8_t *at, const uint8_t *end,
+                                        struct otlp_span *span)
+{
+    uint32_t flags;
+    switch (*at++) {
+    case PLAIN_TAG(SPAN_TRACE_ID, WIRE_LEN):
+        return take(at, end, &span->trace_id);
+    case PLAIN_TAG(SPAN_SPAN_ID, WIRE_LEN):
+        return take(at, end, &span->span_id);
+    case PLAIN_TAG(SPAN_PARENT_SPAN_ID, WIRE_LEN):
+        return take(at, end, &span->parent_span_id);
+    case PLAIN_TAG(SPAN_NAME, WIRE_LEN):
+        return take(at, end, &span->name);
+    case PLAIN_TAG(SPAN_KIND, WIRE_VARINT):
+        if (at == end || *at >= 0x80)
+            return NULL;
+        span->kind = *at;
+        return at + 1;
+    case PLAIN_TAG(SPAN_START, WIRE_I64):
+        return take_fixed64(at, end, &span->start_ns);
+    case PLAIN_TAG(SPAN_END, WIRE_I64):
+        return take_fixed64(at, end, &span->end_ns);
+    case 0x80 | (SPAN_FLAGS & 15) << 3 | WIRE_I32: /* the second byte of the tag is 1 */
+        if (end - at < 5 || *at != 1)
+            return NULL;
+        memcpy(&flags, at + 1, sizeof flags);
+        span->flags = le32toh(flags);
+        return at + 5;
+    default:
+        return NULL;
+    }
+}
+
 void otlp_span_read(struct view body, struct otlp_span *span)
 {
     *span = (struct otlp_span){.body = body};
     struct proto_scan scan = proto_scan_begin(body);
     struct proto_field field;
-    while (proto_scan_next(&scan, &field)) {
-        read_field(&field, span);
-        /* Most of a span's fields are attributes, one behind the other. */
-        scan.at = skip_others(scan.at, scan.end);
+    const uint8_t *behind;
+    while (scan.at < scan.end) {
+        if ((behind = read_plain(scan.at, scan.end, span)))
+            scan.at = skip_others(behind, scan.end);
+        else if (proto_scan_next(&scan, &field))
+            read_field(&field, span);
+        else
+            return;
     }
 }
 
@@ -125,19 +181,30 @@ uint64_t span_id_load(const uint8_t bytes[8])
     return be64toh(id);
 }
 
+/* Of each byte that is a hex digit its value and IS_DIGIT. A table, since ids are random: a branch
+ * for letters would be taken wrong every other time. */
+enum { IS_DIGIT = 16 };
+#define D(c, value) [c] = IS_DIGIT | (value)
+static const uint8_t hex_digits[256] = {
+    D('0', 0),  D('1', 1),  D('2', 2),  D('3', 3),  D('4', 4),  D('5', 5),  D('6', 6),  D('7', 7),
+    D('8', 8),  D('9', 9),  D('a', 10), D('b', 11), D('c', 12), D('d', 13), D('e', 14), D('f', 15),
+    D('A', 10), D('B', 11), D('C', 12), D('D', 13), D('E', 14), D('F', 15),
+};
+#undef D
+
 bool span_id_parse(struct view hex, uint64_t *id)
 {
     if (hex.size != 16)
         return false;
     uint64_t sum = 0;
-    for (size_t i = 0; i < hex.size; i++) {
-        int digit = text_hex_digit(hex.data[i]);
-        if (digit < 0)
-            return false;
-        sum = sum << 4 | (uint64_t)digit;
+    uint8_t all = IS_DIGIT;
+    for (size_t i = 0; i < 16; i++) {
+        uint8_t digit = hex_digits[hex.data[i]];
+        all &= digit;
+        sum = sum << 4 | (digit & 15u);
     }
     *id = sum;
-    return sum != 0;
+    return all && sum != 0;
 }
 
 void span_id_format(uint64_t id, char out[16])

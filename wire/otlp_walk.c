@@ -1,4 +1,5 @@
 #include "wire/otlp.h"
+#include "wire/proto_plain.h"
 
 enum { REQUEST_RESOURCES = 1, RESOURCE_SCOPES = 2, SCOPE_ITEMS = 2 };
 
@@ -14,6 +15,17 @@ void otlp_walk_begin(struct otlp_walk *walk, enum signal signal, struct view req
 /* The next field of one number, at any level of the skeleton. */
 static bool next_entry(struct proto_scan *scan, uint32_t number, struct proto_field *entry)
 {
+    /* Most entries come one behind the other, and take two bytes of length. */
+    const uint8_t *behind, *at = scan->at;
+    const uint8_t *content = at < scan->end && *at == PLAIN_TAG(number, WIRE_LEN)
+                                 ? plain_content(at + 1, scan->end, &behind)
+                                 : NULL;
+    if (content) {
+        struct view bytes = view_between(content, behind);
+        *entry = (struct proto_field){number, WIRE_LEN, bytes.size, bytes, at, behind};
+        scan->at = behind;
+        return true;
+    }
     while (proto_scan_next(scan, entry))
         if (entry->number == number && entry->type == WIRE_LEN)
             return true;

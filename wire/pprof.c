@@ -23,20 +23,29 @@ static void read_values(const struct proto_field *field, struct pprof_sample *sa
         sample->values[sample->value_count++] = (int64_t)value;
 }
 
+/* The string indices of a label's key and value. */
+static void read_indices(struct view label, uint64_t *key, uint64_t *str)
+{
+    if (pprof_plain_label(label.data, label.data + label.size, key, str))
+        return;
+    struct proto_scan scan = proto_scan_begin(label);
+    struct proto_field field;
+    *key = *str = 0;
+    while (pprof_next(&scan, &field)) {
+        if (field.number == LABEL_KEY)
+            *key = field.value;
+        else if (field.number == LABEL_STR)
+            *str = field.value;
+    }
+}
+
 /* Notes a label that says which span or trace the sample belongs to; the first of a kind counts,
  * and span_id counts before profile_id. */
 static void read_label(const struct pprof *pprof, struct view label, struct pprof_sample *sample,
                        bool *by_name)
 {
-    struct proto_scan scan = proto_scan_begin(label);
-    struct proto_field field;
     uint64_t key = 0, str = 0;
-    while (pprof_next(&scan, &field)) {
-        if (field.number == LABEL_KEY)
-            key = field.value;
-        else if (field.number == LABEL_STR)
-            str = field.value;
-    }
+    read_indices(label, &key, &str);
     if (str == 0)
         return;
     switch ((enum pprof_key)pprof->keys[key]) {
@@ -68,13 +77,17 @@ static void read_sample(const struct pprof *pprof, struct pprof_sample *sample)
     struct proto_scan scan = proto_scan_begin(sample->field.bytes);
     struct proto_field field;
     while (pprof_next(&scan, &field)) {
-        if (field.number == SAMPLE_LOCATION_ID)
-            sample->frame_count += field.type == WIRE_LEN ? pprof_count_packed(field.bytes) : 1;
-        else if (field.number == SAMPLE_VALUE)
+        if (field.number == SAMPLE_VALUE)
             read_values(&field, sample);
         else if (field.number == SAMPLE_LABEL && has_ids)
             read_label(pprof, field.bytes, sample, &by_name);
     }
+}
+
+struct proto_scan pprof_samples(const struct pprof *pprof)
+{
+    const struct pprof_fields *samples = &pprof->fields[PROFILE_SAMPLE];
+    return (struct proto_scan){samples->from, samples->to, false};
 }
 
 bool pprof_next_sample(const struct pprof *pprof, struct proto_scan *scan,
@@ -83,9 +96,22 @@ bool pprof_next_sample(const struct pprof *pprof, struct proto_scan *scan,
     struct proto_field field;
     while (pprof_next(scan, &field))
         if (field.number == PROFILE_SAMPLE) {
-            *sample = (struct pprof_sample){.field = field};
+            sample->field = field;
+            sample->value_count = 0;
+            sample->span_id = sample->trace_id = (struct view){0};
             read_sample(pprof, sample);
             return true;
         }
     return false;
+}
+
+size_t pprof_frame_count(const struct pprof_sample *sample)
+{
+    struct proto_scan scan = proto_scan_begin(sample->field.bytes);
+    struct proto_field field;
+    size_t count = 0;
+    while (pprof_next(&scan, &field))
+        if (field.number == SAMPLE_LOCATION_ID)
+            count += field.type == WIRE_LEN ? pprof_count_packed(field.bytes) : 1;
+    return count;
 }

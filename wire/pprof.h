@@ -26,6 +26,12 @@ struct pprof_type {
     struct view unit; /* e.g. "nanoseconds" */
 };
 
+/* Where the fields of one number stand: nearly always in one run. */
+struct pprof_fields {
+    size_t count, runs;
+    const uint8_t *from, *to; /* the first's start and the last's end; NULL: there is none */
+};
+
 struct pprof {
     struct view raw;
     struct view *strings; /* the string table */
@@ -39,13 +45,13 @@ struct pprof {
     int64_t time_nanos;
     int64_t duration_nanos;
     size_t sample_count;
+    struct pprof_fields fields[16]; /* by number; [0]: all of 16 and above */
 };
 
 struct pprof_sample {
     struct proto_field field; /* the Sample field of the profile */
     size_t value_count;
     int64_t values[PPROF_MAX_TYPES]; /* in the order of types */
-    size_t frame_count;              /* locations, leaf first */
     struct view span_id;             /* value of span_id, else of profile_id; data NULL: none */
     struct view trace_id;            /* value of trace_id; data NULL: none */
 };
@@ -58,6 +64,10 @@ struct pprof_sample {
 bool pprof_open(struct pprof *pprof, struct view raw, struct arena *arena,
                 struct proto_fault *fault);
 
+/* The same for bytes that were taken by pprof_open: indexed, and not checked again. False: the
+ * arena has no room. */
+bool pprof_reopen(struct pprof *pprof, struct view raw, struct arena *arena);
+
 /* Whether it has a time of its own. The server's rule: one in 1970 is none (old senders wrote other
  * units). */
 static inline bool pprof_has_time(const struct pprof *pprof)
@@ -65,9 +75,13 @@ static inline bool pprof_has_time(const struct pprof *pprof)
     return pprof->time_nanos < 0 || pprof->time_nanos >= INT64_C(31536000000000000);
 }
 
-/* Walks the samples of an open profile: start with scan = proto_scan_begin(pprof->raw). */
+/* Walks the samples of an open profile: start with scan = pprof_samples(pprof). */
+struct proto_scan pprof_samples(const struct pprof *pprof);
 bool pprof_next_sample(const struct pprof *pprof, struct proto_scan *scan,
                        struct pprof_sample *sample);
+
+/* How many locations a sample has. */
+size_t pprof_frame_count(const struct pprof_sample *sample);
 
 /* The string of an index; empty for an index outside the table. */
 struct view pprof_string(const struct pprof *pprof, uint64_t index);

@@ -1,5 +1,6 @@
 #include "wire/pprof_frames.h"
 
+#include "wire/pprof_cursor.h"
 #include "wire/pprof_fields.h"
 
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static uint64_t drawn_id(struct view location)
     struct proto_field field;
     uint64_t id = 0;
     bool line = false;
-    while (proto_scan_next(&scan, &field)) {
+    while (pprof_next(&scan, &field)) {
         if (field.number == TABLE_ID)
             id = field.value;
         line |= field.number == LOCATION_LINE;
@@ -25,26 +26,17 @@ static uint64_t drawn_id(struct view location)
     return line ? id : 0;
 }
 
-static size_t count_locations(const struct pprof *pprof)
-{
-    struct proto_scan scan = proto_scan_begin(pprof->raw);
-    struct proto_field field;
-    size_t count = 0;
-    while (proto_scan_next(&scan, &field))
-        count += field.number == PROFILE_LOCATION;
-    return count;
-}
-
 bool pprof_frames_open(struct pprof_frames *frames, const struct pprof *pprof, struct arena *arena)
 {
-    struct proto_scan scan = proto_scan_begin(pprof->raw);
+    const struct pprof_fields *locations = &pprof->fields[PROFILE_LOCATION];
+    struct proto_scan scan = {locations->from, locations->to, false};
     struct proto_field field;
     bool ascending = true;
-    *frames = (struct pprof_frames){
-        .drawn = arena_array(arena, count_locations(pprof) + 1, sizeof(uint64_t))};
+    *frames =
+        (struct pprof_frames){.drawn = arena_array(arena, locations->count + 1, sizeof(uint64_t))};
     if (!frames->drawn)
         return false;
-    while (proto_scan_next(&scan, &field)) {
+    while (pprof_next(&scan, &field)) {
         uint64_t id = field.number == PROFILE_LOCATION ? drawn_id(field.bytes) : 0;
         if (id == 0)
             continue;
@@ -58,6 +50,9 @@ bool pprof_frames_open(struct pprof_frames *frames, const struct pprof *pprof, s
 
 static bool is_drawn(const struct pprof_frames *frames, uint64_t id)
 {
+    /* Nearly every writer numbers its locations from 1. */
+    if (id - 1 < frames->count && frames->drawn[id - 1] == id)
+        return true;
     return frames->count > 0 &&
            bsearch(&id, frames->drawn, frames->count, sizeof *frames->drawn, by_id) != NULL;
 }
@@ -66,7 +61,7 @@ static bool any_packed(const struct pprof_frames *frames, struct view ids)
 {
     const uint8_t *at = ids.data, *end = at + ids.size;
     uint64_t id;
-    while (at < end && (at = proto_varint(at, end, &id)))
+    while (at < end && (at = pprof_varint(at, end, &id)))
         if (is_drawn(frames, id))
             return true;
     return false;
@@ -76,7 +71,7 @@ bool pprof_frames_any(const struct pprof_frames *frames, const struct pprof_samp
 {
     struct proto_scan scan = proto_scan_begin(sample->field.bytes);
     struct proto_field field;
-    while (proto_scan_next(&scan, &field)) {
+    while (pprof_next(&scan, &field)) {
         if (field.number != SAMPLE_LOCATION_ID)
             continue;
         if (field.type == WIRE_LEN ? any_packed(frames, field.bytes)

@@ -1,5 +1,6 @@
 #include "wire/pprof_labels.h"
 
+#include "wire/pprof_cursor.h"
 #include "wire/pprof_fields.h"
 
 /* The keys met on one sample; servers take a hundred labels on one. */
@@ -16,7 +17,10 @@ static uint64_t string_label_key(struct view label)
     struct proto_scan scan = proto_scan_begin(label);
     struct proto_field field;
     uint64_t key = 0, value = 0;
-    while (proto_scan_next(&scan, &field)) {
+    if (pprof_plain_label(label.data, scan.end, &key, &value))
+        return value ? key : 0;
+    key = value = 0;
+    while (pprof_next(&scan, &field)) {
         if (field.number == LABEL_KEY)
             key = field.value;
         else if (field.number == LABEL_STR)
@@ -39,7 +43,7 @@ static size_t count_keys(const struct pprof *pprof, struct view sample, const st
     struct proto_scan scan = proto_scan_begin(sample);
     struct proto_field field;
     size_t count = 0;
-    while (count < MAX_KEYS && proto_scan_next(&scan, &field)) {
+    while (count < MAX_KEYS && pprof_next(&scan, &field)) {
         if (field.number != SAMPLE_LABEL)
             continue;
         uint64_t index = string_label_key(field.bytes);
@@ -53,13 +57,45 @@ static size_t count_keys(const struct pprof *pprof, struct view sample, const st
     return count;
 }
 
+/* The keys of a sample's labels in their order, of the sample before. */
+struct sequence {
+    uint64_t keys[MAX_KEYS];
+    size_t count;
+};
+
+/* Whether a sample has the same keys; else they are what it has. Only the first ones are kept: one
+ * that has more is never the same. */
+static bool same_keys(struct view sample, struct sequence *before)
+{
+    struct proto_scan scan = proto_scan_begin(sample);
+    struct proto_field field;
+    bool same = true;
+    size_t count = 0;
+    while (pprof_next(&scan, &field)) {
+        if (field.number != SAMPLE_LABEL)
+            continue;
+        if (count == MAX_KEYS)
+            return before->count = 0, false;
+        uint64_t key = string_label_key(field.bytes);
+        same = same && count < before->count && before->keys[count] == key;
+        before->keys[count++] = key;
+    }
+    same = same && count == before->count;
+    before->count = count;
+    return same;
+}
+
 size_t pprof_promoted_labels(const struct pprof *pprof, const struct series *series)
 {
-    struct proto_scan scan = proto_scan_begin(pprof->raw);
-    struct pprof_sample sample;
+    struct proto_scan scan = pprof_samples(pprof);
+    struct proto_field field;
+    struct sequence before = {.count = 0};
     size_t most = 0;
-    while (pprof_next_sample(pprof, &scan, &sample)) {
-        size_t count = count_keys(pprof, sample.field.bytes, series);
+    while (pprof_next(&scan, &field)) {
+        /* Most samples have the labels of the one before them. */
+        if (field.number != PROFILE_SAMPLE || same_keys(field.bytes, &before))
+            continue;
+        size_t count = count_keys(pprof, field.bytes, series);
         most = count > most ? count : most;
     }
     return most;

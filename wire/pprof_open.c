@@ -98,8 +98,41 @@ static inline size_t count_numbers(struct opening *opening, const struct proto_f
     return count;
 }
 
+/* Whether a sample of packed numbers and plain labels is good; false: look closer. */
+static bool plain_sample(const struct pprof *pprof, struct view sample)
+{
+    const uint8_t *at = sample.data, *end = at + sample.size, *behind;
+    size_t values = 0, count;
+    uint64_t key, str;
+    for (; at < end; at = behind) {
+        uint8_t tag = *at;
+        at = plain_content(at + 1, end, &behind);
+        if (!at)
+            return false;
+        switch (tag) {
+        case PLAIN_TAG(SAMPLE_LOCATION_ID, WIRE_LEN):
+        case PLAIN_TAG(SAMPLE_VALUE, WIRE_LEN):
+            count = pprof_count_packed(view_between(at, behind));
+            if (count == SIZE_MAX)
+                return false;
+            values += tag == PLAIN_TAG(SAMPLE_VALUE, WIRE_LEN) ? count : 0;
+            break;
+        case PLAIN_TAG(SAMPLE_LABEL, WIRE_LEN):
+            if (!pprof_plain_label(at, behind, &key, &str) || key >= pprof->string_count ||
+                str >= pprof->string_count)
+                return false;
+            break;
+        default:
+            return false;
+        }
+    }
+    return values == pprof->type_count;
+}
+
 static bool check_sample(struct opening *opening, const struct proto_field *sample)
 {
+    if (plain_sample(opening->pprof, sample->bytes))
+        return true;
     struct proto_scan scan = proto_scan_begin(sample->bytes);
     struct proto_field field;
     size_t values = 0;
@@ -171,7 +204,7 @@ static enum pprof_key key_of(struct view text)
     }
 }
 
-static bool read_string(struct opening *opening, const struct proto_field *field)
+static struct view add_string(struct opening *opening, const struct proto_field *field)
 {
     struct pprof *pprof = opening->pprof;
     size_t at = opening->strings++;
@@ -179,10 +212,16 @@ static bool read_string(struct opening *opening, const struct proto_field *field
     pprof->strings[at] = field->bytes;
     pprof->keys[at] = (uint8_t)key;
     pprof->keys_seen |= 1u << key;
-    if (at == 0 && field->bytes.size)
+    return field->bytes;
+}
+
+static bool read_string(struct opening *opening, const struct proto_field *field)
+{
+    bool first = opening->strings == 0;
+    struct view text = add_string(opening, field);
+    if (first && text.size)
         return refuse(opening, "Profile", field, "the first string is not \"\"");
-    return utf8_valid(field->bytes) ||
-           refuse(opening, "Profile", field, "a string is not valid UTF-8");
+    return utf8_valid(text) || refuse(opening, "Profile", field, "a string is not valid UTF-8");
 }
 
 /* A top-level number, or packed run of them, that names strings. */
@@ -200,6 +239,16 @@ static bool check_top_strings(struct opening *opening, const struct proto_field 
             return false;
     }
     return true;
+}
+
+static void read_number(struct pprof *pprof, const struct proto_field *field)
+{
+    if (field->number == PROFILE_TIME_NANOS)
+        pprof->time_nanos = (int64_t)field->value;
+    else if (field->number == PROFILE_DURATION_NANOS)
+        pprof->duration_nanos = (int64_t)field->value;
+    else if (field->number == PROFILE_PERIOD)
+        pprof->period = (int64_t)field->value;
 }
 
 static bool read_field(struct opening *opening, const struct proto_field *field)
@@ -220,18 +269,38 @@ static bool read_field(struct opening *opening, const struct proto_field *field)
         return read_string(opening, field);
     case PROFILE_PERIOD_TYPE:
         return read_type(opening, field->bytes, opening->type[PPROF_MAX_TYPES]);
-    case PROFILE_TIME_NANOS:
-        pprof->time_nanos = (int64_t)field->value;
-        return true;
-    case PROFILE_DURATION_NANOS:
-        pprof->duration_nanos = (int64_t)field->value;
-        return true;
-    case PROFILE_PERIOD:
-        pprof->period = (int64_t)field->value;
-        return true;
     default:
+        read_number(pprof, field);
         return !is_string(&profile_rules, field) || check_top_strings(opening, field);
     }
+}
+
+/* Notes a field of the profile: its number's count, and the stretch of its kind. */
+static inline void note(struct pprof *pprof, uint32_t *last, uint32_t number, const uint8_t *start,
+                        const uint8_t *end)
+{
+    struct pprof_fields *fields = &pprof->fields[number < 16 ? number : 0];
+    fields->count++;
+    if (number != *last) {
+        fields->runs++;
+        fields->from = fields->from ? fields->from : start;
+        *last = number;
+    }
+    fields->to = end;
+}
+
+/* Steps over the fields of short tag and length, which most are. */
+static void note_plain(struct pprof *pprof, uint32_t *last, struct proto_scan *scan)
+{
+    /* Of the numbers below 16, those that come in LEN. */
+    const unsigned takes = BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5) | BIT(6) | BIT(11) | BIT(13);
+    const uint8_t *at = scan->at, *end = scan->end, *behind;
+    while (at < end && (*at & 0x87) == WIRE_LEN && (takes >> (*at >> 3) & 1) &&
+           plain_content(at + 1, end, &behind)) {
+        note(pprof, last, *at >> 3, at, behind);
+        at = behind;
+    }
+    scan->at = at;
 }
 
 /* Counts what the tables have to hold, and makes them. */
@@ -240,11 +309,15 @@ static bool prepare(struct opening *opening, struct arena *arena)
     struct pprof *pprof = opening->pprof;
     struct proto_scan scan = proto_scan_begin(pprof->raw);
     struct proto_field field;
+    uint32_t last = 0;
+    note_plain(pprof, &last, &scan);
     while (next(opening, &profile_rules, &scan, &field)) {
-        pprof->string_count += field.number == PROFILE_STRING_TABLE;
-        pprof->type_count += field.number == PROFILE_SAMPLE_TYPE;
-        pprof->sample_count += field.number == PROFILE_SAMPLE;
+        note(pprof, &last, field.number, field.start, field.end);
+        note_plain(pprof, &last, &scan);
     }
+    pprof->string_count = pprof->fields[PROFILE_STRING_TABLE].count;
+    pprof->type_count = pprof->fields[PROFILE_SAMPLE_TYPE].count;
+    pprof->sample_count = pprof->fields[PROFILE_SAMPLE].count;
     if (opening->malformed)
         return false;
     if (pprof->type_count == 0)
@@ -263,6 +336,14 @@ static struct pprof_type named(const struct pprof *pprof, const uint64_t type[2]
     return (struct pprof_type){pprof->strings[type[0]], pprof->strings[type[1]]};
 }
 
+static void name_types(struct opening *opening)
+{
+    struct pprof *pprof = opening->pprof;
+    for (size_t i = 0; i < pprof->type_count; i++)
+        pprof->types[i] = named(pprof, opening->type[i]);
+    pprof->period_type = named(pprof, opening->type[PPROF_MAX_TYPES]);
+}
+
 bool pprof_open(struct pprof *pprof, struct view raw, struct arena *arena,
                 struct proto_fault *fault)
 {
@@ -275,10 +356,30 @@ bool pprof_open(struct pprof *pprof, struct view raw, struct arena *arena,
         good = read_field(&opening, &field);
     if ((opening.malformed || opening.has_group) && !proto_check(&shape_pprof, raw, fault))
         return false;
-    if (!good)
+    if (good)
+        name_types(&opening);
+    return good;
+}
+
+bool pprof_reopen(struct pprof *pprof, struct view raw, struct arena *arena)
+{
+    struct proto_fault fault;
+    struct opening opening = {.pprof = pprof, .fault = &fault};
+    struct proto_scan scan = proto_scan_begin(raw);
+    struct proto_field field;
+    *pprof = (struct pprof){.raw = raw};
+    if (!prepare(&opening, arena))
         return false;
-    for (size_t i = 0; i < pprof->type_count; i++)
-        pprof->types[i] = named(pprof, opening.type[i]);
-    pprof->period_type = named(pprof, opening.type[PPROF_MAX_TYPES]);
+    while (pprof_next_but_samples(pprof, &scan, &field)) {
+        if (field.number == PROFILE_STRING_TABLE)
+            add_string(&opening, &field);
+        else if (field.number == PROFILE_SAMPLE_TYPE)
+            read_type(&opening, field.bytes, opening.type[opening.types++]);
+        else if (field.number == PROFILE_PERIOD_TYPE)
+            read_type(&opening, field.bytes, opening.type[PPROF_MAX_TYPES]);
+        else
+            read_number(pprof, &field);
+    }
+    name_types(&opening);
     return true;
 }

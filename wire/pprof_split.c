@@ -1,12 +1,14 @@
 #include "wire/pprof_split.h"
 
+#include "wire/pprof_cursor.h"
 #include "wire/pprof_fields.h"
 #include "wire/pprof_tables.h"
 
 #include <assert.h>
 
-/* Room for a message's tag and length in front of its content, before the length is known. */
-enum { HEAD_ROOM = 16 };
+/* Room for a message's tag and length in front of its content, before the length is known: enough
+ * for short ones, which are most. A longer head moves the content. */
+enum { HEAD_ROOM = 2, LONGEST_HEAD = 16 };
 
 /* How often the profile's own size may be written in all, parts and their overlap together. Real
  * profiles come to a few times. */
@@ -25,7 +27,7 @@ bool pprof_split_begin(struct pprof_split *split, const struct pprof *pprof, siz
         .pprof = pprof,
         .max_samples = max_samples ? max_samples : SIZE_MAX,
         .max_bytes = max_bytes ? max_bytes : SIZE_MAX,
-        .at = proto_scan_begin(pprof->raw),
+        .at = pprof_samples(pprof),
         .tables = arena_alloc(arena, sizeof *split->tables),
     };
     return split->tables && pprof_tables_open(split->tables, pprof, arena);
@@ -33,7 +35,7 @@ bool pprof_split_begin(struct pprof_split *split, const struct pprof *pprof, siz
 
 static bool next_sample(struct proto_scan *scan, struct proto_field *sample)
 {
-    while (proto_scan_next(scan, sample))
+    while (pprof_next(scan, sample))
         if (sample->number == PROFILE_SAMPLE)
             return true;
     return false;
@@ -69,11 +71,13 @@ static size_t choose(struct pprof_split *split, size_t *size)
 /* Puts tag and length in front of a message whose content was written HEAD_ROOM behind out. */
 static uint8_t *close_message(uint8_t *out, uint32_t number, const uint8_t *end)
 {
-    const uint8_t *content = out + HEAD_ROOM;
+    uint8_t *content = out + HEAD_ROOM, head[LONGEST_HEAD];
     size_t size = (size_t)(end - content);
-    out = proto_len_put(out, number, size);
-    memmove(out, content, size);
-    return out + size;
+    size_t length = (size_t)(proto_len_put(head, number, size) - head);
+    if (length != HEAD_ROOM)
+        memmove(out + length, content, size);
+    memcpy(out, head, length);
+    return out + length + size;
 }
 
 static uint8_t *put_field(uint8_t *out, const struct proto_field *field)
@@ -95,11 +99,25 @@ static uint8_t *put_message(const struct pprof_tables *tables, uint8_t *out,
     struct proto_scan scan = proto_scan_begin(message->bytes);
     struct proto_field field;
     uint8_t *at = out + HEAD_ROOM;
-    while (proto_scan_next(&scan, &field))
+    while (pprof_next(&scan, &field))
         at = field.number < 32 && (bits & BIT(field.number))
                  ? put_index(tables, at, field.number, field.value)
                  : put_field(at, &field);
     return close_message(out, message->number, at);
+}
+
+static uint8_t *put_label(const struct pprof_tables *tables, uint8_t *out,
+                          const struct proto_field *label)
+{
+    uint64_t key = 0, str = 0;
+    if (!pprof_plain_label(label->bytes.data, label->end, &key, &str))
+        return put_message(tables, out, label, LABEL_STRINGS);
+    /* Two tags and ranks of up to five bytes each: the length is one byte. */
+    uint8_t *end = put_index(tables, out + 2, LABEL_KEY, key);
+    end = put_index(tables, end, LABEL_STR, str);
+    out[0] = PLAIN_TAG(SAMPLE_LABEL, WIRE_LEN);
+    out[1] = (uint8_t)(end - out - 2);
+    return end;
 }
 
 static uint8_t *put_sample(const struct pprof_tables *tables, uint8_t *out,
@@ -108,9 +126,8 @@ static uint8_t *put_sample(const struct pprof_tables *tables, uint8_t *out,
     struct proto_scan scan = proto_scan_begin(sample->bytes);
     struct proto_field field;
     uint8_t *at = out + HEAD_ROOM;
-    while (proto_scan_next(&scan, &field))
-        at = field.number == SAMPLE_LABEL ? put_message(tables, at, &field, LABEL_STRINGS)
-                                          : put_field(at, &field);
+    while (pprof_next(&scan, &field))
+        at = field.number == SAMPLE_LABEL ? put_label(tables, at, &field) : put_field(at, &field);
     return close_message(out, PROFILE_SAMPLE, at);
 }
 
@@ -123,7 +140,7 @@ static uint8_t *put_strings(const struct pprof_tables *tables, uint8_t *out,
     uint64_t index;
     if (field->type == WIRE_VARINT)
         return put_index(tables, out, field->number, field->value);
-    while (from < field->end && (from = proto_varint(from, field->end, &index)))
+    while (from < field->end && (from = pprof_varint(from, field->end, &index)))
         at = proto_varint_put(at, tables->string_ranks[index]);
     return close_message(out, field->number, at);
 }
@@ -157,7 +174,7 @@ static uint8_t *put_tables(struct pprof_tables *tables, uint8_t *out)
     for (unsigned kind = 0; kind < TABLE_KINDS; kind++)
         for (size_t i = 0; i < tables->of[kind].count; i++) {
             const struct pprof_entry *entry = &tables->of[kind].entries[i];
-            if (pprof_tables_used(tables, entry->mark))
+            if (pprof_tables_used(tables, tables->of[kind].marks[i]))
                 out = put_message(tables, out, &entry->field, strings[kind]);
         }
     for (size_t i = 0; i < tables->pprof->string_count; i++)
@@ -191,7 +208,7 @@ bool pprof_split_next(struct pprof_split *split, struct bytes *out, const char *
         return false;
     if (tables->fixed_size >= split->max_bytes || !charge(split, size))
         *fault = "each part would repeat too much of the profile";
-    else if (bytes_reserve(out, size + (size_t)3 * HEAD_ROOM) != BYTES_OK)
+    else if (bytes_reserve(out, size + (size_t)3 * LONGEST_HEAD) != BYTES_OK)
         *fault = "a part has no room";
     if (*fault)
         return false;

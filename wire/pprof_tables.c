@@ -1,5 +1,6 @@
 #include "wire/pprof_tables.h"
 
+#include "wire/pprof_cursor.h"
 #include "wire/pprof_fields.h"
 
 #include <stdlib.h>
@@ -18,11 +19,12 @@ static int by_id(const void *a, const void *b)
     return left->field.start < right->field.start ? -1 : left->field.start > right->field.start;
 }
 
-static struct pprof_entry *lookup(const struct pprof_table *table, uint64_t id)
+/* The place of an id; SIZE_MAX: there is none. */
+static inline size_t lookup(const struct pprof_table *table, uint64_t id)
 {
     /* Nearly every writer numbers its entries from 1. */
-    if (id - 1 < table->count && table->entries[id - 1].id == id)
-        return &table->entries[id - 1];
+    if (table->dense)
+        return id - 1 < table->count ? (size_t)(id - 1) : SIZE_MAX;
     size_t low = 0, high = table->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -31,7 +33,7 @@ static struct pprof_entry *lookup(const struct pprof_table *table, uint64_t id)
         else
             high = middle;
     }
-    return low < table->count && table->entries[low].id == id ? &table->entries[low] : NULL;
+    return low < table->count && table->entries[low].id == id ? low : SIZE_MAX;
 }
 
 static size_t field_size(const struct proto_field *field)
@@ -40,7 +42,7 @@ static size_t field_size(const struct proto_field *field)
 }
 
 /* Takes an entry into the part: true where it is new to it. */
-static bool take(const struct pprof_tables *tables, uint32_t *mark, uint32_t number)
+static inline bool take(const struct pprof_tables *tables, uint32_t *mark, uint32_t number)
 {
     if (*mark == number || pprof_tables_used(tables, *mark))
         return false;
@@ -63,7 +65,7 @@ static size_t mark_strings(struct pprof_tables *tables, struct view message, uns
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
     size_t size = 0;
-    while (proto_scan_next(&scan, &field))
+    while (pprof_next(&scan, &field))
         if (field.number < 32 && (bits & BIT(field.number)))
             size += mark_string(tables, field.value, number);
     return size;
@@ -72,9 +74,11 @@ static size_t mark_strings(struct pprof_tables *tables, struct view message, uns
 static size_t mark_entry(struct pprof_tables *tables, enum pprof_table_kind kind, uint64_t id,
                          uint32_t number)
 {
-    struct pprof_entry *entry = lookup(&tables->of[kind], id);
-    if (!entry || !take(tables, &entry->mark, number))
+    const struct pprof_table *table = &tables->of[kind];
+    size_t at = lookup(table, id);
+    if (at == SIZE_MAX || !take(tables, &table->marks[at], number))
         return 0;
+    const struct pprof_entry *entry = &table->entries[at];
     unsigned strings = kind == TABLE_MAPPING ? MAPPING_STRINGS : FUNCTION_STRINGS;
     return field_size(&entry->field) + mark_strings(tables, entry->field.bytes, strings, number);
 }
@@ -87,21 +91,29 @@ static size_t mark_line(struct pprof_tables *tables, struct view line, uint32_t 
     return mark_entry(tables, TABLE_FUNCTION, function.value, number);
 }
 
-static size_t mark_location(struct pprof_tables *tables, uint64_t id, uint32_t number)
+/* Marks what a location refers to. */
+static size_t mark_parts(struct pprof_tables *tables, const struct pprof_entry *entry,
+                         uint32_t number)
 {
-    struct pprof_entry *entry = lookup(&tables->of[TABLE_LOCATION], id);
-    if (!entry || !take(tables, &entry->mark, number))
-        return 0;
     struct proto_scan scan = proto_scan_begin(entry->field.bytes);
     struct proto_field field;
     size_t size = field_size(&entry->field);
-    while (proto_scan_next(&scan, &field)) {
+    while (pprof_next(&scan, &field)) {
         if (field.number == LOCATION_MAPPING_ID)
             size += mark_entry(tables, TABLE_MAPPING, field.value, number);
         else if (field.number == LOCATION_LINE)
             size += mark_line(tables, field.bytes, number);
     }
     return size;
+}
+
+static inline size_t mark_location(struct pprof_tables *tables, uint64_t id, uint32_t number)
+{
+    const struct pprof_table *table = &tables->of[TABLE_LOCATION];
+    size_t at = lookup(table, id);
+    if (at == SIZE_MAX || !take(tables, &table->marks[at], number))
+        return 0;
+    return mark_parts(tables, &table->entries[at], number);
 }
 
 static size_t mark_locations(struct pprof_tables *tables, const struct proto_field *field,
@@ -112,9 +124,29 @@ static size_t mark_locations(struct pprof_tables *tables, const struct proto_fie
     size_t size = 0;
     if (field->type == WIRE_VARINT)
         return mark_location(tables, field->value, number);
-    while (at < field->end && (at = proto_varint(at, field->end, &id)))
+    const struct pprof_table *table = &tables->of[TABLE_LOCATION];
+    const uint32_t *marks = table->marks, first = tables->first, span = number - first;
+    size_t count = table->dense ? table->count : 0;
+    /* Ids of one byte and of two follow each other at random: no branch is to tell them apart. */
+    while (field->end - at >= 2 && (at[0] & at[1]) < 0x80) {
+        size_t more = at[0] >> 7;
+        id = (at[0] & 0x7fu) | (at[1] & (0u - more) & 0x7fu) << 7;
+        at += 1 + more;
+        /* Most are marked by this sample or one before it in the part. */
+        if (id - 1 >= count || marks[id - 1] - first > span)
+            size += mark_location(tables, id, number);
+    }
+    while (at < field->end && (at = pprof_varint(at, field->end, &id)))
         size += mark_location(tables, id, number);
     return size;
+}
+
+static size_t mark_label(struct pprof_tables *tables, struct view label, uint32_t number)
+{
+    uint64_t key, str;
+    if (!pprof_plain_label(label.data, label.data + label.size, &key, &str))
+        return mark_strings(tables, label, LABEL_STRINGS, number);
+    return mark_string(tables, key, number) + mark_string(tables, str, number);
 }
 
 size_t pprof_tables_mark(struct pprof_tables *tables, const struct proto_field *sample)
@@ -123,11 +155,11 @@ size_t pprof_tables_mark(struct pprof_tables *tables, const struct proto_field *
     struct proto_scan scan = proto_scan_begin(sample->bytes);
     struct proto_field field;
     size_t size = field_size(sample);
-    while (proto_scan_next(&scan, &field)) {
+    while (pprof_next(&scan, &field)) {
         if (field.number == SAMPLE_LOCATION_ID)
             size += mark_locations(tables, &field, number);
         else if (field.number == SAMPLE_LABEL)
-            size += mark_strings(tables, field.bytes, LABEL_STRINGS, number);
+            size += mark_label(tables, field.bytes, number);
     }
     return size;
 }
@@ -144,7 +176,7 @@ static size_t mark_fixed(struct pprof_tables *tables, const struct proto_field *
         return size;
     if (field->type == WIRE_VARINT)
         return size + mark_string(tables, field->value, MARK_ALWAYS);
-    while (at < field->end && (at = proto_varint(at, field->end, &index)))
+    while (at < field->end && (at = pprof_varint(at, field->end, &index)))
         size += mark_string(tables, index, MARK_ALWAYS);
     return size;
 }
@@ -153,7 +185,7 @@ static void add_entry(struct pprof_table *table, const struct proto_field *field
 {
     struct proto_field id = {0};
     proto_find(field->bytes, TABLE_ID, WIRE_VARINT, &id);
-    table->entries[table->count++] = (struct pprof_entry){id.value, *field, 0};
+    table->entries[table->count++] = (struct pprof_entry){id.value, *field};
 }
 
 /* The table that a field of the profile is an entry of; TABLE_KINDS: of none. */
@@ -165,28 +197,39 @@ static unsigned kind_of(uint32_t number)
     return kind;
 }
 
-static bool is_fixed(uint32_t number)
+static bool is_dense(const struct pprof_table *table)
 {
-    return kind_of(number) == TABLE_KINDS && number != PROFILE_SAMPLE &&
-           number != PROFILE_STRING_TABLE;
+    for (size_t i = 0; i < table->count; i++)
+        if (table->entries[i].id != i + 1)
+            return false;
+    return true;
+}
+
+static void sort(struct pprof_table *table)
+{
+    table->dense = is_dense(table);
+    if (table->dense)
+        return;
+    qsort(table->entries, table->count, sizeof(struct pprof_entry), by_id);
+    table->dense = is_dense(table);
 }
 
 static void fill(struct pprof_tables *tables)
 {
     struct proto_scan scan = proto_scan_begin(tables->pprof->raw);
     struct proto_field field;
-    while (proto_scan_next(&scan, &field)) {
+    while (pprof_next_but_samples(tables->pprof, &scan, &field)) {
         unsigned kind = kind_of(field.number);
         if (kind < TABLE_KINDS) {
             add_entry(&tables->of[kind], &field);
-        } else if (is_fixed(field.number)) {
+        } else if (field.number != PROFILE_SAMPLE && field.number != PROFILE_STRING_TABLE) {
             tables->fixed[tables->fixed_count++] = field;
             tables->fixed_size += mark_fixed(tables, &field);
         }
     }
     tables->fixed_size += mark_string(tables, 0, MARK_ALWAYS);
     for (unsigned i = 0; i < TABLE_KINDS; i++)
-        qsort(tables->of[i].entries, tables->of[i].count, sizeof(struct pprof_entry), by_id);
+        sort(&tables->of[i]);
 }
 
 static bool allocate(struct pprof_tables *tables, const size_t counts[TABLE_KINDS], size_t fixed,
@@ -196,7 +239,8 @@ static bool allocate(struct pprof_tables *tables, const size_t counts[TABLE_KIND
     bool ok = true;
     for (unsigned i = 0; i < TABLE_KINDS; i++) {
         tables->of[i].entries = arena_array(arena, counts[i], sizeof(struct pprof_entry));
-        ok = ok && tables->of[i].entries;
+        tables->of[i].marks = arena_array(arena, counts[i], sizeof(uint32_t));
+        ok = ok && tables->of[i].entries && tables->of[i].marks;
     }
     tables->fixed = arena_array(arena, fixed, sizeof *tables->fixed);
     tables->string_marks = arena_array(arena, strings, sizeof *tables->string_marks);
@@ -206,17 +250,14 @@ static bool allocate(struct pprof_tables *tables, const size_t counts[TABLE_KIND
 
 bool pprof_tables_open(struct pprof_tables *tables, const struct pprof *pprof, struct arena *arena)
 {
-    size_t counts[TABLE_KINDS + 1] = {0}, fixed = 0;
-    struct proto_scan scan = proto_scan_begin(pprof->raw);
-    struct proto_field field;
+    size_t counts[TABLE_KINDS + 1] = {0};
     *tables = (struct pprof_tables){.pprof = pprof, .first = 1, .next = 1};
     /* Sample numbers have 32 bits; a sample takes two bytes at least. */
     if (pprof->raw.size >= UINT32_MAX)
         return false;
-    while (proto_scan_next(&scan, &field)) {
-        counts[kind_of(field.number)]++;
-        fixed += is_fixed(field.number);
-    }
+    for (uint32_t number = 0; number < 16; number++)
+        counts[kind_of(number)] += pprof->fields[number].count;
+    size_t fixed = counts[TABLE_KINDS] - pprof->sample_count - pprof->string_count;
     if (!allocate(tables, counts, fixed, arena))
         return false;
     fill(tables);

@@ -17,12 +17,13 @@ enum pprof_table_kind { TABLE_MAPPING, TABLE_LOCATION, TABLE_FUNCTION, TABLE_KIN
 struct pprof_entry {
     uint64_t id;
     struct proto_field field; /* of the profile */
-    uint32_t mark;
 };
 
 struct pprof_table {
     struct pprof_entry *entries; /* by id */
+    uint32_t *marks;             /* of each; by themselves, since most are only looked at */
     size_t count;
+    bool dense; /* the ids are 1, 2, 3 ... */
 };
 
 struct pprof_tables {

@@ -22,7 +22,8 @@ const uint8_t *proto_varint_long(const uint8_t *at, const uint8_t *end, uint64_t
 }
 
 /* Reads a tag; NULL: malformed, or a number or wire type that does not exist. */
-static inline const uint8_t *read_tag(const uint8_t *at, const uint8_t *end, struct proto_field *field)
+static inline const uint8_t *read_tag(const uint8_t *at, const uint8_t *end,
+                                      struct proto_field *field)
 {
     uint64_t tag;
     at = proto_varint(at, end, &tag);
@@ -34,7 +35,8 @@ static inline const uint8_t *read_tag(const uint8_t *at, const uint8_t *end, str
 }
 
 /* Reads what follows the tag of anything but a group; NULL: malformed. */
-static inline const uint8_t *read_value(const uint8_t *at, const uint8_t *end, struct proto_field *field)
+static inline const uint8_t *read_value(const uint8_t *at, const uint8_t *end,
+                                        struct proto_field *field)
 {
     size_t left = (size_t)(end - at);
     uint64_t fixed64;

@@ -132,7 +132,7 @@ void span_profiles_add(struct span_profiles *profiles, struct view raw)
     if (pprof_open(&pprof, raw, &arena, &fault) && pprof_symbols_open(&symbols, &pprof, &arena)) {
         struct columns columns = {type_index(&pprof, VIEW("samples"), VIEW("count")),
                                   type_index(&pprof, VIEW("cpu"), VIEW("nanoseconds"))};
-        struct proto_scan scan = proto_scan_begin(raw);
+        struct proto_scan scan = pprof_samples(&pprof);
         while (pprof_next_sample(&pprof, &scan, &sample))
             add_sample(profiles, &symbols, &columns, &sample);
     }

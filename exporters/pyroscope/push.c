@@ -62,7 +62,7 @@ static struct outcome post_parts(struct push *push, const struct pprof *pprof)
 
 /* Sets a missing time, which is that of /ingest's window (where that named none, the arrival stands
  * there), and takes trace ids out where the server is to get none. */
-static bool edit(struct push *push, struct pprof *pprof, struct proto_fault *fault)
+static bool edit(struct push *push, struct pprof *pprof)
 {
     const struct profile_origin *origin = push->batch->profile;
     bool set_time = origin && origin->from_ns && !pprof_has_time(pprof);
@@ -82,19 +82,18 @@ static bool edit(struct push *push, struct pprof *pprof, struct proto_fault *fau
         return false;
     push->edited.size = splice_size(&splice);
     splice_write(&splice, push->edited.data);
-    return pprof_open(pprof, bytes_view(&push->edited), &push->arena, fault);
+    return pprof_reopen(pprof, bytes_view(&push->edited), &push->arena);
 }
 
 static struct outcome push_profile(struct push *push)
 {
     struct pyroscope_exporter *self = push->self;
     struct pprof pprof;
-    struct proto_fault fault = {0};
-    if (!pprof_open(&pprof, buffer_view(push->batch->payload), &push->arena, &fault))
-        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "not a valid pprof: %s", fault.reason);
+    if (!pprof_reopen(&pprof, buffer_view(push->batch->payload), &push->arena))
+        return no_memory();
     if (pprof.sample_count == 0)
         return OUTCOME_OK; /* the server stores nothing of it */
-    if (!edit(push, &pprof, &fault))
+    if (!edit(push, &pprof))
         return no_memory();
     push->series = push_series(self, push->batch, &pprof, &push->arena);
     if (!push->series)

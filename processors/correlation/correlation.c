@@ -120,8 +120,8 @@ static void init_tables(struct correlation *self)
     size_t index = (size_t)config->index_max_mib * MIB;
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed)
         seed = self->started;
-    id_table_init(&self->index.table, index, remember, seed, budget);
-    id_table_init(&self->lineage, index, remember, ~seed, budget);
+    span_index_init(&self->index, index, config->annotate, remember, seed, budget);
+    id_table_init(&self->lineage, index, true, remember, ~seed, budget);
     services_init(&self->services, MAX_SERVICES, config->remember, budget);
     runs_init(&self->runs, budget);
     self->hold = (struct hold){

@@ -21,11 +21,18 @@ void hearing_open(struct hearing *hearing, struct correlation *self, struct serv
 
 static bool find(const struct hearing *hearing, uint64_t id, struct span_figures *figures)
 {
+    return id && span_index_find_either(&hearing->self->index, service_scope(hearing->service), id,
+                                        hearing->kinds, hearing->second, figures);
+}
+
+void decide_expect(const struct hearing *hearing, const struct asked *asked)
+{
     const struct span_index *index = &hearing->self->index;
     uint64_t scope = service_scope(hearing->service);
-    return id && (span_index_find(index, scope, id, hearing->kinds, hearing->second, figures) ||
-                  span_index_find(index, scope, span_id_reversed(id), hearing->kinds,
-                                  hearing->second, figures));
+    if (asked->named)
+        span_index_expect(index, scope, asked->named);
+    if (asked->own != asked->named)
+        span_index_expect(index, scope, asked->own);
 }
 
 bool decide_lookup(const struct hearing *hearing, const struct asked *asked,
@@ -182,6 +189,16 @@ static struct asked ask(const struct held *held, uint64_t arrived)
     };
 }
 
+/* Spans to come that are told to the index at once. */
+static void expect_held(const struct hearing *hearing, const struct held *held, uint32_t left)
+{
+    for (uint32_t i = 0; i < left && i < DECIDE_AHEAD; i++)
+        if (!(held[i].flags & HELD_GONE)) {
+            struct asked asked = ask(&held[i], 0);
+            decide_expect(hearing, &asked);
+        }
+}
+
 /* Judges a segment's spans; returns when the next of them is due. The segment may be gone then. */
 static uint64_t decide_segment(const struct hearing *hearing, struct segment *segment, bool look,
                                struct release *release)
@@ -190,6 +207,8 @@ static uint64_t decide_segment(const struct hearing *hearing, struct segment *se
     uint32_t count = segment->count;
     struct held *held = segment->spans;
     for (uint32_t i = 0; i < count; i++, held++) {
+        if (look && i % DECIDE_AHEAD == 0)
+            expect_held(hearing, held, count - i);
         if (held->flags & HELD_GONE)
             continue;
         struct asked asked = ask(held, arrived);

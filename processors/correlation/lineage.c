@@ -6,8 +6,8 @@ void lineage_note(struct id_table *table, uint64_t span, enum lineage what, uint
     struct id_entry *entry = id_table_put(table, span, second);
     if (!entry)
         return;
-    entry->word = id;
-    entry->count = what;
+    id_table_more(table, entry)->word = id;
+    entry->note = what;
 }
 
 struct lineage_step lineage_get(const struct id_table *table, uint64_t span, uint32_t second)
@@ -15,5 +15,6 @@ struct lineage_step lineage_get(const struct id_table *table, uint64_t span, uin
     const struct id_entry *entry = id_table_find(table, span, second);
     if (!entry)
         return (struct lineage_step){.what = LINEAGE_UNKNOWN};
-    return (struct lineage_step){(enum lineage)entry->count, entry->word, entry->seen};
+    return (struct lineage_step){(enum lineage)entry->note, id_table_more(table, entry)->word,
+                                 entry->seen};
 }

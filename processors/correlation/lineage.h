@@ -15,7 +15,7 @@ enum lineage {
     LINEAGE_UNLINKED
 };
 
-/* id: the parent's (CHILD) or the link's (LINKED). */
+/* The table is a wide one. id: the parent's (CHILD) or the link's (LINKED). */
 void lineage_note(struct id_table *table, uint64_t span, enum lineage what, uint64_t id,
                   uint32_t second);
 

@@ -31,9 +31,13 @@ static unsigned kinds_read(const struct correlation *self)
 static void note_ids(struct correlation *self, struct service *service, const struct upload *upload,
                      uint32_t second)
 {
-    for (size_t i = 0; i < upload->count; i++)
-        service->counts.ids += span_index_add(&self->index, service_scope(service), &upload->ids[i],
-                                              upload->window.kind, second);
+    uint64_t scope = service_scope(service);
+    for (size_t i = 0; i < upload->count; i++) {
+        if (i + DECIDE_AHEAD < upload->count)
+            span_index_expect(&self->index, scope, upload->ids[i + DECIDE_AHEAD].id);
+        service->counts.ids +=
+            span_index_add(&self->index, scope, &upload->ids[i], upload->window.kind, second);
+    }
 }
 
 static void note(struct correlation *self, const struct upload *upload, struct judge_now now,
@@ -184,8 +188,7 @@ static enum verdict consume_pprof(struct correlation *self, struct batch *batch,
                                   struct arena *arena, struct outlet *next)
 {
     struct pprof pprof;
-    struct proto_fault fault;
-    if (!pprof_open(&pprof, buffer_view(batch->payload), arena, &fault))
+    if (!pprof_reopen(&pprof, buffer_view(batch->payload), arena))
         return push_and_note(self, batch, uploads_of_unread(batch, batch->series, arena), next);
     struct series *series = batch->series ? series_ref(batch->series) : NULL;
     if (series && !(series = remap_series(&self->remap, series)))

@@ -1,43 +1,92 @@
 #include "processors/correlation/span_index.h"
 
-/* An entry's word: 48 bits of CPU time, a byte of kinds, one bit for "its span came". */
-#define CPU_MAX     ((UINT64_C(1) << 48) - 1)
-#define KINDS_SHIFT 48
-#define MET         (UINT64_C(1) << 56)
+#include "wire/otlp_span.h"
+
+/* An entry's note: a byte of kinds, "its span came", and in which byte orders the id was met. */
+enum { KINDS = 0xff, MET = 1 << 8, FORWARD = 1 << 9, REVERSED = 1 << 10 };
 
 _Static_assert(KIND_OTHER <= 8, "the kinds that can confirm fit a byte");
+
+/* Both byte orders of an id are one entry, so that one search finds either. */
+static uint64_t key_of(uint64_t id, uint64_t scope)
+{
+    uint64_t reversed = span_id_reversed(id);
+    return (id < reversed ? id : reversed) ^ scope;
+}
+
+static uint32_t order_of(uint64_t id)
+{
+    return id <= span_id_reversed(id) ? FORWARD : REVERSED;
+}
+
+void span_index_init(struct span_index *index, size_t max_bytes, bool figures, uint32_t remember,
+                     uint64_t seed, struct budget *budget)
+{
+    id_table_init(&index->table, max_bytes, figures, remember, seed, budget);
+}
+
+static uint64_t capped_sum(uint64_t a, uint64_t b, uint64_t max)
+{
+    return b > max - a ? max : a + b;
+}
 
 bool span_index_add(struct span_index *index, uint64_t scope, const struct span_figures *figures,
                     enum kind kind, uint32_t second)
 {
-    struct id_entry *entry = id_table_put(&index->table, figures->id ^ scope, second);
+    struct id_entry *entry = id_table_put(&index->table, key_of(figures->id, scope), second);
     if (!entry)
         return false;
-    bool is_new = entry->word == 0;
-    uint64_t cpu = entry->word & CPU_MAX;
-    uint64_t rest = entry->word & ~CPU_MAX;
-    cpu = figures->cpu_ns > CPU_MAX - cpu ? CPU_MAX : cpu + figures->cpu_ns;
-    entry->word = rest | cpu | (uint64_t)KIND_BIT(kind) << KINDS_SHIFT;
-    entry->count =
-        figures->samples > UINT32_MAX - entry->count ? UINT32_MAX : entry->count + figures->samples;
+    bool is_new = entry->note == 0;
+    struct id_more *sums = id_table_more(&index->table, entry);
+    entry->note |= KIND_BIT(kind) | order_of(figures->id);
+    if (sums) {
+        sums->word = capped_sum(sums->word, figures->cpu_ns, SPAN_CPU_MAX);
+        sums->count = capped_sum(sums->count, figures->samples, UINT32_MAX);
+    }
     return is_new;
+}
+
+/* either: also where the id was met in the other byte order. */
+static bool find(const struct span_index *index, uint64_t scope, uint64_t id, bool either,
+                 unsigned kinds, uint32_t second, struct span_figures *figures)
+{
+    const struct id_entry *entry = id_table_find(&index->table, key_of(id, scope), second);
+    if (!entry || !(entry->note & kinds & KINDS))
+        return false;
+    bool as_it_is = entry->note & order_of(id);
+    if (!as_it_is && !either)
+        return false;
+    const struct id_more *sums = id_table_more(&index->table, entry);
+    *figures = (struct span_figures){.id = as_it_is ? id : span_id_reversed(id)};
+    if (sums) {
+        figures->samples = (uint32_t)sums->count;
+        figures->cpu_ns = sums->word;
+    }
+    return true;
 }
 
 bool span_index_find(const struct span_index *index, uint64_t scope, uint64_t id, unsigned kinds,
                      uint32_t second, struct span_figures *figures)
 {
-    const struct id_entry *entry = id_table_find(&index->table, id ^ scope, second);
-    if (!entry || !((entry->word >> KINDS_SHIFT) & kinds))
-        return false;
-    *figures = (struct span_figures){id, entry->count, entry->word & CPU_MAX};
-    return true;
+    return find(index, scope, id, false, kinds, second, figures);
+}
+
+bool span_index_find_either(const struct span_index *index, uint64_t scope, uint64_t id,
+                            unsigned kinds, uint32_t second, struct span_figures *figures)
+{
+    return find(index, scope, id, true, kinds, second, figures);
+}
+
+void span_index_expect(const struct span_index *index, uint64_t scope, uint64_t id)
+{
+    id_table_expect(&index->table, key_of(id, scope));
 }
 
 bool span_index_meet(struct span_index *index, uint64_t scope, uint64_t id, uint32_t second)
 {
-    struct id_entry *entry = id_table_find(&index->table, id ^ scope, second);
-    if (!entry || entry->word & MET)
+    struct id_entry *entry = id_table_find(&index->table, key_of(id, scope), second);
+    if (!entry || entry->note & MET)
         return false;
-    entry->word |= MET;
+    entry->note |= MET;
     return true;
 }

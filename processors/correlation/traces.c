@@ -65,6 +65,12 @@ static void decide_children(const struct hearing *hearing, struct span_row *row)
     row->counted = row->ruling.edit.fate == FATE_LINK || row->ruling.reason != REASON_NO_PARENT;
 }
 
+static void expect_rows(const struct hearing *hearing, const struct span_row *rows, size_t left)
+{
+    for (size_t i = 0; i < left && i < DECIDE_AHEAD; i++)
+        decide_expect(hearing, &rows[i].asked);
+}
+
 static void decide_resource(struct correlation *self, struct trace_plan *plan,
                             struct resource_plan *resource, struct judge_now now)
 {
@@ -77,6 +83,8 @@ static void decide_resource(struct correlation *self, struct trace_plan *plan,
     resource->version = service ? service->version : 0;
     for (size_t i = resource->first; i < resource->end; i++) {
         struct span_row *row = &plan->rows[i];
+        if ((i - resource->first) % DECIDE_AHEAD == 0)
+            expect_rows(&hearing, row, resource->end - i);
         row->asked.times.arrived = now.mono;
         if (self->config.link == LINK_ALL)
             attach(row, true, &hearing);

@@ -113,7 +113,7 @@ static bool read_ids(struct upload *upload, const struct pprof *pprof, struct ar
     if (!upload->ids || !pprof_frames_open(&frames, pprof, arena))
         return false;
     struct columns columns = columns_of(pprof, upload->window.kind);
-    struct proto_scan scan = proto_scan_begin(pprof->raw);
+    struct proto_scan scan = pprof_samples(pprof);
     struct pprof_sample sample;
     uint64_t id;
     while (pprof_next_sample(pprof, &scan, &sample)) {

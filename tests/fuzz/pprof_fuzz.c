@@ -15,7 +15,8 @@ static size_t walk(const struct pprof *pprof, int64_t *sum)
         if (sample.value_count != pprof->type_count)
             abort();
         for (size_t i = 0; i < sample.value_count; i++)
-            *sum = (int64_t)((uint64_t)*sum + (uint64_t)sample.values[i] + sample.frame_count);
+            *sum =
+                (int64_t)((uint64_t)*sum + (uint64_t)sample.values[i] + pprof_frame_count(&sample));
         count++;
     }
     if (count != pprof->sample_count)

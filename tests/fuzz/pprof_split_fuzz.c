@@ -17,7 +17,7 @@ static void add(const struct pprof *pprof, struct totals *totals)
     struct pprof_sample sample;
     while (pprof_next_sample(pprof, &scan, &sample)) {
         totals->samples++;
-        totals->frames += sample.frame_count;
+        totals->frames += pprof_frame_count(&sample);
         for (size_t i = 0; i < sample.value_count; i++)
             totals->values += (uint64_t)sample.values[i] * (i + 1);
     }

@@ -42,7 +42,7 @@ static bool used(enum pprof_table_kind kind, uint64_t id)
 {
     for (size_t i = 0; i < tables.of[kind].count; i++)
         if (tables.of[kind].entries[i].id == id)
-            return pprof_tables_used(&tables, tables.of[kind].entries[i].mark);
+            return pprof_tables_used(&tables, tables.of[kind].marks[i]);
     ck_abort_msg("no such entry");
 }
 

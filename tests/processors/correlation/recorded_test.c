@@ -52,7 +52,8 @@ static void note_sampled(struct replay *replay, const struct pprof *pprof)
     struct pprof_sample sample;
     while (pprof_next_sample(pprof, &scan, &sample)) {
         uint64_t id;
-        if (!sample.frame_count || !sample.span_id.data || !span_id_parse(sample.span_id, &id))
+        if (!pprof_frame_count(&sample) || !sample.span_id.data ||
+            !span_id_parse(sample.span_id, &id))
             continue;
         for (size_t i = 0; i < pprof->type_count; i++)
             if (view_eq(pprof->types[i].type, VIEW("cpu")) && sample.values[i] > 0) {
