@@ -8,12 +8,17 @@
 
 #define RETRY_NS (200 * NS_PER_MS)
 
+/* A group leaves before it grows past this: the largest request that a gRPC exporter sends if
+ * nothing else is set, so that what was just merged is not cut. */
+enum { GROUP_BYTES = 4000000 };
+
 /* Requests that become one: the same way ahead, mergeable with each other. */
 struct group {
     struct group *next;
     struct outlet *outlet;
     uint64_t due;
     uint64_t items;
+    size_t bytes;
     struct batch **batches;
     size_t count;
 };
@@ -199,14 +204,30 @@ static bool group_add(struct group *group, struct batch *batch)
     }
     group->batches[group->count++] = batch_ref(batch);
     group->items += batch->items;
+    group->bytes += batch->payload->size;
     return true;
 }
 
-/* Adds to the batch's group; sets *full to the group where it is to be sent now. */
+/* Takes a group out, behind those that are to be sent now. */
+static void take_out(struct group **at, struct group **full)
+{
+    struct group *group = *at;
+    *at = group->next;
+    group->next = NULL;
+    while (*full)
+        full = &(*full)->next;
+    *full = group;
+}
+
+/* Adds to the batch's group; *full gets the groups that are to be sent now. */
 static bool gather(struct batcher *self, struct batch *batch, struct outlet *next,
                    struct group **full)
 {
     struct group **at = find(self, batch, next);
+    if (*at && (*at)->bytes + batch->payload->size > GROUP_BYTES) {
+        take_out(at, full);
+        at = find(self, batch, next);
+    }
     struct group *group = *at ? *at : group_new(self, next);
     if (!group || !group_add(group, batch)) {
         if (!*at)
@@ -217,10 +238,8 @@ static bool gather(struct batcher *self, struct batch *batch, struct outlet *nex
         *at = group;
         env_tick_at(self->env, group->due);
     }
-    if (group->items >= (uint64_t)self->send_batch_size) {
-        *at = group->next;
-        *full = group;
-    }
+    if (group->items >= (uint64_t)self->send_batch_size)
+        take_out(at, full);
     return true;
 }
 
@@ -238,8 +257,11 @@ static enum verdict batch_consume(void *instance, struct batch *batch, struct ou
     pthread_mutex_lock(&self->lock);
     bool gathered = gather(self, batch, next, &full);
     pthread_mutex_unlock(&self->lock);
-    if (full)
-        flush(self, full, batch->admitted);
+    for (bool admitted = batch->admitted; full; admitted = false) {
+        struct group *group = full;
+        full = group->next;
+        flush(self, group, admitted);
+    }
     return gathered ? VERDICT_OK : VERDICT_RETRY;
 }
 

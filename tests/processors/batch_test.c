@@ -137,6 +137,21 @@ START_TEST(enough_items_leave_at_once)
 }
 END_TEST
 
+START_TEST(a_batch_stays_below_what_a_grpc_server_takes)
+{
+    given("send_batch_size: 1000000");
+    unsigned each = 40000;
+    for (unsigned i = 0; i < 5; i++)
+        consume(some_spans(each * i, each, &budget));
+    ck_assert_uint_gt(sink.count, 0);
+    tick(NS_PER_S);
+    ck_assert_uint_eq(collecting_sink_items(&sink), 5 * each);
+    for (size_t i = 0; i < sink.count; i++)
+        ck_assert_uint_le(sink.batches[i]->payload->size, 4000000);
+    finish();
+}
+END_TEST
+
 START_TEST(larger_batches_are_split_and_nothing_is_lost)
 {
     struct outcome bad = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "bad");
@@ -330,6 +345,7 @@ int main(void)
         small_requests_leave_as_one_when_the_time_is_up,
         what_was_accepted_is_merged_also_where_the_budget_is_used_up,
         enough_items_leave_at_once,
+        a_batch_stays_below_what_a_grpc_server_takes,
         larger_batches_are_split_and_nothing_is_lost,
         timeout_zero_passes_requests_through_split,
         tenants_are_never_mixed,
