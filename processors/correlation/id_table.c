@@ -218,11 +218,13 @@ static bool crowded(const struct id_shard *shard)
     return shard->used + 1 > shard->capacity - shard->capacity / 8;
 }
 
+/* Makes a shard larger or emptier. False: there is no memory for its first entries. */
 static bool make_room(struct id_table *table, struct id_shard *shard, uint32_t second)
 {
+    bool was_crowded = crowded(shard); /* else a run reaches to the end, however few there are */
     if (shard->capacity)
         drop_expired(table, shard, second);
-    if (shard->capacity && shard->used <= shard->capacity / 10 * 7)
+    if (shard->capacity && was_crowded && shard->used <= shard->capacity / 10 * 7)
         return true;
     if (grow(table, shard))
         return true;

@@ -151,6 +151,31 @@ START_TEST(an_entry_takes_at_most_24_bytes_however_many_there_are)
 }
 END_TEST
 
+/* As the table hashes with the seed 0. */
+static uint64_t hash(uint64_t key)
+{
+    key = (key ^ key >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    key = (key ^ key >> 27) * UINT64_C(0x94d049bb133111eb);
+    return key ^ key >> 31;
+}
+
+START_TEST(ids_that_all_belong_at_the_end_of_a_shard_are_taken)
+{
+    struct id_table table;
+    id_table_init(&table, MIB, true, 3600, 0, NULL);
+    size_t taken = 0;
+    for (uint64_t key = 1; taken < 200; key++) {
+        if (hash(key) >> 48 != 0x03ff)
+            continue;
+        put(&table, key, taken, 5);
+        ck_assert_uint_eq(word_of(&table, id_table_find(&table, key, 5)), taken);
+        taken++;
+    }
+    ck_assert_uint_eq(id_table_count(&table) + table.evicted, taken);
+    id_table_release(&table);
+}
+END_TEST
+
 /* Against a plain array, with ids that come, come again and expire at random. */
 START_TEST(it_agrees_with_a_model)
 {
@@ -185,4 +210,5 @@ SUITE_MAIN("id_table", what_was_put_is_found_while_it_grows, ids_in_a_row_are_as
            an_entry_expires_unless_it_is_put_again, past_the_ceiling_the_oldest_last_seen_give_way,
            expired_entries_give_way_without_being_counted,
            a_full_budget_stops_its_growth_and_not_its_work,
+           ids_that_all_belong_at_the_end_of_a_shard_are_taken,
            an_entry_takes_at_most_24_bytes_however_many_there_are, it_agrees_with_a_model)
