@@ -140,6 +140,9 @@ class Subject:
 
 
 class Spanlink(Subject):
+    """Its hold is shorter than the default, so that the wait for the profiles of a new service, which
+    send none, ends before the rounds begin."""
+
     name = "spanlink"
 
     def argv(self):
@@ -150,7 +153,7 @@ class Spanlink(Subject):
             extensions=self.extra.get("extensions", ""),
             used=self.extra.get("used", ""), **self.values())
         text = text.replace("  correlation:\n", "  correlation: {%s}\n" %
-                            self.extra.get("correlation", ""))
+                            self.extra.get("correlation", "hold: 2s"))
         return [self.bench.programs["spanlink"], "--config", self.write("spanlink.yaml", text)]
 
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "net/listeners.h"
+#include "net/loopback.h"
 #include "net/room.h"
 
 #include <errno.h>
@@ -123,8 +124,12 @@ static void pause_accepting(struct grpc_loop *loop)
 static void accept_some(struct grpc_loop *loop)
 {
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-        int fd = accept4(loop->server->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct sockaddr_storage peer;
+        socklen_t size = sizeof peer;
+        int fd = accept4(loop->server->listener, (struct sockaddr *)&peer, &size,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
+            loopback_unpace(fd, (const struct sockaddr *)&peer);
             hand_over(loop, fd);
         } else if (errno != EINTR && errno != ECONNABORTED) {
             if (errno == EAGAIN)

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "net/listeners.h"
+#include "net/loopback.h"
 #include "net/room.h"
 
 #define ACCEPT_BATCH 64
@@ -274,6 +275,7 @@ static bool accept_one(struct http_connections *all)
     int fd =
         accept4(all->listener, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
+        loopback_unpace(fd, (const struct sockaddr *)&address);
         comes(all, 1);
         if (!all->options.admit(all->options.ctx, fd, (struct sockaddr *)&address, size))
             comes(all, -1);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "late/late.h"
+#include "net/loopback.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,15 @@ static long milliseconds(uint64_t ns)
     return (long)(ms < most ? ms : most);
 }
 
+static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
+{
+    (void)ctx, (void)purpose;
+    int fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+    if (fd >= 0)
+        loopback_unpace(fd, &to->addr);
+    return fd;
+}
+
 static void set_limits(CURL *easy, const struct http_client_options *options)
 {
     uint64_t timeout = options->timeout_ns;
@@ -62,6 +72,7 @@ static void set_limits(CURL *easy, const struct http_client_options *options)
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(connect));
     curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER);
     curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* no waiting for a resolver that is stuck */
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
