@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import statistics
+import subprocess
 import sys
 import tempfile
 
@@ -92,7 +93,7 @@ def main():
         for name in wanted:
             try:
                 figures.ALL[name](bench)
-            except drive.Void as why:
+            except (drive.Void, subprocess.CalledProcessError) as why:
                 bench.void(name, "", why)
         bench.profile_sink.close()
         pathlib.Path(options.json).write_text(json.dumps(bench.rows, indent=1))

@@ -1,8 +1,7 @@
 /*
  * What a pprof costs on its way, against `gunzip -c` of the same file: in as gzip, checked, its
  * span ids put into the index, its series remapped, out as the gzip body that the pyroscope
- * exporter posts. All by the real door, processor and exporter; only the post itself is cut off
- * (the linker puts __wrap_http_client_post there).
+ * exporter posts. All by the real door, processor and exporter; only the HTTP client is cut off.
  *
  * CPU time of both. gunzip gets so many copies of the file in one input (gzip members in a row)
  * that its start is less than a hundredth of its time. Rounds alternate.
@@ -38,21 +37,52 @@ struct bench {
 
 static uint64_t posted;
 
-bool __wrap_http_client_post(struct http_client *client, const char *url,
-                             const struct http_header *headers, size_t header_count,
-                             struct view body, struct http_reply *reply);
+/* In place of net/http_client.c. */
+struct http_client {
+    bool open;
+};
 
-bool __wrap_http_client_post(struct http_client *client, const char *url,
-                             const struct http_header *headers, size_t header_count,
-                             struct view body, struct http_reply *reply)
+struct http_client *http_client_new(const struct http_client_options *options, char *error,
+                                    size_t error_size)
 {
-    (void)client;
-    (void)url;
-    (void)headers;
-    (void)header_count;
+    static struct http_client client;
+    (void)options, (void)error, (void)error_size;
+    return &client;
+}
+
+bool http_client_post(struct http_client *client, const char *url,
+                      const struct http_header *headers, size_t header_count, struct view body,
+                      struct http_reply *reply)
+{
+    (void)client, (void)url, (void)headers, (void)header_count;
     posted += body.size;
     reply->status = 200;
     return true;
+}
+
+bool http_client_post_pieces(struct http_client *client, const char *url,
+                             const struct http_header *headers, size_t header_count,
+                             struct pieces body, struct http_reply *reply)
+{
+    (void)client, (void)url, (void)headers, (void)header_count, (void)body, (void)reply;
+    return false;
+}
+
+bool http_client_get(struct http_client *client, const char *url, const struct http_header *headers,
+                     size_t header_count, struct http_reply *reply)
+{
+    (void)client, (void)url, (void)headers, (void)header_count, (void)reply;
+    return false;
+}
+
+void http_client_abort(struct http_client *client)
+{
+    (void)client;
+}
+
+void http_client_free(struct http_client *client)
+{
+    (void)client;
 }
 
 static void open_bench(struct bench *bench)

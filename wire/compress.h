@@ -27,8 +27,8 @@ enum inflate_result {
  * body are read; bytes behind the last are BAD. On failure out's size is as before. */
 enum inflate_result inflate_append(enum encoding_name encoding, struct view in, struct bytes *out);
 
-/* Appends the compressed content (igzip level 1, zstd level 1). False: out is full or no memory;
- * out's size is as before. */
+/* Appends the compressed content (igzip level 1, below 16 KiB level 0; zstd level 1). False: out is
+ * full or no memory; out's size is as before. */
 bool deflate_append(enum encoding_name encoding, struct view in, struct bytes *out);
 
 /* The same for a body in several runs, as one compressed body. */

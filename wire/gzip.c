@@ -19,7 +19,10 @@ enum {
     FLAGS_RESERVED = 0xe0,
     HEADER_SIZE = 10,
     TRAILER_SIZE = 8,
-    FIRST_ROOM = 4096
+    FIRST_ROOM = 4096,
+    /* Codes of its own take a body below this longer to make (11 us) than to compress, and save a
+     * sixth of a few KiB. */
+    OWN_CODES_FROM = 16384
 };
 
 enum gzip_engine gzip_engine_here(void)
@@ -233,9 +236,11 @@ static bool isal_deflate_append(struct pieces in, struct bytes *out)
         return false;
     struct isal_zstream *stream = &scratch->stream;
     isal_deflate_init(stream);
-    stream->level = 1;
-    stream->level_buf = scratch->level;
-    stream->level_buf_size = sizeof scratch->level;
+    if (size >= OWN_CODES_FROM) {
+        stream->level = 1;
+        stream->level_buf = scratch->level;
+        stream->level_buf_size = sizeof scratch->level;
+    }
     stream->gzip_flag = IGZIP_GZIP;
     bool ok = true;
     while (ok && stream->internal_state.state != ZSTATE_END) {
