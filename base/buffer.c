@@ -75,6 +75,7 @@ struct buffer *buffer_join(struct buffer *const *parts, size_t count)
     size_t runs = 0;
     for (size_t i = 0; i < count; i++)
         runs += buffer_run_count(parts[i]);
+    assert(runs > 0);
     struct buffer *joined = calloc(1, sizeof *joined);
     struct buffer **own = joined ? malloc(runs * sizeof(struct buffer *)) : NULL;
     if (!own) {

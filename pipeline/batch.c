@@ -234,6 +234,7 @@ void batch_unref(struct batch *batch)
     if (!batch || atomic_fetch_sub_explicit(&batch->refs, 1, memory_order_acq_rel) != 1)
         return;
     buffer_unref(batch->payload);
+    buffer_unref(batch->notes);
     metadata_unref(batch->metadata);
     series_unref(batch->series);
     free_profile(batch->profile);

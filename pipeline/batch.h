@@ -47,9 +47,10 @@ struct batch {
     _Atomic unsigned refs;
     enum signal signal;
     enum batch_encoding encoding;
-    uint32_t items;            /* spans, data points, log records, profiles */
-    bool admitted;             /* its request has a place reserved in every queue ahead */
-    struct buffer *payload;    /* joined at most behind a processor */
+    uint32_t items;         /* spans, data points, log records, profiles */
+    bool admitted;          /* its request has a place reserved in every queue ahead */
+    struct buffer *payload; /* joined at most behind a processor */
+    struct buffer *notes;   /* traces: struct otlp_span_note of the payload's spans; NULL: none */
     struct metadata *metadata; /* NULL: none */
     struct series *series;
     struct profile_origin *profile;
@@ -70,8 +71,8 @@ struct batch_part {
 struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
                         uint32_t items, struct receipt *receipt);
 
-/* The same batch with another payload (taken over) and item count: everything else is shared,
- * `admitted` too. NULL: no memory. */
+/* The same batch with another payload (taken over) and item count, and without notes: everything
+ * else is shared, `admitted` too. NULL: no memory. */
 struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items);
 
 /* The same batch with its payload in one run: a reference to itself where it is. NULL: no room;

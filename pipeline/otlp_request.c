@@ -35,12 +35,12 @@ static struct outcome from_json(enum signal signal, struct bytes *body)
 
 /* valid: no item has to be left out. */
 static struct outcome check(enum signal signal, const struct bytes *body, uint32_t *items,
-                            bool *valid)
+                            bool *valid, struct otlp_notes *notes)
 {
     struct proto_fault fault;
     *valid = signal != SIGNAL_TRACES;
     if (*valid ? otlp_check(signal, bytes_view(body), items, &fault)
-               : otlp_check_traces(bytes_view(body), items, valid, &fault))
+               : otlp_check_traces(bytes_view(body), items, valid, notes, &fault))
         return OUTCOME_OK;
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
                       "malformed protobuf: %s in %s, field %u, at byte %zu", fault.reason,
@@ -139,22 +139,34 @@ static struct outcome wrap(enum signal signal, bool valid, struct bytes *body,
     return request->batch ? OUTCOME_OK : no_memory();
 }
 
+/* Gives the batch the notes, where they are of its payload. */
+static void attach(struct batch *batch, struct otlp_notes *notes)
+{
+    if (batch && batch->payload->data == notes->request && !notes->failed)
+        batch->notes = buffer_from_bytes(&notes->rows);
+}
+
 struct outcome otlp_request_read(enum signal signal, bool json, struct bytes *body,
                                  struct otlp_request *request)
 {
     *request = (struct otlp_request){0};
     struct outcome outcome = OUTCOME_OK;
+    struct otlp_notes notes = {.failed = true};
     bool valid = false;
     if (json)
         outcome = from_json(signal, body);
     else if (signal == SIGNAL_PROFILES)
         outcome = upgrade(body);
+    if (outcome.verdict == VERDICT_OK && signal == SIGNAL_TRACES)
+        otlp_notes_begin(&notes, bytes_view(body), body->budget);
     if (outcome.verdict == VERDICT_OK)
-        outcome = check(signal, body, &request->received, &valid);
+        outcome = check(signal, body, &request->received, &valid, &notes);
     if (outcome.verdict == VERDICT_OK && signal == SIGNAL_PROFILES)
         outcome = check_profiles(bytes_view(body));
     if (outcome.verdict == VERDICT_OK && request->received > 0)
         outcome = wrap(signal, valid, body, request);
+    attach(request->batch, &notes);
+    bytes_release(&notes.rows);
     bytes_release(body);
     return outcome;
 }

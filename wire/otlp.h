@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "wire/otlp_attribute.h"
+#include "wire/otlp_span.h"
 #include "wire/proto_shape.h"
 #include "wire/signal.h"
 #include "wire/splice.h"
@@ -48,8 +49,8 @@ bool otlp_check(enum signal signal, struct view request, uint32_t *items,
                 struct proto_fault *fault);
 
 /* The same for traces. valid: otlp_traces_drop_invalid would find nothing to drop; false says
- * nothing. */
-bool otlp_check_traces(struct view request, uint32_t *items, bool *valid,
+ * nothing. notes (NULL: none) gets what was seen of each span. */
+bool otlp_check_traces(struct view request, uint32_t *items, bool *valid, struct otlp_notes *notes,
                        struct proto_fault *fault);
 
 /* Items of a checked request; of one item field (a Metric counts its data points). */

@@ -55,9 +55,10 @@ uint32_t otlp_count(enum signal signal, struct view request)
     return items;
 }
 
-bool otlp_check_traces(struct view request, uint32_t *items, bool *valid, struct proto_fault *fault)
+bool otlp_check_traces(struct view request, uint32_t *items, bool *valid, struct otlp_notes *notes,
+                       struct proto_fault *fault)
 {
-    struct proto_tally spans;
+    struct proto_tally spans = {.notes = notes};
     if (!proto_check_tally(&shape_trace_request, request, &spans, fault))
         return false;
     *items = spans.met;
@@ -69,7 +70,7 @@ bool otlp_check(enum signal signal, struct view request, uint32_t *items, struct
 {
     bool valid;
     if (signal == SIGNAL_TRACES)
-        return otlp_check_traces(request, items, &valid, fault);
+        return otlp_check_traces(request, items, &valid, NULL, fault);
     if (!proto_check(otlp_shape(signal), request, fault))
         return false;
     *items = otlp_count(signal, request);

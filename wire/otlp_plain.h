@@ -6,6 +6,7 @@
 #ifndef WIRE_OTLP_PLAIN_H
 #define WIRE_OTLP_PLAIN_H
 
+#include "wire/otlp_span.h"
 #include "wire/proto_plain.h"
 
 /* An AnyValue of one string, bool, number or run of bytes; not empty. */
@@ -68,5 +69,8 @@ static inline bool plain_key_value(struct view body)
 /* A Span that is well-formed and that every backend takes: with good ids (otlp_traces_drop_invalid
  * has nothing against it), plain attributes, and no field that is not of today's protocol. */
 bool otlp_span_is_plain(struct view body);
+
+/* The same, for the check of a request: notes (struct otlp_notes; NULL: none) gets what it saw. */
+bool otlp_span_check(struct view body, void *notes);
 
 #endif

@@ -5,8 +5,6 @@
 
 #include <endian.h>
 
-#define PROFILE_ATTRIBUTE VIEW("pyroscope.profile.id")
-
 enum {
     SPAN_TRACE_ID = 1,
     SPAN_SPAN_ID = 2,
@@ -165,13 +163,52 @@ static bool all_zero(struct view id)
     return any == 0;
 }
 
+static bool is_local_root(bool has_parent, uint32_t flags, uint32_t kind)
+{
+    if (!has_parent)
+        return true;
+    if (flags & SPAN_FLAG_HAS_IS_REMOTE)
+        return flags & SPAN_FLAG_IS_REMOTE;
+    return kind == SPAN_KIND_SERVER || kind == SPAN_KIND_CONSUMER;
+}
+
 bool otlp_span_is_local_root(const struct otlp_span *span)
 {
-    if (all_zero(span->parent_span_id))
-        return true;
-    if (span->flags & SPAN_FLAG_HAS_IS_REMOTE)
-        return span->flags & SPAN_FLAG_IS_REMOTE;
-    return span->kind == SPAN_KIND_SERVER || span->kind == SPAN_KIND_CONSUMER;
+    return is_local_root(!all_zero(span->parent_span_id), span->flags, span->kind);
+}
+
+void otlp_notes_begin(struct otlp_notes *notes, struct view request, struct budget *budget)
+{
+    /* Of the request's size: notes of very small spans would cost more than reading these. */
+    const size_t expected = request.size / 8,
+                 most = request.size / 2 + sizeof(struct otlp_span_note);
+    *notes = (struct otlp_notes){.request = request.data};
+    bytes_init(&notes->rows, most, budget);
+    notes->failed = request.size > UINT32_MAX || !budget_has_ease(budget, request.size) ||
+                    bytes_reserve(&notes->rows, expected) != BYTES_OK;
+}
+
+void otlp_notes_add(struct otlp_notes *notes, struct view body, struct otlp_span_note *note)
+{
+    if (notes->failed)
+        return;
+    note->at = (uint32_t)(body.data - notes->request);
+    notes->failed = bytes_append(&notes->rows, note, sizeof *note) != BYTES_OK;
+}
+
+const struct otlp_span_note *otlp_note_find(struct view rows, size_t index, struct view request,
+                                            struct view body)
+{
+    if (index >= rows.size / sizeof(struct otlp_span_note))
+        return NULL;
+    const struct otlp_span_note *note =
+        (const struct otlp_span_note *)(const void *)rows.data + index;
+    return note->usable && note->at == (size_t)(body.data - request.data) ? note : NULL;
+}
+
+bool otlp_note_is_local_root(const struct otlp_span_note *note)
+{
+    return is_local_root(note->parent != 0, note->flags, note->kind);
 }
 
 uint64_t span_id_load(const uint8_t bytes[8])

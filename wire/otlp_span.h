@@ -5,7 +5,10 @@
 #ifndef WIRE_OTLP_SPAN_H
 #define WIRE_OTLP_SPAN_H
 
+#include "base/bytes.h"
 #include "wire/proto_scan.h"
+
+#define PROFILE_ATTRIBUTE VIEW("pyroscope.profile.id")
 
 #define SPAN_FLAG_HAS_IS_REMOTE UINT32_C(0x100)
 #define SPAN_FLAG_IS_REMOTE     UINT32_C(0x200)
@@ -35,6 +38,34 @@ struct otlp_span {
 
 /* Reads a checked span. Last one wins for scalars, as protobuf asks. */
 void otlp_span_read(struct view body, struct otlp_span *span);
+
+/* What the check at the door saw of a span, so that correlation need not read it again. */
+struct otlp_span_note {
+    uint64_t id, parent; /* as span_id_load has them; 0: none */
+    uint64_t start_ns, end_ns;
+    uint32_t at; /* where the span's body begins in the request */
+    uint32_t flags;
+    uint8_t kind;
+    bool usable; /* false: nothing else is set, the span has to be read */
+};
+
+/* Notes of a request's spans, in their order. */
+struct otlp_notes {
+    struct bytes rows; /* struct otlp_span_note */
+    const uint8_t *request;
+    bool failed; /* no memory: there are none */
+};
+
+/* None are taken where memory is not plenty: they are for speed only. */
+void otlp_notes_begin(struct otlp_notes *notes, struct view request, struct budget *budget);
+void otlp_notes_add(struct otlp_notes *notes, struct view body, struct otlp_span_note *note);
+
+/* The note of the index-th span, whose body this is; NULL: read it. rows: of otlp_notes. */
+const struct otlp_span_note *otlp_note_find(struct view rows, size_t index, struct view request,
+                                            struct view body);
+
+/* As otlp_span_is_local_root. */
+bool otlp_note_is_local_root(const struct otlp_span_note *note);
 
 /* Local root: no parent (absent, empty, all zero); or flags has both 0x100 and 0x200; or flags
  * lacks 0x100 and the kind is SERVER or CONSUMER. */

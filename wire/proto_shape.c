@@ -136,7 +136,7 @@ static inline bool is_plain(const struct step *step, struct proto_tally *tally)
 {
     if (!step->inner.shape->plain)
         return false;
-    bool plain = step->inner.shape->plain(view_between(step->at, step->inner.end));
+    bool plain = step->inner.shape->plain(view_between(step->at, step->inner.end), tally->notes);
     tally->met++;
     tally->plain += plain;
     return plain;
@@ -144,14 +144,14 @@ static inline bool is_plain(const struct step *step, struct proto_tally *tally)
 
 bool proto_check(const struct proto_shape *shape, struct view message, struct proto_fault *fault)
 {
-    struct proto_tally tally;
+    struct proto_tally tally = {.notes = NULL};
     return proto_check_tally(shape, message, &tally, fault);
 }
 
 bool proto_check_tally(const struct proto_shape *shape, struct view message,
                        struct proto_tally *tally, struct proto_fault *fault)
 {
-    *tally = (struct proto_tally){0};
+    tally->met = tally->plain = 0;
     const struct check check = {message.data, fault};
     struct frame around[PROTO_MAX_DEPTH];
     struct frame top = {shape, proto_scan_begin(message).end};

@@ -58,12 +58,13 @@ struct proto_shape {
     uint32_t count;
     const struct proto_row *rows; /* indexed by field number; rows[0] is a hole */
     /* Asked before the message is checked field by field; true: it is well-formed. NULL: never. */
-    bool (*plain)(struct view message);
+    bool (*plain)(struct view message, void *notes);
 };
 
 /* The messages met whose shape has `plain`, and those that were. */
 struct proto_tally {
     uint32_t met, plain;
+    void *notes; /* given to `plain`, whose own affair it is; NULL: none */
 };
 
 /* Where and why a message was refused; texts are static. */

@@ -61,7 +61,7 @@ static const struct proto_row span_rows[] = {
     [16] = {ROW_FIXED32("flags")},
 };
 static const struct proto_shape span = {"Span", sizeof span_rows / sizeof span_rows[0], span_rows,
-                                        otlp_span_is_plain};
+                                        otlp_span_check};
 
 static const struct proto_row scope_spans_rows[] = {
     [1] = {ROW_MESSAGE("scope", shape_scope)},

@@ -70,7 +70,7 @@ static bool take_request(struct sink *sink, struct http *http)
     size_t taken = length;
     if (find_header(in->at, end, "\r\nTransfer-Encoding: chunked")) {
         /* Chunks are counted only when all are there, since they move. */
-        if (have < 5 || memcmp(in->at + in->length - 5, "0\r\n\r\n", 5) ||
+        if (have < 5 || memcmp(in->at + in->length - 5, "0\r\n\r\n", 5) != 0 ||
             !read_chunks(body, have, &length, &taken)) {
             return false;
         }

@@ -28,6 +28,25 @@ static uint64_t id_of(struct view bytes)
     return bytes.size == 8 ? span_id_load(bytes.data) : 0;
 }
 
+static struct judge_span times_of(uint64_t start_ns, uint64_t end_ns, uint64_t started,
+                                  struct judge_now now)
+{
+    uint64_t start = start_ns ? start_ns : end_ns;
+    return (struct judge_span){end_ns ? end_ns : now.wall, now.mono, start && start < started};
+}
+
+/* From what the door has noted of the span. */
+static void take_row(struct span_row *row, const struct otlp_span_note *note, uint64_t started,
+                     struct judge_now now)
+{
+    row->asked = (struct asked){
+        .own = note->id,
+        .parent = note->parent,
+        .times = times_of(note->start_ns, note->end_ns, started, now),
+    };
+    row->is_root = otlp_note_is_local_root(note);
+}
+
 static void read_row(struct span_row *row, const struct proto_field *field, uint64_t started,
                      struct judge_now now)
 {
@@ -35,13 +54,11 @@ static void read_row(struct span_row *row, const struct proto_field *field, uint
     otlp_span_read(field->bytes, &span);
     uint64_t named;
     bool names = span.profile_id.data && span_id_parse(span.profile_id, &named);
-    uint64_t start = span.start_ns ? span.start_ns : span.end_ns;
-    row->field = *field;
     row->asked = (struct asked){
         .own = id_of(span.span_id),
         .named = names ? named : 0,
         .parent = id_of(span.parent_span_id),
-        .times = {span.end_ns ? span.end_ns : now.wall, now.mono, start && start < started},
+        .times = times_of(span.start_ns, span.end_ns, started, now),
     };
     row->is_root = otlp_span_is_local_root(&span);
     row->marked = span.profile_attributes > 0;
@@ -109,7 +126,13 @@ static bool add_span(struct trace_plan *plan, const struct correlation *self,
     struct span_row *row = add_row(plan);
     if (!row)
         return false;
-    read_row(row, &walk->item, self->since, now);
+    const struct otlp_span_note *note =
+        otlp_note_find(plan->notes, plan->count - 1, plan->request, walk->item.bytes);
+    row->field = walk->item;
+    if (note)
+        take_row(row, note, self->since, now);
+    else
+        read_row(row, &walk->item, self->since, now);
     plan->last->last->end = plan->last->end = plan->count;
     return true;
 }
@@ -129,7 +152,8 @@ static bool read_request(struct trace_plan *plan, const struct correlation *self
 bool trace_plan_read(struct trace_plan *plan, const struct correlation *self,
                      const struct batch *batch)
 {
-    *plan = (struct trace_plan){.request = buffer_view(batch->payload)};
+    *plan = (struct trace_plan){.request = buffer_view(batch->payload),
+                                .notes = buffer_view(batch->notes)};
     arena_init(&plan->arena, arena_cap(batch));
     plan->capacity = batch->items;
     plan->rows = arena_array(&plan->arena, plan->capacity, sizeof *plan->rows);

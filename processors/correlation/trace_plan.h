@@ -45,6 +45,7 @@ struct resource_plan {
 struct trace_plan {
     struct arena arena;
     struct view request;
+    struct view notes; /* of the batch */
     struct resource_plan *resources, *last;
     struct span_row *rows;
     size_t count, capacity;

@@ -49,6 +49,87 @@ static bool is_valid(struct view span)
     return valid;
 }
 
+static uint64_t id_in(struct view bytes)
+{
+    return bytes.size == 8 ? span_id_load(bytes.data) : 0;
+}
+
+/* Whether the note is what reading the span tells. */
+static bool note_agrees(const struct otlp_span_note *note, struct view body)
+{
+    struct otlp_span span;
+    otlp_span_read(body, &span);
+    return note->id == id_in(span.span_id) && note->parent == id_in(span.parent_span_id) &&
+           note->start_ns == span.start_ns && note->end_ns == span.end_ns &&
+           note->flags == span.flags && note->kind == span.kind && span.profile_attributes == 0 &&
+           otlp_note_is_local_root(note) == otlp_span_is_local_root(&span);
+}
+
+/* What the check notes of a request of these spans, each by itself in a resource. */
+static struct otlp_notes noted(struct view request)
+{
+    struct otlp_notes notes;
+    struct proto_fault fault;
+    uint32_t items;
+    bool valid;
+    otlp_notes_begin(&notes, request, NULL);
+    ck_assert(otlp_check_traces(request, &items, &valid, &notes, &fault));
+    ck_assert(!notes.failed);
+    ck_assert_uint_eq(notes.rows.size, items * sizeof(struct otlp_span_note));
+    return notes;
+}
+
+START_TEST(notes_tell_what_reading_tells_whatever_byte_is_changed)
+{
+    struct view span = sdk_span();
+    uint8_t *bytes = malloc(span.size);
+    size_t usable = 0;
+    for (size_t i = 0; i < span.size; i++)
+        for (unsigned value = 0; value < 256; value++) {
+            memcpy(bytes, span.data, span.size);
+            bytes[i] = (uint8_t)value;
+            struct view body = {bytes, span.size};
+            struct otlp_notes notes;
+            otlp_notes_begin(&notes, body, NULL);
+            bool plain = otlp_span_check(body, &notes);
+            const struct otlp_span_note *note =
+                otlp_note_find(bytes_view(&notes.rows), 0, body, body);
+            ck_assert(!note || plain);
+            ck_assert_msg(!note || note_agrees(note, body), "byte %zu is %u", i, value);
+            usable += note != NULL;
+            bytes_release(&notes.rows);
+        }
+    ck_assert_uint_gt(usable, span.size * 100);
+    free(bytes);
+}
+END_TEST
+
+START_TEST(a_marked_span_has_to_be_read)
+{
+    struct view ids = PB_JOIN(pb_fill(1, 16, 1), pb_fill(2, 8, 1));
+    struct view marked = PB_JOIN(ids, pb_attribute(9, "http.method", "GET"),
+                                 pb_attribute(9, "pyroscope.profile.id", "0102030405060708"));
+    struct view alike = PB_JOIN(ids, pb_attribute(9, "pyroscope.profile.ix", "0102030405060708"));
+    struct view request = PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, marked), PB_MESSAGE(2, alike)));
+    struct otlp_notes notes = noted(request);
+    struct otlp_walk walk;
+    otlp_walk_begin(&walk, SIGNAL_TRACES, request);
+    size_t index = 0;
+    for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
+        if (step != OTLP_ITEM)
+            continue;
+        const struct otlp_span_note *note =
+            otlp_note_find(bytes_view(&notes.rows), index, request, walk.item.bytes);
+        ck_assert((note != NULL) == (index == 1));
+        ck_assert_ptr_null(otlp_note_find(bytes_view(&notes.rows), index, request, request));
+        index++;
+    }
+    ck_assert_uint_eq(index, 2);
+    ck_assert_ptr_null(otlp_note_find(bytes_view(&notes.rows), 2, request, request));
+    bytes_release(&notes.rows);
+}
+END_TEST
+
 START_TEST(the_spans_of_sdks_are_plain)
 {
     ck_assert(otlp_span_is_plain(sdk_span()));
@@ -119,4 +200,5 @@ END_TEST
 
 SUITE_MAIN("otlp_plain", the_spans_of_sdks_are_plain, a_span_that_a_backend_refuses_is_not_plain,
            what_is_plain_is_well_formed_whatever_byte_is_changed,
-           what_is_cut_off_is_plain_only_between_fields, a_key_is_told_from_a_value)
+           what_is_cut_off_is_plain_only_between_fields, a_key_is_told_from_a_value,
+           notes_tell_what_reading_tells_whatever_byte_is_changed, a_marked_span_has_to_be_read)
