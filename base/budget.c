@@ -8,6 +8,7 @@
 /* A look costs some microseconds, a trim up to milliseconds. */
 #define LOOK_PAUSE (5 * NS_PER_MS)
 #define TRIM_PAUSE (250 * NS_PER_MS)
+#define TRIM_SOON  (20 * NS_PER_MS) /* where a refusal is the alternative */
 
 void budget_init(struct budget *budget, size_t limit)
 {
@@ -38,16 +39,16 @@ static size_t measure(struct budget *budget, size_t used)
     return beyond;
 }
 
-static void trim(struct budget *budget, uint64_t now)
+static void trim(struct budget *budget, uint64_t now, uint64_t pause)
 {
-    if (now < budget->trimmed + TRIM_PAUSE)
+    if (now < budget->trimmed + pause)
         return;
     heap_trim();
     budget->trimmed = now;
     measure(budget, budget_used(budget));
 }
 
-static void look(struct budget *budget)
+static void look(struct budget *budget, uint64_t trim_pause)
 {
     if (atomic_flag_test_and_set(&budget->looking))
         return;
@@ -55,7 +56,7 @@ static void look(struct budget *budget)
     uint64_t now = clock_mono(&clock_system);
     budget->looked = now;
     if (measure(budget, used) > budget->limit / 32)
-        trim(budget, now);
+        trim(budget, now, trim_pause);
     atomic_store_explicit(&budget->look_at, used + budget->limit / 128, memory_order_relaxed);
     atomic_store_explicit(&budget->trim_at, used > budget->limit / 8 ? used / 2 : 0,
                           memory_order_relaxed);
@@ -67,7 +68,7 @@ static bool look_again(struct budget *budget)
 {
     if (!budget->idle || clock_mono(&clock_system) < budget->looked + LOOK_PAUSE)
         return false;
-    look(budget);
+    look(budget, TRIM_SOON);
     return true;
 }
 
@@ -85,11 +86,14 @@ static void look_when_grown(struct budget *budget)
 {
     if (budget->idle &&
         budget_used(budget) >= atomic_load_explicit(&budget->look_at, memory_order_relaxed))
-        look(budget);
+        look(budget, TRIM_PAUSE);
 }
 
 static bool take(struct budget *budget, size_t n, size_t ceiling)
 {
+    /* Once taken, memory that nobody has written to yet would hide as much of what is beyond. */
+    if (n > budget->limit / 32)
+        look_again(budget);
     if (!try_take(budget, n, ceiling) && !(look_again(budget) && try_take(budget, n, ceiling)))
         return false;
     look_when_grown(budget);
@@ -131,7 +135,7 @@ static void look_when_fallen(struct budget *budget, size_t used)
     if (atomic_flag_test_and_set(&budget->looking))
         return;
     if (now >= budget->trimmed + TRIM_PAUSE) {
-        trim(budget, now);
+        trim(budget, now, TRIM_PAUSE);
         atomic_store_explicit(&budget->look_at, used + budget->limit / 128, memory_order_relaxed);
         atomic_store_explicit(&budget->trim_at, used > budget->limit / 8 ? used / 2 : 0,
                               memory_order_relaxed);

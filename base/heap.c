@@ -22,7 +22,7 @@ void heap_trim(void)
     malloc_trim(0);
 }
 
-/* Of /proc/self/statm: "size resident shared ...", in pages. */
+/* Of /proc/self/statm: "size resident ...", in pages. */
 size_t heap_resident(void)
 {
     char text[128];
@@ -35,6 +35,5 @@ size_t heap_resident(void)
     text[got] = '\0';
     char *at = text;
     strtoull(at, &at, 10);
-    unsigned long long resident = strtoull(at, &at, 10), shared = strtoull(at, &at, 10);
-    return resident > shared ? (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
+    return (size_t)strtoull(at, &at, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }

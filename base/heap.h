@@ -10,7 +10,8 @@ void heap_tune(void);
 /* Gives free pages back to the system, also from the middle of the heap. Any thread. */
 void heap_trim(void);
 
-/* Bytes of anonymous memory that the process holds resident; 0: the system does not tell. */
+/* Bytes that the process holds resident, code included, of which more comes in as it is first used;
+ * 0: the system does not tell. */
 size_t heap_resident(void);
 
 #endif
