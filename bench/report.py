@@ -72,7 +72,7 @@ def facts(bench):
                   if row.startswith("model name")), platform.machine())
     programs = bench.programs
     words = [f"{datetime.date.today()}, {bench.rounds} rounds of {bench.seconds:g} s each; "
-             f"{os.cpu_count()} cores of {model}, Linux {platform.release()}",
+             f"{os.cpu_count()} cores of {model}, Linux {platform.release().partition('-')[0]}",
              first_line(programs["spanlink"], "--version"),
              first_line(programs["collector"], "--version"),
              first_line(programs["nginx"], "-v")]
