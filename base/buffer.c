@@ -43,11 +43,6 @@ struct buffer *buffer_new(size_t size, struct budget *budget, bool force)
     return charged_buffer(size, budget);
 }
 
-struct buffer *buffer_new_for_work(size_t size, struct budget *budget)
-{
-    return budget_use(budget, size) ? charged_buffer(size, budget) : NULL;
-}
-
 struct buffer *buffer_slice(struct buffer *owner, struct view run)
 {
     assert(!owner->parts && run.data >= owner->data && run.size <= owner->size);
@@ -90,12 +85,11 @@ struct buffer *buffer_join(struct buffer *const *parts, size_t count)
     return joined;
 }
 
-struct buffer *buffer_flat(struct buffer *buffer, bool force)
+struct buffer *buffer_flat(struct buffer *buffer)
 {
     if (!buffer->parts)
         return buffer_ref(buffer);
-    struct buffer *flat = force ? buffer_new(buffer->size, buffer->budget, true)
-                                : buffer_new_for_work(buffer->size, buffer->budget);
+    struct buffer *flat = buffer_new(buffer->size, buffer->budget, true);
     uint8_t *at = flat ? flat->data : NULL;
     for (size_t i = 0; flat && i < buffer->part_count; i++) {
         const struct buffer *part = buffer->parts[i];

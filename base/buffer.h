@@ -26,18 +26,15 @@ struct buffer *buffer_from_bytes(struct bytes *bytes);
  * force, the budget's limit is passed over: for data that was accepted already. */
 struct buffer *buffer_new(size_t size, struct budget *budget, bool force);
 
-/* The same for work on accepted data: the budget's reserve may be used, its limit is kept. */
-struct buffer *buffer_new_for_work(size_t size, struct budget *budget);
-
 /* A run inside of another buffer, of which it takes a reference. NULL: no memory. */
 struct buffer *buffer_slice(struct buffer *owner, struct view run);
 
 /* The bytes of all parts (at least one), of whose runs it takes references. NULL: no memory. */
 struct buffer *buffer_join(struct buffer *const *parts, size_t count);
 
-/* The same bytes in one run: a reference to the buffer itself where they are, else a copy. NULL: no
- * room; force as above. */
-struct buffer *buffer_flat(struct buffer *buffer, bool force);
+/* The same bytes in one run: a reference to the buffer itself where they are, else a copy, forced
+ * on the budget. NULL: no memory. */
+struct buffer *buffer_flat(struct buffer *buffer);
 
 /* Its runs, for an array of buffer_run_count views. */
 size_t buffer_run_count(const struct buffer *buffer);

@@ -42,10 +42,10 @@ class Bench:
     def say(self, text):
         print(text, flush=True)
 
-    def row(self, figure, case, against, values, unit="x", must=None, aim=None, low=False, note=""):
+    def row(self, figure, case, against, values, unit="x", must=None, aim=None, low=False):
         """A line of the table. values: one a round; low: smaller is better."""
         row = {"figure": figure, "case": case, "against": against, "unit": unit, "must": must,
-               "aim": aim, "low": low, "note": note, "median": statistics.median(values),
+               "aim": aim, "low": low, "median": statistics.median(values),
                "min": min(values), "max": max(values), "rounds": len(values)}
         self.rows.append(row)
         self.say(report.sentence(row))
@@ -58,7 +58,7 @@ class Bench:
         if figure == "11" and case.startswith("index"):
             spread = dict.fromkeys(("median", "min", "max"), printed["ours"])
         row = {"figure": figure, "case": case, "against": figures.AGAINST[figure], "must": must,
-               "aim": aim, "low": True, "note": "", "rounds": 1, **spread,
+               "aim": aim, "low": True, "rounds": 1, **spread,
                "unit": "B" if spread["median"] == printed["ours"] else "x"}
         self.rows.append(row)
         self.say(report.sentence(row))

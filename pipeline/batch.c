@@ -89,11 +89,11 @@ struct batch *batch_with_payload(const struct batch *batch, struct buffer *paylo
     return copy;
 }
 
-struct batch *batch_flat(struct batch *batch, bool force)
+struct batch *batch_flat(struct batch *batch)
 {
     if (!batch->payload->parts)
         return batch_ref(batch);
-    struct buffer *payload = buffer_flat(batch->payload, force);
+    struct buffer *payload = buffer_flat(batch->payload);
     return payload ? batch_with_payload(batch, payload, batch->items) : NULL;
 }
 
@@ -149,7 +149,7 @@ bool batch_split(const struct batch *batch, uint32_t max_items, size_t max_bytes
                  struct batch **front, struct batch **rest)
 {
     struct buffer *front_bytes, *rest_bytes;
-    struct buffer *whole = batch->encoding == BATCH_OTLP ? buffer_flat(batch->payload, true) : NULL;
+    struct buffer *whole = batch->encoding == BATCH_OTLP ? buffer_flat(batch->payload) : NULL;
     bool cut = whole && otlp_split(batch->signal, buffer_view(whole), max_items, max_bytes,
                                    whole->budget, &front_bytes, &rest_bytes);
     buffer_unref(whole);

@@ -75,9 +75,9 @@ struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct
  * else is shared, `admitted` too. NULL: no memory. */
 struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items);
 
-/* The same batch with its payload in one run: a reference to itself where it is. NULL: no room;
- * force as in buffer_new. */
-struct batch *batch_flat(struct batch *batch, bool force);
+/* The same batch with its payload in one run (buffer_flat): a reference to itself where it is.
+ * NULL: no memory. */
+struct batch *batch_flat(struct batch *batch);
 
 /* The same batch with other series labels (taken over). NULL: no memory. */
 struct batch *batch_with_series(const struct batch *batch, struct series *series);

@@ -254,7 +254,7 @@ static struct outcome in_one_run(struct dispatcher *dispatcher, struct queue_ele
     struct batch *flat = element->current;
     if (dispatcher->component->gathers || !flat->payload->parts)
         return OUTCOME_OK;
-    flat = batch_flat(flat, true);
+    flat = batch_flat(flat);
     if (!flat)
         return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     batch_unref(element->current);

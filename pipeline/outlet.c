@@ -38,7 +38,7 @@ static enum verdict consume(struct outlet *outlet, struct batch *batch)
 {
     const struct instance *processor = outlet->processor;
     const struct component *component = processor->component;
-    struct batch *flat = component->gathers ? batch_ref(batch) : batch_flat(batch, true);
+    struct batch *flat = component->gathers ? batch_ref(batch) : batch_flat(batch);
     if (!flat)
         return VERDICT_RETRY;
     enum verdict verdict = component->consume(processor->self, flat, outlet->next);

@@ -141,7 +141,7 @@ static void replace_runs(struct body *body, struct bytes *made)
 static bool encode_json(const struct batch *batch, struct body *body)
 {
     struct bytes json;
-    struct buffer *flat = buffer_flat(batch->payload, true);
+    struct buffer *flat = buffer_flat(batch->payload);
     bytes_init(&json, JSON_CAP, NULL);
     bool good = flat && otlp_json_write(batch->signal, buffer_view(flat), &json);
     buffer_unref(flat);

@@ -39,21 +39,6 @@ START_TEST(only_a_forced_buffer_goes_past_the_budget)
 }
 END_TEST
 
-START_TEST(work_may_use_the_reserve_but_not_more)
-{
-    struct budget budget;
-    budget_init(&budget, 10);
-    budget.reserve = 4;
-    ck_assert_ptr_null(buffer_new(7, &budget, false));
-    ck_assert_ptr_null(buffer_new_for_work(11, &budget));
-    struct buffer *buffer = buffer_new_for_work(7, &budget);
-    ck_assert_ptr_nonnull(buffer);
-    ck_assert_uint_eq(budget_used(&budget), 7);
-    buffer_unref(buffer);
-    ck_assert_uint_eq(budget_used(&budget), 0);
-}
-END_TEST
-
 static struct buffer *filled(const char *text, struct budget *budget)
 {
     struct buffer *buffer = buffer_new(strlen(text), budget, false);
@@ -79,13 +64,12 @@ START_TEST(joined_buffers_are_not_copied_until_one_run_is_asked_for)
     buffer_runs(joined, runs);
     ck_assert(view_eq(runs[0], VIEW("one ")) && view_eq(runs[2], VIEW("two")));
 
-    struct buffer *flat = buffer_flat(joined, false);
+    struct buffer *flat = buffer_flat(joined);
     ck_assert(view_eq(buffer_view(flat), VIEW("one two")));
     ck_assert_uint_eq(budget_used(&budget), 14);
-    ck_assert_ptr_null(buffer_flat(joined, false));
     buffer_unref(joined);
     ck_assert_uint_eq(budget_used(&budget), 7);
-    ck_assert_ptr_eq(buffer_flat(flat, false), flat);
+    ck_assert_ptr_eq(buffer_flat(flat), flat);
     ck_assert_uint_eq(buffer_run_count(flat), 1);
     buffer_unref(flat);
     buffer_unref(flat);
@@ -107,7 +91,7 @@ START_TEST(a_slice_keeps_its_owner)
     buffer_unref(joined);
     ck_assert_uint_eq(budget_used(&budget), 7);
     ck_assert_uint_eq(buffer_run_count(again), 2);
-    struct buffer *flat = buffer_flat(again, true);
+    struct buffer *flat = buffer_flat(again);
     ck_assert(view_eq(buffer_view(flat), VIEW("twoone")));
     buffer_unref(flat);
     buffer_unref(again);
@@ -116,5 +100,4 @@ START_TEST(a_slice_keeps_its_owner)
 END_TEST
 
 SUITE_MAIN("buffer", bytes_move_with_their_charge, only_a_forced_buffer_goes_past_the_budget,
-           work_may_use_the_reserve_but_not_more,
            joined_buffers_are_not_copied_until_one_run_is_asked_for, a_slice_keeps_its_owner)

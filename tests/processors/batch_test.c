@@ -99,7 +99,7 @@ START_TEST(small_requests_leave_as_one_when_the_time_is_up)
     ck_assert_uint_eq(tick(NS_PER_MS), TIME_NEVER);
     ck_assert_uint_eq(sink.count, 1);
     ck_assert_uint_eq(sink.batches[0]->items, 100);
-    struct buffer *whole = buffer_flat(sink.batches[0]->payload, false);
+    struct buffer *whole = buffer_flat(sink.batches[0]->payload);
     ck_assert_uint_eq(otlp_count(SIGNAL_TRACES, buffer_view(whole)), 100);
     buffer_unref(whole);
     for (unsigned i = 0; i < 100; i++)

@@ -39,7 +39,7 @@ bool some_batch_has(const struct batch *batch, unsigned number)
 {
     char name[24];
     struct view wanted = span_name(number, name);
-    struct buffer *whole = buffer_flat(batch->payload, true);
+    struct buffer *whole = buffer_flat(batch->payload);
     assert(whole);
     bool has = memmem(whole->data, whole->size, wanted.data, wanted.size) != NULL;
     buffer_unref(whole);
