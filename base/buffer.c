@@ -43,6 +43,14 @@ struct buffer *buffer_new(size_t size, struct budget *budget, bool force)
     return charged_buffer(size, budget);
 }
 
+void buffer_keep_packed(struct buffer *buffer, struct view gzip)
+{
+    assert(!buffer->packed && gzip.size > 0);
+    buffer->packed = buffer_new(gzip.size, buffer->budget, false);
+    if (buffer->packed)
+        memcpy(buffer->packed->data, gzip.data, gzip.size);
+}
+
 struct buffer *buffer_slice(struct buffer *owner, struct view run)
 {
     assert(!owner->parts && run.data >= owner->data && run.size <= owner->size);
@@ -126,6 +134,7 @@ void buffer_unref(struct buffer *buffer)
     for (size_t i = 0; i < buffer->part_count; i++)
         buffer_unref(buffer->parts[i]);
     free(buffer->parts);
+    buffer_unref(buffer->packed);
     budget_give(buffer->budget, buffer->charged);
     if (buffer->owner)
         buffer_unref(buffer->owner);

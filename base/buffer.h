@@ -16,7 +16,8 @@ struct buffer {
     struct budget *budget; /* borrowed, outlives the buffer */
     struct buffer **parts; /* joined: one reference each; NULL: one run */
     size_t part_count;
-    struct buffer *owner; /* of the bytes, with a reference; NULL: the buffer itself */
+    struct buffer *owner;  /* of the bytes, with a reference; NULL: the buffer itself */
+    struct buffer *packed; /* the same bytes as gzip, owned; NULL: there are none */
 };
 
 /* Takes over the bytes with their charge and leaves them empty. NULL: no memory, bytes kept. */
@@ -25,6 +26,9 @@ struct buffer *buffer_from_bytes(struct bytes *bytes);
 /* A buffer of size bytes to be filled by its maker before it is shared. NULL: no room. With
  * force, the budget's limit is passed over: for data that was accepted already. */
 struct buffer *buffer_new(size_t size, struct budget *budget, bool force);
+
+/* Keeps a copy of the buffer's bytes as gzip, before it is shared, where the budget has room. */
+void buffer_keep_packed(struct buffer *buffer, struct view gzip);
 
 /* A run inside of another buffer, of which it takes a reference. NULL: no memory. */
 struct buffer *buffer_slice(struct buffer *owner, struct view run);

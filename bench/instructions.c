@@ -189,7 +189,8 @@ static void run_pprof(struct bench *bench)
         struct outcome outcome = pprof_request_read(bytes_view(&bench->profiles[i]), &raw);
         if (outcome.verdict != VERDICT_OK)
             stage_fail(outcome.text);
-        struct batch *batch = pprof_request_batch(&raw, series_new(labels, 2));
+        struct batch *batch =
+            pprof_request_batch(&raw, bytes_view(&bench->profiles[i]), series_new(labels, 2));
         batch_set_profile(batch, calloc(1, sizeof(struct profile_origin)));
         stage_offer(&bench->correlation, batch);
         if (!deflate_append(ENCODING_GZIP, buffer_view(bench->sink.last->payload), &out))

@@ -106,7 +106,7 @@ static void pass(struct bench *bench, struct view file)
     struct outcome outcome = pprof_request_read(file, &raw);
     if (outcome.verdict != VERDICT_OK)
         stage_fail(outcome.text);
-    struct batch *batch = pprof_request_batch(&raw, series_new(labels, 2));
+    struct batch *batch = pprof_request_batch(&raw, file, series_new(labels, 2));
     batch_set_profile(batch, calloc(1, sizeof(struct profile_origin)));
     /* Past `remember`: the ids of the last time are new again. */
     stage_clock_advance(&bench->clock, 2 * 3600 * NS_PER_S);

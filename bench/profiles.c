@@ -241,7 +241,7 @@ struct batch *profiles_batch(const struct profiles *profiles, struct budget *bud
     struct bytes raw;
     bytes_init(&raw, SIZE_MAX / 2, budget);
     profiles_pprof(profiles, &raw);
-    struct batch *batch = pprof_request_batch(&raw, series_new(labels, 2));
+    struct batch *batch = pprof_request_batch(&raw, VIEW(""), series_new(labels, 2));
     if (!batch)
         stage_fail("no profile");
     batch_set_profile(batch, calloc(1, sizeof(struct profile_origin)));

@@ -55,9 +55,17 @@ struct outcome pprof_request_read(struct view pprof, struct bytes *raw)
     return outcome;
 }
 
-struct batch *pprof_request_batch(struct bytes *raw, struct series *series)
+/* What was packed badly is packed anew when it leaves. */
+static bool is_well_packed(struct view came, size_t raw)
+{
+    return looks_gzip(came) && came.size <= raw / 4 * 3;
+}
+
+struct batch *pprof_request_batch(struct bytes *raw, struct view came, struct series *series)
 {
     struct buffer *buffer = buffer_from_bytes(raw);
+    if (buffer && is_well_packed(came, buffer->size))
+        buffer_keep_packed(buffer, came);
     struct batch *batch = buffer ? batch_new(SIGNAL_PROFILES, BATCH_PPROF, buffer, 1, NULL) : NULL;
     if (batch)
         batch_set_series(batch, series);

@@ -176,11 +176,11 @@ static struct outcome read_batch(const struct form *form, struct bytes *body, st
     struct bytes raw;
     bytes_init(&raw, 1 << 20, &given.runtime->budget);
     outcome = pprof_request_read(bytes_view(body), &raw);
-    bytes_release(body);
     struct series_label label = {VIEW("service_name"), VIEW("shop")};
     struct series *series = outcome.verdict == VERDICT_OK ? series_new(&label, 1) : NULL;
     if (series)
-        *batch = pprof_request_batch(&raw, series);
+        *batch = pprof_request_batch(&raw, bytes_view(body), series);
+    bytes_release(body);
     bytes_release(&raw);
     if (outcome.verdict == VERDICT_OK && !*batch)
         return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");

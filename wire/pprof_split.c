@@ -20,6 +20,21 @@ bool pprof_split_fits(const struct pprof *pprof, size_t max_samples, size_t max_
            (max_bytes == 0 || pprof->raw.size <= max_bytes);
 }
 
+/* Whether tables are small enough to be in every part as they are, which spares the writing of each
+ * sample anew: they then make a third of a part at most. */
+static void keep_small_tables(struct pprof_split *split)
+{
+    const struct pprof *pprof = split->pprof;
+    size_t part = split->max_bytes;
+    if (pprof_split_fits(pprof, split->max_samples, split->max_bytes))
+        return;
+    if (pprof->sample_count > split->max_samples) {
+        size_t by_samples = pprof->raw.size / pprof->sample_count * split->max_samples;
+        part = by_samples < part ? by_samples : part;
+    }
+    pprof_tables_keep(split->tables, part / 3);
+}
+
 bool pprof_split_begin(struct pprof_split *split, const struct pprof *pprof, size_t max_samples,
                        size_t max_bytes, struct arena *arena)
 {
@@ -30,7 +45,10 @@ bool pprof_split_begin(struct pprof_split *split, const struct pprof *pprof, siz
         .at = pprof_samples(pprof),
         .tables = arena_alloc(arena, sizeof *split->tables),
     };
-    return split->tables && pprof_tables_open(split->tables, pprof, arena);
+    if (!split->tables || !pprof_tables_open(split->tables, pprof, arena))
+        return false;
+    keep_small_tables(split);
+    return true;
 }
 
 static bool next_sample(struct proto_scan *scan, struct proto_field *sample)
@@ -131,6 +149,18 @@ static uint8_t *put_sample(const struct pprof_tables *tables, uint8_t *out,
     return close_message(out, PROFILE_SAMPLE, at);
 }
 
+/* The samples from `scan` to where the split stands. */
+static uint8_t *put_samples(const struct pprof_split *split, uint8_t *out, struct proto_scan scan)
+{
+    const struct pprof_tables *tables = split->tables;
+    struct proto_field sample;
+    if (tables->kept && split->pprof->fields[PROFILE_SAMPLE].runs == 1)
+        return proto_bytes_put(out, view_between(scan.at, split->at.at));
+    while (scan.at < split->at.at && next_sample(&scan, &sample))
+        out = tables->kept ? put_field(out, &sample) : put_sample(tables, out, &sample);
+    return out;
+}
+
 /* A top-level field that names strings, packed or not. */
 static uint8_t *put_strings(const struct pprof_tables *tables, uint8_t *out,
                             const struct proto_field *field)
@@ -174,14 +204,15 @@ static uint8_t *put_tables(struct pprof_tables *tables, uint8_t *out)
     for (unsigned kind = 0; kind < TABLE_KINDS; kind++)
         for (size_t i = 0; i < tables->of[kind].count; i++) {
             const struct pprof_entry *entry = &tables->of[kind].entries[i];
-            if (pprof_tables_used(tables, tables->of[kind].marks[i]))
+            if (tables->kept || pprof_tables_used(tables, tables->of[kind].marks[i]))
                 out = put_message(tables, out, &entry->field, strings[kind]);
         }
-    for (size_t i = 0; i < tables->pprof->string_count; i++)
-        if (pprof_tables_used(tables, tables->string_marks[i])) {
-            out = proto_len_put(out, PROFILE_STRING_TABLE, tables->pprof->strings[i].size);
-            out = proto_bytes_put(out, tables->pprof->strings[i]);
-        }
+    for (size_t i = 0; i < tables->pprof->string_count; i++) {
+        bool used = pprof_tables_used(tables, tables->string_marks[i]);
+        struct view string = used ? tables->pprof->strings[i] : VIEW("");
+        if (used || tables->kept)
+            out = proto_bytes_put(proto_len_put(out, PROFILE_STRING_TABLE, string.size), string);
+    }
     return out;
 }
 
@@ -199,12 +230,10 @@ bool pprof_split_next(struct pprof_split *split, struct bytes *out, const char *
 {
     struct pprof_tables *tables = split->tables;
     struct proto_scan from = split->at;
-    struct proto_field sample;
     size_t size;
     *fault = NULL;
     bytes_clear(out);
-    size_t count = choose(split, &size);
-    if (count == 0)
+    if (choose(split, &size) == 0)
         return false;
     if (tables->fixed_size >= split->max_bytes || !charge(split, size))
         *fault = "each part would repeat too much of the profile";
@@ -214,8 +243,7 @@ bool pprof_split_next(struct pprof_split *split, struct bytes *out, const char *
         return false;
     pprof_tables_rank(tables);
     uint8_t *at = put_fixed(split, out->data);
-    for (size_t i = 0; i < count && next_sample(&from, &sample); i++)
-        at = put_sample(tables, at, &sample);
+    at = put_samples(split, at, from);
     at = put_tables(tables, at);
     out->size = (size_t)(at - out->data);
     assert(out->size <= size);

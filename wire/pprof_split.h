@@ -22,11 +22,13 @@ bool pprof_split_begin(struct pprof_split *split, const struct pprof *pprof, siz
 /* True where the profile is within both limits and needs no splitting. */
 bool pprof_split_fits(const struct pprof *pprof, size_t max_samples, size_t max_bytes);
 
-/* Writes the next part to out (cleared first), with only the strings, functions, locations and
- * mappings that its samples use, all other fields kept, and time_nanos moved on by `part`
+/* Writes the next part to out (cleared first), with the strings, functions, locations and mappings
+ * that its samples use, all other fields kept, and time_nanos moved on by `part`
  * nanoseconds, so that no two parts share labels and time (a profile without a time stays so).
  * False: no samples are left (*fault NULL), or *fault says why there is no part: out is full, or
- * cutting this profile would repeat so much in each part that its size would multiply. A single
+ * cutting this profile would repeat so much in each part that its size would multiply. Unused
+ * functions, locations, mappings and empty strings are in it only where all of them together are
+ * small (then samples need no new numbers), and nowhere in a part that is the whole. A single
  * sample above max_bytes makes a part of its own. */
 bool pprof_split_next(struct pprof_split *split, struct bytes *out, const char **fault);
 

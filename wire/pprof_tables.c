@@ -71,6 +71,17 @@ static size_t mark_strings(struct pprof_tables *tables, struct view message, uns
     return size;
 }
 
+static size_t mark_content(struct pprof_tables *tables, enum pprof_table_kind kind,
+                           const struct pprof_entry *entry, uint32_t number)
+{
+    static const unsigned strings[TABLE_KINDS] = {
+        [TABLE_MAPPING] = MAPPING_STRINGS,
+        [TABLE_FUNCTION] = FUNCTION_STRINGS,
+    };
+    return field_size(&entry->field) +
+           mark_strings(tables, entry->field.bytes, strings[kind], number);
+}
+
 static size_t mark_entry(struct pprof_tables *tables, enum pprof_table_kind kind, uint64_t id,
                          uint32_t number)
 {
@@ -78,9 +89,7 @@ static size_t mark_entry(struct pprof_tables *tables, enum pprof_table_kind kind
     size_t at = lookup(table, id);
     if (at == SIZE_MAX || !take(tables, &table->marks[at], number))
         return 0;
-    const struct pprof_entry *entry = &table->entries[at];
-    unsigned strings = kind == TABLE_MAPPING ? MAPPING_STRINGS : FUNCTION_STRINGS;
-    return field_size(&entry->field) + mark_strings(tables, entry->field.bytes, strings, number);
+    return mark_content(tables, kind, &table->entries[at], number);
 }
 
 static size_t mark_line(struct pprof_tables *tables, struct view line, uint32_t number)
@@ -156,10 +165,10 @@ size_t pprof_tables_mark(struct pprof_tables *tables, const struct proto_field *
     struct proto_field field;
     size_t size = field_size(sample);
     while (pprof_next(&scan, &field)) {
-        if (field.number == SAMPLE_LOCATION_ID)
-            size += mark_locations(tables, &field, number);
-        else if (field.number == SAMPLE_LABEL)
+        if (field.number == SAMPLE_LABEL)
             size += mark_label(tables, field.bytes, number);
+        else if (field.number == SAMPLE_LOCATION_ID && !tables->kept)
+            size += mark_locations(tables, &field, number);
     }
     return size;
 }
@@ -264,9 +273,31 @@ bool pprof_tables_open(struct pprof_tables *tables, const struct pprof *pprof, s
     return true;
 }
 
+bool pprof_tables_keep(struct pprof_tables *tables, size_t most)
+{
+    enum { EMPTY_STRING = 2 };
+    uint32_t number = tables->next++;
+    size_t strings = tables->pprof->string_count;
+    size_t size = tables->fixed_size + strings * EMPTY_STRING;
+    for (unsigned kind = 0; kind < TABLE_KINDS; kind++)
+        for (size_t i = 0; i < tables->of[kind].count && size <= most; i++)
+            size += mark_content(tables, kind, &tables->of[kind].entries[i], number);
+    if (size > most)
+        return false;
+    for (size_t i = 0; i < strings; i++) {
+        tables->string_ranks[i] = (uint32_t)i;
+        if (tables->string_marks[i] == number)
+            tables->string_marks[i] = MARK_ALWAYS;
+    }
+    tables->fixed_size = size;
+    return tables->kept = true;
+}
+
 void pprof_tables_rank(struct pprof_tables *tables)
 {
     uint32_t rank = 0;
+    if (tables->kept)
+        return;
     for (size_t i = 0; i < tables->pprof->string_count; i++)
         if (pprof_tables_used(tables, tables->string_marks[i]))
             tables->string_ranks[i] = rank++;

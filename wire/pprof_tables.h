@@ -37,6 +37,7 @@ struct pprof_tables {
     uint32_t first, last; /* sample numbers of the part at hand */
     uint32_t next;        /* the next sample number */
     size_t work;          /* bytes written and entries gone through so far */
+    bool kept;            /* every part holds the tables as they are */
 };
 
 /* False: the arena has no room. */
@@ -47,12 +48,17 @@ static inline bool pprof_tables_used(const struct pprof_tables *tables, uint32_t
     return mark == MARK_ALWAYS || (mark >= tables->first && mark <= tables->last);
 }
 
+/* Lets every part hold all mappings, locations and functions, and strings under their own indices
+ * (those that it does not use are empty), so that samples stay as they are; before the first is
+ * marked. False: a part would then repeat more than `most` bytes; nothing has changed. */
+bool pprof_tables_keep(struct pprof_tables *tables, size_t most);
+
 /* Marks all that a sample uses with the next sample number, and answers how many bytes the part
  * grows by, at most, if it takes the sample. Entries that the part's samples up to `last` asked for
  * already cost nothing. */
 size_t pprof_tables_mark(struct pprof_tables *tables, const struct proto_field *sample);
 
-/* Numbers the part's strings, in the order of the table. */
+/* Numbers the part's strings, in the order of the table, unless they are kept. */
 void pprof_tables_rank(struct pprof_tables *tables);
 
 #endif

@@ -20,16 +20,20 @@ static struct outcome no_memory(void)
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
 }
 
+/* The profile as gzip where it came so and nothing was changed; else as it is, and the body as a
+ * whole is packed. */
 static struct outcome post_profile(const struct push *push, struct view profile, int64_t time)
 {
+    const struct buffer *payload = push->batch->payload;
+    bool as_it_came = payload->packed && profile.data == payload->data;
     struct bytes message;
     struct outcome outcome = no_memory();
     bytes_init(&message, MESSAGE_CAP, NULL);
-    if (push_encode(push->series, profile, &message)) {
+    if (push_encode(push->series, as_it_came ? buffer_view(payload->packed) : profile, &message)) {
         struct post post = {.url = push->self->push_url,
                             .content_type = "application/proto",
                             .body = bytes_view(&message),
-                            .gzip = true,
+                            .gzip = !as_it_came,
                             .time_ns = time > 0 ? (uint64_t)time : 0};
         outcome = send_post(push->self, push->batch, &post, push_outcome);
     }

@@ -163,10 +163,11 @@ static struct outcome take_growth(struct job *job, struct bytes *raw)
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "no memory to tell how it has grown");
 }
 
-static struct batch *make_batch(const struct job *job, struct pulled *pulled)
+static struct batch *make_batch(const struct job *job, struct pulled *pulled, struct view came)
 {
     struct profile_origin *origin = calloc(1, sizeof *origin);
-    struct batch *batch = pprof_request_batch(&pulled->raw, series_ref(job->series));
+    struct batch *batch = pprof_request_batch(&pulled->raw, job->cumulative ? VIEW("") : came,
+                                              series_ref(job->series));
     if (!origin || !batch) {
         free(origin);
         batch_unref(batch);
@@ -219,12 +220,12 @@ void pull_run(struct scraper *scraper, struct job *job)
         if (outcome.verdict != VERDICT_OK)
             bytes_release(&pulled.raw);
     }
+    struct batch *batch = NULL;
+    if (pulled.raw.size > 0 && !stopping(scraper))
+        batch = make_batch(job, &pulled, bytes_view(&reply.body));
     http_reply_release(&reply);
-    if (pulled.raw.size > 0 && !stopping(scraper)) {
-        struct batch *batch = make_batch(job, &pulled);
-        if (batch)
-            offer(scraper, job, batch);
-        batch_unref(batch);
-    }
+    if (batch)
+        offer(scraper, job, batch);
+    batch_unref(batch);
     bytes_release(&pulled.raw);
 }

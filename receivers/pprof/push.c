@@ -78,38 +78,37 @@ static bool set_origin(const struct pprof_receiver *self, struct http_request *r
     return !failed;
 }
 
-static struct outcome read_profile(const struct pprof_receiver *self, struct http_request *request,
+static struct outcome read_profile(struct http_request *request, struct bytes *body,
                                    struct bytes *raw)
 {
-    struct bytes body;
-    bytes_init(&body, (size_t)self->server.max_request_body_size, self->env->budget);
-    struct outcome outcome = request_take_body(request, &body);
+    struct outcome outcome = request_take_body(request, body);
     if (outcome.verdict == VERDICT_OK)
-        outcome = pprof_request_read(bytes_view(&body), raw);
+        outcome = pprof_request_read(bytes_view(body), raw);
     if (outcome.verdict == VERDICT_OK && raw->size == 0)
         outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the profile is empty");
-    bytes_release(&body);
     return outcome;
 }
 
 static struct outcome read_batch(const struct pprof_receiver *self, struct http_request *request,
                                  struct batch **batch)
 {
-    struct bytes raw;
+    struct bytes body, raw;
     struct outcome outcome;
     struct series *series = read_series(self, request, &outcome);
     *batch = NULL;
     if (!series)
         return outcome;
+    bytes_init(&body, (size_t)self->server.max_request_body_size, self->env->budget);
     bytes_init(&raw, budget_cap(self->env->budget, (size_t)self->server.max_request_body_size),
                self->env->budget);
-    outcome = read_profile(self, request, &raw);
+    outcome = read_profile(request, &body, &raw);
     if (outcome.verdict == VERDICT_OK) {
-        *batch = pprof_request_batch(&raw, series_ref(series));
+        *batch = pprof_request_batch(&raw, bytes_view(&body), series_ref(series));
         if (!*batch || !set_origin(self, request, *batch))
             outcome = no_memory();
     }
     series_unref(series);
+    bytes_release(&body);
     bytes_release(&raw);
     return outcome;
 }

@@ -11,7 +11,7 @@ struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pp
                self->env->budget);
     struct outcome outcome = pprof_request_read(pprof, &raw);
     if (outcome.verdict == VERDICT_OK && raw.size > 0) {
-        *batch = pprof_request_batch(&raw, series_ref(series));
+        *batch = pprof_request_batch(&raw, pprof, series_ref(series));
         if (!*batch)
             outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     }

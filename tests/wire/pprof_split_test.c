@@ -167,6 +167,93 @@ START_TEST(tables_hold_only_what_a_parts_samples_use)
 }
 END_TEST
 
+/* Many samples with ids of their own and few stacks. */
+static struct bytes few_stacks(unsigned samples)
+{
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "cpu", "nanoseconds");
+    for (unsigned i = 0; i < samples; i++) {
+        char leaf[32], id[32];
+        snprintf(leaf, sizeof leaf, "function %u", i % 20);
+        snprintf(id, sizeof id, "%016x", i + 1);
+        pprof_build_sample(build, (const int64_t[]){i + 1},
+                           (const char *const[]){leaf, "main", NULL});
+        pprof_build_label(build, "span_id", id);
+    }
+    struct bytes raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    return raw;
+}
+
+static void move_last_sample_to_the_end(struct bytes *raw)
+{
+    struct proto_scan scan = proto_scan_begin(bytes_view(raw));
+    struct proto_field field, last = {0};
+    uint8_t sample[256];
+    while (proto_scan_next(&scan, &field))
+        if (field.number == 2)
+            last = field;
+    size_t size = (size_t)(last.end - last.start), at = (size_t)(last.start - raw->data);
+    memcpy(sample, last.start, size);
+    memmove(raw->data + at, raw->data + at + size, raw->size - at - size);
+    memcpy(raw->data + raw->size - size, sample, size);
+}
+
+/* The next part's samples are the next of the profile, byte for byte. */
+static void expect_same_samples(const struct bytes *part, struct proto_scan *of_profile)
+{
+    struct proto_scan scan = proto_scan_begin(bytes_view(part));
+    struct proto_field field, want;
+    while (proto_scan_next(&scan, &field)) {
+        if (field.number != 2)
+            continue;
+        do
+            ck_assert(proto_scan_next(of_profile, &want));
+        while (want.number != 2);
+        ck_assert(
+            view_eq(view_between(field.start, field.end), view_between(want.start, want.end)));
+    }
+}
+
+static size_t empty_strings(const struct pprof *part)
+{
+    size_t empty = 0;
+    for (size_t i = 0; i < part->string_count; i++)
+        empty += part->strings[i].size == 0;
+    return empty;
+}
+
+/* Whether the samples stand in one run or not. */
+START_TEST(beside_small_tables_samples_stay_as_they_are)
+{
+    struct bytes raw = few_stacks(2000), part;
+    struct pprof_split split;
+    const char *fault;
+    bytes_init(&part, 1 << 20, NULL);
+    for (size_t runs = 1; runs <= 2; runs++) {
+        open(bytes_view(&raw));
+        struct proto_scan samples = proto_scan_begin(pprof.raw);
+        size_t parts = 0, strings = pprof.string_count;
+        ck_assert(pprof_split_begin(&split, &pprof, 500, 0, &arena));
+        while (pprof_split_next(&split, &part, &fault)) {
+            struct pprof cut;
+            struct proto_fault broken;
+            ck_assert(pprof_open(&cut, bytes_view(&part), &arena, &broken));
+            ck_assert_uint_eq(cut.string_count, strings);
+            ck_assert_uint_eq(empty_strings(&cut), 1 + 2000 - cut.sample_count);
+            expect_same_samples(&part, &samples);
+            parts++;
+        }
+        ck_assert_uint_eq(parts, 4);
+        ck_assert_uint_eq(split_all(0, raw.size / 3).samples, pprof.sample_count);
+        arena_release(&arena);
+        move_last_sample_to_the_end(&raw);
+    }
+    bytes_release(&raw);
+    bytes_release(&part);
+}
+END_TEST
+
 START_TEST(random_profiles_survive_any_cut)
 {
     for (uint64_t seed = 0; seed < 150; seed++) {
@@ -332,8 +419,8 @@ END_TEST
 
 SUITE_MAIN("pprof_split", parts_by_samples_are_the_profile, parts_by_bytes_fill_their_limit,
            a_profile_within_limits_fits, tables_hold_only_what_a_parts_samples_use,
-           random_profiles_survive_any_cut, unknown_fields_stay_in_every_part,
-           a_sample_above_the_limit_is_a_part_of_its_own,
+           beside_small_tables_samples_stay_as_they_are, random_profiles_survive_any_cut,
+           unknown_fields_stay_in_every_part, a_sample_above_the_limit_is_a_part_of_its_own,
            what_every_part_must_repeat_may_not_exceed_the_limit,
            a_hostile_profile_does_not_multiply, a_profile_without_a_time_gets_none,
            without_room_for_a_part_there_is_a_reason, a_small_arena_is_a_clean_failure)

@@ -2,12 +2,14 @@
 #include "exporters/pyroscope/pyroscope.h"
 
 #include "pipeline/otlp_form.h"
+#include "pipeline/pprof_request.h"
 #include "tests/support/backend.h"
 #include "tests/support/forever.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
+#include "wire/compress.h"
 #include "wire/push.h"
 
 #include <stdio.h>
@@ -524,6 +526,76 @@ START_TEST(compression_none_sends_plain_bodies)
 }
 END_TEST
 
+static struct view gzip_of(struct view raw)
+{
+    struct bytes out;
+    bytes_init(&out, SIZE_MAX, NULL);
+    ck_assert(deflate_append(ENCODING_GZIP, raw, &out));
+    return forever(out);
+}
+
+/* As receivers make it of what came. */
+static struct batch *received(struct view came)
+{
+    static const struct series_label label = {VIEW("service_name"), VIEW("shop")};
+    static const struct profile_origin origin = {.by_ingest = true, .from_ns = NOW - 5};
+    struct profile_origin *own = malloc(sizeof *own);
+    struct bytes raw;
+    bytes_init(&raw, 1 << 20, NULL);
+    ck_assert_int_eq(pprof_request_read(came, &raw).verdict, VERDICT_OK);
+    struct batch *batch = pprof_request_batch(&raw, came, series_new(&label, 1));
+    ck_assert(batch && own);
+    *own = origin;
+    batch_set_profile(batch, own);
+    return batch;
+}
+
+START_TEST(a_gzip_that_nothing_changes_goes_on_as_it_came)
+{
+    struct pprof_build *build = cpu_build(NOW);
+    add_samples(build, 300);
+    struct view packed = gzip_of(finish(build));
+    begin(EXPORTER());
+    ck_assert_int_eq(exporter_send(&exporter, received(packed)).verdict, VERDICT_OK);
+    ck_assert(view_eq(pushed(0, NULL).raw_profile, packed));
+    ck_assert_str_eq(backend.requests[0].content_encoding, "-");
+    end();
+}
+END_TEST
+
+START_TEST(a_gzip_of_what_is_changed_or_cut_is_not_used)
+{
+    struct pprof_build *build = cpu_build(0);
+    add_samples(build, 300);
+    struct view raw = finish(build);
+    begin(EXPORTER(", max_profile_samples: 200"));
+    ck_assert_int_eq(exporter_send(&exporter, received(gzip_of(raw))).verdict, VERDICT_OK);
+    size_t samples = 0;
+    for (size_t i = 0; i < 2; i++) {
+        struct pprof part = opened(pushed(i, NULL).raw_profile);
+        ck_assert_int_eq(part.time_nanos, NOW - 5 + (int64_t)i);
+        ck_assert_str_eq(backend.requests[i].content_encoding, "gzip");
+        samples += part.sample_count;
+    }
+    ck_assert_uint_eq(samples, 300);
+    end();
+}
+END_TEST
+
+START_TEST(what_came_badly_packed_is_packed_anew)
+{
+    struct view raw = cpu_profile(NOW);
+    begin(EXPORTER());
+    struct batch *batch = received(gzip_of(raw));
+    bool small = !batch->payload->packed;
+    ck_assert_int_eq(exporter_send(&exporter, batch).verdict, VERDICT_OK);
+    ck_assert_msg(small, "two samples are no work for gzip");
+    ck_assert(view_eq(pushed(0, NULL).raw_profile, raw));
+    ck_assert_str_eq(backend.requests[0].content_encoding, "gzip");
+    end();
+}
+END_TEST
+
 START_TEST(what_the_server_cannot_read_is_an_error_at_start)
 {
     static const char form[] = "receivers: {pprof_source: }\nexporters: {pyroscope: {%s}}\n"
@@ -559,4 +631,6 @@ SUITE_MAIN("pyroscope_exporter", a_push_goes_on_under_its_own_labels_gzipped,
            what_is_close_to_an_hour_old_is_not_tried_again,
            retry_after_is_passed_on_and_a_dead_server_is_retried,
            the_senders_tenant_goes_on_unless_the_exporter_has_its_own,
-           compression_none_sends_plain_bodies, what_the_server_cannot_read_is_an_error_at_start)
+           compression_none_sends_plain_bodies, a_gzip_that_nothing_changes_goes_on_as_it_came,
+           a_gzip_of_what_is_changed_or_cut_is_not_used, what_came_badly_packed_is_packed_anew,
+           what_the_server_cannot_read_is_an_error_at_start)
