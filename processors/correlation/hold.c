@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct origin *origin_new(const struct batch *batch, struct outlet *outlet)
 {
@@ -28,6 +29,19 @@ void origin_unref(struct origin *origin)
     free(origin);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool origin_same_way(const struct origin *a, const struct origin *b)
+{
+    const struct metadata *x = a->metadata, *y = b->metadata;
+    return a == b ||
+           (a->outlet == b->outlet && (x == y || (x && y && same_text(x->tenant, y->tenant) &&
+                                                  same_text(x->authorization, y->authorization))));
+}
+
 size_t segment_memory(const struct segment_size *size)
 {
     return sizeof(struct segment) + size->spans * sizeof(struct held) +
@@ -50,7 +64,6 @@ struct segment *segment_new(const struct segment_size *size, struct runs *runs,
     }
     *segment = (struct segment){
         .runs = runs,
-        .budget = runs->budget,
         .charged = memory,
         .count = size->spans,
         .live = size->spans,
@@ -71,11 +84,11 @@ void segment_free(struct segment *segment)
 {
     if (!segment)
         return;
-    for (size_t i = 0; i < segment->scope_count; i++)
+    for (uint32_t i = 0; i < segment->scope_count; i++)
         runs_put(segment->runs, segment->scopes[i]);
     runs_put(segment->runs, segment->resource);
     origin_unref(segment->origin);
-    budget_give(segment->budget, segment->charged);
+    budget_give(segment->runs->budget, segment->charged);
     free(segment);
 }
 
@@ -112,7 +125,22 @@ void hold_put(struct hold *hold, struct segment *segment)
         service->due = segment->due;
 }
 
-static void take_out(struct hold *hold, struct segment *segment)
+void hold_replace(struct hold *hold, struct segment *old, struct segment *segment)
+{
+    struct service *service = old->service;
+    segment->service = service;
+    segment->older = old->older;
+    segment->newer = old->newer;
+    segment->service_older = old->service_older;
+    segment->service_newer = old->service_newer;
+    *(old->older ? &old->older->newer : &hold->oldest) = segment;
+    *(old->newer ? &old->newer->older : &hold->newest) = segment;
+    *(old->service_older ? &old->service_older->service_newer : &service->oldest) = segment;
+    *(old->service_newer ? &old->service_newer->service_older : &service->newest) = segment;
+    hold->bytes += segment->charged - old->charged;
+}
+
+void hold_remove(struct hold *hold, struct segment *segment)
 {
     struct service *service = segment->service;
     *(segment->older ? &segment->older->newer : &hold->oldest) = segment->newer;
@@ -142,7 +170,7 @@ void hold_take(struct hold *hold, struct held *held, const struct edit *edit,
     release_join(release, &one);
     hold->spans--;
     if (--segment->live == 0)
-        take_out(hold, segment);
+        hold_remove(hold, segment);
 }
 
 struct held *hold_oldest(const struct hold *hold)

@@ -1,7 +1,8 @@
 /*
  * The hold: spans that await a decision, copied out of their requests in wire form. A segment is
- * what one request held of one service; its spans share the headers of their resource and scopes.
- * Segments stand in the order in which they came, over all and within their service.
+ * what one request held of one service, or several small ones (gather.h); its spans share the
+ * headers of their resource and scopes. Segments stand in the order in which they came, over all
+ * and within their service.
  *
  * A span leaves through a release list, from which release.h makes batches. Its segment lives until
  * the last of its spans was written. All but origin_unref and segment_written are called under the
@@ -27,6 +28,9 @@ struct origin {
 /* NULL: no memory. */
 struct origin *origin_new(const struct batch *batch, struct outlet *outlet);
 void origin_unref(struct origin *origin); /* NULL is legal */
+
+/* Whether spans of both may stand in one request: equal outlet and metadata. */
+bool origin_same_way(const struct origin *a, const struct origin *b);
 
 enum held_flag {
     HELD_ROOT = 1,
@@ -55,16 +59,16 @@ struct segment {
     struct service *service;
     struct origin *origin;
     struct runs *runs;
-    struct budget *budget;
     size_t charged;
-    uint64_t arrived, due; /* mono */
+    uint64_t arrived; /* mono; of the newest span */
+    uint64_t due;     /* mono; when the first of them is to be judged */
     _Atomic uint32_t unwritten;
     uint32_t live, count;
     uint32_t oldest_live; /* no span before it is live */
+    uint32_t scope_count;
     bool forced;          /* the budget had no room for it */
     struct run *resource; /* all of ResourceSpans but its ScopeSpans */
-    size_t scope_count;
-    struct run **scopes; /* all of ScopeSpans but its spans */
+    struct run **scopes;  /* all of ScopeSpans but its spans */
     struct held *spans;
     uint8_t *bytes;
 };
@@ -115,6 +119,12 @@ struct hold {
 
 /* Puts a segment behind all others. */
 void hold_put(struct hold *hold, struct segment *segment);
+
+/* Puts a segment, which then has the spans of both, in the place of one that is there. */
+void hold_replace(struct hold *hold, struct segment *old, struct segment *segment);
+
+/* Takes a segment out whose spans are in another one now. */
+void hold_remove(struct hold *hold, struct segment *segment);
 
 /* Takes a span out, as its edit says. */
 void hold_take(struct hold *hold, struct held *held, const struct edit *edit,

@@ -1,7 +1,5 @@
 #include "processors/correlation/release_write.h"
 
-#include <string.h>
-
 enum { REQUEST_RESOURCES = 1, RESOURCE_SCOPES = 2, SCOPE_SPANS = 2 };
 enum { PART_MAX_SPANS = 8192, PART_MAX_BYTES = 2 << 20 };
 
@@ -11,19 +9,6 @@ struct piece {
     struct view body;
 };
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool same_way(const struct origin *a, const struct origin *b)
-{
-    const struct metadata *x = a->metadata, *y = b->metadata;
-    return a == b ||
-           (a->outlet == b->outlet && (x == y || (x && y && same_text(x->tenant, y->tenant) &&
-                                                  same_text(x->authorization, y->authorization))));
-}
-
 struct release_part release_part(struct held *first)
 {
     struct release_part part = {.first = first};
@@ -31,7 +16,7 @@ struct release_part release_part(struct held *first)
     struct held *held = first;
     while (held && part.count < PART_MAX_SPANS &&
            (part.count == 0 || bytes + held->size <= PART_MAX_BYTES) &&
-           same_way(segment_of(held)->origin, segment_of(first)->origin)) {
+           origin_same_way(segment_of(held)->origin, segment_of(first)->origin)) {
         bytes += held->size;
         part.count++;
         held = held->next;

@@ -48,6 +48,8 @@ struct service {
     struct service_counts counts;
     struct segment *oldest, *newest; /* its spans in the hold */
     uint64_t due;                    /* mono; when the first of them is to be judged */
+    unsigned small;                  /* segments since gather.h looked last ... */
+    uint64_t small_since;            /* ... and when the first of them came, mono */
     unsigned version;                /* counts its profiles */
     unsigned building;               /* segments being made; keeps it from being forgotten */
     uint32_t hash;

@@ -1,4 +1,5 @@
 /* The traces signal: what arrives is decided, held or handed on. */
+#include "processors/correlation/gather.h"
 #include "processors/correlation/release.h"
 #include "processors/correlation/trace_plan.h"
 
@@ -155,7 +156,7 @@ static void put_segment(struct correlation *self, struct resource_plan *resource
     resource->segment = NULL;
     segment->arrived = now.mono;
     decide_make_room(self, segment, release);
-    hold_put(&self->hold, segment);
+    gather_put(&self->hold, segment);
     if (resource->service->version != resource->version)
         decide_waiting(self, resource->service, true, release);
     if (resource->service->due < self->tick_at) {

@@ -1,0 +1,27 @@
+/*
+ * Small segments of a service that came within a moment of one another made one: of requests with
+ * a span or two, what stands beside the spans would take half as much as they do. Under the owner's
+ * lock.
+ *
+ * Only what is alike is gathered: the same resource and scopes, outlet and metadata, and no
+ * receipts, which follow the spans of their own request alone. Spans keep their order; among other
+ * segments they stand where the first of them came. They wait from the newest's arrival on, so
+ * GATHER_WITHIN longer at most and never less.
+ */
+#ifndef CORRELATION_GATHER_H
+#define CORRELATION_GATHER_H
+
+#include "base/clock.h"
+#include "processors/correlation/hold.h"
+
+#define GATHER_WITHIN (100 * NS_PER_MS)
+enum {
+    GATHER_SMALL = 2048, /* bytes of memory of a small segment, at most */
+    GATHER_EACH = 32     /* so many are gathered at once, or fewer that the time ends */
+};
+
+/* Puts a segment behind all others, and gathers when enough of them or the time has come. Without
+ * budget or memory for that, segments stay as they are. */
+void gather_put(struct hold *hold, struct segment *segment);
+
+#endif
