@@ -9,6 +9,10 @@ import struct
 import sys
 import uuid
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "recorded"))
+from pbwire import encode_varint as varint, field_bytes as field  # noqa: E402
+
 METHODS = ["GET", "GET", "GET", "POST", "PUT", "DELETE"]
 ROUTES = ["/api/v1/orders/{id}", "/api/v1/customers/{id}/addresses", "/api/v1/inventory/search",
           "/api/v1/checkout", "/healthz", "/api/v2/recommendations/{id}"]
@@ -18,22 +22,8 @@ EVENTS = ["cache.miss", "retry.scheduled", "message.acknowledged"]
 MASK = (1 << 64) - 1
 
 
-def varint(value):
-    out = bytearray()
-    while value > 0x7f:
-        out.append(value & 0x7f | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def field(number, body):
-    if isinstance(body, str):
-        body = body.encode()
-    return varint(number << 3 | 2) + varint(len(body)) + body
-
-
 def number(field_number, value):
+    """Writes a zero too, as the alternative of a oneof that it may be."""
     return varint(field_number << 3) + varint(value)
 
 
