@@ -118,6 +118,23 @@ def record(body, ids, compress):
     return struct.pack("<IQI", len(ids), total, len(sent)) + sent
 
 
+def records(path):
+    """What a pool has: items, sum of their ids, body."""
+    data, at = pathlib.Path(path).read_bytes(), 0
+    while at < len(data):
+        items, id_sum, length = struct.unpack_from("<IQI", data, at)
+        at += 16 + length
+        yield items, id_sum, data[at - length:at]
+
+
+def first_requests(path, count):
+    """What so many requests have that take the bodies of a pool in turn."""
+    sums = [(items, id_sum) for items, id_sum, _ in records(path)]
+    whole, rest = divmod(count, len(sums))
+    items, id_sum = (sum(column) * whole + sum(column[:rest]) for column in zip(*sums))
+    return {"items": items, "id_sum": id_sum & MASK}
+
+
 def write_pools(folder, spans, count=64, seed=1, start=1_790_000_000 * 10 ** 9, service="checkout"):
     """Writes the pool plain and as gzip; returns both."""
     rng = random.Random(seed * 1000 + spans)
