@@ -252,6 +252,10 @@ static void grpc_ready(struct load *load, void *connection, uint32_t events)
         }
     }
     grpc_write(grpc);
+    /* So it stands after a GOAWAY, or where the peer speaks another protocol. */
+    if (!nghttp2_session_want_read(grpc->session) && !nghttp2_session_want_write(grpc->session)) {
+        load_die("the subject does not speak HTTP/2, or ended the connection");
+    }
 }
 
 const struct transport grpc_transport = {grpc_open, grpc_start, grpc_ready};

@@ -75,6 +75,9 @@ static void http_start(struct load *load, struct slot *slot)
                          "Content-Length: %zu\r\n\r\n",
                          o->path, o->host, o->port, o->type,
                          o->gzip ? "Content-Encoding: gzip\r\n" : "", slot->body->length);
+    if (http->head_length >= sizeof http->head) {
+        load_die("the path or the media type is too long");
+    }
     http->sent = http->got = 0;
     http_write(load, http);
 }
@@ -87,6 +90,9 @@ static size_t answer_length(const char *answer)
         return 0;
     }
     const char *length = strcasestr(answer, "\r\nContent-Length:");
+    if (strncmp(answer, "HTTP/1.1 ", 9) != 0) {
+        load_die("an answer is not of HTTP/1.1");
+    }
     if (!length || length > end) {
         load_die("an answer came without Content-Length");
     }
