@@ -117,7 +117,7 @@ class Load:
         argv += ["--grpc"] * subject.grpc + ["--gzip"] * subject.gzip
         for key, value in options.items():
             argv += [f"--{key}", str(value)]
-        return subprocess.Popen(argv, stdout=subprocess.PIPE, text=True,
+        return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                 preexec_fn=pinned(self.core))
 
     def run(self, subject, pool, **options):

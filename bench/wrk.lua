@@ -1,6 +1,6 @@
 -- For wrk: POSTs the bodies of a pool in turn. Arguments: the pool, seconds of load.
 -- wrk itself stops in the middle of requests. Here none begins after those seconds, and wrk is given
--- two seconds more, so that it has an answer to every request that it began; the report shows whether.
+-- two more, so that it has an answer to every request that it began; the report shows whether.
 local ffi = require("ffi")
 ffi.cdef("struct timespec { long s, ns; }; int clock_gettime(int, struct timespec *);")
 local clock, bodies, seconds, main = ffi.new("struct timespec"), {}, 0, nil

@@ -51,7 +51,7 @@ static void http_write(struct load *load, struct http *http)
         parts[count++] = (struct iovec){(char *)(uintptr_t)body->bytes + from, body->length - from};
         ssize_t done = writev(http->fd, parts, count);
         if (done < 0 && errno != EAGAIN) {
-            load_die("the subject closed a connection while a request was sent");
+            load_failed("the subject closed a connection while a request was sent");
         }
         if (done < 0) {
             break;
@@ -121,7 +121,10 @@ static void http_ready(struct load *load, void *connection, uint32_t events)
     if (done < 0 && errno == EAGAIN) {
         return;
     }
-    if (done <= 0) {
+    if (done < 0) {
+        load_failed("the subject closed a connection");
+    }
+    if (!done) {
         load_die("the subject closed a connection");
     }
     http->got += (size_t)done;

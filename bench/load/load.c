@@ -31,6 +31,12 @@ void load_die(const char *what)
     exit(1);
 }
 
+void load_failed(const char *what)
+{
+    fprintf(stderr, "load: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
 int load_connect(const struct load *load)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};

@@ -256,6 +256,60 @@ class GrpcServer(grpc.GenericRpcHandler):
         self.server.stop(None).wait()
 
 
+class NarrowServer:
+    """HTTP/2 by hand, for two requests on one connection: opens the connection's window again only
+    when it has been filled to the byte, once. messages: what came on each stream."""
+    WINDOW = 65535              # as the protocol has it at first
+    HEADERS, SETTINGS, WINDOW_UPDATE, END = 1, 4, 8, 5
+    ANSWER = b"\x88\0\x0bgrpc-status\x010"     # HPACK: :status 200, grpc-status 0
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port, self.messages = self.listener.getsockname()[1], {}
+
+    @staticmethod
+    def frame(kind, flags, stream, payload):
+        return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+    def serve(self):
+        with self.listener, self.listener.accept()[0] as connection, connection.makefile("rb") as file:
+            assert file.read(24).startswith(b"PRI * HTTP/2.0")
+            connection.sendall(self.frame(self.SETTINGS, 0, 0, b""))
+            filled = answered = 0
+            while answered < 2:
+                head = file.read(9)
+                kind, flags, stream = struct.unpack(">BBI", head[3:])
+                payload = file.read(int.from_bytes(head[:3], "big"))
+                if kind:
+                    continue
+                self.messages[stream] = self.messages.get(stream, b"") + payload
+                filled += len(payload)
+                if filled == self.WINDOW:
+                    more = struct.pack(">I", self.WINDOW)
+                    connection.sendall(self.frame(self.WINDOW_UPDATE, 0, 0, more))
+                if flags & 1:
+                    connection.sendall(self.frame(self.HEADERS, self.END, stream, self.ANSWER))
+                    answered += 1
+            file.read()         # until the load is gone
+
+
+@pytest.mark.parametrize("left", range(7))
+def test_a_window_that_ends_in_the_prefix_of_a_message(left, load_program, tmp_path):
+    """Of the second request no more than so many bytes go at first."""
+    server = NarrowServer()
+    body = bytes(range(256)) * 256
+    body = body[:server.WINDOW - left - 5]
+    pool = write_pool(tmp_path, [body], items=1)
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        served = thread.submit(server.serve)
+        code, report, said = ended(load_program, server.port, pool, "grpc", clients=1, streams=2,
+                                   requests=2)
+        served.result()
+    assert (code, said, report["requests"]) == (0, "", 2)
+    message = b"\0" + struct.pack(">I", len(body)) + body
+    assert list(server.messages.values()) == [message, message]
+
+
 @pytest.fixture
 def server(request):
     kind, statuses = request.param
@@ -294,6 +348,15 @@ def test_a_port_where_nobody_listens(form, load_program, small_pool):
         port = taken.getsockname()[1]
         assert ended(load_program, port, small_pool, form) == (
             1, None, f"load: cannot connect to 127.0.0.1:{port}: Connection refused\n")
+
+
+def test_a_failed_load_voids_the_measurement(load_program, small_pool):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        subject = types.SimpleNamespace(name="checkout", grpc=False, gzip=False,
+                                        http_port=taken.getsockname()[1])
+        with pytest.raises(drive.Void, match="checkout ended with 1: load: cannot connect to"):
+            drive.Load(load_program, CORE).run(subject, small_pool, requests=1)
 
 
 @pytest.mark.parametrize("form", FORMS)
