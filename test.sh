@@ -54,11 +54,11 @@ ctest_run() {
   echo "   $line"
 }
 
-pytest_run() { # folder
+pytest_run() { # folder, option...
   printf '== pytest %s\n' "$1"
   local log
   log=$logs/pytest-$(basename "$1").log
-  build/e2e/venv/bin/python -m pytest "$1" -q -p no:cacheprovider "${soak[@]}" 2>&1 | tee "$log"
+  build/e2e/venv/bin/python -m pytest "$@" -q -p no:cacheprovider 2>&1 | tee "$log"
   local line good bad errors
   line=$(grep -E '[0-9]+ (passed|failed|error)' "$log" | tail -1)
   good=$(grep -oE '[0-9]+ passed' <<<"$line" | grep -oE '[0-9]+')
@@ -83,6 +83,8 @@ for part in $parts; do
     unit)
       build asan
       ctest_run asan
+      step venv tests/e2e/setup.sh --venv
+      pytest_run tests/bench
       ;;
     guard)
       step instructions bench/instructions.py
@@ -96,12 +98,12 @@ for part in $parts; do
       step sizes tools/sizes.sh
       cat "$logs/sizes.log"
       step e2e-setup tests/e2e/setup.sh
-      pytest_run tests/e2e
+      pytest_run tests/e2e "${soak[@]}"
       ;;
     faults)
       build release
       step venv tests/e2e/setup.sh --venv
-      pytest_run tests/faults
+      pytest_run tests/faults "${soak[@]}"
       step fuzz tools/fuzz.sh "$fuzz_seconds"
       ;;
     *) echo "test.sh: unknown part $part, expected lint, unit, guard, e2e or faults" >&2; exit 2 ;;

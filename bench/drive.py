@@ -10,6 +10,8 @@ import time
 
 TICK = os.sysconf("SC_CLK_TCK")
 DRAIN_SECONDS = 90
+HTTP_PATH = "/v1/traces"
+GRPC_PATH = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
 
 class Void(Exception):
@@ -110,13 +112,12 @@ class Load:
     def start(self, subject, pool, **options):
         """options: seconds, requests, rate, clients, streams."""
         port = subject.grpc_port if subject.grpc else subject.http_port
-        path = ("/opentelemetry.proto.collector.trace.v1.TraceService/Export" if subject.grpc
-                else "/v1/traces")
+        path = GRPC_PATH if subject.grpc else HTTP_PATH
         argv = [self.program, "--port", str(port), "--path", path, "--pool", str(pool.path)]
         argv += ["--grpc"] * subject.grpc + ["--gzip"] * subject.gzip
         for key, value in options.items():
             argv += [f"--{key}", str(value)]
-        return subprocess.Popen(argv, stdout=subprocess.PIPE, text=True,
+        return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                 preexec_fn=pinned(self.core))
 
     def run(self, subject, pool, **options):
@@ -145,7 +146,8 @@ def check(name, got, sent):
 
 
 def measure(load, subject, pool, **options):
-    """One round: CPU per span with the drain, latency of the answers, bytes out."""
+    """One round: CPU per span with the drain, latency of the answers, bytes out. load: anything whose
+    run says what was accepted."""
     before, cpu = subject.sink.counts(), cpu_seconds(subject.pid)
     sent = load.run(subject, pool, **options)
     got = drain(subject.sink, before, sent)

@@ -13,6 +13,7 @@ import urllib.request
 import drive
 import payloads
 import start
+from generators import H2load, Wrk
 from subjects import Collector, Dataflow, Nginx, Rotel, Spanlink
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -28,11 +29,14 @@ def pool(bench, spans, gzip=False):
 
 def settle(bench, subjects, requests):
     """Warms every subject up, until nothing is held any more: a service that has not been seen to
-    send profiles is waited for once."""
+    send profiles is waited for once. Returns the requests a second that each took, by name."""
+    rates = {}
     for subject in subjects:
         before = subject.sink.counts()
         sent = bench.load.run(subject, requests, seconds=1, **CLIENTS[form_of(subject)])
         drive.check(subject.name, drive.drain(subject.sink, before, sent), sent)
+        rates[subject.name] = sent["requests"] / sent["seconds"]
+    return rates
 
 
 def form_of(subject):
@@ -40,14 +44,18 @@ def form_of(subject):
 
 
 def rounds(bench, subjects, requests, **options):
-    """The measurements of each subject, by name, one a round."""
+    """The measurements of each subject, by name, one a round, with our own load."""
+    def measure(subject):
+        return drive.measure(bench.load, subject, requests, **{
+            "seconds": bench.seconds, **CLIENTS[form_of(subject)], **options})
+    return in_turns(bench, subjects, measure)
+
+
+def in_turns(bench, subjects, measure):
     results = {subject.name: [] for subject in subjects}
     for _ in range(bench.rounds):
         for subject in subjects:
-            clients = CLIENTS[form_of(subject)]
-            results[subject.name].append(
-                drive.measure(bench.load, subject, requests,
-                              **{"seconds": bench.seconds, **clients, **options}))
+            results[subject.name].append(measure(subject))
     for name, found in results.items():
         middle = sorted(f["us_per_span"] for f in found)[len(found) // 2]
         bench.say(f"  {name}: {middle:.3f} us/span, {found[-1]['spans_per_s']:.0f} spans/s at "
@@ -72,6 +80,23 @@ def compared(bench, peers, spans, form="http", gzip=False, own=None, **options):
     with started(own, *(peer(bench, form, gzip) for peer in peers)) as subjects:
         settle(bench, subjects, requests)
         return rounds(bench, subjects, requests, **options)
+
+
+def driven(bench, form):
+    """Beside the Collector at 100 spans a request, with a load that is not ours. h2load, which sends
+    so many requests, is given as many as our own load got answered in the time of a round."""
+    requests = pool(bench, 100)
+    with started(Spanlink(bench, form), Collector(bench, form)) as subjects:
+        rates = settle(bench, subjects, requests)
+
+        def measure(subject):
+            if form == "grpc":
+                count = max(1000, int(rates[subject.name] * bench.seconds))
+                return drive.measure(H2load(bench.load_core), subject, requests, requests=count,
+                                     **CLIENTS[form])
+            return drive.measure(Wrk(bench.load_core), subject, requests, seconds=bench.seconds,
+                                 **CLIENTS[form])
+        return in_turns(bench, subjects, measure)
 
 
 class Profiles:
@@ -117,6 +142,8 @@ def figure_1(bench):
             results = rounds(bench, [own, peer], requests)
     bench.row("1", "the same at 512, a profile a second confirms one span in ten", "Collector",
               ratios(results, "Collector", "spanlink"), must=5, aim=9)
+    bench.row("1", "CPU per span, HTTP none, 100 a request, driven by wrk", "Collector",
+              ratios(driven(bench, "http"), "Collector", "spanlink"), must=8, aim=12)
 
 
 def figure_2(bench):
@@ -124,6 +151,8 @@ def figure_2(bench):
         results = compared(bench, [Collector], spans, "grpc")
         bench.row("2", f"CPU per span, gRPC none, {spans} a request", "Collector",
                   ratios(results, "Collector", "spanlink"), must=6, aim=10)
+    bench.row("2", "CPU per span, gRPC none, 100 a request, driven by h2load", "Collector",
+              ratios(driven(bench, "grpc"), "Collector", "spanlink"), must=6, aim=10)
 
 
 def figure_3(bench):

@@ -9,6 +9,10 @@ import struct
 import sys
 import uuid
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "recorded"))
+from pbwire import encode_varint as varint, field_bytes as field  # noqa: E402
+
 METHODS = ["GET", "GET", "GET", "POST", "PUT", "DELETE"]
 ROUTES = ["/api/v1/orders/{id}", "/api/v1/customers/{id}/addresses", "/api/v1/inventory/search",
           "/api/v1/checkout", "/healthz", "/api/v2/recommendations/{id}"]
@@ -18,22 +22,8 @@ EVENTS = ["cache.miss", "retry.scheduled", "message.acknowledged"]
 MASK = (1 << 64) - 1
 
 
-def varint(value):
-    out = bytearray()
-    while value > 0x7f:
-        out.append(value & 0x7f | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def field(number, body):
-    if isinstance(body, str):
-        body = body.encode()
-    return varint(number << 3 | 2) + varint(len(body)) + body
-
-
 def number(field_number, value):
+    """Writes a zero too, as the alternative of a oneof that it may be."""
     return varint(field_number << 3) + varint(value)
 
 
@@ -126,6 +116,23 @@ def record(body, ids, compress):
     total = sum(int.from_bytes(i, "little") for i in ids) & MASK
     sent = gzip.compress(body, 6, mtime=0) if compress else body
     return struct.pack("<IQI", len(ids), total, len(sent)) + sent
+
+
+def records(path):
+    """What a pool has: items, sum of their ids, body."""
+    data, at = pathlib.Path(path).read_bytes(), 0
+    while at < len(data):
+        items, id_sum, length = struct.unpack_from("<IQI", data, at)
+        at += 16 + length
+        yield items, id_sum, data[at - length:at]
+
+
+def first_requests(path, count):
+    """What so many requests have that take the bodies of a pool in turn."""
+    sums = [(items, id_sum) for items, id_sum, _ in records(path)]
+    whole, rest = divmod(count, len(sums))
+    items, id_sum = (sum(column) * whole + sum(column[:rest]) for column in zip(*sums))
+    return {"items": items, "id_sum": id_sum & MASK}
 
 
 def write_pools(folder, spans, count=64, seed=1, start=1_790_000_000 * 10 ** 9, service="checkout"):

@@ -1,5 +1,6 @@
 #include "bench/pool.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,14 @@ static char *read_file(const char *path, size_t *length)
 {
     FILE *file = fopen(path, "rb");
     if (!file || fseek(file, 0, SEEK_END)) {
-        perror(path);
+        fprintf(stderr, "load: the pool %s: %s\n", path, strerror(errno));
         exit(2);
     }
     long size = ftell(file);
     rewind(file);
     char *bytes = size > 0 ? malloc((size_t)size) : NULL;
     if (!bytes || fread(bytes, 1, (size_t)size, file) != (size_t)size) {
-        fprintf(stderr, "%s: cannot be read, or is empty\n", path);
+        fprintf(stderr, "load: the pool %s: cannot be read, or is empty\n", path);
         exit(2);
     }
     fclose(file);
@@ -38,7 +39,7 @@ void pool_load(struct pool *pool, const char *path)
             memcpy(&size, pool->file + at + 12, 4);
         }
         if (length - at < RECORD_HEADER || length - at - RECORD_HEADER < size) {
-            fprintf(stderr, "%s: ends inside a record\n", path);
+            fprintf(stderr, "load: the pool %s: ends inside a record\n", path);
             exit(2);
         }
         body.length = size;

@@ -5,6 +5,8 @@ import os
 import platform
 import subprocess
 
+import generators
+
 
 def good(row):
     """"aim", "must" or "missed"."""
@@ -75,7 +77,9 @@ def facts(bench):
              f"{os.cpu_count()} cores of {model}, Linux {platform.release().partition('-')[0]}",
              first_line(programs["spanlink"], "--version"),
              first_line(programs["collector"], "--version"),
-             first_line(programs["nginx"], "-v")]
+             first_line(programs["nginx"], "-v"),
+             first_line(generators.WRK, "--version").partition(" [")[0],
+             first_line(generators.H2LOAD, "--version")]
     if bench.has("rotel"):
         words.append(first_line(programs["rotel"], "--version"))
     if bench.has("dataflow"):

@@ -16,7 +16,7 @@ export OUT=$PWD/build/e2e BIN=$PWD/build/e2e/bin VENV=$PWD/build/e2e/venv GO=${G
 mkdir -p "$BIN"
 # shellcheck source=tests/e2e/setup_lib.sh
 . tests/e2e/setup_lib.sh
-install nginx-light python3-venv binutils
+install nginx-light wrk nghttp2-client python3-venv binutils
 tests/e2e/setup.sh --collector
 venv "$PWD/build/bench/venv" "$PWD/bench/requirements.txt"
 

@@ -60,19 +60,19 @@ static int send_body(nghttp2_session *session, nghttp2_frame *frame, const uint8
     struct part *part = &grpc->parts[grpc->part_count++];
     memcpy(part->head, head, 9);
     part->head_length = 9;
-    if (!slot->sent) {
+    part->body_length = length;
+    if (slot->sent < PREFIX) { /* which a small window may cut too */
         uint32_t size = (uint32_t)slot->body->length;
         char prefix[PREFIX] = {(char)grpc->load->options.gzip, (char)(size >> 24),
                                (char)(size >> 16), (char)(size >> 8), (char)size};
-        memcpy(part->head + 9, prefix, PREFIX);
-        part->head_length += PREFIX;
-        part->body = slot->body->bytes;
-        part->body_length = length - PREFIX;
-    } else {
-        part->body = slot->body->bytes + slot->sent - PREFIX;
-        part->body_length = length;
+        size_t left = PREFIX - slot->sent, take = left < length ? left : length;
+        memcpy(part->head + 9, prefix + slot->sent, take);
+        part->head_length += take;
+        part->body_length -= take;
     }
     slot->sent += (uint32_t)length;
+    part->body = slot->body->bytes + (slot->sent > PREFIX ? slot->sent - PREFIX : 0);
+    part->body -= part->body_length;
     return 0;
 }
 
@@ -94,7 +94,7 @@ static bool flush_parts(struct grpc *grpc)
         }
         ssize_t done = writev(grpc->fd, pieces, count > 1024 ? 1024 : count);
         if (done < 0 && errno != EAGAIN) {
-            load_die("the subject closed a connection while a request was sent");
+            load_failed("the subject closed a connection while a request was sent");
         }
         if (done < 0) {
             return false;
@@ -119,7 +119,7 @@ static bool flush_pending(struct grpc *grpc)
     while (grpc->pending_length) {
         ssize_t done = send(grpc->fd, grpc->pending, grpc->pending_length, MSG_NOSIGNAL);
         if (done < 0 && errno != EAGAIN) {
-            load_die("the subject closed a connection");
+            load_failed("the subject closed a connection");
         }
         if (done < 0) {
             return false;
@@ -244,14 +244,21 @@ static void grpc_ready(struct load *load, void *connection, uint32_t events)
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
         uint8_t bytes[16384];
         ssize_t done = recv(grpc->fd, bytes, sizeof bytes, 0);
-        if (!done || (done < 0 && errno != EAGAIN)) {
+        if (!done) {
             load_die("the subject closed a connection");
+        }
+        if (done < 0 && errno != EAGAIN) {
+            load_failed("the subject closed a connection");
         }
         if (done > 0 && nghttp2_session_mem_recv(grpc->session, bytes, (size_t)done) < 0) {
             load_die("the subject broke the framing of HTTP/2");
         }
     }
     grpc_write(grpc);
+    /* So it stands after a GOAWAY, or where the peer speaks another protocol. */
+    if (!nghttp2_session_want_read(grpc->session) && !nghttp2_session_want_write(grpc->session)) {
+        load_die("the subject does not speak HTTP/2, or ended the connection");
+    }
 }
 
 const struct transport grpc_transport = {grpc_open, grpc_start, grpc_ready};

@@ -51,7 +51,7 @@ static void http_write(struct load *load, struct http *http)
         parts[count++] = (struct iovec){(char *)(uintptr_t)body->bytes + from, body->length - from};
         ssize_t done = writev(http->fd, parts, count);
         if (done < 0 && errno != EAGAIN) {
-            load_die("the subject closed a connection while a request was sent");
+            load_failed("the subject closed a connection while a request was sent");
         }
         if (done < 0) {
             break;
@@ -75,6 +75,9 @@ static void http_start(struct load *load, struct slot *slot)
                          "Content-Length: %zu\r\n\r\n",
                          o->path, o->host, o->port, o->type,
                          o->gzip ? "Content-Encoding: gzip\r\n" : "", slot->body->length);
+    if (http->head_length >= sizeof http->head) {
+        load_die("the path or the media type is too long");
+    }
     http->sent = http->got = 0;
     http_write(load, http);
 }
@@ -87,6 +90,9 @@ static size_t answer_length(const char *answer)
         return 0;
     }
     const char *length = strcasestr(answer, "\r\nContent-Length:");
+    if (strncmp(answer, "HTTP/1.1 ", 9) != 0) {
+        load_die("an answer is not of HTTP/1.1");
+    }
     if (!length || length > end) {
         load_die("an answer came without Content-Length");
     }
@@ -115,7 +121,10 @@ static void http_ready(struct load *load, void *connection, uint32_t events)
     if (done < 0 && errno == EAGAIN) {
         return;
     }
-    if (done <= 0) {
+    if (done < 0) {
+        load_failed("the subject closed a connection");
+    }
+    if (!done) {
         load_die("the subject closed a connection");
     }
     http->got += (size_t)done;

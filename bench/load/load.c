@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,16 +31,24 @@ void load_die(const char *what)
     exit(1);
 }
 
+void load_failed(const char *what)
+{
+    fprintf(stderr, "load: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
 int load_connect(const struct load *load)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found;
     if (getaddrinfo(load->options.host, load->options.port, &hints, &found)) {
-        load_die("the host is not known");
+        load_die("the host or the port is not known");
     }
     int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen)) {
-        load_die(strerror(errno));
+        fprintf(stderr, "load: cannot connect to %s:%s: %s\n", load->options.host,
+                load->options.port, strerror(errno));
+        exit(1);
     }
     freeaddrinfo(found);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
@@ -176,6 +185,9 @@ static void report(struct load *load)
            "\"refused\": %lu, \"seconds\": %.3f, \"p50_us\": %.1f, \"p99_us\": %.1f}\n",
            t->requests, t->items, t->id_sum, t->bytes, t->retries, t->refused, seconds,
            percentile(t, 0.5), percentile(t, 0.99));
+    if (t->refused) {
+        fprintf(stderr, "load: %lu requests were refused\n", t->refused);
+    }
 }
 
 static const char usage[] =
@@ -251,6 +263,7 @@ int main(int argc, char **argv)
 {
     struct load load = {.epoll = epoll_create1(EPOLL_CLOEXEC)};
     read_options(&load, argc, argv);
+    signal(SIGPIPE, SIG_IGN); /* a write says that the subject is gone */
     load.transport = load.options.grpc ? &grpc_transport : &http_transport;
     unsigned each = load.options.grpc ? load.options.streams : 1;
     load.slot_count = (size_t)load.options.clients * each;

@@ -83,5 +83,6 @@ void load_watch(struct load *load, int fd, uint32_t events, void *connection, bo
 void load_answered(struct load *load, struct slot *slot, enum answer answer);
 
 _Noreturn void load_die(const char *what);
+_Noreturn void load_failed(const char *what); /* with what errno says */
 
 #endif

@@ -70,6 +70,22 @@ static ssize_t read_answer(nghttp2_session *session, int32_t id, uint8_t *buffer
     return PREFIX;
 }
 
+/* The stream should hold one message, whole. */
+static void count_message(struct counts *counts, const struct bytes *message)
+{
+    const unsigned char *prefix = (const unsigned char *)message->at;
+    size_t length = message->length - PREFIX;
+    uint32_t said = (uint32_t)prefix[1] << 24 | (uint32_t)prefix[2] << 16 |
+                    (uint32_t)prefix[3] << 8 | prefix[4];
+    if (said != length) {
+        counts->requests++;
+        counts->bytes += length;
+        counts->broken++;
+        return;
+    }
+    count_body(counts, message->at + PREFIX, length, prefix[0]);
+}
+
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     struct grpc *grpc = user;
@@ -81,8 +97,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     stream->answered = true;
     const struct bytes *message = &stream->message;
     if (stream->traces && message->length >= PREFIX) {
-        count_body(&grpc->sink->counts, message->at + PREFIX, message->length - PREFIX,
-                   message->at[0]);
+        count_message(&grpc->sink->counts, message);
     } else {
         grpc->sink->counts.other++;
     }

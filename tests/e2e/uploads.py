@@ -13,6 +13,7 @@ from harness import PROFILE_ID
 from wire import pbwire
 
 PUSH = "/push.v1.PusherService/Push"
+number, packed = pbwire.field_varint, pbwire.field_packed
 
 
 def text_attribute(key, value):
@@ -32,14 +33,6 @@ def trace_request(service, spans):
         if marked:
             span.attributes.append(text_attribute(PROFILE_ID, span_id))
     return request.SerializeToString()
-
-
-def number(field, value):
-    return pbwire.encode_varint(field << 3) + pbwire.encode_varint(value) if value else b""
-
-
-def packed(field, values):
-    return pbwire.field_bytes(field, b"".join(map(pbwire.encode_varint, values)))
 
 
 class Pprof:

@@ -1,4 +1,4 @@
-"""Just enough of the protobuf wire format to find fields in a message and to rewrite them."""
+"""Just enough of the protobuf wire format to find fields in a message, and to write messages."""
 
 
 def varint(data, at):
@@ -45,9 +45,20 @@ def fields(data, start=0, end=None):
         yield number, kind, begin, at, value
 
 
+def field_varint(number, value):
+    """A varint field with its tag; protobuf leaves a zero out."""
+    return encode_varint(number << 3) + encode_varint(value) if value else b""
+
+
 def field_bytes(number, body):
-    """A length-delimited field with its tag."""
+    """A length-delimited field with its tag: bytes, or text."""
+    if isinstance(body, str):
+        body = body.encode()
     return encode_varint(number << 3 | 2) + encode_varint(len(body)) + body
+
+
+def field_packed(number, values):
+    return field_bytes(number, b"".join(map(encode_varint, values)))
 
 
 def replace(data, number, change):

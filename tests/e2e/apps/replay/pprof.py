@@ -1,28 +1,11 @@
 """Profiles as the SDKs send them: pprof inside a push.v1 PushRequest, or alone."""
 
+import pathlib
+import sys
 
-def varint(value):
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def number(field, value):
-    """A varint field; protobuf leaves a zero out."""
-    return varint(field << 3) + varint(value) if value else b""
-
-
-def chunk(field, body):
-    if isinstance(body, str):
-        body = body.encode()
-    return varint(field << 3 | 2) + varint(len(body)) + body
-
-
-def packed(field, values):
-    return chunk(field, b"".join(varint(v) for v in values))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "recorded"))
+from pbwire import (  # noqa: E402,F401
+    encode_varint as varint, field_bytes as chunk, field_packed as packed, field_varint as number)
 
 
 class Pprof:
