@@ -58,6 +58,8 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     struct grpc_connection *connection = ctx;
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
+    if (connection->last_goaway) /* which names a stream before this one: it comes again */
+        return 0;
     struct grpc_call *call = grpc_call_new(connection, frame->hd.stream_id);
     if (!call)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;

@@ -239,6 +239,30 @@ START_TEST(drain_serves_what_is_under_way_and_says_goaway_twice)
 }
 END_TEST
 
+/* The client was told that it is not served, and sends it elsewhere. */
+START_TEST(a_call_behind_the_last_goaway_is_not_served)
+{
+    struct h2_peer peer;
+    struct h2_frame frame;
+    grpc_fixture_open(NULL);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_settle(&peer);
+    grpc_server_drain(grpc_fixture.server);
+    h2_peer_expect(&peer, NGHTTP2_PING, &frame);
+    h2_peer_cork(&peer, true);
+    h2_peer_frame(&peer, NGHTTP2_PING, NGHTTP2_FLAG_ACK, 0,
+                  (struct view){frame.payload, frame.size});
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    h2_peer_message(&peer, 1, false, VIEW("late"));
+    h2_peer_cork(&peer, false);
+    h2_peer_expect(&peer, NGHTTP2_GOAWAY, &frame);
+    ck_assert_mem_eq(frame.payload, "\0\0\0\0\0\0\0\0", 8);
+    while (h2_peer_next(&peer, &frame))
+        ck_assert_int_ne(frame.type, NGHTTP2_HEADERS);
+    h2_peer_close(&peer);
+}
+END_TEST
+
 START_TEST(a_server_that_retires_serves_calls_that_cross_its_goaway)
 {
     struct h2_peer peer;
@@ -335,6 +359,7 @@ static TCase *ends(void)
 {
     TCase *tcase = grpc_fixture_case("ends");
     tcase_add_test(tcase, drain_serves_what_is_under_way_and_says_goaway_twice);
+    tcase_add_test(tcase, a_call_behind_the_last_goaway_is_not_served);
     tcase_add_test(tcase, a_server_that_retires_serves_calls_that_cross_its_goaway);
     tcase_add_test(tcase, a_server_takes_the_socket_of_one_that_retires);
     tcase_add_test(tcase, close_waits_for_the_answer_that_is_outstanding);

@@ -4,6 +4,7 @@
 
 #include <check.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -38,6 +39,12 @@ void h2_peer_close(struct h2_peer *peer)
 {
     nghttp2_hd_inflate_del(peer->inflater);
     close(peer->fd);
+}
+
+void h2_peer_cork(struct h2_peer *peer, bool on)
+{
+    int value = on;
+    ck_assert_int_eq(setsockopt(peer->fd, IPPROTO_TCP, TCP_CORK, &value, sizeof value), 0);
 }
 
 /* The other side may hang up at any time; what matters is what it said before. */

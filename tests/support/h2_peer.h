@@ -37,6 +37,8 @@ int h2_connect(const char *address);
 void h2_peer_open(struct h2_peer *peer, const char *address);
 void h2_peer_close(struct h2_peer *peer);
 
+/* While corked, what is sent leaves in one segment. */
+void h2_peer_cork(struct h2_peer *peer, bool on);
 void h2_peer_send(struct h2_peer *peer, const void *data, size_t size);
 void h2_peer_frame(struct h2_peer *peer, uint8_t type, uint8_t flags, int32_t stream,
                    struct view payload);
