@@ -51,6 +51,7 @@ static bool add_entry(struct journal *journal, struct journal_segment *segment,
     entry->at = found->at;
     entry->sequence = found->sequence;
     entry->size = found->size;
+    entry->slot = found->slot;
     budget_force(journal->settings.budget, sizeof *entry);
     journal_entry_link(entry, segment);
     journal->figures.live++;
@@ -93,6 +94,8 @@ static bool walk(struct journal *journal, struct journal_segment *segment, bool 
             return false;
         if (what == SEGMENT_ENTRY && found.sequence >= journal->next_sequence)
             journal->next_sequence = found.sequence + 1;
+        if (what == SEGMENT_ENTRY && found.slot >= segment->slots)
+            segment->slots = found.slot + 1;
         segment->end += found.extent;
     }
     segment->found_end = segment->end;

@@ -66,7 +66,7 @@ static void free_entry(struct journal *journal, struct journal_entry *entry)
 /* Lock held. */
 static void settle_now(struct journal *journal, struct journal_entry *entry)
 {
-    segment_settle(&entry->segment->file, entry->at);
+    segment_settle(&entry->segment->file, entry->slot, entry->segment->found_end);
     journal_entry_unlink(entry);
     journal->figures.live--;
     if (!entry->segment->oldest)

@@ -16,15 +16,23 @@ enum {
     AT_BODY_CRC = 12,
     AT_SEQUENCE = 16,
     AT_SIZE = 24,
-    AT_STATE = 32,
+    AT_SLOT = 28,
+    SLOT_SIZE = 8,
     CRC_COVERS = 20,
     KEY_BITS_OFF = 8, /* a key with so few wrong bits was this key */
     MAX_PARTS = 8,
     WINDOW = 64 << 10
 };
 
-/* Far from 0, so that no flipped bit settles a live entry. */
+/* Far from 0 and from the key alone, so that no flipped bit settles a live entry and no mark passes
+ * for a header. */
 static const uint64_t SETTLED = 0xa5c3965ae1d2b478;
+
+/* The mark of a settled entry is its slot's own. */
+static uint64_t settled_mark(const struct segment_file *file, uint32_t slot)
+{
+    return file->key ^ SETTLED ^ slot;
+}
 
 static void put32(uint8_t *at, uint32_t value)
 {
@@ -51,6 +59,13 @@ static uint64_t get64(const uint8_t *at)
 uint64_t segment_extent(uint64_t body_size)
 {
     return (SEGMENT_HEADER_SIZE + body_size + 7) & ~UINT64_C(7);
+}
+
+/* A header's size at least: less than that at the file's end means that the file was cut off. */
+uint64_t segment_tail(uint64_t slots)
+{
+    uint64_t size = slots * SLOT_SIZE;
+    return size < SEGMENT_HEADER_SIZE ? SEGMENT_HEADER_SIZE : size;
 }
 
 static bool set_identity(struct segment_file *file, const char *prefix, uint64_t number)
@@ -179,7 +194,7 @@ static uint32_t header_crc(uint64_t key, const uint8_t *header)
                             CRC_COVERS);
 }
 
-bool segment_write(const struct segment_file *file, uint64_t at, uint64_t sequence,
+bool segment_write(const struct segment_file *file, const struct segment_place *place,
                    const struct view *parts, size_t part_count)
 {
     static const uint8_t padding[8];
@@ -197,21 +212,30 @@ bool segment_write(const struct segment_file *file, uint64_t at, uint64_t sequen
     }
     put64(header, file->key);
     put32(header + AT_BODY_CRC, crc);
-    put64(header + AT_SEQUENCE, sequence);
+    put64(header + AT_SEQUENCE, place->sequence);
     put32(header + AT_SIZE, (uint32_t)size);
+    put32(header + AT_SLOT, place->slot);
     put32(header + AT_HEADER_CRC, header_crc(file->key, header));
     out[0] = (struct iovec){header, sizeof header};
     size_t pad = segment_extent(size) - SEGMENT_HEADER_SIZE - size;
     if (pad)
         out[count++] = (struct iovec){(void *)(uintptr_t)padding, pad};
-    return write_all(file->fd, out, count, at);
+    return write_all(file->fd, out, count, place->at);
 }
 
-bool segment_settle(const struct segment_file *file, uint64_t at)
+static uint64_t slot_from_end(uint32_t slot)
 {
-    uint8_t state[8];
-    put64(state, SETTLED);
-    return pwrite(file->fd, state, sizeof state, (off_t)(at + AT_STATE)) == sizeof state;
+    return ((uint64_t)slot + 1) * SLOT_SIZE;
+}
+
+bool segment_settle(const struct segment_file *file, uint32_t slot, uint64_t used)
+{
+    uint8_t mark[SLOT_SIZE];
+    uint64_t from_end = slot_from_end(slot);
+    if (used + from_end > file->size)
+        return false;
+    put64(mark, settled_mark(file, slot));
+    return pwrite(file->fd, mark, sizeof mark, (off_t)(file->size - from_end)) == sizeof mark;
 }
 
 /* Up to n bytes; less only at the file's end. -1: errno. */
@@ -254,7 +278,17 @@ static bool was_header(const struct segment_file *file, const uint8_t *bytes, si
            get32(bytes + AT_HEADER_CRC) == header_crc(file->key, bytes);
 }
 
-static struct segment_entry entry_at(const uint8_t *header, uint64_t at)
+static bool is_settled(const struct segment_file *file, uint32_t slot)
+{
+    uint8_t mark[SLOT_SIZE];
+    uint64_t from_end = slot_from_end(slot);
+    return from_end <= file->size &&
+           read_at(file->fd, mark, sizeof mark, file->size - from_end) == sizeof mark &&
+           get64(mark) == settled_mark(file, slot);
+}
+
+static struct segment_entry entry_at(const struct segment_file *file, const uint8_t *header,
+                                     uint64_t at)
 {
     uint32_t size = get32(header + AT_SIZE);
     return (struct segment_entry){
@@ -264,7 +298,8 @@ static struct segment_entry entry_at(const uint8_t *header, uint64_t at)
         .body = at + SEGMENT_HEADER_SIZE,
         .size = size,
         .crc = get32(header + AT_BODY_CRC),
-        .settled = get64(header + AT_STATE) == SETTLED,
+        .slot = get32(header + AT_SLOT),
+        .settled = is_settled(file, get32(header + AT_SLOT)),
     };
 }
 
@@ -316,7 +351,7 @@ enum segment_found segment_find(const struct segment_file *file, uint64_t at,
         return SEGMENT_UNREADABLE;
     if (got < SEGMENT_HEADER_SIZE || !is_header(file, header))
         return find_behind(file, at, header, (size_t)got, found);
-    *found = entry_at(header, at);
+    *found = entry_at(file, header, at);
     if (found->body + found->size <= file->size)
         return SEGMENT_ENTRY;
     found->extent = file->size - at; /* cut off */

@@ -19,7 +19,8 @@ struct journal_entry {
     struct journal_segment *segment;
     uint64_t at;
     uint64_t sequence;
-    uint32_t size;               /* of the body */
+    uint32_t size; /* of the body */
+    uint32_t slot;
     struct journal_entry *later; /* to be settled too */
 };
 
@@ -27,7 +28,8 @@ struct journal_segment {
     struct journal_segment *next; /* by number */
     struct segment_file file;
     uint64_t end;       /* where the next entry goes */
-    uint64_t found_end; /* what lies before was found at the opening */
+    uint32_t slots;     /* those taken; the next entry's */
+    uint64_t found_end; /* what lies before was found at the opening; 0: it is this process's */
     struct journal_entry *oldest, *newest;
     uint64_t live_bytes;
     uint64_t expires; /* notes: wall time at which the last one is forgotten */

@@ -116,10 +116,16 @@ static enum journal_fault create(struct journal *journal, const struct journal_r
     return JOURNAL_OK;
 }
 
+/* Bytes that entries take in all, with their slots. */
+struct space {
+    uint64_t extent, entries;
+};
+
 static enum journal_fault open_segment(struct journal *journal, struct journal_row *row,
-                                       uint64_t extent, bool compacting)
+                                       struct space need, bool compacting)
 {
-    uint64_t size = extent > row->segment_bytes ? extent : row->segment_bytes;
+    uint64_t least = need.extent + segment_tail(need.entries);
+    uint64_t size = least > row->segment_bytes ? least : row->segment_bytes;
     if (!may_open(journal, size, compacting))
         return JOURNAL_FULL;
     bool spare_fits = size == journal->entries.segment_bytes;
@@ -130,6 +136,7 @@ static enum journal_fault open_segment(struct journal *journal, struct journal_r
         return fault;
     journal->next_number++;
     segment->end = segment->found_end = segment->expires = 0;
+    segment->slots = 0;
     segment->unreadable = segment->unsynced = segment->moving = false;
     pthread_mutex_lock(&journal->lock);
     journal_row_add(row, segment);
@@ -138,13 +145,19 @@ static enum journal_fault open_segment(struct journal *journal, struct journal_r
     return JOURNAL_OK;
 }
 
-static enum journal_fault make_room(struct journal *journal, struct journal_row *row,
-                                    uint64_t extent)
+static bool has_room(const struct journal_row *row, struct space need)
 {
-    if (row->open && row->last->end + extent <= row->last->file.size)
-        return JOURNAL_OK;
-    seal(journal, row);
-    return open_segment(journal, row, extent, false);
+    const struct journal_segment *last = row->last;
+    return row->open &&
+           last->end + need.extent + segment_tail(last->slots + need.entries) <= last->file.size;
+}
+
+/* Counts an entry that was written to the end of the last segment. */
+static void advance(struct journal_segment *segment, uint64_t body_size)
+{
+    segment->end += segment_extent(body_size);
+    segment->slots++;
+    segment->unsynced = true;
 }
 
 static const char *disk_error(int error)
@@ -160,20 +173,25 @@ static enum journal_fault put(struct journal *journal, struct journal_row *row, 
     for (size_t i = 0; i < part_count; i++)
         size += parts[i].size;
     uint64_t most = journal->settings.max_bytes - journal->entries.segment_bytes;
-    if (size > UINT32_MAX || segment_extent(size) > most)
+    struct space need = {segment_extent(size), 1};
+    if (size > UINT32_MAX || need.extent + segment_tail(1) > most)
         return JOURNAL_TOO_LARGE;
-    enum journal_fault fault = make_room(journal, row, segment_extent(size));
-    if (fault != JOURNAL_OK)
-        return fault;
+    if (!has_room(row, need)) {
+        seal(journal, row);
+        enum journal_fault fault = open_segment(journal, row, need, false);
+        if (fault != JOURNAL_OK)
+            return fault;
+    }
     struct journal_segment *segment = row->last;
+    const struct segment_place place = {segment->end, sequence, segment->slots};
     errno = 0;
-    if (!segment_write(&segment->file, segment->end, sequence, parts, part_count)) {
+    if (!segment_write(&segment->file, &place, parts, part_count)) {
         int error = errno;
         seal(journal, row); /* what is behind `end` now is not known */
         errno = error;
         return JOURNAL_DISK;
     }
-    segment->unsynced = true;
+    advance(segment, size);
     if (!journal->unsynced_since)
         journal->unsynced_since = clock_mono(&clock_system);
     return JOURNAL_OK;
@@ -193,11 +211,11 @@ static void write_entry(struct journal *journal, struct journal_write *write)
         return;
     }
     struct journal_segment *segment = journal->entries.last;
-    entry->at = segment->end;
     entry->size = 0;
     for (size_t i = 0; i < write->part_count; i++)
         entry->size += (uint32_t)write->parts[i].size;
-    segment->end += segment_extent(entry->size);
+    entry->at = segment->end - segment_extent(entry->size);
+    entry->slot = segment->slots - 1;
     journal->next_sequence++;
     pthread_mutex_lock(&journal->lock);
     journal_entry_link(entry, segment);
@@ -211,7 +229,6 @@ static void write_note(struct journal *journal, struct journal_pending_note *not
     struct view body = bytes_view(&note->body);
     if (put(journal, &journal->notes, 0, &body, 1) == JOURNAL_OK) {
         struct journal_segment *segment = journal->notes.last;
-        segment->end += segment_extent(body.size);
         if (note->expires > segment->expires)
             segment->expires = note->expires;
     } else {
@@ -231,7 +248,7 @@ static void take_back(struct journal *journal, struct journal_write *first, int 
         write->fault = JOURNAL_DISK;
         write->error = disk_error(error);
         pthread_mutex_lock(&journal->lock);
-        segment_settle(&write->entry->segment->file, write->entry->at);
+        segment_settle(&write->entry->segment->file, write->entry->slot, 0);
         journal_entry_unlink(write->entry);
         journal->figures.live--;
         journal->figures.appended--;
@@ -304,13 +321,14 @@ static bool move(struct journal *journal, struct journal_entry *entry, struct by
         !segment_read(&entry->segment->file, &found, body, &no_room))
         return false;
     struct view content = bytes_view(body);
-    if (!segment_write(&to->file, to->end, entry->sequence, &content, 1))
+    const struct segment_place place = {to->end, entry->sequence, to->slots};
+    if (!segment_write(&to->file, &place, &content, 1))
         return false;
     journal_entry_unlink(entry);
-    entry->at = to->end;
+    entry->at = place.at;
+    entry->slot = place.slot;
     journal_entry_link(entry, to);
-    to->end += segment_extent(entry->size);
-    to->unsynced = true;
+    advance(to, entry->size);
     return true;
 }
 
@@ -333,11 +351,14 @@ bool journal_compact(struct journal *journal)
     struct journal_row *row = &journal->entries;
     pthread_mutex_lock(&journal->lock);
     struct journal_segment *from = mostly_settled(journal);
-    uint64_t need = from ? from->live_bytes : 0;
+    struct space need = {from ? from->live_bytes : 0, 0};
+    for (const struct journal_entry *entry = from ? from->oldest : NULL; entry;
+         entry = entry->newer)
+        need.entries++;
     pthread_mutex_unlock(&journal->lock);
     if (!from)
         return false;
-    if (!row->open || row->last->end + need > row->last->file.size) {
+    if (!has_room(row, need)) {
         seal(journal, row);
         if (open_segment(journal, row, need, true) != JOURNAL_OK)
             return false;
