@@ -1,7 +1,6 @@
 /*
  * OTLP JSON (the protobuf mapping with OTLP's deltas: hex ids, 64-bit numbers as strings or
  * numbers, enums as numbers or names, lowerCamelCase or snake_case keys, unknown fields ignored).
- * Reading goes by jansson; writing is ours.
  */
 #ifndef WIRE_OTLP_JSON_H
 #define WIRE_OTLP_JSON_H
@@ -10,9 +9,9 @@
 #include "wire/signal.h"
 
 /* Reads a JSON request into its protobuf form, appended to out. All signals. What the door check
- * judges (lengths of ids) is left to it. Memory for the parsed text is drawn from out's budget
- * while the call lasts. False: reason (cut to size) says what is wrong and where; an empty reason:
- * no memory now, the same text may pass later. */
+ * judges (lengths of ids) is left to it. Fields stand in the order of the text; of a key that comes
+ * twice, both do. False: reason (cut to size) says what is wrong and where; an empty reason: no
+ * memory now, the same text may pass later. */
 bool otlp_json_read(enum signal signal, struct view json, struct bytes *out, char *reason,
                     size_t reason_size);
 

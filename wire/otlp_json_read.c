@@ -18,7 +18,9 @@ struct place {
 };
 
 struct reader {
+    struct json_scan scan;
     struct bytes *out;
+    struct bytes plain; /* a string without its escapes */
     char *reason;
     size_t reason_size;
 };
@@ -41,7 +43,7 @@ static size_t put_path(const struct place *place, char *text, size_t size)
     return at < size ? at : size - 1;
 }
 
-static bool expected(const struct reader *reader, const struct place *place, const char *what)
+static bool expected(struct reader *reader, const struct place *place, const char *what)
 {
     char path[256] = "";
     put_path(place, path, sizeof path);
@@ -51,31 +53,42 @@ static bool expected(const struct reader *reader, const struct place *place, con
 }
 
 /* Answers for what became of room in out; full is for good, no memory may pass. */
-static bool room(const struct reader *reader, enum bytes_result result)
+static bool room(struct reader *reader, enum bytes_result result)
 {
     if (result == BYTES_FULL)
         snprintf(reader->reason, reader->reason_size, "the request is too large");
     return result == BYTES_OK;
 }
 
-static bool put_varint(const struct reader *reader, uint64_t value)
+/* Where size bytes may be written at the end of out, which grows once they are; NULL: nowhere. */
+static uint8_t *space(struct reader *reader, size_t size)
 {
-    uint8_t text[10];
-    struct view bytes = view_between(text, proto_varint_put(text, value));
-    return room(reader, bytes_append_view(reader->out, bytes));
+    struct bytes *out = reader->out;
+    if (out->capacity - out->size < size && !room(reader, bytes_reserve(out, size)))
+        return NULL;
+    return out->data + out->size;
+}
+
+static void grown_to(struct reader *reader, const uint8_t *end)
+{
+    reader->out->size = (size_t)(end - reader->out->data);
 }
 
 /* Begins a LEN field: tag and one byte for the length; *mark is where its content starts. */
-static bool open_field(const struct reader *reader, uint32_t number, size_t *mark)
+static bool open_field(struct reader *reader, uint32_t number, size_t *mark)
 {
-    if (!put_varint(reader, proto_tag(number, WIRE_LEN)) || !put_varint(reader, 0))
+    uint8_t *at = space(reader, 6);
+    if (!at)
         return false;
+    at = proto_varint_put(at, proto_tag(number, WIRE_LEN));
+    *at++ = 0;
+    grown_to(reader, at);
     *mark = reader->out->size;
     return true;
 }
 
 /* Sets the length; content of 128 bytes and more moves on to make room for it. */
-static bool close_field(const struct reader *reader, size_t mark)
+static bool close_field(struct reader *reader, size_t mark)
 {
     struct bytes *out = reader->out;
     size_t size = out->size - mark, more = proto_varint_size(size) - 1;
@@ -88,25 +101,46 @@ static bool close_field(const struct reader *reader, size_t mark)
     return true;
 }
 
-static bool read_message(const struct reader *reader, const struct proto_shape *shape,
-                         const json_t *json, const struct place *place);
+/* Reads a value that is neither object nor array. False: a fault, or no room for it. */
+static bool read_scalar(struct reader *reader, enum json_kind kind, struct json_scalar *scalar)
+{
+    struct json_scan *scan = &reader->scan;
+    struct json_text text = {0};
+    bool good = kind == JSON_KIND_STRING   ? json_scan_string(scan, &text)
+                : kind == JSON_KIND_NUMBER ? json_scan_number(scan, &text)
+                                           : json_scan_skip(scan);
+    *scalar = (struct json_scalar){kind, text.raw};
+    if (!good || !text.escaped)
+        return good;
+    bytes_clear(&reader->plain);
+    if (!room(reader, bytes_reserve(&reader->plain, text.raw.size)))
+        return false;
+    reader->plain.size = json_scan_unescape(text, reader->plain.data);
+    scalar->text = bytes_view(&reader->plain);
+    return true;
+}
 
-static bool put_hex(const struct reader *reader, struct view hex, const struct place *place)
+static bool read_message(struct reader *reader, const struct proto_shape *shape,
+                         const struct place *place);
+
+static bool put_hex(struct reader *reader, struct view hex, const struct place *place)
 {
     if (hex.size % 2)
         return expected(reader, place, "an even number of hex digits");
-    if (!room(reader, bytes_reserve(reader->out, hex.size / 2)))
+    uint8_t *at = space(reader, hex.size / 2);
+    if (!at)
         return false;
     for (size_t i = 0; i < hex.size; i += 2) {
         int high = text_hex_digit(hex.data[i]), low = text_hex_digit(hex.data[i + 1]);
         if (high < 0 || low < 0)
             return expected(reader, place, "hex digits");
-        reader->out->data[reader->out->size++] = (uint8_t)(high << 4 | low);
+        *at++ = (uint8_t)(high << 4 | low);
     }
+    grown_to(reader, at);
     return true;
 }
 
-static bool put_base64(const struct reader *reader, struct view text, const struct place *place)
+static bool put_base64(struct reader *reader, struct view text, const struct place *place)
 {
     switch (base64_decode(text, reader->out)) {
     case BASE64_OK:
@@ -119,87 +153,111 @@ static bool put_base64(const struct reader *reader, struct view text, const stru
     return room(reader, bytes_reserve(reader->out, text.size));
 }
 
-static bool put_text(const struct reader *reader, const struct proto_row *row, struct view text,
-                     const struct place *place)
+static bool put_string(struct reader *reader, uint32_t number, struct view text)
 {
-    if (row->type == PROTO_TYPE_HEX)
-        return put_hex(reader, text, place);
-    if (row->type == PROTO_TYPE_BASE64)
-        return put_base64(reader, text, place);
-    return room(reader, bytes_append_view(reader->out, text));
+    uint8_t *at = space(reader, proto_len_size(number, text.size));
+    if (at)
+        grown_to(reader, proto_bytes_put(proto_len_put(at, number, text.size), text));
+    return at;
 }
 
 /* A string, bytes or id. */
-static bool read_text(const struct reader *reader, const struct proto_row *row, uint32_t number,
-                      const json_t *json, const struct place *place)
+static bool read_text(struct reader *reader, const struct proto_row *row, uint32_t number,
+                      enum json_kind kind, const struct place *place)
 {
-    if (!json_is_string(json))
-        return expected(reader, place, "a string");
-    struct view text = {(const uint8_t *)json_string_value(json), json_string_length(json)};
+    struct json_scalar scalar;
     size_t mark;
-    if (text.size == 0 && !row->presence && !row->repeated)
+    if (kind != JSON_KIND_STRING)
+        return expected(reader, place, "a string");
+    if (!read_scalar(reader, kind, &scalar))
+        return false;
+    if (scalar.text.size == 0 && !row->presence && !row->repeated)
         return true;
-    return open_field(reader, number, &mark) && put_text(reader, row, text, place) &&
+    if (row->type == PROTO_TYPE_STRING)
+        return put_string(reader, number, scalar.text);
+    return open_field(reader, number, &mark) &&
+           (row->type == PROTO_TYPE_HEX ? put_hex(reader, scalar.text, place)
+                                        : put_base64(reader, scalar.text, place)) &&
            close_field(reader, mark);
 }
 
-static bool put_bits(const struct reader *reader, enum proto_kind kind, uint64_t bits)
+/* The bits of the number, bool or enum that comes next. */
+static bool read_bits(struct reader *reader, const struct proto_row *row, enum json_kind kind,
+                      const struct place *place, uint64_t *bits)
 {
-    if (kind == PROTO_VARINT || kind == PROTO_VARINTS)
-        return put_varint(reader, bits);
-    uint64_t fixed = htole64(bits);
-    return room(reader, bytes_append(reader->out, &fixed, kind == PROTO_FIXED32 ? 4 : 8));
+    struct json_scalar scalar = {.kind = kind};
+    if (kind != JSON_KIND_OBJECT && kind != JSON_KIND_ARRAY && !read_scalar(reader, kind, &scalar))
+        return false;
+    const char *want = otlp_json_number(row, &scalar, bits);
+    return !want || expected(reader, place, want);
 }
 
-static bool read_number(const struct reader *reader, const struct proto_row *row, uint32_t number,
-                        const json_t *json, const struct place *place)
+static uint8_t *put_bits(uint8_t *at, enum proto_kind kind, uint64_t bits)
 {
-    uint64_t bits;
-    const char *want = otlp_json_number(row, json, &bits);
-    if (want)
-        return expected(reader, place, want);
-    if (bits == 0 && !row->presence)
-        return true;
+    if (kind == PROTO_VARINT || kind == PROTO_VARINTS)
+        return proto_varint_put(at, bits);
+    uint64_t fixed = htole64(bits);
+    size_t size = kind == PROTO_FIXED32 ? 4 : 8;
+    memcpy(at, &fixed, size);
+    return at + size;
+}
+
+enum { LONGEST_VARINT = 10 };
+
+static bool read_number(struct reader *reader, const struct proto_row *row, uint32_t number,
+                        enum json_kind kind, const struct place *place)
+{
     enum wire_type type = row->kind == PROTO_VARINT    ? WIRE_VARINT
                           : row->kind == PROTO_FIXED32 ? WIRE_I32
                                                        : WIRE_I64;
-    return put_varint(reader, proto_tag(number, type)) && put_bits(reader, row->kind, bits);
+    uint64_t bits;
+    if (!read_bits(reader, row, kind, place, &bits))
+        return false;
+    if (bits == 0 && !row->presence)
+        return true;
+    uint8_t *at = space(reader, LONGEST_VARINT + LONGEST_VARINT);
+    if (at)
+        grown_to(reader, put_bits(proto_varint_put(at, proto_tag(number, type)), row->kind, bits));
+    return at;
 }
 
-/* A list of numbers, packed. */
-static bool read_packed(const struct reader *reader, const struct proto_row *row, uint32_t number,
-                        const json_t *list, const struct place *place)
+/* A list of numbers, packed. The scan stands inside it. */
+static bool read_packed(struct reader *reader, const struct proto_row *row, uint32_t number,
+                        const struct place *place)
 {
-    size_t mark;
-    if (json_array_size(list) == 0)
-        return true;
-    if (!open_field(reader, number, &mark))
-        return false;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        struct place here = {place, NULL, i, place->depth};
+    struct json_scan *scan = &reader->scan;
+    struct place here = {place, NULL, 0, place->depth};
+    bool first = true;
+    size_t mark = 0;
+    for (; json_scan_element(scan, &first); here.index++) {
         uint64_t bits;
-        const char *want = otlp_json_number(row, json_array_get(list, i), &bits);
-        if (want)
-            return expected(reader, &here, want);
-        if (!put_bits(reader, row->kind, bits))
+        if (here.index == 0 && !open_field(reader, number, &mark))
             return false;
+        if (!read_bits(reader, row, json_scan_kind(scan), &here, &bits))
+            return false;
+        uint8_t *at = space(reader, LONGEST_VARINT);
+        if (!at)
+            return false;
+        grown_to(reader, put_bits(at, row->kind, bits));
     }
-    return close_field(reader, mark);
+    return !scan->fault && (here.index == 0 || close_field(reader, mark));
 }
 
 /* One value of a field, or one element of its list. */
-static bool read_value(const struct reader *reader, const struct proto_row *row, uint32_t number,
-                       const json_t *json, const struct place *place)
+static bool read_value(struct reader *reader, const struct proto_row *row, uint32_t number,
+                       enum json_kind kind, const struct place *place)
 {
     size_t mark;
     switch (row->type) {
     case PROTO_TYPE_MESSAGE:
-        return open_field(reader, number, &mark) && read_message(reader, row->shape, json, place) &&
+        if (kind != JSON_KIND_OBJECT)
+            return expected(reader, place, "an object");
+        return open_field(reader, number, &mark) && read_message(reader, row->shape, place) &&
                close_field(reader, mark);
     case PROTO_TYPE_STRING:
     case PROTO_TYPE_BASE64:
     case PROTO_TYPE_HEX:
-        return read_text(reader, row, number, json, place);
+        return read_text(reader, row, number, kind, place);
     case PROTO_TYPE_NONE:
     case PROTO_TYPE_BOOL:
     case PROTO_TYPE_INT32:
@@ -211,97 +269,138 @@ static bool read_value(const struct reader *reader, const struct proto_row *row,
     case PROTO_TYPE_ENUM:
         break;
     }
-    return read_number(reader, row, number, json, place);
+    return read_number(reader, row, number, kind, place);
 }
 
-static bool read_field(const struct reader *reader, const struct proto_row *row, uint32_t number,
-                       const json_t *json, const struct place *place)
+static bool read_list(struct reader *reader, const struct proto_row *row, uint32_t number,
+                      const struct place *place)
 {
+    struct json_scan *scan = &reader->scan;
+    struct place here = {place, NULL, 0, place->depth};
+    bool first = true;
+    for (; json_scan_element(scan, &first); here.index++)
+        if (!read_value(reader, row, number, json_scan_kind(scan), &here))
+            return false;
+    return !scan->fault;
+}
+
+static bool read_field(struct reader *reader, const struct proto_row *row, uint32_t number,
+                       const struct place *place)
+{
+    enum json_kind kind = json_scan_kind(&reader->scan);
+    if (kind == JSON_KIND_NULL)
+        return json_scan_skip(&reader->scan);
     if (!row->repeated)
-        return read_value(reader, row, number, json, place);
-    if (!json_is_array(json))
+        return read_value(reader, row, number, kind, place);
+    if (kind != JSON_KIND_ARRAY)
         return expected(reader, place, "a list");
+    json_scan_enter(&reader->scan);
     if (row->kind == PROTO_VARINTS || row->kind == PROTO_FIXED64S)
-        return read_packed(reader, row, number, json, place);
-    for (size_t i = 0; i < json_array_size(json); i++) {
-        struct place here = {place, NULL, i, place->depth};
-        if (!read_value(reader, row, number, json_array_get(json, i), &here))
+        return read_packed(reader, row, number, place);
+    return read_list(reader, row, number, place);
+}
+
+static uint8_t upper(char c)
+{
+    return (uint8_t)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+}
+
+/* Whether a key is a field's name, in snake_case or lowerCamelCase. */
+static bool is_named(const char *name, struct view key)
+{
+    const uint8_t *at = key.data, *end = at + key.size;
+    for (; *name; name++, at++) {
+        if (at == end)
             return false;
+        if (*at == (uint8_t)*name)
+            continue;
+        if (*name != '_' || *at != upper(name[1]))
+            return false;
+        name++;
     }
-    return true;
+    return at == end;
 }
 
-/* The value of a field under either spelling of its name; NULL: absent or null. */
-static const json_t *field_of(const json_t *json, const char *name)
+/* The number of the field that a key names, 0: none; looked for from `likely` on, since keys mostly
+ * come in the fields' order. */
+static uint32_t field_of(const struct proto_shape *shape, struct view key, uint32_t likely)
 {
-    char camel[NAME_SIZE];
-    text_camel(name, camel, sizeof camel);
-    const json_t *value = json_object_get(json, camel);
-    if (!value)
-        value = json_object_get(json, name);
-    return json_is_null(value) ? NULL : value;
+    uint32_t number = likely;
+    for (uint32_t tried = 1; tried < shape->count; tried++, number++) {
+        if (number >= shape->count)
+            number = 1;
+        if (shape->rows[number].name && is_named(shape->rows[number].name, key))
+            return number;
+    }
+    return 0;
 }
 
-static bool read_message(const struct reader *reader, const struct proto_shape *shape,
-                         const json_t *json, const struct place *place)
+static bool read_member(struct reader *reader, const struct proto_shape *shape,
+                        struct json_text key, const struct place *place, uint32_t *number)
 {
+    uint8_t name[NAME_SIZE];
     unsigned depth = place ? place->depth + 1 : 1;
-    if (!json_is_object(json))
-        return expected(reader, place, "an object");
-    if (depth > PROTO_MAX_DEPTH)
+    if (key.escaped && key.raw.size <= sizeof name)
+        key.raw = (struct view){name, json_scan_unescape(key, name)};
+    uint32_t found = field_of(shape, key.raw, *number + 1);
+    if (!found) {
+        json_scan_kind(&reader->scan);
+        return json_scan_skip(&reader->scan);
+    }
+    *number = found;
+    struct place here = {place, shape->rows[found].name, 0, depth};
+    return read_field(reader, &shape->rows[found], found, &here);
+}
+
+/* The object at hand. */
+static bool read_message(struct reader *reader, const struct proto_shape *shape,
+                         const struct place *place)
+{
+    struct json_text key;
+    uint32_t number = 0;
+    bool first = true;
+    if (place && place->depth >= PROTO_MAX_DEPTH)
         return expected(reader, place, "less nesting");
-    for (uint32_t number = 1; number < shape->count; number++) {
-        const struct proto_row *row = &shape->rows[number];
-        const json_t *value = row->name ? field_of(json, row->name) : NULL;
-        struct place here = {place, row->name, 0, depth};
-        if (value && !read_field(reader, row, number, value, &here))
+    json_scan_enter(&reader->scan);
+    while (json_scan_member(&reader->scan, &first, &key))
+        if (!read_member(reader, shape, key, place, &number))
             return false;
-    }
-    return true;
+    return !reader->scan.fault;
 }
 
-/* Bytes that the parsed text may take at most: jansson's structures by the signs that make them. */
-static size_t parsed_size(struct view json)
+static bool read_request(struct reader *reader, const struct proto_shape *shape)
 {
-    size_t size = 4096 + 2 * json.size;
-    for (size_t i = 0; i < json.size; i++) {
-        uint8_t c = json.data[i];
-        size += c == '{' ? 288 : c == '[' ? 160 : c == ',' ? 128 : c == ':' ? 112 : 0;
-    }
-    return size;
+    enum json_kind kind = json_scan_kind(&reader->scan);
+    if (kind == JSON_KIND_OBJECT)
+        return read_message(reader, shape, NULL) && json_scan_end(&reader->scan);
+    return kind != JSON_KIND_NONE && expected(reader, NULL, "an object");
 }
 
-static bool parse(const struct reader *reader, enum signal signal, struct view text)
+static void say_where(struct reader *reader)
 {
-    json_error_t error;
-    json_t *json = json_loadb((const char *)text.data, text.size, JSON_ALLOW_NUL, &error);
-    if (!json && json_error_code(&error) == json_error_out_of_memory)
-        return false;
-    if (!json) {
-        snprintf(reader->reason, reader->reason_size, "line %d, column %d: %s", error.line,
-                 error.column, error.text);
-        return false;
-    }
-    bool ok = read_message(reader, otlp_shape(signal), json, NULL);
-    json_decref(json);
-    return ok;
+    size_t line, column;
+    json_scan_position(&reader->scan, &line, &column);
+    snprintf(reader->reason, reader->reason_size, "line %zu, column %zu: %s", line, column,
+             reader->scan.fault);
 }
 
 bool otlp_json_read(enum signal signal, struct view json, struct bytes *out, char *reason,
                     size_t reason_size)
 {
-    const struct reader reader = {out, reason, reason_size};
-    size_t cost = parsed_size(json), before = out->size;
+    struct reader reader = {
+        .scan = json_scan_begin(json),
+        .out = out,
+        .reason = reason,
+        .reason_size = reason_size,
+    };
+    size_t before = out->size;
+    bytes_init(&reader.plain, json.size, out->budget);
     text_cut((struct view){0}, reason, reason_size);
-    if (out->budget && budget_never_fits(out->budget, cost)) {
-        snprintf(reason, reason_size, "the request is too large");
-        return false;
-    }
-    if (!budget_take(out->budget, cost))
-        return false;
-    bool ok = parse(&reader, signal, json);
-    budget_give(out->budget, cost);
-    if (!ok)
+    bool good = read_request(&reader, otlp_shape(signal));
+    if (!good && reader.scan.fault)
+        say_where(&reader);
+    if (!good)
         out->size = before;
-    return ok;
+    bytes_release(&reader.plain);
+    return good;
 }

@@ -1,79 +1,103 @@
 #include "wire/otlp_json_value.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* A whole number within limits, from an integer, a real without fraction or decimal text. */
-static bool read_signed(const json_t *json, int64_t low, int64_t high, int64_t *value)
+/* Of numbers that are not plain digits; the longest double needs 24. */
+enum { LONGEST_REAL = 512 };
+
+static bool read_digits(struct view text, uint64_t *value)
 {
-    if (json_is_integer(json)) {
-        *value = json_integer_value(json);
-    } else if (json_is_real(json)) {
-        double real = json_real_value(json);
-        if (real != trunc(real) || real < -0x1p63 || real >= 0x1p63)
+    *value = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned digit = text.data[i] - (unsigned)'0';
+        if (digit > 9 || __builtin_mul_overflow(*value, 10, value) ||
+            __builtin_add_overflow(*value, digit, value))
+            return false;
+    }
+    return text.size > 0;
+}
+
+static bool read_whole(struct view text, int64_t *value)
+{
+    bool minus = text.size > 0 && text.data[0] == '-';
+    uint64_t size;
+    if (!read_digits((struct view){text.data + minus, text.size - minus}, &size) ||
+        size > (uint64_t)INT64_MAX + minus)
+        return false;
+    *value = (int64_t)(minus ? 0 - size : size);
+    return true;
+}
+
+static bool read_real(struct view text, double *value)
+{
+    char copy[LONGEST_REAL + 1], *end;
+    if (text.size == 0 || text.size > LONGEST_REAL)
+        return false;
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    *value = strtod(copy, &end);
+    return end == copy + text.size && isfinite(*value);
+}
+
+/* A whole number within limits, from an integer, a real without fraction or decimal text. */
+static bool read_signed(const struct json_scalar *json, int64_t low, int64_t high, int64_t *value)
+{
+    double real;
+    if (json->kind != JSON_KIND_NUMBER && json->kind != JSON_KIND_STRING)
+        return false;
+    if (!read_whole(json->text, value)) {
+        if (json->kind == JSON_KIND_STRING || !read_real(json->text, &real) ||
+            real != trunc(real) || real < -0x1p63 || real >= 0x1p63)
             return false;
         *value = (int64_t)real;
-    } else {
-        const char *text = json_string_value(json);
-        char *end;
-        if (!text || !(*text == '-' || (*text >= '0' && *text <= '9')))
-            return false;
-        errno = 0;
-        *value = strtoll(text, &end, 10);
-        if (errno || end == text || end != text + json_string_length(json))
-            return false;
     }
     return *value >= low && *value <= high;
 }
 
-static bool read_unsigned(const json_t *json, uint64_t *value)
+static bool read_unsigned(const struct json_scalar *json, uint64_t *value)
 {
     int64_t small;
-    if (read_signed(json, 0, INT64_MAX, &small)) {
-        *value = (uint64_t)small;
+    if ((json->kind == JSON_KIND_NUMBER || json->kind == JSON_KIND_STRING) &&
+        read_digits(json->text, value))
         return true;
-    }
-    const char *text = json_string_value(json);
-    char *end;
-    if (!text || *text < '0' || *text > '9')
+    if (!read_signed(json, 0, INT64_MAX, &small))
         return false;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return !errno && end == text + json_string_length(json);
-}
-
-static bool read_double(const json_t *json, double *value)
-{
-    if (json_is_number(json)) {
-        *value = json_number_value(json);
-        return true;
-    }
-    const char *text = json_string_value(json);
-    if (!text)
-        return false;
-    if (strcmp(text, "NaN") == 0)
-        *value = NAN;
-    else if (strcmp(text, "Infinity") == 0)
-        *value = INFINITY;
-    else if (strcmp(text, "-Infinity") == 0)
-        *value = -INFINITY;
-    else if (*text && strspn(text, "0123456789+-.eE") == json_string_length(json)) {
-        char *end;
-        *value = strtod(text, &end);
-        return *end == 0 && isfinite(*value);
-    } else
-        return false;
+    *value = (uint64_t)small;
     return true;
 }
 
-static bool read_enum(const struct proto_row *row, const json_t *json, int64_t *value)
+static bool is_decimal(struct view text)
 {
-    const char *name = json_string_value(json);
-    if (!name)
+    for (size_t i = 0; i < text.size; i++)
+        if (!memchr("0123456789+-.eE", text.data[i], 15))
+            return false;
+    return true;
+}
+
+static bool read_double(const struct json_scalar *json, double *value)
+{
+    if (json->kind == JSON_KIND_NUMBER)
+        return read_real(json->text, value);
+    if (json->kind != JSON_KIND_STRING)
+        return false;
+    if (view_eq(json->text, VIEW("NaN")))
+        *value = NAN;
+    else if (view_eq(json->text, VIEW("Infinity")))
+        *value = INFINITY;
+    else if (view_eq(json->text, VIEW("-Infinity")))
+        *value = -INFINITY;
+    else
+        return is_decimal(json->text) && read_real(json->text, value);
+    return true;
+}
+
+static bool read_enum(const struct proto_row *row, const struct json_scalar *json, int64_t *value)
+{
+    if (json->kind != JSON_KIND_STRING)
         return read_signed(json, INT32_MIN, INT32_MAX, value);
     for (size_t i = 0; row->names[i]; i++)
-        if (strcmp(row->names[i], name) == 0) {
+        if (view_eq(view_of(row->names[i]), json->text)) {
             *value = (int64_t)i;
             return true;
         }
@@ -85,7 +109,8 @@ static uint64_t zigzag(int64_t value)
     return (uint32_t)value << 1 ^ (value < 0 ? UINT32_MAX : 0);
 }
 
-static const char *read_small(const struct proto_row *row, const json_t *json, uint64_t *bits)
+static const char *read_small(const struct proto_row *row, const struct json_scalar *json,
+                              uint64_t *bits)
 {
     bool is_unsigned = row->type == PROTO_TYPE_UINT32;
     int64_t value;
@@ -96,14 +121,15 @@ static const char *read_small(const struct proto_row *row, const json_t *json, u
     return NULL;
 }
 
-const char *otlp_json_number(const struct proto_row *row, const json_t *json, uint64_t *bits)
+const char *otlp_json_number(const struct proto_row *row, const struct json_scalar *json,
+                             uint64_t *bits)
 {
     int64_t value;
     double real;
     switch (row->type) {
     case PROTO_TYPE_BOOL:
-        *bits = json_is_true(json);
-        return json_is_boolean(json) ? NULL : "true or false";
+        *bits = json->kind == JSON_KIND_TRUE;
+        return *bits || json->kind == JSON_KIND_FALSE ? NULL : "true or false";
     case PROTO_TYPE_INT32:
     case PROTO_TYPE_UINT32:
     case PROTO_TYPE_SINT32:

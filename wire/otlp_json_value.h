@@ -2,12 +2,18 @@
 #ifndef WIRE_OTLP_JSON_VALUE_H
 #define WIRE_OTLP_JSON_VALUE_H
 
+#include "wire/json_scan.h"
 #include "wire/proto_shape.h"
 
-#include <jansson.h>
+/* A value that is neither object nor array. */
+struct json_scalar {
+    enum json_kind kind;
+    struct view text; /* a string's characters; a number as it stands */
+};
 
 /* The bits of a number, bool or enum as its kind stores them (zigzag done, doubles as bits).
  * NULL: done; else what was expected instead (static text). */
-const char *otlp_json_number(const struct proto_row *row, const json_t *json, uint64_t *bits);
+const char *otlp_json_number(const struct proto_row *row, const struct json_scalar *json,
+                             uint64_t *bits);
 
 #endif

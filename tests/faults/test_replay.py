@@ -40,7 +40,7 @@ CREDENTIALS = [("x-scope-orgid", "shop"), ("authorization", "Bearer of news")]
 class Relay:
     def __init__(self, folder, sink, protocol, journal):
         self.folder, self.ports = folder, [harness.free_port() for _ in range(3)]
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         self.config, otlp = folder / "relay.yaml", getattr(sink, protocol)
         self.config.write_text(CONFIG.format(
             **dict(zip(("grpc", "http", "ingest"), self.ports)), protocol=protocol, retry=RETRY,
@@ -101,20 +101,22 @@ def send_everything(relay):
 
 
 def arrived(folder, protocol, journal):
-    """Everything that the sink has got; with a journal, after a kill."""
-    sink = sinks.Sink()
-    sink.raw = []
-    sink.rule = lambda *_: 503 if journal else 200
-    relay = Relay(folder, sink, protocol, journal)
+    """Everything that the sink has got; with a journal, from the process that followed a killed
+    one, whose sink refused everything."""
+    sink, refusing = sinks.Sink(), sinks.Sink()
+    sink.raw, refusing.raw = [], []
+    refusing.rule = lambda *_: 503
+    relay = Relay(folder, refusing if journal else sink, protocol, journal)
     relay.start()
     count = send_everything(relay)
     if journal:
         relay.program.kill()
-        sink.rule = lambda *_: 200
+        relay = Relay(folder, sink, protocol, journal)
         relay.start()
     assert sink.wait(lambda: len(sink.raw) >= count), relay.program.tail()
     assert relay.program.stop() == 0, relay.program.tail()
     sink.close()
+    refusing.close()
     assert len(sink.raw) == count
     return sorted(sink.raw, key=repr)
 

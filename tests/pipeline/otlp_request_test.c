@@ -198,7 +198,7 @@ START_TEST(json_that_finds_no_memory_is_to_come_back)
     struct bytes body;
     budget_init(&budget, 64 << 20);
     bytes_init(&body, 1 << 20, &budget);
-    ck_assert_int_eq(bytes_append_view(&body, VIEW("{\"resourceSpans\":[]}")), BYTES_OK);
+    ck_assert_int_eq(bytes_append_view(&body, VIEW("{\"resourceSpans\":[{}]}")), BYTES_OK);
     ck_assert(budget_take(&budget, (64 << 20) - budget_used(&budget)));
     struct outcome outcome = otlp_request_read(SIGNAL_TRACES, true, &body, &request);
     ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);

@@ -58,8 +58,8 @@ START_TEST(the_example_of_the_specification_reads)
     struct view span =
         PB_MESSAGE(2, trace, PB_MESSAGE(2, PB_RAW(0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x74)),
                    PB_MESSAGE(4, PB_RAW(0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x73)),
-                   PB_TEXT(5, "I'm a server"), pb_varint(6, 2), pb_fixed64(7, 1544712660000000000),
-                   pb_fixed64(8, 1544712661000000000));
+                   PB_TEXT(5, "I'm a server"), pb_fixed64(7, 1544712660000000000),
+                   pb_fixed64(8, 1544712661000000000), pb_varint(6, 2));
     struct view scope =
         PB_MESSAGE(2, PB_MESSAGE(1, PB_TEXT(1, "my.library"), PB_TEXT(2, "1.0.0")), span);
     ck_assert(
@@ -111,7 +111,7 @@ START_TEST(numbers_come_as_numbers_or_text)
     struct view low = PB_MESSAGE(9, PB_MESSAGE(2, pb_varint(3, UINT64_C(1) << 63)));
     struct view minus = PB_MESSAGE(9, PB_MESSAGE(2, pb_varint(3, (uint64_t)-5)));
     struct view two = PB_MESSAGE(9, PB_MESSAGE(2, pb_varint(3, 2)));
-    ck_assert(span_gives(PB_JOIN(pb_fixed64(7, UINT64_MAX), low, minus, two, pb_fixed32(16, 257))));
+    ck_assert(span_gives(PB_JOIN(pb_fixed64(7, UINT64_MAX), pb_fixed32(16, 257), low, minus, two)));
 }
 END_TEST
 
@@ -240,23 +240,64 @@ START_TEST(nesting_past_the_limit_is_refused)
 }
 END_TEST
 
-START_TEST(the_parsed_text_is_charged_to_the_budget)
+START_TEST(without_memory_it_is_no_fault_of_the_text)
 {
     struct budget budget;
-    struct view json = VIEW("{\"resourceSpans\":[{}]}");
+    struct view json = VIEW("{\"resourceSpans\":[{\"schemaUrl\":\"a\\u0062\"}]}");
     bytes_release(&out);
-    budget_init(&budget, 100);
-    bytes_init(&out, 1 << 20, &budget);
-    ck_assert(!otlp_json_read(SIGNAL_TRACES, json, &out, reason, sizeof reason));
-    ck_assert_str_eq(reason, "the request is too large");
     budget_init(&budget, 20000);
-    ck_assert(budget_take(&budget, 19000));
+    bytes_init(&out, 1 << 20, &budget);
+    ck_assert(budget_take(&budget, 20000));
     ck_assert(!otlp_json_read(SIGNAL_TRACES, json, &out, reason, sizeof reason));
     ck_assert_str_eq(reason, "");
-    budget_give(&budget, 19000);
+    budget_give(&budget, 20000);
     ck_assert(otlp_json_read(SIGNAL_TRACES, json, &out, reason, sizeof reason));
+    ck_assert(gives(PB_MESSAGE(1, PB_TEXT(3, "ab"))));
+    ck_assert_uint_gt(budget_used(&budget), 0);
     bytes_release(&out);
     ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+START_TEST(text_that_is_no_json_is_refused_with_its_place)
+{
+    const struct {
+        const char *json, *reason;
+    } cases[] = {
+        {"", "line 1, column 1: the text ends too soon"},
+        {"{\"resourceSpans\":[", "line 1, column 19: the text ends too soon"},
+        {"{\"resourceSpans\":[{}],}", "line 1, column 23: expected a name in quotes"},
+        {"{\"resourceSpans\":[{},]}", "line 1, column 22: expected a value"},
+        {"{\n \"resourceSpans\" [{}]}", "line 2, column 18: expected :"},
+        {"{\"resourceSpans\":[{} {}]}", "line 1, column 22: expected , or ]"},
+        {"{\"resourceSpans\":[{}]} x", "line 1, column 24: expected nothing more"},
+        {"{\"other\":tru}", "line 1, column 10: expected a value"},
+        {"{\"other\":-}", "line 1, column 11: expected a digit"},
+        {"{\"other\":\"\\x\"}", "line 1, column 12: expected an escape sequence"},
+        {"{\"other\":\"\n\"}", "line 1, column 11: expected no control character in a string"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ck_assert_msg(!reads(SIGNAL_TRACES, cases[i].json), "%s", cases[i].json);
+        ck_assert_str_eq(reason, cases[i].reason);
+        ck_assert_uint_eq(out.size, 0);
+    }
+}
+END_TEST
+
+START_TEST(keys_come_in_any_order_and_with_escapes)
+{
+    ck_assert(
+        span_reads("\"kind\":3,\"n\\u0061me\":\"n\",\"unknown\":\"\\\"}\",\"spanId\":\"0102\""));
+    ck_assert(span_gives(PB_JOIN(pb_varint(6, 3), PB_TEXT(5, "n"), PB_MESSAGE(2, PB_RAW(1, 2)))));
+}
+END_TEST
+
+START_TEST(half_a_surrogate_pair_is_replaced)
+{
+    ck_assert(span_reads("\"name\":\"a\\ud83d\",\"traceState\":\"\\ude00b\\ud83d\\u0041\""));
+    ck_assert(
+        span_gives(PB_JOIN(PB_MESSAGE(5, PB_RAW('a', 0xef, 0xbf, 0xbd)),
+                           PB_MESSAGE(3, PB_RAW(0xef, 0xbf, 0xbd, 'b', 0xef, 0xbf, 0xbd, 'A')))));
 }
 END_TEST
 
@@ -311,5 +352,7 @@ SUITE_MAIN("otlp_json_read", the_example_of_the_specification_reads,
            enums_come_as_numbers_or_names, bytes_are_base64_and_text_may_hold_any_character,
            an_id_of_wrong_length_goes_on_for_the_span_rule, what_is_wrong_is_named_with_its_path,
            wrong_values_are_refused, nesting_past_the_limit_is_refused,
-           the_parsed_text_is_charged_to_the_budget, too_little_room_is_a_clean_failure,
+           without_memory_it_is_no_fault_of_the_text,
+           text_that_is_no_json_is_refused_with_its_place, keys_come_in_any_order_and_with_escapes,
+           half_a_surrogate_pair_is_replaced, too_little_room_is_a_clean_failure,
            what_was_written_reads_back_as_protobuf_c_sees_it)
