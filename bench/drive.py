@@ -114,7 +114,7 @@ class Load:
         port = subject.grpc_port if subject.grpc else subject.http_port
         path = GRPC_PATH if subject.grpc else HTTP_PATH
         argv = [self.program, "--port", str(port), "--path", path, "--pool", str(pool.path)]
-        argv += ["--grpc"] * subject.grpc + ["--gzip"] * subject.gzip
+        argv += ["--grpc"] * subject.grpc + ["--gzip"] * subject.gzip + ["--type", pool.type]
         for key, value in options.items():
             argv += [f"--{key}", str(value)]
         return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

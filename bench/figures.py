@@ -74,9 +74,9 @@ def started(*subjects):
         yield [stack.enter_context(subject) for subject in subjects]
 
 
-def compared(bench, peers, spans, form="http", gzip=False, own=None, **options):
+def compared(bench, peers, spans, form="http", gzip=False, own=None, requests=None, **options):
     own = own or Spanlink(bench, form, gzip)
-    requests = pool(bench, spans, gzip)
+    requests = requests or pool(bench, spans, gzip)
     with started(own, *(peer(bench, form, gzip) for peer in peers)) as subjects:
         settle(bench, subjects, requests)
         return rounds(bench, subjects, requests, **options)
@@ -142,6 +142,9 @@ def figure_1(bench):
             results = rounds(bench, [own, peer], requests)
     bench.row("1", "the same at 512, a profile a second confirms one span in ten", "Collector",
               ratios(results, "Collector", "spanlink"), must=5, aim=9)
+    results = compared(bench, [Collector], 100, requests=payloads.json_pool(pool(bench, 100)))
+    bench.row("1", "CPU per span, HTTP none, JSON, 100 a request", "Collector",
+              ratios(results, "Collector", "spanlink"))
     bench.row("1", "CPU per span, HTTP none, 100 a request, driven by wrk", "Collector",
               ratios(driven(bench, "http"), "Collector", "spanlink"), must=8, aim=12)
 

@@ -2,6 +2,7 @@
 the same seed. A span has 14 attributes and takes about 600 bytes; one in four has an event, one in
 ten is a local root. Written in the form that pool.h describes."""
 
+import copy
 import gzip
 import pathlib
 import random
@@ -11,6 +12,7 @@ import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "recorded"))
+from as_json import as_json  # noqa: E402
 from pbwire import encode_varint as varint, field_bytes as field  # noqa: E402
 
 METHODS = ["GET", "GET", "GET", "POST", "PUT", "DELETE"]
@@ -98,6 +100,8 @@ def request(rng, spans, start, service):
 class Pool:
     """A file of bodies, and the ids in them."""
 
+    type = "application/x-protobuf"
+
     def __init__(self, path, requests):
         self.path, self.plain_bytes, self.spans = path, 0, 0
         self.ids, self.roots = [], []
@@ -145,6 +149,16 @@ def write_pools(folder, spans, count=64, seed=1, start=1_790_000_000 * 10 ** 9, 
         path.write_bytes(b"".join(record(b, i, suffix) for b, i, _ in requests))
         pools.append(Pool(path, requests))
     return pools
+
+
+def json_pool(plain):
+    """Writes a pool once more, as JSON."""
+    pool = copy.copy(plain)
+    pool.path, pool.type = plain.path.with_suffix(".json.pool"), "application/json"
+    pool.path.write_bytes(b"".join(
+        struct.pack("<IQI", items, id_sum, len(text)) + text
+        for items, id_sum, body in records(plain.path) for text in [as_json(body)]))
+    return pool
 
 
 def profile(ids, end_ns, seconds=1):
