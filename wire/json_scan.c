@@ -20,7 +20,7 @@ static bool fail(struct json_scan *scan, const char *fault)
     return false;
 }
 
-static void pass_blanks(struct json_scan *scan)
+static inline void pass_blanks(struct json_scan *scan)
 {
     while (scan->at < scan->end && *scan->at <= ' ' &&
            (*scan->at == ' ' || *scan->at == '\n' || *scan->at == '\r' || *scan->at == '\t'))
@@ -138,6 +138,17 @@ bool json_scan_string(struct json_scan *scan, struct json_text *text)
     if (scan->at == scan->end || (high && !utf8_valid(text->raw)))
         return fail(scan, "expected UTF-8 in a string");
     scan->at++;
+    return true;
+}
+
+bool json_scan_plain(struct json_scan *scan, struct view *text)
+{
+    uint64_t high = 0;
+    const uint8_t *end = pass_plain(scan->at, scan->end, &high);
+    if (high || end == scan->end || *end != '"')
+        return false;
+    *text = view_between(scan->at, end);
+    scan->at = end + 1;
     return true;
 }
 

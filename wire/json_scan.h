@@ -38,6 +38,20 @@ enum json_kind json_scan_kind(struct json_scan *scan);
 bool json_scan_string(struct json_scan *scan, struct json_text *text);
 bool json_scan_number(struct json_scan *scan, struct json_text *text);
 
+/* Passes over exactly these bytes. False: others stand there, and the scan stays. */
+static inline bool json_scan_bytes(struct json_scan *scan, struct view bytes)
+{
+    if ((size_t)(scan->end - scan->at) < bytes.size ||
+        memcmp(scan->at, bytes.data, bytes.size) != 0)
+        return false;
+    scan->at += bytes.size;
+    return true;
+}
+
+/* Reads a string from behind its opening quote, where it is ASCII without escapes. False: it is
+ * another, and the scan stays. */
+bool json_scan_plain(struct json_scan *scan, struct view *text);
+
 /* Steps into the object or array that json_scan_kind found; then each call steps to the next
  * member's value or the next element, the first with `first` set, which it clears. False: the end,
  * which is passed over, or a fault. */

@@ -1,6 +1,7 @@
 #include "wire/base64.h"
 #include "wire/otlp.h"
 #include "wire/otlp_json.h"
+#include "wire/otlp_json_plain.h"
 #include "wire/otlp_json_value.h"
 #include "wire/text.h"
 
@@ -277,10 +278,14 @@ static bool read_list(struct reader *reader, const struct proto_row *row, uint32
 {
     struct json_scan *scan = &reader->scan;
     struct place here = {place, NULL, 0, place->depth};
-    bool first = true;
-    for (; json_scan_element(scan, &first); here.index++)
+    bool first = true,
+         attributes = row->shape == &shape_key_value && place->depth + 1 < PROTO_MAX_DEPTH;
+    for (; json_scan_element(scan, &first); here.index++) {
+        if (attributes && otlp_json_plain_attribute(scan, number, reader->out))
+            continue;
         if (!read_value(reader, row, number, json_scan_kind(scan), &here))
             return false;
+    }
     return !scan->fault;
 }
 
@@ -306,10 +311,14 @@ static uint8_t upper(char c)
 }
 
 /* Whether a key is a field's name, in snake_case or lowerCamelCase. */
-static bool is_named(const char *name, struct view key)
+static inline bool is_named(const struct proto_row *row, struct view key)
 {
+    if (key.size > row->name_size || key.size == 0 || key.data[0] != (uint8_t)row->name[0])
+        return false;
+    if (key.size == row->name_size)
+        return memcmp(key.data, row->name, key.size) == 0;
     const uint8_t *at = key.data, *end = at + key.size;
-    for (; *name; name++, at++) {
+    for (const char *name = row->name; *name; name++, at++) {
         if (at == end)
             return false;
         if (*at == (uint8_t)*name)
@@ -329,7 +338,7 @@ static uint32_t field_of(const struct proto_shape *shape, struct view key, uint3
     for (uint32_t tried = 1; tried < shape->count; tried++, number++) {
         if (number >= shape->count)
             number = 1;
-        if (shape->rows[number].name && is_named(shape->rows[number].name, key))
+        if (is_named(&shape->rows[number], key))
             return number;
     }
     return 0;

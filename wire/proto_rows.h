@@ -7,7 +7,8 @@
 
 #include "wire/proto_shape.h"
 
-#define ROW(kind_, type_, name_) .kind = (kind_), .type = (type_), .name = (name_)
+#define ROW(kind_, type_, name_)                                                                   \
+    .kind = (kind_), .type = (type_), .name = (name_), .name_size = sizeof(name_) - 1
 
 #define ROW_BOOL(name)         ROW(PROTO_VARINT, PROTO_TYPE_BOOL, name)
 #define ROW_INT32(name)        ROW(PROTO_VARINT, PROTO_TYPE_INT32, name)

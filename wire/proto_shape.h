@@ -43,7 +43,8 @@ enum proto_type {
 
 struct proto_row {
     enum proto_kind kind;
-    uint8_t size;                    /* PROTO_ID */
+    uint8_t size; /* PROTO_ID */
+    uint8_t name_size;
     const struct proto_shape *shape; /* PROTO_MESSAGE */
     const char *name;                /* as in the .proto file */
     enum proto_type type;

@@ -136,6 +136,69 @@ START_TEST(doubles_have_their_special_names)
 }
 END_TEST
 
+/* Attributes of the usual form are read another way: whatever comes close to it is read alike. */
+START_TEST(attributes_read_alike_in_every_form)
+{
+    /* Before the key, before the value's name, behind the value. */
+    static const char *const forms[][3] = {
+        {"{\"key\":\"", "\",\"value\":{\"", "}}"},
+        {"{\"key\": \"", "\",\"value\":{\"", "}}"},
+        {" {\"key\":\"", "\",\"value\":{\"", "} }"},
+        {"{\"key\":\"", "\",\"value\":{\"", ",\"x\":[]},\"y\":{}}"},
+        {"{\"\\u006bey\":\"", "\",\"value\":{\"", "}}"},
+    };
+    static const char *const values[][2] = {
+        {"stringValue", "\"\""},    {"stringValue", "\"v\""},
+        {"stringValue", "\"\\n\""}, {"stringValue", "\"caf\xc3\xa9\""},
+        {"intValue", "0"},          {"intValue", "\"-0\""},
+        {"intValue", "-17"},        {"intValue", "\"999999999999999999\""},
+        {"intValue", "\"0012\""},   {"intValue", "\"9223372036854775807\""},
+        {"intValue", "12e1"},       {"intValue", "\"-9223372036854775808\""},
+        {"boolValue", "true"},      {"doubleValue", "0.5"},
+    };
+    static const char *const keys[] = {"k", "", "a\\tb"};
+    for (size_t key = 0; key < 3; key++)
+        for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
+            struct bytes first;
+            bytes_init(&first, 4096, NULL);
+            for (size_t form = 0; form < sizeof forms / sizeof forms[0]; form++) {
+                char member[256], list[640];
+                snprintf(member, sizeof member, "%s%s%s%s\":%s%s", forms[form][0], keys[key],
+                         forms[form][1], values[v][0], values[v][1], forms[form][2]);
+                snprintf(list, sizeof list, "\"attributes\":[%s,%s]", member, member);
+                ck_assert_msg(span_reads(list), "%s: %s", list, reason);
+                if (form == 0)
+                    ck_assert_int_eq(bytes_append_view(&first, bytes_view(&out)), BYTES_OK);
+                ck_assert_msg(view_eq(bytes_view(&first), bytes_view(&out)), "%s", list);
+            }
+            bytes_release(&first);
+        }
+}
+END_TEST
+
+START_TEST(attributes_that_come_close_are_refused)
+{
+    static const char *const members[] = {
+        "{\"key\":\"k\",\"value\":{\"intValue\":01}}",
+        "{\"key\":\"k\",\"value\":{\"intValue\":-}}",
+        "{\"key\":\"k\",\"value\":{\"intValue\":\"\"}}",
+        "{\"key\":\"k\",\"value\":{\"intValue\":\"1}}",
+        "{\"key\":\"k\",\"value\":{\"intValue\":1\"}}",
+        "{\"key\":\"k\",\"value\":{\"intValue\":9223372036854775808}}",
+        "{\"key\":\"k\",\"value\":{\"stringValue\":\"\xff\"}}",
+        "{\"key\":\"k\",\"value\":{\"stringValue\":\"\n\"}}",
+        "{\"key\":\"k\",\"value\":{\"stringValue\":\"v\"}",
+        "{\"key\":\"k\",\"value\":{\"stringValue\":\"v\"}}}",
+    };
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        char list[256];
+        snprintf(list, sizeof list, "\"attributes\":[%s]", members[i]);
+        ck_assert_msg(!span_reads(list), "%s", list);
+        ck_assert_uint_eq(out.size, 0);
+    }
+}
+END_TEST
+
 START_TEST(enums_come_as_numbers_or_names)
 {
     ck_assert(span_reads("\"kind\":\"SPAN_KIND_CLIENT\",\"status\":{\"code\":2}"));
@@ -349,6 +412,7 @@ SUITE_MAIN("otlp_json_read", the_example_of_the_specification_reads,
            names_come_in_both_cases_and_unknown_ones_are_passed_over,
            null_is_absent_and_zero_is_left_out, values_of_a_oneof_are_kept_at_zero,
            numbers_come_as_numbers_or_text, doubles_have_their_special_names,
+           attributes_read_alike_in_every_form, attributes_that_come_close_are_refused,
            enums_come_as_numbers_or_names, bytes_are_base64_and_text_may_hold_any_character,
            an_id_of_wrong_length_goes_on_for_the_span_rule, what_is_wrong_is_named_with_its_path,
            wrong_values_are_refused, nesting_past_the_limit_is_refused,
