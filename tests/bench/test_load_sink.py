@@ -1,11 +1,13 @@
 """The load generator and the sink of the benchmarks: against each other, and each against peers of
 other make. What a pool holds is counted by OTLP's published message definitions."""
+import base64
 import concurrent.futures
 import gzip
 import http.server
 import itertools
 import json
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -15,6 +17,7 @@ import types
 import grpc
 import pytest
 import requests
+from google.protobuf import json_format
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 import drive
@@ -66,7 +69,7 @@ def write_pool(folder, bodies, gzipped=False, items=None):
             held = counted(body) if items is None else {"items": items, "id_sum": 0}
             sent = gzip.compress(body) if gzipped else body
             file.write(struct.pack("<IQI", held["items"], held["id_sum"], len(sent)) + sent)
-    return types.SimpleNamespace(path=path)
+    return payloads.Pool(path, [])
 
 
 @pytest.fixture
@@ -126,6 +129,20 @@ def test_pools_say_what_they_hold(coding, tmp_path):
         ids += [span.span_id for span in ExportTraceServiceRequest.FromString(plain)
                 .resource_spans[0].scope_spans[0].spans]
     assert len(found) == 5 and ids == pool.ids and len(set(ids)) == 60
+
+
+def test_the_json_of_a_pool_holds_the_same(tmp_path):
+    plain = payloads.write_pools(tmp_path, 12, count=5)[0]
+    pool = payloads.json_pool(plain)
+    for (items, id_sum, body), (same_items, same_sum, text) in zip(
+            payloads.records(plain.path), payloads.records(pool.path), strict=True):
+        assert (same_items, same_sum) == (items, id_sum)
+        # json_format takes ids for base64, where OTLP has hex.
+        request = json_format.Parse(re.sub(
+            rb'Id":"([0-9a-f]+)"',
+            lambda found: b'Id":"%s"' % base64.b64encode(bytes.fromhex(found[1].decode())), text),
+            ExportTraceServiceRequest())
+        assert request == ExportTraceServiceRequest.FromString(body)
 
 
 def test_a_difference_voids_the_measurement(subject, load_program, tmp_path):
