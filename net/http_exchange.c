@@ -11,12 +11,36 @@ struct MHD_Response *http_response_new(const char *content_type, struct view bod
 {
     struct MHD_Response *response = MHD_create_response_from_buffer(
         body.size, (void *)body.data, body.size ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
-    char seconds[16];
-    snprintf(seconds, sizeof seconds, "%u", retry_after_s);
     if (response && content_type)
         MHD_add_response_header(response, "Content-Type", content_type);
-    if (response && retry_after_s)
+    if (response && retry_after_s) {
+        char seconds[16];
+        snprintf(seconds, sizeof seconds, "%u", retry_after_s);
         MHD_add_response_header(response, "Retry-After", seconds);
+    }
+    return response;
+}
+
+void http_response_free(struct http_server *server, struct MHD_Response *response)
+{
+    if (response && response != server->accepted)
+        MHD_destroy_response(response);
+}
+
+/* Whether an answer is the shared one. */
+static bool is_accepted(const char *content_type, struct view body, unsigned retry_after_s)
+{
+    return body.size == 0 && retry_after_s == 0 && content_type &&
+           strcmp(content_type, HTTP_PROTOBUF) == 0;
+}
+
+static struct MHD_Response *add_close(const struct http_server *server,
+                                      struct MHD_Response *response)
+{
+    if (response == server->accepted)
+        response = http_response_new(HTTP_PROTOBUF, (struct view){0}, 0);
+    if (response)
+        MHD_add_response_header(response, "Connection", "close");
     return response;
 }
 
@@ -30,11 +54,11 @@ static enum MHD_Result queue(struct http_request *request, struct MHD_Connection
     struct http_server *server = request->server;
     if (request->last || too_large || atomic_load(&server->draining) ||
         atomic_load(&server->retiring))
-        MHD_add_response_header(response, "Connection", "close");
+        response = add_close(server, response);
     enum MHD_Result result = MHD_NO;
-    if (http_connection_mark(request->place, HTTP_REPLY))
+    if (response && http_connection_mark(request->place, HTTP_REPLY))
         result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response);
+    http_response_free(server, response);
     return result;
 }
 
@@ -229,7 +253,9 @@ static void answer_late(struct http_request *request)
 void http_respond(struct http_request *request, unsigned status, const char *content_type,
                   struct view body, unsigned retry_after_s)
 {
-    struct MHD_Response *response = http_response_new(content_type, body, retry_after_s);
+    struct MHD_Response *response = request->server->accepted;
+    if (request->extra_count || !is_accepted(content_type, body, retry_after_s))
+        response = http_response_new(content_type, body, retry_after_s);
     for (unsigned i = 0; response && i < request->extra_count; i++)
         MHD_add_response_header(response, request->extra[i].name, request->extra[i].value);
     request->status = status;

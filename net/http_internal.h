@@ -16,6 +16,7 @@ struct http_server {
     struct http_server_options options;
     struct MHD_Daemon *daemon;
     struct http_connections *connections;
+    struct MHD_Response *accepted; /* an empty protobuf message: one for all whom that answers */
     _Atomic bool draining;
     _Atomic bool retiring;   /* every answer is its connection's last */
     _Atomic unsigned active; /* requests between their header and the end of their answer */
@@ -92,6 +93,10 @@ bool http_request_hopeless(const struct http_request *request);
 /* A response with its body copied; NULL: no memory. */
 struct MHD_Response *http_response_new(const char *content_type, struct view body,
                                        unsigned retry_after_s);
+/* Lets go of a response, which may be the one that all share; NULL is legal. */
+void http_response_free(struct http_server *server, struct MHD_Response *response);
+
+#define HTTP_PROTOBUF "application/x-protobuf"
 
 /* http_auth.c: sets request->auth from its header. */
 void http_auth_look(struct http_request *request);

@@ -44,8 +44,7 @@ void http_request_unref(struct http_request *request)
         free(request->extra[i].name);
         free(request->extra[i].value);
     }
-    if (request->response)
-        MHD_destroy_response(request->response);
+    http_response_free(request->server, request->response);
     bytes_release(&request->headers);
     bytes_release(&request->body);
     http_server_unref(request->server);

@@ -132,8 +132,13 @@ static struct MHD_Daemon *start_unsignalled(struct http_server *server)
 static struct http_server *server_new(const struct http_server_options *options)
 {
     struct http_server *server = calloc(1, sizeof *server);
-    if (!server)
+    struct MHD_Response *accepted =
+        server ? http_response_new(HTTP_PROTOBUF, (struct view){0}, 0) : NULL;
+    if (!accepted) {
+        free(server);
         return NULL;
+    }
+    server->accepted = accepted;
     atomic_init(&server->refs, 1);
     server->options = *options;
     server->options.max_connections =
@@ -153,6 +158,7 @@ void http_server_unref(struct http_server *server)
         return;
     pthread_cond_destroy(&server->quiet);
     pthread_mutex_destroy(&server->mutex);
+    MHD_destroy_response(server->accepted);
     free(server);
 }
 
