@@ -12,6 +12,7 @@ import tempfile
 import drive
 import figures
 import report
+from subjects import Collector, Nginx, Rotel, Spanlink
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -90,6 +91,8 @@ def main():
         for name in wanted:
             if name not in figures.ALL:
                 sys.exit(f"bench: no figure {name}; there are {', '.join(figures.ALL)}")
+        for subject in (Spanlink, Collector, Rotel, Nginx):
+            bench.say(f"{subject.name}: {subject.settings}")
         for name in wanted:
             try:
                 figures.ALL[name](bench)

@@ -5,6 +5,10 @@ import subprocess
 
 from drive import free_port, pinned, stop, wait_for_port
 
+COLLECTOR_QUEUE = "{enabled: true, queue_size: 1000, block_on_overflow: true}"
+ROTEL_BATCH = ["--batch-max-size", "8192", "--batch-timeout", "200ms"]
+SPANLINK_LIMIT_MIB = 256
+
 SPANLINK = """\
 receivers:
   otlp:
@@ -47,7 +51,7 @@ exporters:
   {exporter}:
     endpoint: {target}
     compression: {compression}
-    sending_queue: {{enabled: true, queue_size: 1000, block_on_overflow: true}}
+    sending_queue: {queue}
     {tls}
 service:
   telemetry: {{metrics: {{level: none}}, logs: {{level: error}}}}
@@ -144,12 +148,13 @@ class Spanlink(Subject):
     send none, ends before the rounds begin."""
 
     name = "spanlink"
+    settings = f"compression as the row says, memory_limiter of {SPANLINK_LIMIT_MIB} MiB, hold 2s"
 
     def argv(self):
         profile_sink = self.bench.profile_sink.port
         text = SPANLINK.format(
             profiles=self.profile_port, profile_sink=profile_sink,
-            limit=self.extra.get("limit_mib", 256), threads=self.extra.get("threads", 1),
+            limit=self.extra.get("limit_mib", SPANLINK_LIMIT_MIB), threads=self.extra.get("threads", 1),
             extensions=self.extra.get("extensions", ""),
             used=self.extra.get("used", ""), **self.values())
         text = text.replace("  correlation:\n", "  correlation: {%s}\n" %
@@ -159,12 +164,14 @@ class Spanlink(Subject):
 
 class Collector(Subject):
     name = "Collector"
+    settings = f"compression as the row says, sending_queue {COLLECTOR_QUEUE}"
 
     def environment(self):
         return {"GOMAXPROCS": "1", "PATH": "/usr/bin:/bin"}
 
     def argv(self):
-        path = self.write("collector.yaml", COLLECTOR.format(**self.values()))
+        path = self.write("collector.yaml", COLLECTOR.format(
+            queue=COLLECTOR_QUEUE, **self.values()))
         return [self.bench.programs["collector"], "--config", path]
 
 
@@ -172,6 +179,7 @@ class Rotel(Subject):
     """Compresses whatever it is told, so it stands only beside rows with gzip."""
 
     name = "rotel"
+    settings = f"gzip, {' '.join(ROTEL_BATCH)}, its queues as they are"
 
     def environment(self):
         return {"TOKIO_WORKER_THREADS": "1", "PATH": "/usr/bin:/bin"}
@@ -185,11 +193,12 @@ class Rotel(Subject):
                 f"http://127.0.0.1:{self.sink.port}",
                 "--otlp-exporter-protocol", "grpc" if self.grpc else "http",
                 "--otlp-exporter-compression", "gzip" if self.gzip else "none",
-                "--batch-max-size", "8192", "--batch-timeout", "200ms"]
+                *ROTEL_BATCH]
 
 
 class Nginx(Subject):
     name = "nginx"
+    settings = "no compression, no queue"
 
     def argv(self):
         text = NGINX.format(folder=self.folder, sink=self.sink.port, http=self.http_port)

@@ -96,8 +96,6 @@ struct MHD_Response *http_response_new(const char *content_type, struct view bod
 /* Lets go of a response, which may be the one that all share; NULL is legal. */
 void http_response_free(struct http_server *server, struct MHD_Response *response);
 
-#define HTTP_PROTOBUF "application/x-protobuf"
-
 /* http_auth.c: sets request->auth from its header. */
 void http_auth_look(struct http_request *request);
 

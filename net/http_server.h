@@ -82,6 +82,9 @@ enum inflate_result http_request_take_body(struct http_request *request, struct 
  * one that is not empty, else the first one. False: absent, or longer than out. */
 bool http_query_get(const char *query, const char *name, char *out, size_t out_size);
 
+/* The media type of OTLP's protobuf. An empty answer of it costs least. */
+#define HTTP_PROTOBUF "application/x-protobuf"
+
 /* Answers and ends the request. content_type NULL: none. retry_after_s 0: no such header. The body
  * is copied. Any thread. */
 void http_respond(struct http_request *request, unsigned status, const char *content_type,

@@ -5,7 +5,6 @@
 
 #include <strings.h>
 
-static const char type_protobuf[] = "application/x-protobuf";
 static const char type_json[] = "application/json";
 
 bool media_type_is(const char *header, const char *type)
@@ -76,7 +75,7 @@ void otlp_http_succeed(struct http_request *request, enum signal signal, bool js
     struct bytes body;
     bytes_init(&body, 4096, NULL);
     export_response_encode((int)signal, json, rejected, reason, &body);
-    http_respond(request, 200, json ? type_json : type_protobuf, bytes_view(&body), 0);
+    http_respond(request, 200, json ? type_json : HTTP_PROTOBUF, bytes_view(&body), 0);
     bytes_release(&body);
 }
 
@@ -89,7 +88,7 @@ void otlp_http_refuse(struct http_request *request, bool json, const struct outc
         rpc_status_encode_json(status_grpc(outcome), outcome->text, wait * NS_PER_S, &body);
     else
         rpc_status_encode(status_grpc(outcome), outcome->text, wait * NS_PER_S, &body);
-    http_respond(request, status_http(outcome), json ? type_json : type_protobuf, bytes_view(&body),
+    http_respond(request, status_http(outcome), json ? type_json : HTTP_PROTOBUF, bytes_view(&body),
                  wait);
     bytes_release(&body);
 }

@@ -70,14 +70,14 @@ void otlp_http_deny(void *ctx, struct http_request *request, const struct outcom
 {
     const char *type = http_request_header(request, "Content-Type");
     (void)ctx;
-    otlp_http_refuse(request, !media_type_is(type, "application/x-protobuf"), outcome);
+    otlp_http_refuse(request, !media_type_is(type, HTTP_PROTOBUF), outcome);
 }
 
 void otlp_http_handle(void *ctx, struct http_request *request)
 {
     struct otlp_receiver *self = ctx;
     const char *type = http_request_header(request, "Content-Type");
-    bool protobuf = media_type_is(type, "application/x-protobuf");
+    bool protobuf = media_type_is(type, HTTP_PROTOBUF);
     bool json = media_type_is(type, "application/json");
     enum signal signal;
     if (!find_signal(self, http_request_path(request), &signal)) {
