@@ -65,7 +65,8 @@ static void open_bench(struct bench *bench, const char *yaml)
 static void fill(struct bench *bench, uint64_t count)
 {
     struct correlation *self = self_of(bench);
-    const struct service *service = services_see(&self->services, VIEW("shop"), bench->clock.mono);
+    const struct service *service =
+        services_see(&self->services, VIEW(""), VIEW("shop"), bench->clock.mono);
     uint32_t second = correlation_second(self, bench->clock.mono);
     for (uint64_t i = 0; i < count; i++)
         span_index_add(&self->index, service_scope(service),
@@ -116,7 +117,8 @@ static double time_path(struct bench *bench, uint64_t ids)
 static double time_finds(struct bench *bench, uint64_t ids)
 {
     struct correlation *self = self_of(bench);
-    const struct service *service = services_see(&self->services, VIEW("shop"), bench->clock.mono);
+    const struct service *service =
+        services_see(&self->services, VIEW(""), VIEW("shop"), bench->clock.mono);
     uint64_t scope = service_scope(service), found = 0;
     uint32_t second = correlation_second(self, bench->clock.mono);
     uint64_t *asked = malloc(FINDS * sizeof *asked);

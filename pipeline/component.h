@@ -46,6 +46,8 @@ struct env {
     const struct clock *clock;            /* the only source of time */
     struct budget *budget;                /* the process's memory budget */
     struct meter *meter;                  /* this instance's counters */
+    _Atomic unsigned metadata_signals;    /* processors: SIGNAL_BITs of what comes with its sender's
+                                           * metadata, from some receiver at least */
     struct intake *intakes[SIGNAL_COUNT]; /* receivers; NULL: no pipeline of that signal */
     struct runtime *runtime;              /* pipeline/runtime.h */
     struct ticker *ticker;                /* for env_tick_at */
@@ -106,6 +108,9 @@ struct component {
     /* Bytes that the process's memory budget is to have, where total is what the machine or the
      * control group gives; 0: no opinion. Before anything opens. NULL: none. */
     size_t (*memory_limit)(const void *self, size_t total);
+
+    /* Receivers: whether batches come with metadata (include_metadata). NULL: never. */
+    bool (*gives_metadata)(const void *self);
 
     /* Processors: what an instance of this id noted before a restart, oldest first; between open
      * and the first data. NULL: it notes nothing. */

@@ -311,3 +311,29 @@ void graph_release(struct graph *graph)
     free(graph->extensions.items);
     *graph = (struct graph){0};
 }
+
+static bool gives_metadata(const struct instance_list *receivers)
+{
+    for (size_t i = 0; i < receivers->count; i++) {
+        const struct instance *receiver = receivers->items[i];
+        if (receiver->component->gives_metadata &&
+            receiver->component->gives_metadata(receiver->self))
+            return true;
+    }
+    return false;
+}
+
+void graph_tell_metadata(struct graph *graph)
+{
+    for (size_t i = 0; i < graph->instances.count; i++) {
+        struct instance *instance = graph->instances.items[i];
+        unsigned signals = 0;
+        for (size_t k = 0; k < graph->pipeline_count; k++) {
+            const struct pipeline *pipeline = &graph->pipelines[k];
+            if (instance_list_has(&pipeline->stages[COMPONENT_PROCESSOR], instance) &&
+                gives_metadata(&pipeline->stages[COMPONENT_RECEIVER]))
+                signals |= SIGNAL_BIT(pipeline->signal);
+        }
+        instance->env.metadata_signals = signals;
+    }
+}

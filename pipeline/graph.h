@@ -67,6 +67,9 @@ struct graph {
 /* Makes outlets and fresh intakes; every used exporter has its sender. False: no memory. */
 bool graph_wire(struct graph *graph, struct budget *budget, struct gate *gate);
 
+/* Tells every processor which signals come to it with metadata. */
+void graph_tell_metadata(struct graph *graph);
+
 /* Makes fresh intakes for a receiver of another graph, which is to end: into those pipelines of
  * this one that its id feeds, or else that are called as those it fed. False: no memory. */
 bool graph_wire_leaving(struct graph *graph, const struct graph *from, struct instance *receiver);

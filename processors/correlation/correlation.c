@@ -1,9 +1,11 @@
 /* The component: configuration, lifecycle, and what belongs to no single signal. */
 #include "processors/correlation/correlation.h"
 
-#include "processors/correlation/decide.h"
+#include "processors/correlation/advise.h"
+#include "processors/correlation/pack.h"
 #include "processors/correlation/passing.h"
 #include "processors/correlation/release.h"
+#include "processors/correlation/waiting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,10 +126,13 @@ static void init_tables(struct correlation *self)
     id_table_init(&self->lineage, index, true, remember, ~seed, budget);
     services_init(&self->services, MAX_SERVICES, config->remember, budget);
     runs_init(&self->runs, budget);
+    recent_init(&self->recent, seed * 3, budget);
+    bytes_init(&self->advice, ADVICE_MAX, budget);
     self->hold = (struct hold){
         .max_bytes = (size_t)config->hold_max_mib * MIB,
         .max_spans = (uint64_t)config->hold_max_spans,
     };
+    held_ids_init(&self->hold.ids, seed * 5, budget);
 }
 
 static bool open_instance(void *instance, const struct env *env, char *error, size_t error_size)
@@ -139,7 +144,11 @@ static bool open_instance(void *instance, const struct env *env, char *error, si
         snprintf(error, error_size, "out of memory");
         return false;
     }
-    self->confirm = confirm_of(&self->config.confirm_by);
+    self->rules = (struct evidence_rules){
+        .confirm = confirm_of(&self->config.confirm_by),
+        .hold = self->config.hold,
+        .remember = self->config.remember,
+    };
     self->policy = (struct edit_policy){
         .keep_unconfirmed = self->config.unconfirmed == UNCONFIRMED_KEEP,
         .annotate = self->config.annotate,
@@ -172,36 +181,36 @@ static enum verdict consume(void *instance, struct batch *batch, struct outlet *
     return VERDICT_REJECT;
 }
 
-static uint64_t judge_due(struct correlation *self, uint64_t mono, struct release *release)
+/* Lets go what is due, some at a time; returns when something is due next, mono. */
+static uint64_t let_go(struct correlation *self)
 {
-    uint64_t next = TIME_NEVER;
-    for (struct service *each = self->services.oldest; each; each = each->newer) {
-        if (each->due <= mono)
-            decide_waiting(self, each, false, release);
-        if (each->due < next)
-            next = each->due;
+    for (;;) {
+        struct release release = {0};
+        pthread_mutex_lock(&self->lock);
+        struct judge_now now = correlation_now(self);
+        uint64_t next = waiting_judge_due(self, now, &release);
+        bool more = next <= now.mono;
+        /* Spans that are due within a moment of one another leave in one batch. */
+        if (next < now.mono + TICK_AT_MOST)
+            next = now.mono + TICK_AT_MOST;
+        self->tick_at = next;
+        pthread_mutex_unlock(&self->lock);
+        release_send(self, &release);
+        if (!more)
+            return next;
     }
-    return next;
 }
 
 static uint64_t tick(void *instance, uint64_t mono_ns)
 {
     struct correlation *self = instance;
-    struct release release = {0};
     pthread_mutex_lock(&self->lock);
     bool resume = self->parcels_due <= mono_ns;
     pthread_mutex_unlock(&self->lock);
     if (resume)
         release_resume(self);
-
-    pthread_mutex_lock(&self->lock);
-    uint64_t next = judge_due(self, mono_ns, &release);
-    /* Spans that are due within a moment of one another leave in one batch. */
-    if (next < mono_ns + TICK_AT_MOST)
-        next = mono_ns + TICK_AT_MOST;
-    self->tick_at = next;
-    pthread_mutex_unlock(&self->lock);
-    release_send(self, &release);
+    uint64_t next = let_go(self);
+    advise_speak(self);
 
     pthread_mutex_lock(&self->lock);
     if (self->parcels_due < next)
@@ -213,7 +222,7 @@ static uint64_t tick(void *instance, uint64_t mono_ns)
 static void hand_on(struct correlation *self)
 {
     struct release release = {0};
-    decide_all(self, &release);
+    waiting_judge_all(self, correlation_now(self), &release);
     release_send(self, &release);
     release_resume(self);
     release_give_up(self);
@@ -224,6 +233,10 @@ static void close_instance(void *instance)
     struct correlation *self = instance;
     if (self->open) {
         hand_on(self);
+        advise_speak(self);
+        bytes_release(&self->advice);
+        held_ids_release(&self->hold.ids);
+        recent_release(&self->recent);
         services_release(&self->services);
         id_table_release(&self->index.table);
         id_table_release(&self->lineage);

@@ -1,14 +1,16 @@
 /*
  * The processor's instance, shared by its files: correlation.c (lifecycle), traces.c and
- * profiles.c (the two signals), decide.c (the rules applied), release.c (spans on their way out),
- * explain.c.
+ * profiles.c (the two signals), decide.c (the rules applied to a span), waiting.c (who is judged
+ * when), release.c (spans on their way out), explain.c and advise.c (what people are told).
  */
 #ifndef CORRELATION_CORRELATION_H
 #define CORRELATION_CORRELATION_H
 
 #include "pipeline/component.h"
+#include "processors/correlation/evidence.h"
 #include "processors/correlation/hold.h"
 #include "processors/correlation/lineage.h"
+#include "processors/correlation/recent.h"
 #include "processors/correlation/remap.h"
 
 enum link { LINK_CONFIRMED, LINK_LOCAL_ROOT, LINK_ALL };
@@ -46,7 +48,7 @@ struct correlation {
     struct correlation_config config; /* first: filled by the key table */
     const struct env *env;
     bool open;
-    struct confirm_by confirm;
+    struct evidence_rules rules;
     struct edit_policy policy;
     struct remap remap;
     struct remap profile_remap; /* without what the server makes itself of OTLP profiles */
@@ -61,6 +63,11 @@ struct correlation {
     struct id_table lineage; /* children: inherit */
     struct services services;
     struct hold hold;
+    struct heap due; /* processes that have spans waiting, by when they are to be judged */
+    struct recent recent;
+    struct bytes advice;      /* lines for the log */
+    uint64_t hold_full;       /* spans that left the hold since the log said so, ... */
+    uint64_t hold_full_told;  /* ... mono; 0: never */
     struct release unwritten; /* left the hold, and there was no memory to write them */
     struct parcel *parcels, **parcels_end;
     uint64_t parcels_due; /* mono; when to offer them again */
@@ -75,7 +82,26 @@ static inline struct judge_now correlation_now(const struct correlation *self)
 /* Seconds since the start, for the span index. */
 static inline uint32_t correlation_second(const struct correlation *self, uint64_t mono)
 {
-    return (uint32_t)((mono - self->started_mono) / NS_PER_S);
+    return mono > self->started_mono ? (uint32_t)((mono - self->started_mono) / NS_PER_S) : 0;
+}
+
+/* Asks for a tick at the first moment at which something is due. Under the lock. */
+static inline void correlation_ask_tick(struct correlation *self)
+{
+    uint64_t due = self->due.first ? self->due.first->key : TIME_NEVER;
+    if (due < self->tick_at) {
+        self->tick_at = due;
+        env_tick_at(self->env, due);
+    }
+}
+
+/* The tenant by which services are told apart; empty: they are not. */
+static inline struct view correlation_tenant(const struct correlation *self,
+                                             const struct batch *batch)
+{
+    unsigned both = SIGNAL_BIT(SIGNAL_TRACES) | SIGNAL_BIT(SIGNAL_PROFILES);
+    bool apart = (self->env->metadata_signals & both) == both;
+    return apart && batch->metadata ? view_of(batch->metadata->tenant) : (struct view){0};
 }
 
 /* traces.c, profiles.c: consume of each signal. */

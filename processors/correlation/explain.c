@@ -7,9 +7,11 @@ static const char *const reasons[REASON_COUNT] = {
     [REASON_NO_SAMPLE] = "no sample",
     [REASON_HOLD_RAN_OUT] = "hold ran out",
     [REASON_NO_PARENT] = "local root not linked",
+    [REASON_NO_IDS] = "no sample of its profiles names a span",
     [REASON_NOT_PROFILED] = "not profiled",
     [REASON_FORMAT] = "profiles whose spans cannot be read",
     [REASON_BEFORE_START] = "started before spanlink",
+    [REASON_FORGOTTEN] = "samples may be forgotten",
     [REASON_HOLD_FULL] = "hold full",
     [REASON_SHUTDOWN] = "shutdown",
 };
@@ -41,28 +43,49 @@ static void explain_reasons(const struct service_counts *counts, const char *wor
 static void explain_waiting(const struct service *service, struct bytes *out)
 {
     const struct service_counts *counts = &service->counts;
-    uint64_t waiting = 0;
-    for (const struct segment *each = service->oldest; each; each = each->service_newer)
-        waiting += each->live;
-    if (waiting > 0)
-        bytes_printf(out, ", waiting %" PRIu64, waiting);
+    if (service->held > 0)
+        bytes_printf(out, ", waiting %" PRIu64, service->held);
     if (counts->waited > 0)
         bytes_printf(out, "; delay added %.1f s on average over %" PRIu64 " spans, %.1f s at most",
                      seconds(counts->wait_sum) / (double)counts->waited, counts->waited,
                      seconds(counts->wait_max));
 }
 
-static void explain_windows(const struct service *service, struct judge_now now, struct bytes *out)
+/* What the rules go by, for the spans of the process seen last. */
+static void explain_rules(const struct correlation *self, const struct service *service,
+                          uint64_t mono, struct bytes *out)
+{
+    struct judge_known known = evidence_known(service, service->processes, &self->rules, mono);
+    if (!known.profiled)
+        return;
+    if (known.no_ids)
+        bytes_printf(out, "; spans pass at once, since no sample names one");
+    else if (known.passed)
+        bytes_printf(out, "; decided when a window came, one process uploads");
+    else
+        bytes_printf(out, "; decided %.1f s after their end",
+                     seconds(known.window + known.margin + known.skew));
+    if (service->skew)
+        bytes_printf(out, "; its spans' clock is %.1f s behind its windows'",
+                     seconds(service->skew));
+    if (service_is_wide(service, mono, self->config.remember))
+        bytes_printf(out, "; spans that are no local roots have samples");
+}
+
+static void explain_windows(const struct service *service, uint64_t mono, struct bytes *out)
 {
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
-        const struct windows *windows = &service->windows[kind];
-        if (windows->count == 0)
+        const struct timeline *timeline = service->timelines[kind];
+        if (!timeline || timeline->count == 0)
             continue;
-        uint64_t longest = windows->longest > windows->before ? windows->longest : windows->before;
-        bytes_printf(out, "; %s windows of up to %.1f s", kind_name(kind), seconds(longest));
-        if (windows->watermark && windows->watermark <= now.wall)
+        bytes_printf(out, "; %s windows of up to %.1f s", kind_name(kind),
+                     seconds(timeline_longest(timeline)));
+        if (timeline->watermark && timeline->watermark <= mono)
             bytes_printf(out, ", the last one ended %.1f s ago",
-                         seconds(now.wall - windows->watermark));
+                         seconds(mono - timeline->watermark));
+        bytes_printf(out, ", uploads up to %.1f s late", seconds(timeline_lateness(timeline)));
+        if (timeline->sequence_count > 1)
+            bytes_printf(out, ", from %u processes", timeline->sequence_count);
     }
     if (service->unread)
         bytes_printf(out, "; sends profiles whose spans cannot be read: %s", service->unread_why);
@@ -72,8 +95,10 @@ static void explain_service(const struct correlation *self, const struct service
                             struct bytes *out)
 {
     const struct service_counts *counts = &service->counts;
-    bytes_printf(out, "%s: service %.*s: spans linked %" PRIu64, self->env->id,
-                 VIEW_ARG(service_name(service)), counts->linked);
+    bytes_printf(out, "%s: service %.*s", self->env->id, VIEW_ARG(service_name(service)));
+    if (service->tenant_size)
+        bytes_printf(out, " of tenant %.*s", VIEW_ARG(service_tenant(service)));
+    bytes_printf(out, ": spans linked %" PRIu64, counts->linked);
     explain_reasons(counts, "not linked", 0, REASON_NOT_PROFILED, out);
     explain_reasons(counts, "left as they came", REASON_NOT_PROFILED, REASON_COUNT, out);
     explain_waiting(service, out);
@@ -81,7 +106,10 @@ static void explain_service(const struct correlation *self, const struct service
     if (counts->ids > counts->ids_met)
         bytes_printf(out, ", %" PRIu64 " of them without their span so far",
                      counts->ids - counts->ids_met);
-    explain_windows(service, correlation_now(self), out);
+    if (counts->missed > 0)
+        bytes_printf(out, ", %" PRIu64 " came after their span had left", counts->missed);
+    explain_windows(service, clock_mono(self->env->clock), out);
+    explain_rules(self, service, clock_mono(self->env->clock), out);
     bytes_printf(out, "\n");
 }
 

@@ -16,7 +16,7 @@ static bool is_small(const struct segment *segment)
 /* Spans that left are in a release list, which goes by their address. */
 static bool may_move(const struct segment *segment)
 {
-    return is_small(segment) && segment->live == segment->count;
+    return is_small(segment) && segment->live == segment->count && !segment->packing;
 }
 
 static bool are_alike(const struct segment *a, const struct segment *b)
@@ -27,11 +27,11 @@ static bool are_alike(const struct segment *a, const struct segment *b)
 }
 
 /* Those that came since the last time, from the newest on. */
-static size_t find_small(const struct service *service, struct segment *found[GATHER_EACH])
+static size_t find_small(const struct process *process, struct segment *found[GATHER_EACH])
 {
     size_t count = 0;
-    struct segment *each = service->newest;
-    for (; each && each->arrived >= service->small_since; each = each->service_older) {
+    struct segment *each = process->newest;
+    for (; each && each->arrived >= process->small_since; each = each->process_older) {
         if (count == GATHER_EACH)
             break;
         if (may_move(each))
@@ -82,22 +82,23 @@ static struct segment *make_joint(const struct group *group)
     joint->origin = first->origin;
     first->origin = NULL;
     joint->arrived = first->arrived;
-    joint->due = TIME_NEVER;
     return joint;
 }
 
 /* Copies the spans of one behind `count` that are there, with bytes up to `at`. */
-static void copy_spans(struct segment *joint, const struct segment *from, uint32_t count,
-                       uint32_t at)
+static void copy_spans(struct held_ids *ids, struct segment *joint, const struct segment *from,
+                       uint32_t count, uint32_t at)
 {
     for (uint32_t i = 0; i < from->count; i++) {
         struct held *held = &joint->spans[count + i];
         *held = from->spans[i];
         held->back = (uint32_t)((char *)held - (char *)joint);
         held->at = at;
+        held_ids_moved(ids, held);
         memcpy(joint->bytes + at, from->bytes + from->spans[i].at, held->size);
         at += held->size;
     }
+    joint->children += from->children;
 }
 
 static void join(struct hold *hold, const struct group *group)
@@ -108,41 +109,43 @@ static void join(struct hold *hold, const struct group *group)
         return;
     for (size_t i = group->count; i-- > 0;) {
         struct segment *from = group->members[i];
-        copy_spans(joint, from, count, at);
+        copy_spans(&hold->ids, joint, from, count, at);
         count += from->count;
         at += own_bytes(from);
-        if (from->due < joint->due)
-            joint->due = from->due;
         if (i == group->count - 1)
             hold_replace(hold, from, joint);
         else
             hold_remove(hold, from);
         segment_free(from);
     }
+    hold_order(joint);
 }
 
-static void gather(struct hold *hold, struct service *service)
+static void gather(struct hold *hold, struct process *process)
 {
     struct segment *left[GATHER_EACH];
     struct group group;
-    size_t count = find_small(service, left);
+    size_t count = find_small(process, left);
     while (count > 0) {
         count = split(left, count, &group);
         join(hold, &group);
     }
-    service->small = 0;
+    process->small = 0;
 }
 
-void gather_put(struct hold *hold, struct segment *segment)
+void gather_before(struct hold *hold, struct process *process, uint64_t mono)
 {
-    struct service *service = segment->service;
-    if (service->small > 0 && segment->arrived - service->small_since > GATHER_WITHIN)
-        gather(hold, service);
-    hold_put(hold, segment);
-    if (!is_small(segment))
+    if (process->small > 0 && mono - process->small_since > GATHER_WITHIN)
+        gather(hold, process);
+}
+
+void gather_after(struct hold *hold, struct segment *segment)
+{
+    struct process *process = segment->process;
+    if (segment->live == 0 || !is_small(segment))
         return;
-    if (service->small++ == 0)
-        service->small_since = segment->arrived;
-    if (service->small == GATHER_EACH)
-        gather(hold, service);
+    if (process->small++ == 0)
+        process->small_since = segment->arrived;
+    if (process->small == GATHER_EACH)
+        gather(hold, process);
 }

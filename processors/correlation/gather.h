@@ -1,5 +1,5 @@
 /*
- * Small segments of a service that came within a moment of one another made one: of requests with
+ * Small segments of a process that came within a moment of one another made one: of requests with
  * a span or two, what stands beside the spans would take half as much as they do. Under the owner's
  * lock.
  *
@@ -20,8 +20,12 @@ enum {
     GATHER_EACH = 32     /* so many are gathered at once, or fewer that the time ends */
 };
 
-/* Puts a segment behind all others, and gathers when enough of them or the time has come. Without
- * budget or memory for that, segments stay as they are. */
-void gather_put(struct hold *hold, struct segment *segment);
+/* A segment of the process is about to be put into the hold: those before it are gathered, if their
+ * time has come. Without budget or memory for that, segments stay as they are. */
+void gather_before(struct hold *hold, struct process *process, uint64_t mono);
+
+/* A segment was put into the hold, and may be gathered at once: its address must not be used any
+ * more. */
+void gather_after(struct hold *hold, struct segment *segment);
 
 #endif

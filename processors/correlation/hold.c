@@ -48,17 +48,29 @@ size_t segment_memory(const struct segment_size *size)
            size->scopes * sizeof(struct run *) + size->bytes;
 }
 
+static bool allocate(const struct segment_size *size, struct segment **segment, uint8_t **bytes)
+{
+    *segment = malloc(segment_memory(size) - size->bytes);
+    *bytes = malloc(size->bytes + 1);
+    if (*segment && *bytes)
+        return true;
+    free(*segment);
+    free(*bytes);
+    return false;
+}
+
 struct segment *segment_new(const struct segment_size *size, struct runs *runs,
                             struct run *resource, bool may_force)
 {
     size_t memory = segment_memory(size);
+    struct segment *segment;
+    uint8_t *bytes;
     bool forced = !budget_take(runs->budget, memory);
     if (forced && !may_force)
         return NULL;
     if (forced)
         budget_force(runs->budget, memory);
-    struct segment *segment = malloc(memory);
-    if (!segment) {
+    if (!allocate(size, &segment, &bytes)) {
         budget_give(runs->budget, memory);
         return NULL;
     }
@@ -67,14 +79,15 @@ struct segment *segment_new(const struct segment_size *size, struct runs *runs,
         .charged = memory,
         .count = size->spans,
         .live = size->spans,
+        .size = size->bytes,
         .forced = forced,
         .resource = resource,
         .scope_count = size->scopes,
+        .bytes = bytes,
     };
     atomic_init(&segment->unwritten, size->spans);
     segment->spans = (struct held *)(segment + 1);
     segment->scopes = (struct run **)(segment->spans + size->spans);
-    segment->bytes = (uint8_t *)(segment->scopes + size->scopes);
     for (uint32_t i = 0; i < size->scopes; i++)
         segment->scopes[i] = NULL;
     return segment;
@@ -89,6 +102,7 @@ void segment_free(struct segment *segment)
     runs_put(segment->runs, segment->resource);
     origin_unref(segment->origin);
     budget_give(segment->runs->budget, segment->charged);
+    free(segment->bytes);
     free(segment);
 }
 
@@ -110,46 +124,136 @@ void release_join(struct release *release, struct release *more)
     *more = (struct release){0};
 }
 
-void hold_put(struct hold *hold, struct segment *segment)
+static bool comes_first(const struct held *a, const struct held *b)
 {
-    struct service *service = segment->service;
+    const struct segment *x = segment_of(a), *y = segment_of(b);
+    return x == y ? a < b : x->order < y->order;
+}
+
+/* Cuts count spans off a list, sorted; *rest: what is behind them. */
+static struct held *sort_front(struct held *list, size_t count, struct held **rest)
+{
+    if (count == 1) {
+        *rest = list->next;
+        list->next = NULL;
+        return list;
+    }
+    struct held *a = sort_front(list, count / 2, rest);
+    struct held *b = sort_front(*rest, count - count / 2, rest);
+    struct held *first, **end = &first;
+    while (a && b) {
+        struct held **from = comes_first(b, a) ? &b : &a;
+        *end = *from;
+        end = &(*from)->next;
+        *from = *end;
+    }
+    *end = a ? a : b;
+    return first;
+}
+
+void release_sort(struct release *release)
+{
+    struct held *rest;
+    if (release->count < 2)
+        return;
+    release->first = sort_front(release->first, release->count, &rest);
+    struct held *last = release->first;
+    while (last->next)
+        last = last->next;
+    release->end = &last->next;
+}
+
+void hold_order(struct segment *segment)
+{
+    struct process *process = segment->process;
+    uint64_t first = UINT64_MAX;
+    if (segment->live > segment->children)
+        for (uint32_t i = segment->oldest_live; i < segment->count; i++) {
+            const struct held *held = &segment->spans[i];
+            if (!(held->flags & (HELD_GONE | HELD_CHILD)) && held->end < first)
+                first = held->end;
+        }
+    if (first < UINT64_MAX)
+        heap_set(&process->ends, &segment->ends, first);
+    else if (heap_has(&process->ends, &segment->ends))
+        heap_remove(&process->ends, &segment->ends);
+}
+
+/* Its spans are to be found by their ids. False: no memory; none of them is. */
+static bool add_ids(struct held_ids *ids, struct segment *segment)
+{
+    for (uint32_t i = 0; i < segment->count; i++)
+        if (!held_ids_add(ids, &segment->spans[i]))
+            return false; /* only the very first can fail */
+    return true;
+}
+
+bool hold_put(struct hold *hold, struct segment *segment)
+{
+    struct process *process = segment->process;
+    if (!add_ids(&hold->ids, segment))
+        return false;
+    segment->order = ++hold->put;
     segment->older = hold->newest;
     *(hold->newest ? &hold->newest->newer : &hold->oldest) = segment;
     hold->newest = segment;
-    segment->service_older = service->newest;
-    *(service->newest ? &service->newest->service_newer : &service->oldest) = segment;
-    service->newest = segment;
+    segment->process_older = process->newest;
+    *(process->newest ? &process->newest->process_newer : &process->oldest) = segment;
+    process->newest = segment;
+    if (!hold->unpacked)
+        hold->unpacked = segment;
     hold->bytes += segment->charged;
     hold->spans += segment->live;
-    if (segment->due < service->due)
-        service->due = segment->due;
+    process->service->held += segment->live;
+    hold_order(segment);
+    return true;
+}
+
+static void leave_order(struct segment *segment)
+{
+    if (heap_has(&segment->process->ends, &segment->ends))
+        heap_remove(&segment->process->ends, &segment->ends);
 }
 
 void hold_replace(struct hold *hold, struct segment *old, struct segment *segment)
 {
-    struct service *service = old->service;
-    segment->service = service;
+    struct process *process = old->process;
+    segment->process = process;
+    segment->order = old->order;
     segment->older = old->older;
     segment->newer = old->newer;
-    segment->service_older = old->service_older;
-    segment->service_newer = old->service_newer;
+    segment->process_older = old->process_older;
+    segment->process_newer = old->process_newer;
     *(old->older ? &old->older->newer : &hold->oldest) = segment;
     *(old->newer ? &old->newer->older : &hold->newest) = segment;
-    *(old->service_older ? &old->service_older->service_newer : &service->oldest) = segment;
-    *(old->service_newer ? &old->service_newer->service_older : &service->newest) = segment;
+    *(old->process_older ? &old->process_older->process_newer : &process->oldest) = segment;
+    *(old->process_newer ? &old->process_newer->process_older : &process->newest) = segment;
+    if (hold->unpacked == old)
+        hold->unpacked = segment;
     hold->bytes += segment->charged - old->charged;
+    leave_order(old);
 }
 
 void hold_remove(struct hold *hold, struct segment *segment)
 {
-    struct service *service = segment->service;
+    struct process *process = segment->process;
     *(segment->older ? &segment->older->newer : &hold->oldest) = segment->newer;
     *(segment->newer ? &segment->newer->older : &hold->newest) = segment->older;
-    *(segment->service_older ? &segment->service_older->service_newer : &service->oldest) =
-        segment->service_newer;
-    *(segment->service_newer ? &segment->service_newer->service_older : &service->newest) =
-        segment->service_older;
+    *(segment->process_older ? &segment->process_older->process_newer : &process->oldest) =
+        segment->process_newer;
+    *(segment->process_newer ? &segment->process_newer->process_older : &process->newest) =
+        segment->process_older;
+    if (hold->unpacked == segment)
+        hold->unpacked = segment->newer;
     hold->bytes -= segment->charged;
+    leave_order(segment);
+}
+
+void hold_shrunk(struct hold *hold, struct segment *segment, size_t bytes)
+{
+    segment->charged -= bytes;
+    hold->bytes -= bytes;
+    budget_give(segment->runs->budget, bytes);
 }
 
 void hold_take(struct hold *hold, struct held *held, const struct edit *edit,
@@ -157,6 +261,7 @@ void hold_take(struct hold *hold, struct held *held, const struct edit *edit,
 {
     struct segment *segment = segment_of(held);
     assert(!(held->flags & HELD_GONE));
+    held_ids_remove(&hold->ids, held);
     held->flags |= HELD_GONE;
     held->fate = (uint8_t)edit->fate;
     if (edit->fate == FATE_LINK) {
@@ -169,6 +274,9 @@ void hold_take(struct hold *hold, struct held *held, const struct edit *edit,
     struct release one = {held, &held->next, 1};
     release_join(release, &one);
     hold->spans--;
+    segment->process->service->held--;
+    if (held->flags & HELD_CHILD)
+        segment->children--;
     if (--segment->live == 0)
         hold_remove(hold, segment);
 }

@@ -44,7 +44,7 @@ static void free_shard(const struct id_table *table, struct id_shard *shard)
     budget_give(table->budget, slots(shard->capacity) * slot_size(table));
     free(shard->entries);
     free(shard->more);
-    *shard = (struct id_shard){0};
+    *shard = (struct id_shard){.lost = shard->lost};
 }
 
 void id_table_release(struct id_table *table)
@@ -178,6 +178,12 @@ static uint32_t second_of_oldest(const struct id_shard *shard, uint32_t count)
     return low;
 }
 
+static void note_lost(struct id_shard *shard, uint32_t second)
+{
+    if (second >= shard->lost)
+        shard->lost = second + 1;
+}
+
 /* Many ids share a second: all that are older go first, then as many of that second as needed. */
 static void evict_oldest(struct id_table *table, struct id_shard *shard)
 {
@@ -186,6 +192,7 @@ static void evict_oldest(struct id_table *table, struct id_shard *shard)
     uint32_t older = second > 0 ? count_seen_by(shard, second - 1) : 0;
     move(shard, shard, (struct keeping){second, second, count - older});
     table->evicted += used - shard->used;
+    note_lost(shard, second);
 }
 
 /* A quarter more, so that at most a third of a table stands empty. */
@@ -208,6 +215,7 @@ static bool grow(struct id_table *table, struct id_shard *shard)
         return false;
     }
     move(shard, &larger, (struct keeping){0});
+    larger.lost = shard->lost;
     free_shard(table, shard);
     *shard = larger;
     return true;
@@ -272,12 +280,19 @@ struct id_entry *id_table_put(struct id_table *table, uint64_t id, uint32_t seco
         return entry;
     }
     while (!shard->capacity || crowded(shard) || !open_slot(shard, slot)) {
-        if (!make_room(table, shard, second))
+        if (!make_room(table, shard, second)) {
+            note_lost(shard, second);
             return NULL;
+        }
         slot = probe(shard, hash);
     }
     shard->used++;
     return set(shard, slot, hash, second);
+}
+
+uint32_t id_table_lost(const struct id_table *table, uint64_t id)
+{
+    return table->shards[shard_of(hash_of(table, id))].lost;
 }
 
 size_t id_table_count(const struct id_table *table)

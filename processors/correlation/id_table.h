@@ -32,6 +32,7 @@ struct id_shard {
     struct id_more *more; /* wide tables */
     uint32_t capacity;    /* slots where a hash can belong; some more are behind them */
     uint32_t used;
+    uint32_t lost; /* entries put before this second may have given way; 0: none */
 };
 
 struct id_table {
@@ -64,6 +65,10 @@ struct id_more *id_table_more(const struct id_table *table, const struct id_entr
 /* Says that the id will be asked for soon, so that memory is on its way by then: with millions of
  * ids every search waits for it. Changes nothing. */
 void id_table_expect(const struct id_table *table, uint64_t id);
+
+/* The second before which entries like that of an id may have been put and given way before their
+ * time; 0: none did. */
+uint32_t id_table_lost(const struct id_table *table, uint64_t id);
 
 /* Entries, expired ones included. */
 size_t id_table_count(const struct id_table *table);

@@ -3,12 +3,16 @@
 #include "base/clock.h"
 #include "settings/key.h"
 
-#define WINDOW_UNTIL_TWO (15 * NS_PER_S)
-#define WINDOW_OF_GO     (30 * NS_PER_S)
-#define HOLD_UNTIL_TWO   (45 * NS_PER_S)
-#define HOLD_OF_NODE     (75 * NS_PER_S)
-#define HOLD_AT_LEAST    (20 * NS_PER_S)
-#define MARGIN_AT_LEAST  (2 * NS_PER_S)
+#define WINDOW_UNTIL_TWO    (15 * NS_PER_S)
+#define WINDOW_OF_GO        (30 * NS_PER_S)
+#define WINDOW_FIRST_MINUTE (60 * NS_PER_S)
+#define FIRST_HOLD          (45 * NS_PER_S)
+#define FIRST_HOLD_OF_NODE  (75 * NS_PER_S)
+#define HOLD_AT_LEAST       (20 * NS_PER_S)
+#define MARGIN_AT_LEAST     (2 * NS_PER_S)
+#define LATER_AT_LEAST      (500 * NS_PER_MS)
+#define LATE_BY_RETRY       (6 * NS_PER_S)
+#define RETRIED_WITHIN      (31 * NS_PER_S)
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
@@ -26,59 +30,101 @@ static uint64_t plus(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go)
+static uint64_t minus(uint64_t a, uint64_t b)
 {
-    uint64_t window = windows < 2 ? larger(longest, WINDOW_UNTIL_TWO) : longest;
-    return from_go ? larger(window, WINDOW_OF_GO) : window;
+    return a > b ? a - b : 0;
 }
 
-uint64_t judge_hold(uint64_t configured, uint64_t window, unsigned windows, bool from_node)
+uint64_t judge_first_hold(uint64_t configured, bool from_node)
 {
     if (configured != DURATION_AUTO)
         return configured;
-    if (windows == 0 && from_node)
-        return larger(plus(window, window / 2), HOLD_OF_NODE);
-    return larger(plus(window, window / 2), windows < 2 ? HOLD_UNTIL_TWO : HOLD_AT_LEAST);
+    return from_node ? FIRST_HOLD_OF_NODE : FIRST_HOLD;
 }
 
-static struct judgement leave(enum judge_reason reason)
+uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go, bool first_minute)
 {
-    return (struct judgement){.answer = JUDGE_LEAVE, .reason = reason};
+    uint64_t window = windows < 2 ? larger(longest, WINDOW_UNTIL_TWO) : longest;
+    if (from_go)
+        window = larger(window, WINDOW_OF_GO);
+    return first_minute ? larger(window, WINDOW_FIRST_MINUTE) : window;
 }
 
-/* A span that rule 2 or 3 finds without samples. */
-static struct judgement unlink_span(const struct judge_service *service,
-                                    const struct judge_span *span, enum judge_reason reason)
+uint64_t judge_margin(uint64_t window, uint64_t lateness)
 {
-    if (span->before_start)
-        return leave(REASON_BEFORE_START);
-    if (service->unread)
-        return leave(REASON_FORMAT);
-    return (struct judgement){.answer = JUDGE_UNLINK, .reason = reason};
+    if (lateness > LATE_BY_RETRY)
+        lateness = larger(lateness, RETRIED_WITHIN);
+    uint64_t seen = plus(lateness, larger(lateness / 8, LATER_AT_LEAST));
+    return larger(larger(window / 4, MARGIN_AT_LEAST), seen);
 }
 
-struct judgement judge(const struct judge_service *service, const struct judge_span *span,
-                       struct judge_now now)
+enum judge_answer judge_all(const struct judge_known *known, uint64_t mono,
+                            enum judge_reason *reason)
 {
-    uint64_t doubt_ends = plus(service->first_seen, service->hold);
-    uint64_t hold_ends = plus(span->arrived, service->hold);
-    uint64_t due = hold_ends;
-
-    if (!service->profiled) {
-        if (service->unread)
-            return leave(REASON_FORMAT);
-        if (now.mono >= doubt_ends)
-            return leave(REASON_NOT_PROFILED);
-        due = smaller(due, doubt_ends);
+    if (known->no_ids) {
+        *reason = known->unread ? REASON_FORMAT : REASON_NO_IDS;
+        return known->unread ? JUDGE_LEAVE : JUDGE_UNLINK;
     }
-    if (service->watermark > span->end) {
-        uint64_t margin = larger(service->window / 4, MARGIN_AT_LEAST);
-        uint64_t decided = plus(plus(span->end, service->window), margin);
-        if (now.wall > decided)
-            return unlink_span(service, span, REASON_NO_SAMPLE);
-        due = smaller(due, plus(now.mono, decided - now.wall + 1));
+    if (known->profiled || known->others)
+        return JUDGE_EACH;
+    *reason = known->unread ? REASON_FORMAT : REASON_NOT_PROFILED;
+    return known->unread || mono >= plus(known->first_seen, known->first_hold) ? JUDGE_LEAVE
+                                                                               : JUDGE_EACH;
+}
+
+/* How long after its end a span is given up, where a window that ended later came ... */
+static uint64_t wait_seen(const struct judge_known *known)
+{
+    return plus(plus(known->window, known->margin), known->skew);
+}
+
+/* ... and where none did, as in a process that is idle. */
+static uint64_t wait_idle(const struct judge_known *known)
+{
+    uint64_t wait = larger(plus(known->window, known->window / 2), HOLD_AT_LEAST);
+    return larger(wait_seen(known), plus(wait, known->skew));
+}
+
+/* Rule 3 by the arrival: as configured, or while no window is known. */
+static uint64_t wait_arrived(const struct judge_known *known)
+{
+    if (known->hold != DURATION_AUTO)
+        return known->hold;
+    return known->profiled ? UINT64_MAX : known->first_hold;
+}
+
+struct judge_limits judge_limits(const struct judge_known *known, uint64_t mono)
+{
+    uint64_t wait = wait_arrived(known);
+    struct judge_limits limits = {
+        .arrived = wait == UINT64_MAX ? 0 : minus(plus(mono, 1), wait),
+    };
+    if (!known->profiled)
+        return limits;
+    limits.sampled = smaller(known->watermark, minus(mono, wait_seen(known)));
+    limits.sampled = larger(limits.sampled, minus(known->passed, known->skew));
+    if (known->hold == DURATION_AUTO)
+        limits.ended = minus(mono, wait_idle(known));
+    return limits;
+}
+
+uint64_t judge_due(const struct judge_known *known, uint64_t ended, uint64_t arrived, uint64_t mono)
+{
+    uint64_t due = plus(arrived, wait_arrived(known));
+    if (!known->profiled) {
+        if (!known->others)
+            due = smaller(due, plus(known->first_seen, known->first_hold));
+        return larger(due, mono);
     }
-    if (now.mono >= hold_ends)
-        return unlink_span(service, span, REASON_HOLD_RAN_OUT);
-    return (struct judgement){.answer = JUDGE_WAIT, .due = due};
+    if (ended < known->watermark)
+        due = smaller(due, plus(plus(ended, wait_seen(known)), 1));
+    if (known->hold == DURATION_AUTO)
+        due = smaller(due, plus(plus(ended, wait_idle(known)), 1));
+    return larger(smaller(due, known->ask_at), mono);
+}
+
+uint64_t judge_longest(const struct judge_known *known)
+{
+    uint64_t wait = wait_arrived(known);
+    return wait == UINT64_MAX ? wait_idle(known) : wait;
 }

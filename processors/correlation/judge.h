@@ -1,10 +1,10 @@
 /*
- * The rules that decide whether a span has a profile, as pure functions: what is known of its
- * service, the span's times and the clock go in, an answer comes out. That a span's id is among
- * the samples (rule 1) is found by the caller before it asks here.
+ * The rules that decide when a span has no samples, as pure functions: what is known of its service
+ * and process goes in, limits come out. That a span's id is among the samples (rule 1) is found by
+ * the caller.
  *
- * Times of spans and windows are wall time, as they are stamped; how long something waits is
- * measured on the monotonic clock.
+ * Spans that wait are told apart by two times only: when they ended, as local time, and when they
+ * arrived. So a limit decides about any number of them at once.
  */
 #ifndef CORRELATION_JUDGE_H
 #define CORRELATION_JUDGE_H
@@ -12,20 +12,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum judge_answer {
-    JUDGE_WAIT,
-    JUDGE_UNLINK, /* the span has no samples */
-    JUDGE_LEAVE   /* nobody can tell: it goes on as it came */
-};
-
 /* Why a span left without a link. */
 enum judge_reason {
-    REASON_NO_SAMPLE,    /* rule 2: its window came and its id was not in it */
+    REASON_NO_SAMPLE,    /* rule 2: the windows of its time came and its id was not in them */
     REASON_HOLD_RAN_OUT, /* rule 3 */
     REASON_NO_PARENT,    /* children: its local root has no profile either */
+    REASON_NO_IDS,       /* no sample of its service's profiles names a span */
     REASON_NOT_PROFILED, /* no profile of its service came */
     REASON_FORMAT,       /* the spans of its service's profiles cannot be read */
     REASON_BEFORE_START, /* it started before this process did */
+    REASON_FORGOTTEN,    /* its samples may have come and been forgotten since */
     REASON_HOLD_FULL,    /* it was the oldest when the hold was full */
     REASON_SHUTDOWN,     /* the process stopped before it could be judged */
     REASON_COUNT
@@ -36,38 +32,69 @@ struct judge_now {
     uint64_t mono;
 };
 
-struct judge_service {
-    bool profiled;       /* a profile that is read came within `remember` */
+/* A wall-clock stamp as local time: on our monotonic clock, at most now, at least 1. */
+static inline uint64_t judge_local(struct judge_now now, uint64_t stamp)
+{
+    uint64_t age = now.wall > stamp ? now.wall - stamp : 0;
+    return now.mono > age ? now.mono - age : 1;
+}
+
+/* What is known when spans of one process are judged. Times are monotonic. */
+struct judge_known {
+    bool profiled;       /* a profile of a kind that confirms came */
+    bool others;         /* one of another kind did */
     bool unread;         /* one whose spans cannot be read did */
-    uint64_t first_seen; /* mono */
-    uint64_t watermark;  /* wall; newest end of a window of the confirming kind; 0: none yet */
+    bool no_ids;         /* its profiles have shown that no sample of theirs names a span */
+    uint64_t first_seen; /* the service */
+    uint64_t first_hold; /* from judge_first_hold */
+    uint64_t hold;       /* as configured; DURATION_AUTO: rule 3 goes by the windows */
     uint64_t window;     /* W, from judge_window */
-    uint64_t hold;       /* from judge_hold */
+    uint64_t margin;     /* from judge_margin */
+    uint64_t skew;       /* by which the spans' clock is behind the windows' */
+    uint64_t watermark;  /* local; newest end of a window of the confirming kind; 0: none yet */
+    uint64_t passed;     /* local; the one process that uploads has done so up to here; 0: there may
+                          * be several */
+    uint64_t ask_at;     /* when the above change though nothing comes; UINT64_MAX: never */
 };
 
-struct judge_span {
-    uint64_t end;      /* wall */
-    uint64_t arrived;  /* mono */
-    bool before_start; /* it started before this process did */
+/* How long the first spans of a service wait for its first profile: what the user set, else
+ * (DURATION_AUTO) 45 s, with Node.js 75 s, since its profiler uploads every 60 s. */
+uint64_t judge_first_hold(uint64_t configured, bool from_node);
+
+/* W: the longest window seen. 15 s at least until two were seen; 30 s where the sender is
+ * pyroscope-go, whose CPU windows are 15 or 30 s, as its ticker falls; 60 s in a service's first
+ * minute (unless its one process is known), when slower profilers have not uploaded yet. */
+uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go, bool first_minute);
+
+/* How long after its end a window may come: a quarter of it, 2 s at least, and more where uploads
+ * were seen later. One that was later than 6 s was tried again, and profilers wait up to 30 s until
+ * they do. */
+uint64_t judge_margin(uint64_t window, uint64_t lateness);
+
+enum judge_answer {
+    JUDGE_EACH,   /* judge_limits tells them apart */
+    JUDGE_UNLINK, /* none has samples */
+    JUDGE_LEAVE   /* nobody can tell: they go on as they came */
 };
 
-struct judgement {
-    enum judge_answer answer;
-    enum judge_reason reason; /* unless WAIT */
-    uint64_t due;             /* WAIT: mono time at which to ask again, if nothing else happens */
+/* What holds for all spans that are not linked; *reason: unless EACH. */
+enum judge_answer judge_all(const struct judge_known *known, uint64_t mono,
+                            enum judge_reason *reason);
+
+struct judge_limits {
+    uint64_t sampled; /* local; spans that ended before have no samples (rule 2) */
+    uint64_t ended;   /* local; for those that ended before, the hold ran out (rule 3) */
+    uint64_t arrived; /* monotonic; the same for those that arrived before */
 };
 
-/* W: the longest window seen, 15 s at least until two were seen, 30 s at least where the sender is
- * pyroscope-go (its CPU windows are 15 or 30 s, as its ticker falls). */
-uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go);
+struct judge_limits judge_limits(const struct judge_known *known, uint64_t mono);
 
-/* How long a span may wait from its arrival: what the user set, else (DURATION_AUTO) 45 s until
- * two windows were seen, then 1.5 W and 20 s at least. A single window that is longer than 30 s
- * counts at once. from_node: 75 s until the first one, since Pyroscope's SDK for Node.js uploads
- * every 60 s unless it is told otherwise. */
-uint64_t judge_hold(uint64_t configured, uint64_t window, unsigned windows, bool from_node);
+/* When judge_all or judge_limits says something new of spans of which the first ended and arrived
+ * then, though nothing comes; UINT64_MAX: never. */
+uint64_t judge_due(const struct judge_known *known, uint64_t ended, uint64_t arrived,
+                   uint64_t mono);
 
-struct judgement judge(const struct judge_service *service, const struct judge_span *span,
-                       struct judge_now now);
+/* The longest that any span waits from its arrival on. */
+uint64_t judge_longest(const struct judge_known *known);
 
 #endif

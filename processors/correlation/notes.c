@@ -4,8 +4,9 @@
 
 /* Field numbers of a note and of the uploads in it. */
 enum {
-    NOTE_STARTED = 1,
+    NOTE_SINCE = 1,
     NOTE_UPLOAD = 2,
+    NOTE_ARRIVED = 3,
 
     UPLOAD_SERVICE = 1,
     UPLOAD_UNREAD = 2,
@@ -14,6 +15,10 @@ enum {
     UPLOAD_END = 5,
     UPLOAD_LENGTH = 6,
     UPLOAD_ID = 7, /* packed: span id, samples, CPU time, and so on */
+    UPLOAD_LABELS = 8,
+    UPLOAD_CONTENT = 9,
+    UPLOAD_SAMPLES = 10,
+    UPLOAD_TENANT = 11,
 
     FIGURES = 3
 };
@@ -38,17 +43,22 @@ static void write_upload(struct proto_write *write, const struct upload *upload)
     proto_write_number(write, UPLOAD_KIND, upload->window.kind);
     proto_write_number(write, UPLOAD_END, upload->window.end);
     proto_write_number(write, UPLOAD_LENGTH, upload->window.length);
+    proto_write_number(write, UPLOAD_LABELS, upload->window.labels);
+    proto_write_number(write, UPLOAD_CONTENT, upload->window.content);
+    proto_write_number(write, UPLOAD_SAMPLES, upload->has_samples);
+    proto_write_bytes(write, UPLOAD_TENANT, upload->tenant);
     if (upload->count)
         write_ids(write, upload);
     proto_write_close(write, message);
 }
 
-bool notes_write(const struct upload *uploads, uint64_t started, struct bytes *out)
+bool notes_write(const struct notes *notes, struct bytes *out)
 {
     struct proto_write write = proto_write_begin(out);
-    proto_write_number(&write, NOTE_STARTED, started);
-    for (; uploads; uploads = uploads->next)
-        write_upload(&write, uploads);
+    proto_write_number(&write, NOTE_SINCE, notes->since);
+    proto_write_number(&write, NOTE_ARRIVED, notes->arrived);
+    for (const struct upload *each = notes->uploads; each; each = each->next)
+        write_upload(&write, each);
     return proto_write_fault(&write) == NULL;
 }
 
@@ -76,6 +86,8 @@ static bool read_upload_field(const struct proto_field *field, struct upload *up
 {
     if (field->type == WIRE_LEN && field->number == UPLOAD_SERVICE)
         upload->service = field->bytes;
+    else if (field->type == WIRE_LEN && field->number == UPLOAD_TENANT)
+        upload->tenant = field->bytes;
     else if (field->type == WIRE_LEN && field->number == UPLOAD_ID)
         return read_ids(field->bytes, upload, arena);
     else if (field->type != WIRE_VARINT)
@@ -90,6 +102,12 @@ static bool read_upload_field(const struct proto_field *field, struct upload *up
         upload->window.end = field->value;
     else if (field->number == UPLOAD_LENGTH)
         upload->window.length = field->value;
+    else if (field->number == UPLOAD_LABELS)
+        upload->window.labels = field->value;
+    else if (field->number == UPLOAD_CONTENT)
+        upload->window.content = field->value;
+    else if (field->number == UPLOAD_SAMPLES)
+        upload->has_samples = field->value;
     return true;
 }
 
@@ -100,19 +118,23 @@ static bool read_upload(struct view message, struct upload *upload, struct arena
     bool good = true;
     while (good && proto_scan_next(&scan, &field))
         good = read_upload_field(&field, upload, arena);
-    return good && !scan.bad && (unsigned)upload->window.kind < KIND_COUNT;
+    struct window *window = &upload->window;
+    if (window->length && window->end)
+        window->start = window->end > window->length ? window->end - window->length : 1;
+    return good && !scan.bad && (unsigned)window->kind < KIND_COUNT;
 }
 
-bool notes_read(struct view note, struct arena *arena, struct upload **uploads, uint64_t *started)
+bool notes_read(struct view note, struct arena *arena, struct notes *notes)
 {
     struct proto_scan scan = proto_scan_begin(note);
     struct proto_field field;
-    struct upload **end = uploads;
-    *uploads = NULL;
-    *started = 0;
+    struct upload *first = NULL, **end = &first;
+    *notes = (struct notes){0};
     while (proto_scan_next(&scan, &field)) {
-        if (field.number == NOTE_STARTED && field.type == WIRE_VARINT)
-            *started = field.value;
+        if (field.number == NOTE_SINCE && field.type == WIRE_VARINT)
+            notes->since = field.value;
+        if (field.number == NOTE_ARRIVED && field.type == WIRE_VARINT)
+            notes->arrived = field.value;
         if (field.number != NOTE_UPLOAD || field.type != WIRE_LEN)
             continue;
         struct upload *upload = arena_alloc(arena, sizeof *upload);
@@ -121,5 +143,6 @@ bool notes_read(struct view note, struct arena *arena, struct upload **uploads, 
         *end = upload;
         end = &upload->next;
     }
+    notes->uploads = first;
     return !scan.bad;
 }

@@ -8,12 +8,17 @@
 #include "base/bytes.h"
 #include "processors/correlation/uploads.h"
 
-/* Writes a list of uploads (NULL: none) to out, with the time since when nothing was missed (wall).
- * False: no memory. */
-bool notes_write(const struct upload *uploads, uint64_t started, struct bytes *out);
+struct notes {
+    const struct upload *uploads; /* NULL: none */
+    uint64_t since;               /* wall; from then on nothing was missed */
+    uint64_t arrived;             /* wall; when the uploads came */
+};
 
-/* Reads it back into the arena; names stay in the note. False: not a note of this version, or no
+/* Writes notes to out. False: no memory. */
+bool notes_write(const struct notes *notes, struct bytes *out);
+
+/* Reads them back into the arena; names stay in the note. False: not a note of this version, or no
  * room. */
-bool notes_read(struct view note, struct arena *arena, struct upload **uploads, uint64_t *started);
+bool notes_read(struct view note, struct arena *arena, struct notes *notes);
 
 #endif

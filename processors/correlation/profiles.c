@@ -1,9 +1,9 @@
 /* The profiles signal: windows and span ids are noted, spans that waited for them leave. */
-#include "processors/correlation/decide.h"
 #include "processors/correlation/notes.h"
 #include "processors/correlation/passing.h"
 #include "processors/correlation/release.h"
 #include "processors/correlation/uploads.h"
+#include "processors/correlation/waiting.h"
 
 #define GRAFANA_REACH (30 * NS_PER_S)
 
@@ -16,9 +16,9 @@ static size_t arena_cap(const struct batch *batch)
 /* The kinds of which any sample can confirm a span, ... */
 static unsigned kinds_linked(const struct correlation *self)
 {
-    if (self->confirm.automatic)
+    if (self->rules.confirm.automatic)
         return KIND_BIT(KIND_PROCESS_CPU) | KIND_BIT(KIND_WALL);
-    return self->confirm.kinds;
+    return self->rules.confirm.kinds;
 }
 
 /* ... and those whose samples are read. */
@@ -28,50 +28,168 @@ static unsigned kinds_read(const struct correlation *self)
     return wanted ? kinds_linked(self) : 0;
 }
 
-static void note_ids(struct correlation *self, struct service *service, const struct upload *upload,
-                     uint32_t second)
+/* An upload while it is noted. Its ids are read some at a time, and the lock is given back in
+ * between. */
+struct noting {
+    struct context context;
+    const struct upload *upload;
+    struct timeline *timeline; /* NULL: of a kind that does not confirm, or it tells no time */
+    struct timeline_window window;
+    uint32_t serial; /* of its sequence; 0: there was no memory for one */
+    struct release release;
+};
+
+/* Between two moments at which others may have the lock. */
+enum { IDS_AT_ONCE = 512, UPLOADS_AT_ONCE = 64 };
+
+static void give_way(struct noting *noting)
 {
+    struct correlation *self = noting->context.self;
+    pthread_mutex_unlock(&self->lock);
+    release_send(self, &noting->release);
+    pthread_mutex_lock(&self->lock);
+    /* What is decided in between may not have seen all ids. */
+    noting->context.service->version++;
+}
+
+static void index_ids(struct noting *noting)
+{
+    const struct upload *upload = noting->upload;
+    struct service *service = noting->context.service;
+    struct span_index *index = &noting->context.self->index;
     uint64_t scope = service_scope(service);
     for (size_t i = 0; i < upload->count; i++) {
         if (i + DECIDE_AHEAD < upload->count)
-            span_index_expect(&self->index, scope, upload->ids[i + DECIDE_AHEAD].id);
-        service->counts.ids +=
-            span_index_add(&self->index, scope, &upload->ids[i], upload->window.kind, second);
+            span_index_expect(index, scope, upload->ids[i + DECIDE_AHEAD].id);
+        if (i % IDS_AT_ONCE == IDS_AT_ONCE - 1)
+            give_way(noting);
+        service->counts.ids += span_index_add(index, scope, &upload->ids[i], upload->window.kind,
+                                              noting->context.second);
     }
 }
 
-static void note(struct correlation *self, const struct upload *upload, struct judge_now now,
-                 struct release *release)
+static void link_ids(struct noting *noting)
 {
-    uint64_t remember = self->config.remember;
-    struct service *service = services_see(&self->services, upload->service, now.mono);
+    const struct upload *upload = noting->upload;
+    struct context *context = &noting->context;
+    const struct held_ids *held = &context->self->hold.ids;
+    for (size_t i = 0; i < upload->count; i++) {
+        if (i + DECIDE_AHEAD < upload->count)
+            held_ids_expect(held, upload->ids[i + DECIDE_AHEAD].id);
+        if (i % IDS_AT_ONCE == IDS_AT_ONCE - 1)
+            give_way(noting);
+        uint64_t id = upload->ids[i].id;
+        if (i > 0 && id == upload->ids[i - 1].id)
+            continue;
+        struct sighting sighting = {
+            .id = id,
+            .timeline = noting->timeline,
+            .serial = noting->serial,
+            .window_start = upload->window.start ? noting->window.start : 0,
+        };
+        waiting_link(context, &sighting, &noting->release);
+    }
+}
+
+/* Finds the window's place; false: the upload came before. */
+static bool place_window(struct noting *noting)
+{
+    const struct window *window = &noting->upload->window;
+    struct context *context = &noting->context;
+    struct judge_now now = context->now;
+    uint64_t end = window->end ? window->end : noting->upload->has_samples ? now.wall : 0;
+    if (!end)
+        return true;
+    noting->timeline = service_timeline(context->service, window->kind, context->self->env->budget);
+    if (!noting->timeline)
+        return true;
+    noting->window = (struct timeline_window){
+        .start = window->start ? judge_local(now, window->start) : 0,
+        .end = judge_local(now, end),
+        .length = window->length,
+        .labels = window->labels,
+        .content = window->content,
+    };
+    bool again;
+    struct sequence *sequence = timeline_place(noting->timeline, &noting->window, now.mono,
+                                               context->self->config.remember, &again);
+    noting->serial = sequence ? sequence->serial : 0;
+    return !again;
+}
+
+/* Whether samples of the kind confirm spans of the service, now that such a profile came. */
+static bool is_confirming(const struct context *context, enum kind kind)
+{
+    const struct correlation *self = context->self;
+    if (self->rules.confirm.automatic && kind == KIND_PROCESS_CPU)
+        return true;
+    return kind < KIND_OTHER && context->kinds & KIND_BIT(kind);
+}
+
+static void note_confirming(struct noting *noting)
+{
+    const struct upload *upload = noting->upload;
+    struct context *context = &noting->context;
+    struct correlation *self = context->self;
+    if (!place_window(noting))
+        return;
+    if (upload->window.kind == KIND_PROCESS_CPU && self->rules.confirm.automatic)
+        context->kinds = KIND_BIT(KIND_PROCESS_CPU);
+    index_ids(noting);
+    if (self->config.link == LINK_CONFIRMED)
+        link_ids(noting);
+    if (noting->timeline)
+        timeline_take(noting->timeline, timeline_find(noting->timeline, noting->serial),
+                      &noting->window, context->now.mono, self->config.remember);
+    evidence_note_profile(context->service, upload->window.kind, true, upload->has_samples,
+                          upload->count > 0);
+    if (upload->window.capped)
+        evidence_note_capped(context->service);
+}
+
+static void note_read(struct noting *noting)
+{
+    const struct upload *upload = noting->upload;
+    struct service *service = noting->context.service;
+    service->from_go |= upload->from_go;
+    if (is_confirming(&noting->context, upload->window.kind))
+        note_confirming(noting);
+    else
+        evidence_note_profile(service, upload->window.kind, false, upload->has_samples, false);
+}
+
+/* Under the lock, which is given back now and then. */
+static void note(struct correlation *self, const struct upload *upload, struct judge_now now)
+{
+    struct noting noting = {.upload = upload};
+    struct service *service =
+        services_see(&self->services, upload->tenant, upload->service, now.mono);
     if (!service)
         return;
-    if (upload->unread) {
+    context_open(&noting.context, self, service, now);
+    service->building++;
+    if (upload->unread)
         service_note_unread(service, upload->unread, now.mono);
-    } else {
-        service->from_go |= upload->from_go;
-        service_note_window(service, &upload->window, now.mono, remember);
-        unsigned kinds = service_kinds(service, &self->confirm, now.mono, remember);
-        if (kinds & KIND_BIT(upload->window.kind))
-            note_ids(self, service, upload, correlation_second(self, now.mono));
-    }
-    if (service->oldest)
-        decide_waiting(self, service, true, release);
-    if (service->due < self->tick_at) {
-        self->tick_at = service->due;
-        env_tick_at(self->env, self->tick_at);
+    else
+        note_read(&noting);
+    waiting_reconsider(&noting.context);
+    service->building--;
+    if (noting.release.first) {
+        pthread_mutex_unlock(&self->lock);
+        release_send(self, &noting.release);
+        pthread_mutex_lock(&self->lock);
     }
 }
 
 /* For the next process, should this one be killed. */
 static void write_note(const struct correlation *self, const struct upload *uploads)
 {
+    const struct notes notes = {uploads, self->since, clock_wall(self->env->clock)};
     struct bytes out;
     if (!self->env->journal)
         return;
     bytes_init(&out, SIZE_MAX / 2, self->env->budget);
-    if (notes_write(uploads, self->since, &out))
+    if (notes_write(&notes, &out))
         env_note(self->env, bytes_view(&out), self->config.remember);
     bytes_release(&out);
 }
@@ -81,36 +199,69 @@ void profiles_note_start(struct correlation *self)
     write_note(self, NULL);
 }
 
+/* Since when nothing was missed: profiles of longer ago than `remember` are not known any more. */
+static void recall_since(struct correlation *self, uint64_t since)
+{
+    uint64_t wall = clock_wall(self->env->clock), remember = self->config.remember;
+    uint64_t remembered = wall > remember ? wall - remember : 0;
+    if (since < remembered)
+        since = remembered;
+    if (since < self->since)
+        self->since = since;
+}
+
 void profiles_recall(void *instance, struct view content)
 {
     struct correlation *self = instance;
     struct arena arena;
-    struct upload *uploads;
-    struct release release = {0};
-    uint64_t since, wall = clock_wall(self->env->clock);
+    struct notes notes;
     arena_init(&arena, ((size_t)1 << 20) + 32 * content.size);
-    if (notes_read(content, &arena, &uploads, &since)) {
+    if (notes_read(content, &arena, &notes)) {
         pthread_mutex_lock(&self->lock);
-        if (since < self->since && wall - since < self->config.remember)
-            self->since = since;
-        for (; uploads; uploads = uploads->next)
-            note(self, uploads, correlation_now(self), &release);
+        struct judge_now now = correlation_now(self);
+        now.mono = judge_local(now, notes.arrived);
+        now.wall = notes.arrived < now.wall ? notes.arrived : now.wall;
+        recall_since(self, notes.since);
+        for (const struct upload *each = notes.uploads; each; each = each->next)
+            note(self, each, now);
         pthread_mutex_unlock(&self->lock);
     }
     arena_release(&arena);
 }
 
-static void note_all(struct correlation *self, const struct upload *uploads)
+/* Lets go what the uploads have decided. */
+static void let_go(struct correlation *self)
 {
-    if (uploads)
-        write_note(self, uploads);
-    struct release release = {0};
+    bool more = true;
+    while (more) {
+        struct release release = {0};
+        pthread_mutex_lock(&self->lock);
+        struct judge_now now = correlation_now(self);
+        more = self->hold.oldest && waiting_judge_due(self, now, &release) <= now.mono;
+        correlation_ask_tick(self);
+        pthread_mutex_unlock(&self->lock);
+        release_send(self, &release);
+    }
+}
+
+static void note_all(struct correlation *self, const struct batch *batch, struct upload *uploads)
+{
+    struct view tenant = correlation_tenant(self, batch);
+    if (!uploads)
+        return;
+    for (struct upload *each = uploads; each; each = each->next)
+        each->tenant = tenant;
+    write_note(self, uploads);
     pthread_mutex_lock(&self->lock);
-    struct judge_now now = correlation_now(self);
-    for (; uploads; uploads = uploads->next)
-        note(self, uploads, now, &release);
+    for (unsigned i = 1; uploads; uploads = uploads->next, i++) {
+        note(self, uploads, correlation_now(self));
+        if (i % UPLOADS_AT_ONCE == 0) {
+            pthread_mutex_unlock(&self->lock);
+            pthread_mutex_lock(&self->lock);
+        }
+    }
     pthread_mutex_unlock(&self->lock);
-    release_send(self, &release);
+    let_go(self);
 }
 
 /* Grafana asks for the profiles whose time is at most 30 s from the span: of a longer window, the
@@ -176,11 +327,11 @@ static enum verdict push_pprof(struct correlation *self, struct batch *batch, st
 }
 
 static enum verdict push_and_note(struct correlation *self, struct batch *batch,
-                                  const struct upload *uploads, struct outlet *next)
+                                  struct upload *uploads, struct outlet *next)
 {
     enum verdict verdict = outlet_push(next, batch);
     if (verdict == VERDICT_OK)
-        note_all(self, uploads);
+        note_all(self, batch, uploads);
     return verdict;
 }
 
@@ -197,7 +348,7 @@ static enum verdict consume_pprof(struct correlation *self, struct batch *batch,
                                              clock_wall(self->env->clock), arena);
     enum verdict verdict = push_pprof(self, batch, series, &pprof, upload, arena, next);
     if (verdict == VERDICT_OK)
-        note_all(self, upload);
+        note_all(self, batch, upload);
     series_unref(series);
     return verdict;
 }
@@ -210,7 +361,7 @@ static enum verdict consume_otlp(struct correlation *self, struct batch *batch, 
                     arena, &uploads);
     enum verdict verdict = passing_consume(&self->profile_remap, batch, next);
     if (verdict == VERDICT_OK)
-        note_all(self, uploads);
+        note_all(self, batch, uploads);
     return verdict;
 }
 

@@ -114,6 +114,7 @@ static void offer(struct correlation *self, struct parcel *parcel)
 
 void release_send(struct correlation *self, struct release *release)
 {
+    release_sort(release);
     while (release->first) {
         struct release_part part = release_part(release->first);
         struct parcel *parcel = make_parcel(self, &part);

@@ -8,8 +8,8 @@
 
 #include "processors/correlation/correlation.h"
 
-/* Writes the spans of a release list and hands them on. Where memory is short, the list goes back
- * to the instance for the next tick. */
+/* Writes the spans of a release list, in the order in which they came, and hands them on. Where
+ * memory is short, the list goes back to the instance for the next tick. */
 void release_send(struct correlation *self, struct release *release);
 
 /* Offers again what downstream could not take, and writes what could not be written. */

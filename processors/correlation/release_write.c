@@ -1,5 +1,9 @@
 #include "processors/correlation/release_write.h"
 
+#include "processors/correlation/pack.h"
+
+#include <stdlib.h>
+
 enum { REQUEST_RESOURCES = 1, RESOURCE_SCOPES = 2, SCOPE_SPANS = 2 };
 enum { PART_MAX_SPANS = 8192, PART_MAX_BYTES = 2 << 20 };
 
@@ -50,22 +54,41 @@ static struct view edited(const struct held *held, struct view body,
     return (struct view){out, splice_size(&splice)};
 }
 
+/* The spans of one segment from held on, with their edits; data of a packed one is copied out of
+ * memory that goes again. Returns the first span behind them; NULL in *piece: no room. */
+static const struct held *cut_segment(const struct held *held, const struct held *behind,
+                                      const struct edit_policy *policy, struct arena *arena,
+                                      struct piece **piece)
+{
+    const struct segment *segment = segment_of(held);
+    uint8_t *unpacked = segment->packed ? pack_open(segment) : NULL;
+    const uint8_t *bytes = segment->packed ? unpacked : segment->bytes;
+    for (; bytes && held != behind && segment_of(held) == segment; held = held->next) {
+        struct view body = {bytes + held->at, held->size};
+        struct view written = edited(held, body, policy, arena);
+        if (unpacked && written.data == body.data)
+            written.data = (const uint8_t *)arena_text(arena, body);
+        if (!written.data) {
+            bytes = NULL;
+            break;
+        }
+        **piece = (struct piece){segment->resource, segment->scopes[held->scope], written};
+        ++*piece;
+    }
+    free(unpacked);
+    if (!bytes)
+        *piece = NULL;
+    return held;
+}
+
 static struct piece *cut_pieces(const struct release_part *part, const struct edit_policy *policy,
                                 struct arena *arena)
 {
     struct piece *pieces = arena_array(arena, part->count, sizeof *pieces), *piece = pieces;
-    if (!pieces)
-        return NULL;
-    for (struct held *held = part->first; held != part->behind; held = held->next, piece++) {
-        const struct segment *segment = segment_of(held);
-        piece->resource = segment->resource;
-        piece->scope = segment->scopes[held->scope];
-        struct view body = {segment->bytes + held->at, held->size};
-        piece->body = edited(held, body, policy, arena);
-        if (!piece->body.data)
-            return NULL;
-    }
-    return pieces;
+    const struct held *held = part->first;
+    while (piece && held != part->behind)
+        held = cut_segment(held, part->behind, policy, arena, &piece);
+    return piece ? pieces : NULL;
 }
 
 /* The end of the run of pieces that share a resource, or a resource and scope. */

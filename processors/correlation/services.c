@@ -1,25 +1,46 @@
 #include "processors/correlation/services.h"
 
+#include "wire/proto_scan.h"
+
 #include <stdlib.h>
 
-enum { FIRST_BUCKETS = 64, LONGEST_NAME = 1024 };
+enum { FIRST_BUCKETS = 64, LONGEST_NAME = 1024, SERIAL_BITS = 24 };
 
 void services_init(struct services *services, size_t max, uint64_t remember, struct budget *budget)
 {
     *services = (struct services){.max = max, .remember = remember, .budget = budget};
 }
 
-static size_t size_of(size_t name)
+static size_t size_of(const struct service *service)
 {
-    return sizeof(struct service) + name;
+    return sizeof *service + service->tenant_size + service->size;
+}
+
+/* All that is known of it but its counts. */
+static void release_knowledge(struct services *services, struct service *service)
+{
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        if (service->timelines[kind]) {
+            timeline_release(service->timelines[kind]);
+            free(service->timelines[kind]);
+            service->timelines[kind] = NULL;
+            budget_give(services->budget, sizeof(struct timeline));
+        }
+    processes_release(service, services->budget);
+}
+
+static void free_service(struct services *services, struct service *service)
+{
+    release_knowledge(services, service);
+    budget_give(services->budget, size_of(service));
+    free(service);
 }
 
 void services_release(struct services *services)
 {
     while (services->oldest) {
         struct service *next = services->oldest->newer;
-        budget_give(services->budget, size_of(services->oldest->size));
-        free(services->oldest);
+        free_service(services, services->oldest);
         services->oldest = next;
     }
     free(services->buckets);
@@ -32,23 +53,34 @@ static uint64_t since(uint64_t then, uint64_t mono)
 }
 
 /* FNV-1a. */
-static uint32_t hash_of(struct view name)
+static uint64_t hash_more(uint64_t hash, struct view text)
 {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < name.size; i++)
-        hash = (hash ^ name.data[i]) * 16777619u;
+    for (size_t i = 0; i < text.size; i++)
+        hash = (hash ^ text.data[i]) * UINT64_C(1099511628211);
     return hash;
 }
 
-static struct service **bucket(const struct services *services, uint32_t hash)
+/* Every bit of the texts moves every bit of it, since ids are mixed with it. */
+static uint64_t scope_of(struct view tenant, struct view name)
 {
-    return &services->buckets[hash & (services->bucket_count - 1)];
+    uint64_t hash = hash_more(UINT64_C(14695981039346656037), name);
+    if (tenant.size)
+        hash = hash_more(hash * 31, tenant);
+    hash = (hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
 }
 
-static struct service *find(const struct services *services, struct view name, uint32_t hash)
+static struct service **bucket(const struct services *services, uint64_t scope)
 {
-    struct service *service = services->bucket_count ? *bucket(services, hash) : NULL;
-    while (service && !(service->hash == hash && view_eq(service_name(service), name)))
+    return &services->buckets[scope & (services->bucket_count - 1)];
+}
+
+static struct service *find(const struct services *services, struct view tenant, struct view name,
+                            uint64_t scope)
+{
+    struct service *service = services->bucket_count ? *bucket(services, scope) : NULL;
+    while (service && !(service->scope == scope && view_eq(service_name(service), name) &&
+                        view_eq(service_tenant(service), tenant)))
         service = service->chain;
     return service;
 }
@@ -65,8 +97,8 @@ static bool grow_buckets(struct services *services)
     services->buckets = buckets;
     services->bucket_count = count;
     for (struct service *each = services->oldest; each; each = each->newer) {
-        each->chain = *bucket(services, each->hash);
-        *bucket(services, each->hash) = each;
+        each->chain = *bucket(services, each->scope);
+        *bucket(services, each->scope) = each;
     }
     return true;
 }
@@ -87,13 +119,12 @@ static void put_last(struct services *services, struct service *service)
 
 static void forget(struct services *services, struct service *service)
 {
-    struct service **at = bucket(services, service->hash);
+    struct service **at = bucket(services, service->scope);
     while (*at != service)
         at = &(*at)->chain;
     *at = service->chain;
     take_out(services, service);
-    budget_give(services->budget, size_of(service->size));
-    free(service);
+    free_service(services, service);
     services->count--;
     services->forgotten++;
 }
@@ -103,7 +134,7 @@ static bool make_room(struct services *services)
     if (services->count < services->max)
         return true;
     struct service *service = services->oldest;
-    while (service && (service->oldest || service->building))
+    while (service && (service->held || service->building))
         service = service->newer;
     if (!service)
         return false;
@@ -111,48 +142,59 @@ static bool make_room(struct services *services)
     return true;
 }
 
-static struct service *add(struct services *services, struct view name, uint32_t hash,
-                           uint64_t mono)
+static struct service *add(struct services *services, struct view tenant, struct view name,
+                           uint64_t scope, uint64_t mono)
 {
     if (!make_room(services) || !grow_buckets(services))
         return NULL;
-    struct service *service = calloc(1, size_of(name.size));
+    struct service *service = calloc(1, sizeof *service + tenant.size + name.size);
     if (!service)
         return NULL;
-    budget_force(services->budget, size_of(name.size));
     service->first_seen = mono;
-    service->due = UINT64_MAX;
-    service->hash = hash;
+    service->scope = scope;
+    service->tenant_size = (uint32_t)tenant.size;
     service->size = (uint32_t)name.size;
-    if (name.size)
-        memcpy(service->name, name.data, name.size);
-    service->chain = *bucket(services, hash);
-    *bucket(services, hash) = service;
+    proto_bytes_put(service->text, tenant);
+    proto_bytes_put(service->text + tenant.size, name);
+    budget_force(services->budget, size_of(service));
+    service->chain = *bucket(services, scope);
+    *bucket(services, scope) = service;
     services->count++;
     return service;
 }
 
 /* All that was known of it is too old to judge by. */
-static void start_anew(struct service *service, uint64_t mono)
+static void start_anew(struct services *services, struct service *service, uint64_t mono)
 {
+    release_knowledge(services, service);
     service->first_seen = mono;
-    service->profiled = service->unread = service->wide = false;
+    service->first_candidate = 0;
+    service->unread = service->wide = service->named = false;
     service->from_go = service->from_node = false;
-    memset(service->windows, 0, sizeof service->windows);
+    service->nameless = 0;
+    service->skew = 0;
+    memset(service->others, 0, sizeof service->others);
 }
 
-struct service *services_see(struct services *services, struct view name, uint64_t mono)
+static struct view shortened(struct view text)
 {
-    if (name.size > LONGEST_NAME)
-        name.size = LONGEST_NAME;
-    uint32_t hash = hash_of(name);
-    struct service *service = find(services, name, hash);
+    return (struct view){text.data, text.size > LONGEST_NAME ? LONGEST_NAME : text.size};
+}
+
+struct service *services_see(struct services *services, struct view tenant, struct view name,
+                             uint64_t mono)
+{
+    name = shortened(name);
+    tenant = shortened(tenant);
+    uint64_t scope = scope_of(tenant, name);
+    struct service *service = find(services, tenant, name, scope);
     if (service) {
         take_out(services, service);
-        if (since(service->last_seen, mono) > services->remember && !service->oldest)
-            start_anew(service, mono);
+        if (since(service->last_seen, mono) > services->remember && !service->held &&
+            !service->building)
+            start_anew(services, service, mono);
     } else {
-        service = add(services, name, hash, mono);
+        service = add(services, tenant, name, scope, mono);
         if (!service)
             return NULL;
     }
@@ -161,26 +203,19 @@ struct service *services_see(struct services *services, struct view name, uint64
     return service;
 }
 
-void service_note_window(struct service *service, const struct window *window, uint64_t mono,
-                         uint64_t remember)
+struct timeline *service_timeline(struct service *service, enum kind kind, struct budget *budget)
 {
-    struct windows *windows = &service->windows[window->kind];
-    service->version++;
-    service->profiled = true;
-    service->profiled_at = mono;
-    if (window->end > windows->watermark)
-        windows->watermark = window->end;
-    if (since(windows->turned, mono) > remember) {
-        windows->before = windows->longest;
-        windows->longest = 0;
-        windows->turned = mono;
-    }
-    /* A window longer than the memory of samples is a mistake of its sender's. */
-    uint64_t length = window->length < remember ? window->length : remember;
-    if (length > windows->longest)
-        windows->longest = length;
-    windows->last = mono;
-    windows->count++;
+    struct timeline **timeline = &service->timelines[kind];
+    if (*timeline)
+        return *timeline;
+    *timeline = calloc(1, sizeof **timeline);
+    if (!*timeline)
+        return NULL;
+    budget_force(budget, sizeof **timeline);
+    (*timeline)->budget = budget;
+    /* Serials are never those of another kind. */
+    (*timeline)->last_serial = (uint32_t)kind << SERIAL_BITS;
+    return *timeline;
 }
 
 void service_note_unread(struct service *service, const char *why, uint64_t mono)
@@ -191,10 +226,21 @@ void service_note_unread(struct service *service, const char *why, uint64_t mono
     service->unread_at = mono;
 }
 
+void service_note_wide(struct service *service, uint64_t mono)
+{
+    service->wide = true;
+    service->wide_at = mono;
+}
+
+bool service_is_wide(const struct service *service, uint64_t mono, uint64_t remember)
+{
+    return service->wide && since(service->wide_at, mono) <= remember;
+}
+
 static bool sends(const struct service *service, enum kind kind, uint64_t mono, uint64_t remember)
 {
-    const struct windows *windows = &service->windows[kind];
-    return windows->count > 0 && since(windows->last, mono) <= remember;
+    const struct timeline *timeline = service->timelines[kind];
+    return timeline && timeline->count > 0 && since(timeline->heard, mono) <= remember;
 }
 
 unsigned service_kinds(const struct service *service, const struct confirm_by *confirm,
@@ -205,45 +251,4 @@ unsigned service_kinds(const struct service *service, const struct confirm_by *c
     if (service && sends(service, KIND_PROCESS_CPU, mono, remember))
         return KIND_BIT(KIND_PROCESS_CPU);
     return KIND_BIT(KIND_PROCESS_CPU) | KIND_BIT(KIND_WALL);
-}
-
-/* Where several kinds confirm, a span is without samples when every one's window came. */
-static void read_windows(const struct service *service, unsigned kinds, uint64_t mono,
-                         uint64_t remember, struct windows *all)
-{
-    *all = (struct windows){.watermark = UINT64_MAX, .count = UINT32_MAX};
-    bool any = false;
-    for (enum kind kind = 0; kind < KIND_OTHER; kind++) {
-        const struct windows *each = &service->windows[kind];
-        if (!(kinds & KIND_BIT(kind)) || !sends(service, kind, mono, remember))
-            continue;
-        any = true;
-        uint64_t longest = each->longest > each->before ? each->longest : each->before;
-        if (longest > all->longest)
-            all->longest = longest;
-        if (each->watermark < all->watermark)
-            all->watermark = each->watermark;
-        if (each->count < all->count)
-            all->count = each->count;
-    }
-    if (!any)
-        *all = (struct windows){0};
-}
-
-struct judge_service service_judged_as(const struct service *service,
-                                       const struct confirm_by *confirm, uint64_t hold,
-                                       uint64_t mono, uint64_t remember)
-{
-    unsigned kinds = service_kinds(service, confirm, mono, remember);
-    struct windows windows;
-    read_windows(service, kinds, mono, remember, &windows);
-    uint64_t window = judge_window(windows.longest, windows.count, service->from_go);
-    return (struct judge_service){
-        .profiled = service->profiled && since(service->profiled_at, mono) <= remember,
-        .unread = service->unread && since(service->unread_at, mono) <= remember,
-        .first_seen = service->first_seen,
-        .watermark = windows.watermark,
-        .window = window,
-        .hold = judge_hold(hold, window, windows.count, service->from_node),
-    };
 }

@@ -8,7 +8,7 @@ enum { KINDS = 0xff, MET = 1 << 8, FORWARD = 1 << 9, REVERSED = 1 << 10 };
 _Static_assert(KIND_OTHER <= 8, "the kinds that can confirm fit a byte");
 
 /* Both byte orders of an id are one entry, so that one search finds either. */
-static uint64_t key_of(uint64_t id, uint64_t scope)
+uint64_t span_index_key(uint64_t id, uint64_t scope)
 {
     uint64_t reversed = span_id_reversed(id);
     return (id < reversed ? id : reversed) ^ scope;
@@ -33,7 +33,8 @@ static uint64_t capped_sum(uint64_t a, uint64_t b, uint64_t max)
 bool span_index_add(struct span_index *index, uint64_t scope, const struct span_figures *figures,
                     enum kind kind, uint32_t second)
 {
-    struct id_entry *entry = id_table_put(&index->table, key_of(figures->id, scope), second);
+    struct id_entry *entry =
+        id_table_put(&index->table, span_index_key(figures->id, scope), second);
     if (!entry)
         return false;
     bool is_new = entry->note == 0;
@@ -50,7 +51,7 @@ bool span_index_add(struct span_index *index, uint64_t scope, const struct span_
 static bool find(const struct span_index *index, uint64_t scope, uint64_t id, bool either,
                  unsigned kinds, uint32_t second, struct span_figures *figures)
 {
-    const struct id_entry *entry = id_table_find(&index->table, key_of(id, scope), second);
+    const struct id_entry *entry = id_table_find(&index->table, span_index_key(id, scope), second);
     if (!entry || !(entry->note & kinds & KINDS))
         return false;
     bool as_it_is = entry->note & order_of(id);
@@ -79,14 +80,19 @@ bool span_index_find_either(const struct span_index *index, uint64_t scope, uint
 
 void span_index_expect(const struct span_index *index, uint64_t scope, uint64_t id)
 {
-    id_table_expect(&index->table, key_of(id, scope));
+    id_table_expect(&index->table, span_index_key(id, scope));
 }
 
 bool span_index_meet(struct span_index *index, uint64_t scope, uint64_t id, uint32_t second)
 {
-    struct id_entry *entry = id_table_find(&index->table, key_of(id, scope), second);
+    struct id_entry *entry = id_table_find(&index->table, span_index_key(id, scope), second);
     if (!entry || entry->note & MET)
         return false;
     entry->note |= MET;
     return true;
+}
+
+bool span_index_lost(const struct span_index *index, uint64_t scope, uint64_t id, uint32_t since)
+{
+    return id_table_lost(&index->table, span_index_key(id, scope)) > since;
 }

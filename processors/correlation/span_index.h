@@ -26,6 +26,9 @@ struct span_figures {
 void span_index_init(struct span_index *index, size_t max_bytes, bool figures, uint32_t remember,
                      uint64_t seed, struct budget *budget);
 
+/* What stands for an id of a scope in a table; both byte orders of the id are one. */
+uint64_t span_index_key(uint64_t id, uint64_t scope);
+
 /* scope, of all: the service's, since a link opens the profiles of its span's own service. */
 
 /* Counts samples of a kind below KIND_OTHER. True: the id was not known before. */
@@ -45,5 +48,8 @@ void span_index_expect(const struct span_index *index, uint64_t scope, uint64_t 
 
 /* Notes that the span of a known id came; true: for the first time. */
 bool span_index_meet(struct span_index *index, uint64_t scope, uint64_t id, uint32_t second);
+
+/* Whether samples with this id that came since a second may have given way. */
+bool span_index_lost(const struct span_index *index, uint64_t scope, uint64_t id, uint32_t since);
 
 #endif

@@ -28,26 +28,28 @@ static uint64_t id_of(struct view bytes)
     return bytes.size == 8 ? span_id_load(bytes.data) : 0;
 }
 
-static struct judge_span times_of(uint64_t start_ns, uint64_t end_ns, uint64_t started,
-                                  struct judge_now now)
+static void set_times(struct asked *asked, uint64_t start_ns, uint64_t end_ns, uint64_t since,
+                      struct judge_now now)
 {
-    uint64_t start = start_ns ? start_ns : end_ns;
-    return (struct judge_span){end_ns ? end_ns : now.wall, now.mono, start && start < started};
+    asked->started = start_ns ? start_ns : end_ns;
+    asked->ended = judge_local(now, end_ns ? end_ns : now.wall);
+    asked->arrived = now.mono;
+    if (asked->started && asked->started < since) {
+        uint64_t early = (since - asked->started) / EARLY_UNIT + 1;
+        asked->early = early > UINT16_MAX ? UINT16_MAX : (uint16_t)early;
+    }
 }
 
 /* From what the door has noted of the span. */
-static void take_row(struct span_row *row, const struct otlp_span_note *note, uint64_t started,
+static void take_row(struct span_row *row, const struct otlp_span_note *note, uint64_t since,
                      struct judge_now now)
 {
-    row->asked = (struct asked){
-        .own = note->id,
-        .parent = note->parent,
-        .times = times_of(note->start_ns, note->end_ns, started, now),
-    };
+    row->asked = (struct asked){.own = note->id, .parent = note->parent};
+    set_times(&row->asked, note->start_ns, note->end_ns, since, now);
     row->is_root = otlp_note_is_local_root(note);
 }
 
-static void read_row(struct span_row *row, const struct proto_field *field, uint64_t started,
+static void read_row(struct span_row *row, const struct proto_field *field, uint64_t since,
                      struct judge_now now)
 {
     struct otlp_span span;
@@ -58,8 +60,8 @@ static void read_row(struct span_row *row, const struct proto_field *field, uint
         .own = id_of(span.span_id),
         .named = names ? named : 0,
         .parent = id_of(span.parent_span_id),
-        .times = times_of(span.start_ns, span.end_ns, started, now),
     };
+    set_times(&row->asked, span.start_ns, span.end_ns, since, now);
     row->is_root = otlp_span_is_local_root(&span);
     row->marked = span.profile_attributes > 0;
 }
@@ -89,8 +91,6 @@ static bool add_resource(struct trace_plan *plan, const struct correlation *self
     resource->name = otlp_resource_attribute(field->bytes, VIEW("service.name"));
     if (resource->name.size == 0)
         resource->name = UNKNOWN_SERVICE;
-    struct view language = otlp_resource_attribute(field->bytes, VIEW("telemetry.sdk.language"));
-    resource->from_node = view_eq(language, VIEW("nodejs"));
     resource->first = plan->count;
     if (!read_header(plan, self, resource))
         return false;
@@ -153,7 +153,8 @@ bool trace_plan_read(struct trace_plan *plan, const struct correlation *self,
                      const struct batch *batch)
 {
     *plan = (struct trace_plan){.request = buffer_view(batch->payload),
-                                .notes = buffer_view(batch->notes)};
+                                .notes = buffer_view(batch->notes),
+                                .tenant = correlation_tenant(self, batch)};
     arena_init(&plan->arena, arena_cap(batch));
     plan->capacity = batch->items;
     plan->rows = arena_array(&plan->arena, plan->capacity, sizeof *plan->rows);
@@ -201,7 +202,7 @@ static struct segment_size size_of_waiting(const struct trace_plan *plan,
         size.scopes += scope->waiting > 0;
     for (size_t i = resource->first; i < resource->end; i++)
         if (plan->rows[i].ruling.edit.fate == FATE_WAIT)
-            size.bytes += plan->rows[i].field.bytes.size;
+            size.bytes += (uint32_t)plan->rows[i].field.bytes.size;
     return size;
 }
 
@@ -211,12 +212,13 @@ static void fill_held(struct held *held, const struct span_row *row, struct segm
     *held = (struct held){
         .own = row->asked.own,
         .named = row->is_child ? row->asked.parent : row->asked.named,
-        .end = row->asked.times.end,
+        .end = row->asked.ended,
         .back = (uint32_t)((char *)held - (char *)segment),
         .at = at,
         .size = (uint32_t)row->field.bytes.size,
         .flags = (uint8_t)((row->is_root ? HELD_ROOT : 0) | (row->is_child ? HELD_CHILD : 0) |
-                           (row->asked.times.before_start ? HELD_BEFORE_START : 0)),
+                           (row->asked.forgotten ? HELD_FORGOTTEN : 0)),
+        .early = row->asked.early,
     };
     proto_bytes_put(segment->bytes + at, row->field.bytes);
 }
@@ -226,7 +228,6 @@ static bool fill_segment(struct trace_plan *plan, const struct resource_plan *re
 {
     struct held *held = segment->spans;
     uint32_t index = 0, at = 0;
-    segment->due = TIME_NEVER;
     for (struct scope_plan *scope = resource->scopes; scope; scope = scope->next) {
         if (scope->waiting == 0)
             continue;
@@ -241,8 +242,7 @@ static bool fill_segment(struct trace_plan *plan, const struct resource_plan *re
             fill_held(held, row, segment, at);
             held++->scope = index;
             at += (uint32_t)row->field.bytes.size;
-            if (row->ruling.due < segment->due)
-                segment->due = row->ruling.due;
+            segment->children += row->is_child;
         }
         index++;
     }
@@ -285,7 +285,7 @@ void trace_plan_hold(struct trace_plan *plan, struct correlation *self, struct o
         if (origin)
             resource->segment = make_segment(plan, resource, &self->runs, may_force);
         if (resource->segment) {
-            resource->segment->service = resource->service;
+            resource->segment->process = resource->process;
             resource->segment->origin = origin;
             atomic_fetch_add_explicit(&origin->refs, 1, memory_order_relaxed);
         } else {

@@ -6,7 +6,7 @@
 #ifndef CORRELATION_TRACE_PLAN_H
 #define CORRELATION_TRACE_PLAN_H
 
-#include "processors/correlation/decide.h"
+#include "processors/correlation/waiting.h"
 
 struct span_row {
     struct proto_field field; /* the Span field */
@@ -30,14 +30,14 @@ struct scope_plan {
 struct resource_plan {
     struct resource_plan *next;
     struct proto_field field; /* ResourceSpans */
-    struct view name;         /* of its service ... */
-    bool from_node;           /* ... which runs on Node.js */
+    struct view name;         /* of its service */
     struct view bare;         /* all but the scopes ... */
     struct view header;       /* ... and that remapped */
     struct scope_plan *scopes, *last;
     size_t first, end; /* rows */
     uint32_t waiting;
     struct service *service; /* NULL: not looked up, or there is no room for one */
+    struct process *process; /* NULL: no span was to wait, or there is no room for one */
     unsigned version;        /* of the service when its spans were decided */
     struct segment *segment; /* those that wait */
 };
@@ -45,7 +45,8 @@ struct resource_plan {
 struct trace_plan {
     struct arena arena;
     struct view request;
-    struct view notes; /* of the batch */
+    struct view notes;  /* of the batch */
+    struct view tenant; /* empty where tenants are not told apart */
     struct resource_plan *resources, *last;
     struct span_row *rows;
     size_t count, capacity;

@@ -1,10 +1,14 @@
 /* The traces signal: what arrives is decided, held or handed on. */
 #include "processors/correlation/gather.h"
+#include "processors/correlation/pack.h"
 #include "processors/correlation/release.h"
 #include "processors/correlation/trace_plan.h"
 
+/* A service of which no profile came for so long has none. */
+#define PROFILED_WITHIN (120 * NS_PER_S)
+
 /* With link local_root or all: the id that the SDK gave, else the span's own. */
-static void attach(struct span_row *row, bool wanted, const struct hearing *hearing)
+static void attach(struct span_row *row, bool wanted, const struct context *context)
 {
     uint64_t id = row->asked.named ? row->asked.named : row->asked.own;
     row->counted = wanted;
@@ -12,92 +16,129 @@ static void attach(struct span_row *row, bool wanted, const struct hearing *hear
     row->ruling.edit.figures.id = id;
     struct span_figures figures;
     if (row->ruling.edit.fate == FATE_LINK &&
-        span_index_find(&hearing->self->index, service_scope(hearing->service), id, hearing->kinds,
-                        hearing->second, &figures))
+        span_index_find(&context->self->index, service_scope(context->service), id, context->kinds,
+                        context->second, &figures))
         row->ruling.edit.figures = figures;
 }
 
-static bool is_candidate(const struct correlation *self, const struct service *service,
-                         const struct span_row *row)
+static bool is_candidate(const struct context *context, const struct span_row *row)
 {
+    const struct correlation *self = context->self;
     if (row->is_root || row->marked || self->config.candidates == CANDIDATES_ALL)
         return true;
-    return self->config.candidates == CANDIDATES_AUTO && service->wide;
+    return self->config.candidates == CANDIDATES_AUTO &&
+           service_is_wide(context->service, context->now.mono, self->config.remember);
 }
 
-/* A span that nobody expects to have samples: its own id is looked up, and that is all. */
-static void decide_bystander(const struct hearing *hearing, struct span_row *row)
+/* A span that nobody expects to have samples: its own id is looked up, and that is all. Where it is
+ * found, spans below the local root have samples of their own: the next ones are waited for. */
+static void decide_bystander(const struct context *context, struct span_row *row)
 {
+    struct correlation *self = context->self;
+    struct service *service = context->service;
     struct span_figures figures;
     row->ruling.edit.fate = FATE_AS_CAME;
-    if (!span_index_find(&hearing->self->index, service_scope(hearing->service), row->asked.own,
-                         hearing->kinds, hearing->second, &figures))
-        return;
-    row->counted = true;
-    row->ruling.edit = (struct edit){.fate = FATE_LINK, .figures = figures};
-    /* Spans below the local root have samples of their own here: the next ones are waited for. */
-    hearing->service->wide = true;
+    if (span_index_find(&self->index, service_scope(service), row->asked.own, context->kinds,
+                        context->second, &figures)) {
+        row->counted = true;
+        row->ruling.edit = decide_link(&figures);
+        service_note_wide(service, context->now.mono);
+    } else if (self->config.candidates == CANDIDATES_AUTO &&
+               (service->named || context->now.mono - service->first_seen < PROFILED_WITHIN)) {
+        recent_note(&self->recent, service, row->asked.own, RECENT_CHILD, row->asked.ended,
+                    context->second);
+    }
 }
 
-static void decide_confirmed(const struct hearing *hearing, struct span_row *row)
+/* The rules for spans of this resource, from its first one that may wait on. */
+static void enter_resource(struct context *context, struct resource_plan *resource,
+                           struct judge_limits *limits)
 {
-    struct correlation *self = hearing->self;
+    struct service *service = context->service;
+    if (resource->process)
+        return;
+    if (!service->first_candidate)
+        service->first_candidate = context->now.mono;
+    resource->process = process_see(service, process_hash(resource->bare), resource->field.bytes,
+                                    context->now.mono, context->self->env->budget);
+    context_enter(context, resource->process);
+    *limits = judge_limits(&context->known, context->now.mono);
+}
+
+static void decide_by_rules(struct context *context, struct resource_plan *resource,
+                            struct judge_limits *limits, struct span_row *row)
+{
+    enter_resource(context, resource, limits);
+    decide_within(context, &row->asked, limits, &row->ruling);
+    if (row->ruling.edit.fate == FATE_WAIT && !resource->process)
+        row->ruling = (struct ruling){.edit.fate = FATE_AS_CAME, .reason = REASON_HOLD_FULL};
+}
+
+static void decide_confirmed(struct context *context, struct resource_plan *resource,
+                             struct judge_limits *limits, struct span_row *row)
+{
+    struct correlation *self = context->self;
     bool inherit = self->config.children == CHILDREN_INHERIT;
-    if (is_candidate(self, hearing->service, row)) {
+    if (is_candidate(context, row)) {
         row->counted = true;
-        decide_candidate(hearing, &row->asked, true, &row->ruling);
+        if (!decide_by_index(context, &row->asked, &row->ruling))
+            decide_by_rules(context, resource, limits, row);
+        else if (!row->is_root && context->service->wide)
+            service_note_wide(context->service, context->now.mono);
         if (row->is_root)
-            decide_note_root(hearing, row->asked.own, &row->ruling.edit);
+            decide_note_root(context, row->asked.own, &row->ruling.edit);
     } else if (inherit && row->asked.own) {
         row->is_child = true;
         lineage_note(&self->lineage, row->asked.own, LINEAGE_CHILD, row->asked.parent,
-                     hearing->second);
+                     context->second);
     } else {
-        decide_bystander(hearing, row);
+        decide_bystander(context, row);
     }
 }
 
 /* Children come before their parents in most requests, so they are decided last. */
-static void decide_children(const struct hearing *hearing, struct span_row *row)
+static void decide_children(struct context *context, struct trace_plan *plan,
+                            struct resource_plan *resource, struct judge_limits *limits)
 {
-    if (!row->is_child)
-        return;
-    decide_child(hearing, &row->asked, &row->ruling);
-    row->counted = row->ruling.edit.fate == FATE_LINK || row->ruling.reason != REASON_NO_PARENT;
+    for (size_t i = resource->first; i < resource->end; i++) {
+        struct span_row *row = &plan->rows[i];
+        if (!row->is_child)
+            continue;
+        enter_resource(context, resource, limits);
+        decide_child(context, &row->asked, &row->ruling);
+        row->counted = row->ruling.edit.fate == FATE_LINK || row->ruling.reason != REASON_NO_PARENT;
+    }
 }
 
-static void expect_rows(const struct hearing *hearing, const struct span_row *rows, size_t left)
+static void expect_rows(const struct context *context, const struct span_row *rows, size_t left)
 {
     for (size_t i = 0; i < left && i < DECIDE_AHEAD; i++)
-        decide_expect(hearing, &rows[i].asked);
+        decide_expect(context, &rows[i].asked);
 }
 
 static void decide_resource(struct correlation *self, struct trace_plan *plan,
                             struct resource_plan *resource, struct judge_now now)
 {
-    struct service *service = services_see(&self->services, resource->name, now.mono);
-    struct hearing hearing;
-    if (service && resource->from_node)
-        service->from_node = true;
-    hearing_open(&hearing, self, service, now);
-    resource->service = service;
-    resource->version = service ? service->version : 0;
+    struct judge_limits limits = {0};
+    struct context context;
+    resource->service = services_see(&self->services, plan->tenant, resource->name, now.mono);
+    context_open(&context, self, resource->service, now);
+    resource->version = resource->service ? resource->service->version : 0;
     for (size_t i = resource->first; i < resource->end; i++) {
         struct span_row *row = &plan->rows[i];
         if ((i - resource->first) % DECIDE_AHEAD == 0)
-            expect_rows(&hearing, row, resource->end - i);
-        row->asked.times.arrived = now.mono;
+            expect_rows(&context, row, resource->end - i);
         if (self->config.link == LINK_ALL)
-            attach(row, true, &hearing);
+            attach(row, true, &context);
         else if (self->config.link == LINK_LOCAL_ROOT)
-            attach(row, row->is_root, &hearing);
-        else if (service)
-            decide_confirmed(&hearing, row);
+            attach(row, row->is_root, &context);
+        else if (resource->service)
+            decide_confirmed(&context, resource, &limits, row);
         else
             row->ruling.edit.fate = FATE_AS_CAME;
     }
-    for (size_t i = resource->first; i < resource->end; i++)
-        decide_children(&hearing, &plan->rows[i]);
+    if (self->config.children == CHILDREN_INHERIT)
+        decide_children(&context, plan, resource, &limits);
 }
 
 /* A request larger than the whole hold: its first spans do not go in. */
@@ -139,30 +180,48 @@ static bool decide_plan(struct correlation *self, struct trace_plan *plan)
     return may_force;
 }
 
-static void count_rows(const struct trace_plan *plan, const struct hearing *hearing,
+static void count_rows(const struct trace_plan *plan, const struct context *context,
                        const struct resource_plan *resource)
 {
-    for (size_t i = resource->first; i < resource->end; i++)
-        if (plan->rows[i].counted && plan->rows[i].ruling.edit.fate != FATE_WAIT)
-            decide_count(hearing, &plan->rows[i].ruling);
+    for (size_t i = resource->first; i < resource->end; i++) {
+        const struct span_row *row = &plan->rows[i];
+        if (row->counted && row->ruling.edit.fate != FATE_WAIT)
+            decide_count(context, &row->asked, &row->ruling);
+    }
 }
 
-static void put_segment(struct correlation *self, struct resource_plan *resource,
-                        struct judge_now now, struct release *release)
+/* There is no memory to find its spans by: they go on as they came. */
+static void refuse_segment(struct service *service, struct segment *segment,
+                           struct release *release)
 {
+    for (uint32_t i = 0; i < segment->count; i++) {
+        struct held *held = &segment->spans[i];
+        held->flags |= HELD_GONE;
+        held->fate = FATE_AS_CAME;
+        held->next = NULL;
+        struct release one = {held, &held->next, 1};
+        release_join(release, &one);
+    }
+    service->counts.unlinked[REASON_HOLD_FULL] += segment->count;
+}
+
+static void put_segment(struct context *context, struct resource_plan *resource,
+                        struct release *release)
+{
+    struct correlation *self = context->self;
     struct segment *segment = resource->segment;
     if (!segment)
         return;
     resource->segment = NULL;
-    segment->arrived = now.mono;
-    decide_make_room(self, segment, release);
-    gather_put(&self->hold, segment);
-    if (resource->service->version != resource->version)
-        decide_waiting(self, resource->service, true, release);
-    if (resource->service->due < self->tick_at) {
-        self->tick_at = resource->service->due;
-        env_tick_at(self->env, self->tick_at);
+    segment->arrived = context->now.mono;
+    waiting_make_room(self, segment, context->now, release);
+    gather_before(&self->hold, segment->process, segment->arrived);
+    if (!hold_put(&self->hold, segment)) {
+        refuse_segment(context->service, segment, release);
+        return;
     }
+    waiting_add(context, segment, resource->service->version != resource->version, release);
+    gather_after(&self->hold, segment);
 }
 
 /* What was decided takes effect, now that the rest of the request was taken. */
@@ -172,15 +231,19 @@ static void commit(struct correlation *self, struct trace_plan *plan)
     pthread_mutex_lock(&self->lock);
     struct judge_now now = correlation_now(self);
     for (struct resource_plan *each = plan->resources; each; each = each->next) {
-        struct hearing hearing;
-        hearing_open(&hearing, self, each->service, now);
-        count_rows(plan, &hearing, each);
-        put_segment(self, each, now, &release);
+        struct context context;
+        context_open(&context, self, each->service, now);
+        count_rows(plan, &context, each);
+        put_segment(&context, each, &release);
         if (each->service)
             each->service->building--;
     }
+    correlation_ask_tick(self);
+    bool pack = plan->waiting > 0 && self->hold.bytes > self->hold.max_bytes / 2;
     pthread_mutex_unlock(&self->lock);
     release_send(self, &release);
+    if (pack)
+        pack_some(self);
 }
 
 static void drop(struct correlation *self, struct trace_plan *plan)

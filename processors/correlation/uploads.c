@@ -23,9 +23,37 @@ void upload_set_window(struct window *window, const struct stated *stated, uint6
     if (stated->until)
         end = end ? least(end, stated->until) : stated->until;
     window->end = least(end, now);
+    window->capped = end > now;
     window->length = stated->duration;
     if (!window->length && stated->from && stated->until > stated->from)
         window->length = stated->until - stated->from;
+    if (window->length && window->end)
+        window->start = window->end > window->length ? window->end - window->length : 1;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+uint64_t upload_content(const struct upload *upload, const struct stated *stated, size_t count)
+{
+    uint64_t hash = mix(mix(count, stated->time), stated->duration);
+    hash = mix(mix(hash, stated->from), stated->until);
+    for (size_t i = 0; i < upload->count; i++)
+        hash = mix(mix(hash, upload->ids[i].id), upload->ids[i].cpu_ns);
+    return hash;
+}
+
+static uint64_t labels_of(const struct series *series)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; series && i < series->count; i++) {
+        hash = mix(hash, process_hash(series->labels[i].name));
+        hash = mix(hash, process_hash(series->labels[i].value));
+    }
+    return hash;
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -175,8 +203,12 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
     upload->window.kind = kind_parse(name);
     upload_set_window(&upload->window, &stated, now);
     upload->middle = middle_of(&stated, upload->window.length, now);
-    bool wanted = kinds & KIND_BIT(upload->window.kind);
-    return !wanted || read_ids(upload, pprof, arena) ? upload : NULL;
+    upload->has_samples = pprof->sample_count > 0;
+    if (kinds & KIND_BIT(upload->window.kind) && !read_ids(upload, pprof, arena))
+        return NULL;
+    upload->window.labels = labels_of(series);
+    upload->window.content = upload_content(upload, &stated, pprof->sample_count);
+    return upload;
 }
 
 struct upload *uploads_of_unread(const struct batch *batch, const struct series *series,
@@ -245,6 +277,13 @@ static struct view otlp_service(const struct otlp_dictionary *dictionary, struct
     return name.size ? name : UNKNOWN_SERVICE;
 }
 
+static uint64_t resource_hash(struct view entry)
+{
+    struct proto_field resource;
+    bool found = proto_find(entry, 1, WIRE_LEN, &resource);
+    return found ? process_hash(resource.bytes) : 0;
+}
+
 static struct upload *upload_of_otlp(const struct otlp_dictionary *dictionary,
                                      const struct otlp_walk *walk, unsigned kinds, uint64_t now,
                                      struct arena *arena)
@@ -258,8 +297,13 @@ static struct upload *upload_of_otlp(const struct otlp_dictionary *dictionary,
     upload->window.kind = kind_of_otlp(&profile);
     struct stated stated = {.time = profile.time_ns, .duration = profile.duration_ns};
     upload_set_window(&upload->window, &stated, now);
-    bool wanted = kinds & KIND_BIT(upload->window.kind);
-    return !wanted || read_otlp_ids(upload, dictionary, &profile, arena) ? upload : NULL;
+    upload->has_samples = profile.sample_count > 0;
+    if (kinds & KIND_BIT(upload->window.kind) &&
+        !read_otlp_ids(upload, dictionary, &profile, arena))
+        return NULL;
+    upload->window.labels = resource_hash(walk->resource_entry.bytes);
+    upload->window.content = upload_content(upload, &stated, profile.sample_count);
+    return upload;
 }
 
 /* A request whose samples cannot be read; names by reference cannot either. */
@@ -296,16 +340,20 @@ bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct a
     return true;
 }
 
-/* The name that the server gives the series, from the query. data NULL: none, or no room. */
-static struct view service_of_query(const char *query, struct arena *arena)
+/* What the query calls the series, its labels among it. NULL: none, or no room. */
+static const char *name_of_query(const char *query, struct arena *arena)
 {
     size_t size = strlen(query) + 1;
     char *name = arena_alloc(arena, size);
+    return name && http_query_get(query, "name", name, size) ? name : NULL;
+}
+
+/* The name that the server gives it. data NULL: none, or no room. */
+static struct view service_of_name(const char *name, struct arena *arena)
+{
     const char *reason;
     struct view service = {0};
-    if (!name || !http_query_get(query, "name", name, size))
-        return service;
-    struct series *series = series_parse(view_of(name), &reason);
+    struct series *series = name ? series_parse(view_of(name), &reason) : NULL;
     if (!series)
         return service;
     service = service_of(series, true);
@@ -329,14 +377,17 @@ struct upload *uploads_of_opaque(const struct batch *batch, unsigned kinds, uint
     const char *why = "a format that is not read";
     char format[8] = "";
     struct upload *uploads = NULL;
-    struct view service = service_of_query(query, arena);
+    const char *name = name_of_query(query, arena);
+    struct view service = service_of_name(name, arena);
     if (!service.data)
         return NULL;
     if (http_query_get(query, "format", format, sizeof format) && strcmp(format, "jfr") == 0)
         uploads = uploads_of_jfr(batch, kinds, now, budget, arena, &why);
     if (!uploads)
         uploads = unread_opaque(why, arena);
-    for (struct upload *each = uploads; each; each = each->next)
+    for (struct upload *each = uploads; each; each = each->next) {
         each->service = service;
+        each->window.labels = process_hash(view_of(name));
+    }
     return uploads;
 }

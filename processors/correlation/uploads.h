@@ -11,12 +11,25 @@
 #include "processors/correlation/span_index.h"
 #include "wire/pprof.h"
 
+/* One uploaded window. Times are wall time. */
+struct window {
+    enum kind kind;
+    uint64_t start;   /* 0: not told */
+    uint64_t end;     /* already not past the time of arrival; 0: not told */
+    bool capped;      /* the profile says that it ends later */
+    uint64_t length;  /* ns; 0: a moment, or not told */
+    uint64_t labels;  /* hash of what names its sender */
+    uint64_t content; /* hash: a second upload of it has the same */
+};
+
 struct upload {
     struct upload *next;
+    struct view tenant; /* empty where tenants are not told apart */
     struct view service;
     const char
-        *unread;  /* why its spans cannot be read, static: nothing else is known; NULL: read */
-    bool from_go; /* pyroscope-go sent it */
+        *unread;      /* why its spans cannot be read, static: nothing else is known; NULL: read */
+    bool from_go;     /* pyroscope-go sent it */
+    bool has_samples; /* with or without ids */
     struct window window;
     /* Wall; of a pprof's window. 0: not known, not past, or its time already. */
     uint64_t middle;
@@ -51,8 +64,11 @@ struct stated {
 };
 
 /* A window ends where the profile says, yet never past `until` or the time of arrival: Node puts
- * the end into time_nanos. */
+ * the end into time_nanos, and a clock may be ahead. */
 void upload_set_window(struct window *window, const struct stated *stated, uint64_t now);
+
+/* Of the times that were stated, the samples and their ids: equal for equal uploads. */
+uint64_t upload_content(const struct upload *upload, const struct stated *stated, size_t count);
 
 /* uploads_jfr.c: the list without its service. NULL: *why says why it cannot be read. */
 struct upload *uploads_of_jfr(const struct batch *batch, unsigned kinds, uint64_t now,

@@ -37,6 +37,7 @@ struct recording {
     unsigned kinds;  /* that it has windows of */
     unsigned wanted; /* kinds whose ids are wanted */
     struct upload *uploads[JFR_KINDS];
+    size_t samples[JFR_KINDS];
     const char *why;
 };
 
@@ -190,9 +191,10 @@ static void walk(struct recording *recording)
     while (jfr_next_event(&recording->jfr, &scan, &event)) {
         unsigned kinds = kinds_of(recording, &event);
         recording->kinds |= kinds;
-        kinds &= recording->wanted;
-        uint64_t id =
-            kinds && event.has_stack && event.samples ? span_of_event(recording, &event) : 0;
+        kinds = event.has_stack && event.samples ? kinds & recording->wanted : 0;
+        uint64_t id = kinds ? span_of_event(recording, &event) : 0;
+        for (int kind = 0; kind < JFR_KINDS; kind++)
+            recording->samples[kind] += kinds >> kind & 1;
         for (int kind = 0; id && kind < JFR_KINDS; kind++)
             if (kinds & KIND_BIT(kind))
                 take(recording, (enum kind)kind, id, &event);
@@ -292,6 +294,8 @@ static struct upload *list_of(const struct recording *recording, const char *que
         if (!(recording->kinds & KIND_BIT(kind)))
             continue;
         upload_set_window(&upload->window, &stated, now);
+        upload->has_samples = recording->samples[kind] > 0;
+        upload->window.content = upload_content(upload, &stated, recording->samples[kind]);
         upload->next = list;
         list = upload;
     }

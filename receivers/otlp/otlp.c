@@ -179,6 +179,12 @@ static void otlp_close(void *instance)
     self->grpc_server = NULL;
 }
 
+static bool gives_metadata(const void *instance)
+{
+    const struct otlp_receiver *self = instance;
+    return self->protocols.grpc.include_metadata || self->protocols.http.include_metadata;
+}
+
 const struct component receiver_otlp = {
     .type = "otlp",
     .text = "OTLP traces, metrics, logs and profiles over gRPC and HTTP",
@@ -189,6 +195,7 @@ const struct component receiver_otlp = {
     .size = sizeof(struct otlp_receiver),
     .keys = keys,
     .check = check,
+    .gives_metadata = gives_metadata,
     .open = otlp_open,
     .retire = otlp_retire,
     .close = otlp_close,

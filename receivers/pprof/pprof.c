@@ -73,6 +73,12 @@ static void pprof_receiver_close(void *instance)
     self->http_server = NULL;
 }
 
+static bool gives_metadata(const void *instance)
+{
+    const struct pprof_receiver *self = instance;
+    return self->has_server && self->server.include_metadata;
+}
+
 const struct component receiver_pprof = {
     .type = "pprof",
     .alias = "pprof_scrape",
@@ -84,6 +90,7 @@ const struct component receiver_pprof = {
     .size = sizeof(struct pprof_receiver),
     .keys = pprof_keys,
     .check = pprof_check,
+    .gives_metadata = gives_metadata,
     .open = pprof_receiver_open,
     .explain = pprof_receiver_explain,
     .retire = pprof_receiver_retire,

@@ -130,6 +130,12 @@ static void pyroscope_close(void *instance)
     self->server = NULL;
 }
 
+static bool gives_metadata(const void *instance)
+{
+    const struct pyroscope_receiver *self = instance;
+    return self->include_metadata;
+}
+
 const struct component receiver_pyroscope = {
     .type = "pyroscope",
     .text = "profiles of the Pyroscope SDKs: /ingest, Push and OTLP",
@@ -140,6 +146,7 @@ const struct component receiver_pyroscope = {
     .size = sizeof(struct pyroscope_receiver),
     .keys = keys,
     .check = check,
+    .gives_metadata = gives_metadata,
     .open = pyroscope_open,
     .retire = pyroscope_retire,
     .close = pyroscope_close,

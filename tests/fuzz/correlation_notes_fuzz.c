@@ -16,15 +16,14 @@ static size_t ids_of(const struct upload *uploads)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena arena;
-    struct upload *uploads, *again;
+    struct notes notes, again;
     struct bytes note;
-    uint64_t since, since_again;
     arena_init(&arena, 1 << 22);
     bytes_init(&note, 1 << 22, NULL);
-    if (notes_read((struct view){data, size}, &arena, &uploads, &since)) {
-        if (!notes_write(uploads, since, &note) ||
-            !notes_read(bytes_view(&note), &arena, &again, &since_again) || since != since_again ||
-            ids_of(uploads) != ids_of(again))
+    if (notes_read((struct view){data, size}, &arena, &notes)) {
+        if (!notes_write(&notes, &note) || !notes_read(bytes_view(&note), &arena, &again) ||
+            notes.since != again.since || notes.arrived != again.arrived ||
+            ids_of(notes.uploads) != ids_of(again.uploads))
             abort();
     }
     bytes_release(&note);

@@ -105,16 +105,18 @@ START_TEST(it_tells_why_spans_have_no_flame_graph)
     struct rig rig;
     rig_open(&rig, "{}");
     rig_warm(&rig);
-    rig_window(&rig, 1, 7, 8);
-    RIG_SPANS(&rig, {.id = 1, .start = 10 * S, .end = 19 * S},
-              {.id = 2, .start = 19 * S, .end = 20 * S}, {.id = 3, .start = 19 * S, .end = 20 * S});
+    RIG_PROFILE(&rig, .time = RIG_WARM - 9 * S, .duration = 9 * S, .ids = {1, 7, 8});
+    RIG_SPANS(&rig, {.id = 1, .start = RIG_WARM - 10 * S, .end = RIG_WARM - S},
+              {.id = 2, .start = RIG_WARM - S, .end = RIG_WARM},
+              {.id = 3, .start = RIG_WARM - S, .end = RIG_WARM});
     ck_assert(rig_explains(&rig, "correlation: 3 span ids known, 0 given up early; "
                                  "2 spans in the hold"));
     ck_assert(rig_explains(&rig, "service shop: spans linked 1, not linked 0"));
     ck_assert(rig_explains(&rig, "waiting 2"));
     ck_assert(rig_explains(&rig, "3 span ids in samples, 2 of them without their span so far"));
     ck_assert(rig_explains(&rig, "process_cpu windows of up to 10.0 s, the last one ended 0.0 s "
-                                 "ago"));
+                                 "ago, uploads up to 0.0 s late, from 2 processes"));
+    ck_assert(rig_explains(&rig, "decided 12.5 s after their end"));
     rig_advance(&rig, 30 * S);
     rig_collect(&rig);
     ck_assert(rig_explains(&rig, "not linked 2 (hold ran out 2)"));

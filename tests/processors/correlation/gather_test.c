@@ -99,8 +99,8 @@ START_TEST(spans_beside_one_that_left_are_not_moved)
     struct rig rig;
     rig_open(&rig, "{}");
     rig_warm(&rig);
-    RIG_SPANS(&rig, {.id = 1, .start = 20 * S, .end = 20 * S},
-              {.id = 2, .start = 20 * S, .end = 20 * S});
+    RIG_SPANS(&rig, {.id = 1, .start = RIG_WARM, .end = RIG_WARM},
+              {.id = 2, .start = RIG_WARM, .end = RIG_WARM});
     rig_window(&rig, 2, 0, 0);
     ck_assert(rig_linked(&rig, 2) && rig_waits(&rig, 1));
     roots(&rig, 3, GATHER_EACH - 1);
@@ -208,12 +208,13 @@ START_TEST(spans_keep_their_resource_and_scopes)
     struct rig rig;
     static const char *const languages[] = {"go", "java"};
     rig_open(&rig, "{}");
-    for (uint64_t id = 0; id < GATHER_EACH; id++)
+    /* Both processes have as many requests as are gathered at once. */
+    for (uint64_t id = 0; id < 2 * GATHER_EACH; id++)
         put_headed(&rig, id + 1, languages[id % 2], id % 4 < 2 ? "x" : "y",
                    id % 8 < 4 ? NULL : "z");
     ck_assert_uint_eq(segments(&rig), 8);
     rig_advance(&rig, 60 * S);
-    for (uint64_t id = 0; id < GATHER_EACH; id++) {
+    for (uint64_t id = 0; id < 2 * GATHER_EACH; id++) {
         struct headers headers = headers_of(&rig, id + 1);
         ck_assert_str_eq(headers.language, languages[id % 2]);
         ck_assert_str_eq(headers.schema, id % 4 < 2 ? "x" : "y");

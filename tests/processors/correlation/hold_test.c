@@ -176,14 +176,15 @@ START_TEST(at_close_spans_leave_judged_or_as_they_came)
 {
     struct rig rig;
     rig_open(&rig, "{}");
+    uint64_t at = RIG_WARM;
     rig_warm(&rig);
-    rig_until(&rig, 25 * S);
-    RIG_SPANS(&rig, {.id = 1, .start = 23 * S, .end = 24 * S, .attributes = {"0000000000000001"}},
-              {.service = "other", .id = 3, .start = 23 * S, .end = 24 * S});
-    rig_until(&rig, 30 * S);
-    rig_window(&rig, 0, 0, 0);
-    rig_until(&rig, 35 * S);
-    RIG_SPANS(&rig, {.id = 2, .start = 33 * S, .end = 34 * S, .attributes = {"0000000000000002"}});
+    rig_advance(&rig, 5 * S);
+    RIG_SPANS(&rig, {.id = 1, .start = at, .end = at + 4 * S, .attributes = {"0000000000000001"}},
+              {.service = "other", .id = 3, .start = at, .end = at + 4 * S});
+    rig_advance(&rig, 5 * S);
+    rig_window(&rig, 9, 0, 0);
+    at += 12 * S;
+    RIG_SPANS(&rig, {.id = 2, .start = at, .end = at + S, .attributes = {"0000000000000002"}});
     /* Past span 1's decision without a tick. */
     fake_clock_advance(&rig.clock, 5 * S);
     rig_stop(&rig);
@@ -240,7 +241,7 @@ START_TEST(children_of_a_root_that_never_comes_leave_when_the_hold_runs_out)
     struct rig rig;
     rig_open(&rig, "{children: inherit}");
     rig_warm(&rig);
-    RIG_SPANS(&rig, {.id = 3, .parent = 2, .start = 19 * S, .end = 20 * S});
+    RIG_SPANS(&rig, {.id = 3, .parent = 2, .start = RIG_WARM - S, .end = RIG_WARM});
     rig_advance(&rig, 19 * S);
     ck_assert(rig_waits(&rig, 3));
     rig_advance(&rig, 2 * S);
@@ -297,7 +298,7 @@ START_TEST(threads_may_share_it)
     }
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    rig_advance(&rig, 60 * S);
+    rig_advance(&rig, 90 * S);
     rig_collect(&rig);
     ck_assert_uint_eq(rig.count, THREADS * ROUNDS * 3);
     bool *seen = calloc(rig.count + 1, sizeof *seen);

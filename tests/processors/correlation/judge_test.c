@@ -7,157 +7,230 @@
 #define S NS_PER_S
 
 /* A service profiled every 10 s whose last window ended at 100 s; everything began long ago. */
-static struct judge_service profiled(void)
+static struct judge_known profiled(void)
 {
-    return (struct judge_service){
-        .profiled = true, .first_seen = 0, .watermark = 100 * S, .window = 10 * S, .hold = 20 * S};
+    return (struct judge_known){
+        .profiled = true,
+        .hold = DURATION_AUTO,
+        .first_hold = 45 * S,
+        .window = 10 * S,
+        .margin = judge_margin(10 * S, 0),
+        .watermark = 100 * S,
+        .ask_at = UINT64_MAX,
+    };
 }
 
-static struct judgement at(const struct judge_service *service, uint64_t end, uint64_t arrived,
-                           uint64_t now)
+static struct judge_known unknown(void)
 {
-    struct judge_span span = {.end = end, .arrived = arrived};
-    return judge(service, &span, (struct judge_now){now, now});
+    return (struct judge_known){
+        .first_seen = 10 * S, .first_hold = 45 * S, .hold = DURATION_AUTO, .ask_at = UINT64_MAX};
 }
+
+static bool is_given_up(const struct judge_known *known, uint64_t ended, uint64_t now)
+{
+    return ended < judge_limits(known, now).sampled;
+}
+
+START_TEST(local_time_is_never_past_now_nor_zero)
+{
+    struct judge_now now = {.wall = 1000 * S, .mono = 50 * S};
+    ck_assert_uint_eq(judge_local(now, 990 * S), 40 * S);
+    ck_assert_uint_eq(judge_local(now, 2000 * S), 50 * S);
+    ck_assert_uint_eq(judge_local(now, 10 * S), 1);
+}
+END_TEST
 
 START_TEST(a_window_is_fifteen_seconds_until_two_were_seen)
 {
-    ck_assert_uint_eq(judge_window(0, 0, false), 15 * S);
-    ck_assert_uint_eq(judge_window(10 * S, 1, false), 15 * S);
-    ck_assert_uint_eq(judge_window(60 * S, 1, false), 60 * S);
-    ck_assert_uint_eq(judge_window(10 * S, 2, false), 10 * S);
+    ck_assert_uint_eq(judge_window(0, 0, false, false), 15 * S);
+    ck_assert_uint_eq(judge_window(10 * S, 1, false, false), 15 * S);
+    ck_assert_uint_eq(judge_window(60 * S, 1, false, false), 60 * S);
+    ck_assert_uint_eq(judge_window(10 * S, 2, false, false), 10 * S);
 }
 END_TEST
 
 START_TEST(a_window_of_pyroscope_go_is_thirty_seconds_at_least)
 {
-    ck_assert_uint_eq(judge_window(15 * S, 2, true), 30 * S);
-    ck_assert_uint_eq(judge_window(31 * S, 7, true), 31 * S);
-    ck_assert_uint_eq(judge_window(0, 0, true), 30 * S);
+    ck_assert_uint_eq(judge_window(15 * S, 2, true, false), 30 * S);
+    ck_assert_uint_eq(judge_window(31 * S, 7, true, false), 31 * S);
+    ck_assert_uint_eq(judge_window(0, 0, true, false), 30 * S);
 }
 END_TEST
 
-START_TEST(hold_is_what_the_user_set_else_follows_the_window)
+START_TEST(in_the_first_minute_a_slower_profiler_may_be_silent_still)
 {
-    ck_assert_uint_eq(judge_hold(5 * S, 60 * S, 9, false), 5 * S);
-    ck_assert_uint_eq(judge_hold(0, 60 * S, 9, false), 0);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 15 * S, 0, false), 45 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 15 * S, 1, false), 45 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 60 * S, 1, false), 90 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 10 * S, 2, false), 20 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 30 * S, 2, false), 45 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, UINT64_MAX, 2, false), UINT64_MAX);
+    ck_assert_uint_eq(judge_window(10 * S, 5, false, true), 60 * S);
+    ck_assert_uint_eq(judge_window(90 * S, 5, false, true), 90 * S);
 }
 END_TEST
 
-START_TEST(the_first_window_of_node_may_take_a_minute)
+START_TEST(a_window_may_come_a_quarter_late_or_as_late_as_others_did)
 {
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 15 * S, 0, true), 75 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 15 * S, 1, true), 45 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 60 * S, 1, true), 90 * S);
-    ck_assert_uint_eq(judge_hold(DURATION_AUTO, 60 * S, 2, true), 90 * S);
-    ck_assert_uint_eq(judge_hold(5 * S, 15 * S, 0, true), 5 * S);
+    ck_assert_uint_eq(judge_margin(20 * S, 0), 5 * S);
+    ck_assert_uint_eq(judge_margin(4 * S, 0), 2 * S);
+    ck_assert_uint_eq(judge_margin(10 * S, 3 * S), 3500 * NS_PER_MS);
+    ck_assert_uint_eq(judge_margin(10 * S, 5 * S), 5625 * NS_PER_MS);
+}
+END_TEST
+
+START_TEST(where_an_upload_was_tried_again_others_may_be)
+{
+    ck_assert_uint_ge(judge_margin(10 * S, 7 * S), 31 * S);
+    ck_assert_uint_ge(judge_margin(10 * S, 40 * S), 45 * S);
+}
+END_TEST
+
+START_TEST(the_first_hold_is_what_the_user_set_else_follows_the_language)
+{
+    ck_assert_uint_eq(judge_first_hold(5 * S, true), 5 * S);
+    ck_assert_uint_eq(judge_first_hold(0, false), 0);
+    ck_assert_uint_eq(judge_first_hold(DURATION_AUTO, false), 45 * S);
+    ck_assert_uint_eq(judge_first_hold(DURATION_AUTO, true), 75 * S);
 }
 END_TEST
 
 START_TEST(rule_2_needs_the_watermark_past_the_end)
 {
-    struct judge_service service = profiled();
-    ck_assert_int_eq(at(&service, 99 * S, 99 * S, 112 * S).answer, JUDGE_UNLINK);
-    ck_assert_int_eq(at(&service, 99 * S, 99 * S, 112 * S).reason, REASON_NO_SAMPLE);
-    ck_assert_int_eq(at(&service, 100 * S, 100 * S, 113 * S).answer, JUDGE_WAIT);
+    struct judge_known known = profiled();
+    ck_assert(is_given_up(&known, 99 * S, 113 * S));
+    ck_assert(!is_given_up(&known, 100 * S, 114 * S));
 }
 END_TEST
 
-START_TEST(rule_2_waits_a_window_and_a_quarter_after_the_end)
+START_TEST(rule_2_waits_for_a_window_and_the_margin)
 {
-    struct judge_service service = profiled();
+    struct judge_known known = profiled();
     uint64_t decided = 99 * S + 12 * S + S / 2;
-    struct judgement judgement = at(&service, 99 * S, 99 * S, decided);
-    ck_assert_int_eq(judgement.answer, JUDGE_WAIT);
-    ck_assert_uint_eq(judgement.due, decided + 1);
-    ck_assert_int_eq(at(&service, 99 * S, 99 * S, decided + 1).answer, JUDGE_UNLINK);
+    ck_assert(!is_given_up(&known, 99 * S, decided));
+    ck_assert(is_given_up(&known, 99 * S, decided + 1));
+    ck_assert_uint_eq(judge_due(&known, 99 * S, 99 * S, 100 * S), decided + 1);
 }
 END_TEST
 
-START_TEST(the_quarter_is_two_seconds_at_least)
+START_TEST(a_clock_that_is_behind_is_waited_for)
 {
-    struct judge_service service = profiled();
-    service.window = 4 * S;
-    ck_assert_int_eq(at(&service, 99 * S, 99 * S, 105 * S).answer, JUDGE_WAIT);
-    ck_assert_int_eq(at(&service, 99 * S, 99 * S, 105 * S + 1).answer, JUDGE_UNLINK);
+    struct judge_known known = profiled();
+    known.skew = 5 * S;
+    ck_assert(!is_given_up(&known, 99 * S, 99 * S + 17 * S));
+    ck_assert(is_given_up(&known, 99 * S, 99 * S + 17 * S + S / 2 + 1));
+    known.passed = 100 * S;
+    ck_assert(!is_given_up(&known, 95 * S, 100 * S));
+    ck_assert(is_given_up(&known, 95 * S - 1, 100 * S));
 }
 END_TEST
 
-START_TEST(rule_3_counts_from_the_arrival)
+START_TEST(what_the_only_process_has_passed_is_decided_at_once)
 {
-    struct judge_service service = profiled();
-    struct judgement judgement = at(&service, 200 * S, 203 * S, 222 * S);
-    ck_assert_int_eq(judgement.answer, JUDGE_WAIT);
-    ck_assert_uint_eq(judgement.due, 223 * S);
-    judgement = at(&service, 200 * S, 203 * S, 223 * S);
-    ck_assert_int_eq(judgement.answer, JUDGE_UNLINK);
-    ck_assert_int_eq(judgement.reason, REASON_HOLD_RAN_OUT);
+    struct judge_known known = profiled();
+    known.passed = 100 * S;
+    ck_assert(is_given_up(&known, 100 * S - 1, 100 * S));
+    ck_assert(!is_given_up(&known, 100 * S, 100 * S));
+}
+END_TEST
+
+START_TEST(rule_3_is_for_processes_that_send_nothing)
+{
+    struct judge_known known = profiled();
+    ck_assert_uint_eq(judge_limits(&known, 222 * S).ended, 202 * S);
+    ck_assert_uint_eq(judge_due(&known, 202 * S, 205 * S, 206 * S), 222 * S + 1);
+    ck_assert_uint_eq(judge_longest(&known), 20 * S);
+    known.window = 60 * S;
+    ck_assert_uint_eq(judge_limits(&known, 222 * S).ended, 132 * S);
+}
+END_TEST
+
+START_TEST(a_hold_that_was_set_counts_from_the_arrival)
+{
+    struct judge_known known = profiled();
+    known.hold = known.first_hold = 5 * S;
+    struct judge_limits limits = judge_limits(&known, 208 * S);
+    ck_assert_uint_eq(limits.ended, 0);
+    ck_assert_uint_eq(limits.arrived, 203 * S + 1);
+    ck_assert_uint_eq(judge_due(&known, 200 * S, 203 * S, 204 * S), 208 * S);
+    ck_assert_uint_eq(judge_longest(&known), 5 * S);
 }
 END_TEST
 
 START_TEST(a_new_service_has_the_benefit_of_the_doubt_until_its_hold_is_over)
 {
-    struct judge_service service = {.first_seen = 10 * S, .window = 15 * S, .hold = 45 * S};
-    struct judgement judgement = at(&service, 30 * S, 30 * S, 54 * S);
-    ck_assert_int_eq(judgement.answer, JUDGE_WAIT);
-    ck_assert_uint_eq(judgement.due, 55 * S);
-    judgement = at(&service, 30 * S, 30 * S, 55 * S);
-    ck_assert_int_eq(judgement.answer, JUDGE_LEAVE);
-    ck_assert_int_eq(judgement.reason, REASON_NOT_PROFILED);
+    struct judge_known known = unknown();
+    enum judge_reason reason;
+    ck_assert_int_eq(judge_all(&known, 54 * S, &reason), JUDGE_EACH);
+    ck_assert_uint_eq(judge_due(&known, 30 * S, 30 * S, 54 * S), 55 * S);
+    ck_assert_int_eq(judge_all(&known, 55 * S, &reason), JUDGE_LEAVE);
+    ck_assert_int_eq(reason, REASON_NOT_PROFILED);
+}
+END_TEST
+
+START_TEST(profiles_of_other_kinds_alone_end_no_doubt)
+{
+    struct judge_known known = unknown();
+    enum judge_reason reason;
+    known.others = true;
+    ck_assert_int_eq(judge_all(&known, 60 * S, &reason), JUDGE_EACH);
+    ck_assert_uint_eq(judge_limits(&known, 90 * S).arrived, 45 * S + 1);
+    ck_assert_uint_eq(judge_limits(&known, 90 * S).sampled, 0);
+}
+END_TEST
+
+START_TEST(where_no_sample_names_a_span_none_has_any)
+{
+    struct judge_known known = profiled();
+    enum judge_reason reason;
+    known.no_ids = true;
+    ck_assert_int_eq(judge_all(&known, 101 * S, &reason), JUDGE_UNLINK);
+    ck_assert_int_eq(reason, REASON_NO_IDS);
+    known.unread = true;
+    ck_assert_int_eq(judge_all(&known, 101 * S, &reason), JUDGE_LEAVE);
+    ck_assert_int_eq(reason, REASON_FORMAT);
 }
 END_TEST
 
 START_TEST(profiles_in_an_unread_format_end_all_judging)
 {
-    struct judge_service service = {.first_seen = 10 * S, .unread = true, .hold = 45 * S};
-    ck_assert_int_eq(at(&service, 11 * S, 11 * S, 11 * S).reason, REASON_FORMAT);
-    ck_assert_int_eq(at(&service, 11 * S, 11 * S, 11 * S).answer, JUDGE_LEAVE);
+    struct judge_known known = unknown();
+    enum judge_reason reason;
+    known.unread = true;
+    ck_assert_int_eq(judge_all(&known, 11 * S, &reason), JUDGE_LEAVE);
+    ck_assert_int_eq(reason, REASON_FORMAT);
+    known.profiled = true;
+    ck_assert_int_eq(judge_all(&known, 11 * S, &reason), JUDGE_EACH);
 }
 END_TEST
 
-START_TEST(beside_profiles_that_are_read_an_unread_format_only_spares_the_attribute)
+START_TEST(what_is_known_may_change_though_nothing_comes)
 {
-    struct judge_service service = profiled();
-    service.unread = true;
-    ck_assert_int_eq(at(&service, 99 * S, 99 * S, 101 * S).answer, JUDGE_WAIT);
-    ck_assert_int_eq(at(&service, 99 * S, 99 * S, 115 * S).answer, JUDGE_LEAVE);
-}
-END_TEST
-
-START_TEST(a_span_from_before_the_start_is_never_unlinked)
-{
-    struct judge_service service = profiled();
-    struct judge_span span = {.end = 99 * S, .arrived = 99 * S, .before_start = true};
-    struct judgement judgement = judge(&service, &span, (struct judge_now){115 * S, 115 * S});
-    ck_assert_int_eq(judgement.answer, JUDGE_LEAVE);
-    ck_assert_int_eq(judgement.reason, REASON_BEFORE_START);
+    struct judge_known known = profiled();
+    known.ask_at = 105 * S;
+    ck_assert_uint_eq(judge_due(&known, 99 * S, 99 * S, 100 * S), 105 * S);
+    ck_assert_uint_eq(judge_due(&known, 99 * S, 99 * S, 106 * S), 106 * S);
 }
 END_TEST
 
 START_TEST(made_up_times_do_not_overflow)
 {
-    struct judge_service service = profiled();
-    service.watermark = UINT64_MAX;
-    service.window = UINT64_MAX - 5;
-    ck_assert_int_eq(at(&service, UINT64_MAX - 1, 99 * S, 110 * S).answer, JUDGE_WAIT);
-    service.hold = UINT64_MAX;
-    ck_assert_int_eq(at(&service, 7, UINT64_MAX - 3, 110 * S).answer, JUDGE_WAIT);
+    struct judge_known known = profiled();
+    known.watermark = UINT64_MAX;
+    known.window = UINT64_MAX - 5;
+    known.margin = judge_margin(known.window, UINT64_MAX);
+    ck_assert(!is_given_up(&known, UINT64_MAX - 1, 110 * S));
+    ck_assert_uint_eq(judge_due(&known, 7, 7, 110 * S), UINT64_MAX);
+    ck_assert_uint_eq(judge_longest(&known), UINT64_MAX);
 }
 END_TEST
 
-SUITE_MAIN("judge", a_window_is_fifteen_seconds_until_two_were_seen,
+SUITE_MAIN("judge", local_time_is_never_past_now_nor_zero,
+           a_window_is_fifteen_seconds_until_two_were_seen,
            a_window_of_pyroscope_go_is_thirty_seconds_at_least,
-           hold_is_what_the_user_set_else_follows_the_window,
-           the_first_window_of_node_may_take_a_minute, rule_2_needs_the_watermark_past_the_end,
-           rule_2_waits_a_window_and_a_quarter_after_the_end, the_quarter_is_two_seconds_at_least,
-           rule_3_counts_from_the_arrival,
+           in_the_first_minute_a_slower_profiler_may_be_silent_still,
+           a_window_may_come_a_quarter_late_or_as_late_as_others_did,
+           where_an_upload_was_tried_again_others_may_be,
+           the_first_hold_is_what_the_user_set_else_follows_the_language,
+           rule_2_needs_the_watermark_past_the_end, rule_2_waits_for_a_window_and_the_margin,
+           a_clock_that_is_behind_is_waited_for,
+           what_the_only_process_has_passed_is_decided_at_once,
+           rule_3_is_for_processes_that_send_nothing, a_hold_that_was_set_counts_from_the_arrival,
            a_new_service_has_the_benefit_of_the_doubt_until_its_hold_is_over,
+           profiles_of_other_kinds_alone_end_no_doubt, where_no_sample_names_a_span_none_has_any,
            profiles_in_an_unread_format_end_all_judging,
-           beside_profiles_that_are_read_an_unread_format_only_spares_the_attribute,
-           a_span_from_before_the_start_is_never_unlinked, made_up_times_do_not_overflow)
+           what_is_known_may_change_though_nothing_comes, made_up_times_do_not_overflow)

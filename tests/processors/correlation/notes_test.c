@@ -9,22 +9,29 @@ START_TEST(what_uploads_said_comes_back)
     struct upload first = {.next = &second,
                            .service = VIEW("a"),
                            .from_go = true,
-                           .window = {KIND_WALL, 1000, 10},
+                           .has_samples = true,
+                           .tenant = VIEW("t"),
+                           .window = {KIND_WALL, 990, 1000, false, 10, 8, 9},
                            .ids = ids,
                            .count = 2};
     struct bytes note;
     struct arena arena;
-    struct upload *read;
-    uint64_t since;
+    struct notes notes;
     bytes_init(&note, 1 << 20, NULL);
     arena_init(&arena, 1 << 20);
-    ck_assert(notes_write(&first, 77, &note));
-    ck_assert(notes_read(bytes_view(&note), &arena, &read, &since));
-    ck_assert_uint_eq(since, 77);
+    ck_assert(notes_write(&(struct notes){&first, 77, 88}, &note));
+    ck_assert(notes_read(bytes_view(&note), &arena, &notes));
+    ck_assert_uint_eq(notes.since, 77);
+    ck_assert_uint_eq(notes.arrived, 88);
+    const struct upload *read = notes.uploads;
     ck_assert(view_eq(read->service, VIEW("a")) && read->from_go && !read->unread);
     ck_assert_int_eq(read->window.kind, KIND_WALL);
     ck_assert_uint_eq(read->window.end, 1000);
+    ck_assert_uint_eq(read->window.start, 990);
     ck_assert_uint_eq(read->window.length, 10);
+    ck_assert_uint_eq(read->window.labels, 8);
+    ck_assert_uint_eq(read->window.content, 9);
+    ck_assert(read->has_samples && view_eq(read->tenant, VIEW("t")));
     ck_assert_uint_eq(read->count, 2);
     ck_assert_uint_eq(read->ids[0].id, UINT64_MAX);
     ck_assert_uint_eq(read->ids[0].samples, 3);
@@ -41,15 +48,14 @@ START_TEST(a_start_alone_and_foreign_bytes)
 {
     struct bytes note;
     struct arena arena;
-    struct upload *read;
-    uint64_t since;
+    struct notes notes;
     bytes_init(&note, 1 << 20, NULL);
     arena_init(&arena, 1 << 20);
-    ck_assert(notes_write(NULL, 5, &note));
-    ck_assert(notes_read(bytes_view(&note), &arena, &read, &since));
-    ck_assert_ptr_null(read);
-    ck_assert_uint_eq(since, 5);
-    ck_assert(!notes_read(VIEW("\x12\xff"), &arena, &read, &since));
+    ck_assert(notes_write(&(struct notes){.since = 5}, &note));
+    ck_assert(notes_read(bytes_view(&note), &arena, &notes));
+    ck_assert_ptr_null(notes.uploads);
+    ck_assert_uint_eq(notes.since, 5);
+    ck_assert(!notes_read(VIEW("\x12\xff"), &arena, &notes));
     arena_release(&arena);
     bytes_release(&note);
 }

@@ -79,14 +79,15 @@ START_TEST(a_profile_whose_window_ended_before_the_span_did_confirms_it)
 }
 END_TEST
 
-/* Whether a root that ended at 24 s is judged by rule 2 when this profile came at 30 s. */
+/* Whether a root that ended 4 s after RIG_WARM is judged by rule 2 when this profile came 10 s
+ * after it. */
 static bool moves_the_watermark(struct rig *rig, struct batch *batch)
 {
-    rig_until(rig, 25 * S);
-    rig_root(rig, 1, 23 * S, 24 * S);
-    rig_until(rig, 30 * S);
+    rig_until(rig, RIG_WARM + 5 * S);
+    rig_root(rig, 1, RIG_WARM + 3 * S, RIG_WARM + 4 * S);
+    rig_until(rig, RIG_WARM + 10 * S);
     rig_upload(rig, batch);
-    rig_until(rig, 38 * S);
+    rig_until(rig, RIG_WARM + 18 * S);
     return !rig_waits(rig, 1);
 }
 
@@ -95,7 +96,7 @@ START_TEST(a_heap_profile_does_not_stand_for_the_cpu_window)
     struct rig rig;
     rig_open(&rig, "{}");
     rig_warm(&rig);
-    struct rig_profile heap = {.name = "memory", .type = "x", .time = 30 * S};
+    struct rig_profile heap = {.name = "memory", .type = "x", .time = RIG_WARM + 10 * S};
     ck_assert(!moves_the_watermark(&rig, rig_profile_batch(&rig, &heap)));
     rig_close(&rig);
 }
@@ -107,10 +108,10 @@ START_TEST(a_window_ends_no_later_than_until)
     rig_open(&rig, "{}");
     rig_warm(&rig);
     /* As Node does: time_nanos is the end. */
-    struct rig_profile profile = {.time = 20 * S, .duration = 10 * S};
+    struct rig_profile profile = {.time = RIG_WARM, .duration = 10 * S};
     struct batch *batch = rig_profile_batch(&rig, &profile);
-    batch->profile->from_ns = RIG_START + 10 * S;
-    batch->profile->until_ns = RIG_START + 20 * S;
+    batch->profile->from_ns = RIG_START + RIG_WARM - 10 * S;
+    batch->profile->until_ns = RIG_START + RIG_WARM;
     ck_assert(!moves_the_watermark(&rig, batch));
     rig_close(&rig);
 }
@@ -136,8 +137,8 @@ START_TEST(a_profile_without_times_takes_those_of_the_request)
     rig_warm(&rig);
     struct rig_profile profile = {.no_time = true};
     struct batch *batch = rig_profile_batch(&rig, &profile);
-    batch->profile->from_ns = RIG_START + 20 * S;
-    batch->profile->until_ns = RIG_START + 30 * S;
+    batch->profile->from_ns = RIG_START + RIG_WARM;
+    batch->profile->until_ns = RIG_START + RIG_WARM + 10 * S;
     ck_assert(moves_the_watermark(&rig, batch));
     rig_close(&rig);
 }

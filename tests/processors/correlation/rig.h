@@ -52,6 +52,7 @@ struct rig_span {
     uint64_t start, end; /* after RIG_START */
     unsigned kind, flags;
     const char *language;      /* telemetry.sdk.language; NULL: none */
+    const char *instance;      /* service.instance.id; NULL: none */
     const char *attributes[3]; /* values of pyroscope.profile.id */
 };
 
@@ -223,6 +224,8 @@ static inline struct bytes rig_request(const struct rig_span *spans, size_t coun
         rig_attribute(&resource, 1, "service.name", service);
         if (spans[i].language)
             rig_attribute(&resource, 1, "telemetry.sdk.language", spans[i].language);
+        if (spans[i].instance)
+            rig_attribute(&resource, 1, "service.instance.id", spans[i].instance);
         rig_field(&scope, 1, VIEW("\x0a\x05scope"));
         for (; i < count && strcmp(rig_service(&spans[i]), service) == 0; i++)
             rig_put_span(&scope, &spans[i]);
@@ -347,7 +350,8 @@ static inline enum verdict rig_push(struct rig *rig, const struct rig_profile *p
 
 #define RIG_PROFILE(rig, ...) rig_push((rig), &(const struct rig_profile){__VA_ARGS__})
 
-/* An ordinary window of the last ten seconds, with samples of up to three ids. */
+/* An ordinary window of the last ten seconds, with samples of up to three ids. Without any, it has
+ * a sample of no span. */
 static inline void rig_window(struct rig *rig, uint64_t a, uint64_t b, uint64_t c)
 {
     RIG_PROFILE(rig, .time = rig_now(rig) - 10 * S, .duration = 10 * S, .ids = {a, b, c});
@@ -438,10 +442,13 @@ static inline bool rig_bare(struct rig *rig, uint64_t id)
     return out && out->attributes == 0;
 }
 
-/* Two ordinary windows, so that W is 10 s and hold is 20 s; the clock stands at 20 s then. */
+/* Ordinary windows of one process until its service's first minute is over; the clock stands at
+ * RIG_WARM then. */
+#define RIG_WARM (80 * S)
+
 static inline void rig_warm(struct rig *rig)
 {
-    for (int i = 0; i < 2; i++) {
+    while (rig_now(rig) < RIG_WARM) {
         rig_advance(rig, 10 * S);
         rig_window(rig, 0, 0, 0);
     }

@@ -1,7 +1,6 @@
 #include "processors/correlation/services.h"
 
 #include "base/clock.h"
-#include "settings/key.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -13,18 +12,19 @@ static const struct confirm_by automatic = {.automatic = true};
 
 static struct service *see(struct services *services, const char *name, uint64_t mono)
 {
-    return services_see(services, view_of(name), mono);
+    return services_see(services, VIEW(""), view_of(name), mono);
 }
 
-static struct judge_service judged(const struct service *service, uint64_t mono)
-{
-    return service_judged_as(service, &automatic, DURATION_AUTO, mono, HOUR);
-}
-
-static void note(struct service *service, enum kind kind, uint64_t end, uint64_t length,
+/* A window of 10 s of the kind. */
+static void note(struct services *services, struct service *service, enum kind kind, uint64_t end,
                  uint64_t mono)
 {
-    service_note_window(service, &(struct window){kind, end, length}, mono, HOUR);
+    struct budget *budget = services->budget;
+    bool again;
+    struct timeline *timeline = service_timeline(service, kind, budget);
+    const struct timeline_window window = {end, end + 10 * S, 10 * S, 1, end};
+    struct sequence *sequence = timeline_place(timeline, &window, mono, HOUR, &again);
+    timeline_take(timeline, sequence, &window, mono, HOUR);
 }
 
 START_TEST(a_service_is_the_same_by_name)
@@ -35,7 +35,22 @@ START_TEST(a_service_is_the_same_by_name)
     ck_assert_ptr_eq(see(&services, "a", 2), a);
     ck_assert_ptr_ne(see(&services, "b", 3), a);
     ck_assert_uint_eq(a->first_seen, 1);
-    ck_assert_uint_eq(a->last_seen, 2);
+    ck_assert(view_eq(service_name(a), VIEW("a")));
+    services_release(&services);
+}
+END_TEST
+
+START_TEST(tenants_have_services_of_their_own)
+{
+    struct services services;
+    services_init(&services, 10, HOUR, NULL);
+    struct service *none = see(&services, "ab", 1);
+    struct service *a = services_see(&services, VIEW("a"), VIEW("b"), 1);
+    struct service *b = services_see(&services, VIEW("b"), VIEW("b"), 1);
+    ck_assert(a != b && a != none);
+    ck_assert_uint_ne(service_scope(a), service_scope(b));
+    ck_assert(view_eq(service_tenant(a), VIEW("a")) && view_eq(service_name(a), VIEW("b")));
+    ck_assert_ptr_eq(services_see(&services, VIEW("a"), VIEW("b"), 2), a);
     services_release(&services);
 }
 END_TEST
@@ -69,7 +84,7 @@ START_TEST(where_every_service_has_spans_waiting_there_is_no_room)
 {
     struct services services;
     services_init(&services, 1, HOUR, NULL);
-    see(&services, "a", 1)->building = 1;
+    see(&services, "a", 1)->held = 1;
     ck_assert_ptr_null(see(&services, "b", 2));
     services_release(&services);
 }
@@ -78,77 +93,32 @@ END_TEST
 START_TEST(a_service_silent_for_remember_starts_anew)
 {
     struct services services;
-    services_init(&services, 10, HOUR, NULL);
+    struct budget budget;
+    budget_init(&budget, SIZE_MAX);
+    services_init(&services, 10, HOUR, &budget);
     struct service *service = see(&services, "a", 1);
-    note(service, KIND_PROCESS_CPU, 5, 10 * S, 1);
-    service->wide = service->from_node = true;
-    ck_assert(judged(see(&services, "a", HOUR), HOUR).profiled);
-    ck_assert(!judged(see(&services, "a", 3 * HOUR), 3 * HOUR).profiled);
+    note(&services, service, KIND_PROCESS_CPU, 5, 1);
+    service->wide = service->from_node = service->named = true;
+    service->counts.linked = 7;
+    ck_assert_ptr_nonnull(see(&services, "a", HOUR)->timelines[KIND_PROCESS_CPU]);
+    ck_assert_ptr_eq(see(&services, "a", 3 * HOUR), service);
+    ck_assert_ptr_null(service->timelines[KIND_PROCESS_CPU]);
     ck_assert_uint_eq(service->first_seen, 3 * HOUR);
-    ck_assert(!service->wide && !service->from_node);
+    ck_assert(!service->wide && !service->from_node && !service->named);
+    ck_assert_uint_eq(service->counts.linked, 7);
     services_release(&services);
 }
 END_TEST
 
-START_TEST(profiled_is_remembered_for_so_long)
+START_TEST(children_are_waited_for_until_none_had_samples_for_remember)
 {
     struct services services;
     services_init(&services, 10, HOUR, NULL);
     struct service *service = see(&services, "a", 0);
-    ck_assert(!judged(service, 0).profiled);
-    note(service, KIND_MEMORY, 5, 0, 10);
-    ck_assert(judged(service, 10 + HOUR).profiled);
-    ck_assert(!judged(service, 11 + HOUR).profiled);
-    services_release(&services);
-}
-END_TEST
-
-START_TEST(windows_are_kept_apart_by_kind)
-{
-    struct services services;
-    services_init(&services, 10, HOUR, NULL);
-    struct service *service = see(&services, "a", 0);
-    note(service, KIND_WALL, 100 * S, 60 * S, 1);
-    note(service, KIND_WALL, 160 * S, 60 * S, 1);
-    ck_assert_uint_eq(judged(service, 1).watermark, 160 * S);
-    ck_assert_uint_eq(judged(service, 1).window, 60 * S);
-    ck_assert_uint_eq(judged(service, 1).hold, 90 * S);
-    note(service, KIND_MEMORY, 500 * S, 0, 1);
-    ck_assert_uint_eq(judged(service, 1).watermark, 160 * S);
-    note(service, KIND_PROCESS_CPU, 90 * S, 10 * S, 1);
-    note(service, KIND_PROCESS_CPU, 80 * S, 10 * S, 1);
-    ck_assert_uint_eq(judged(service, 1).watermark, 90 * S);
-    ck_assert_uint_eq(judged(service, 1).hold, 20 * S);
-    services_release(&services);
-}
-END_TEST
-
-START_TEST(where_several_kinds_confirm_the_last_of_them_decides)
-{
-    struct services services;
-    services_init(&services, 10, HOUR, NULL);
-    struct service *service = see(&services, "a", 0);
-    const struct confirm_by both = {.kinds = KIND_BIT(KIND_PROCESS_CPU) | KIND_BIT(KIND_WALL) |
-                                             KIND_BIT(KIND_BLOCK)};
-    note(service, KIND_WALL, 100 * S, 60 * S, 1);
-    note(service, KIND_PROCESS_CPU, 90 * S, 10 * S, 1);
-    struct judge_service known = service_judged_as(service, &both, DURATION_AUTO, 1, HOUR);
-    ck_assert_uint_eq(known.watermark, 90 * S);
-    ck_assert_uint_eq(known.window, 60 * S);
-    services_release(&services);
-}
-END_TEST
-
-START_TEST(a_window_that_was_a_mistake_is_forgotten)
-{
-    struct services services;
-    services_init(&services, 10, HOUR, NULL);
-    struct service *service = see(&services, "a", 0);
-    note(service, KIND_PROCESS_CPU, 1, 1000 * HOUR, 0);
-    ck_assert_uint_eq(judged(service, 0).window, HOUR);
-    for (uint64_t at = 10 * S; at < 3 * HOUR; at += 10 * S)
-        note(service, KIND_PROCESS_CPU, at, 10 * S, at);
-    ck_assert_uint_eq(judged(service, 3 * HOUR).window, 10 * S);
+    ck_assert(!service_is_wide(service, 1, HOUR));
+    service_note_wide(service, 10);
+    ck_assert(service_is_wide(service, 10 + HOUR, HOUR));
+    ck_assert(!service_is_wide(service, 11 + HOUR, HOUR));
     services_release(&services);
 }
 END_TEST
@@ -161,19 +131,18 @@ START_TEST(cpu_confirms_where_it_is_sent_else_wall_does_too)
     unsigned either = KIND_BIT(KIND_PROCESS_CPU) | KIND_BIT(KIND_WALL);
     ck_assert_uint_eq(service_kinds(service, &automatic, 0, HOUR), either);
     ck_assert_uint_eq(service_kinds(NULL, &automatic, 0, HOUR), either);
-    note(service, KIND_WALL, 1, 10 * S, 0);
+    note(&services, service, KIND_WALL, 1, 0);
     ck_assert_uint_eq(service_kinds(service, &automatic, 0, HOUR), either);
-    note(service, KIND_PROCESS_CPU, 1, 10 * S, 0);
+    note(&services, service, KIND_PROCESS_CPU, 1, 0);
     ck_assert_uint_eq(service_kinds(service, &automatic, 0, HOUR), KIND_BIT(KIND_PROCESS_CPU));
     ck_assert_uint_eq(service_kinds(service, &automatic, 2 * HOUR, HOUR), either);
     services_release(&services);
 }
 END_TEST
 
-SUITE_MAIN("services", a_service_is_the_same_by_name,
+SUITE_MAIN("services", a_service_is_the_same_by_name, tenants_have_services_of_their_own,
            past_its_ceiling_the_least_recently_seen_is_forgotten,
            where_every_service_has_spans_waiting_there_is_no_room,
-           a_service_silent_for_remember_starts_anew, profiled_is_remembered_for_so_long,
-           windows_are_kept_apart_by_kind, where_several_kinds_confirm_the_last_of_them_decides,
-           a_window_that_was_a_mistake_is_forgotten,
+           a_service_silent_for_remember_starts_anew,
+           children_are_waited_for_until_none_had_samples_for_remember,
            cpu_confirms_where_it_is_sent_else_wall_does_too)

@@ -35,15 +35,36 @@ START_TEST(a_root_that_its_window_did_not_have_leaves_without_a_link)
     struct rig rig;
     rig_open(&rig, "{}");
     rig_warm(&rig);
-    rig_until(&rig, 25 * S);
-    RIG_SPANS(&rig, {.id = 1, .start = 23 * S, .end = 24 * S, .attributes = {"0000000000000001"}});
-    rig_until(&rig, 30 * S);
-    rig_window(&rig, 9, 0, 0);
-    rig_until(&rig, 36 * S);
+    rig_advance(&rig, 5 * S);
+    RIG_SPANS(&rig, {.id = 1,
+                     .start = RIG_WARM + 3 * S,
+                     .end = RIG_WARM + 4 * S,
+                     .attributes = {"0000000000000001"}});
+    rig_advance(&rig, 5 * S);
     ck_assert(rig_waits(&rig, 1));
-    rig_until(&rig, 37 * S);
+    rig_window(&rig, 9, 0, 0);
+    rig_advance(&rig, S);
     ck_assert(rig_bare(&rig, 1));
     ck_assert(rig_explains(&rig, "not linked 1 (no sample 1)"));
+    rig_close(&rig);
+}
+END_TEST
+
+/* Another process of the service began a moment ago: its first window is not there yet. */
+START_TEST(where_a_process_is_new_a_root_waits_a_window_and_a_quarter)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_warm(&rig);
+    rig_advance(&rig, 5 * S);
+    RIG_PROFILE(&rig, .time = RIG_WARM - 5 * S, .duration = 10 * S, .ids = {7});
+    rig_root(&rig, 1, RIG_WARM + 3 * S, RIG_WARM + 4 * S);
+    rig_advance(&rig, 5 * S);
+    rig_window(&rig, 9, 0, 0);
+    rig_until(&rig, RIG_WARM + 16 * S);
+    ck_assert(rig_waits(&rig, 1));
+    rig_until(&rig, RIG_WARM + 17 * S);
+    ck_assert(rig_bare(&rig, 1));
     rig_close(&rig);
 }
 END_TEST
@@ -53,11 +74,11 @@ START_TEST(an_idle_process_sends_nothing_and_the_hold_runs_out)
     struct rig rig;
     rig_open(&rig, "{}");
     rig_warm(&rig);
-    rig_until(&rig, 30 * S);
-    rig_root(&rig, 1, 29 * S, 30 * S);
-    rig_until(&rig, 49 * S);
+    rig_advance(&rig, 10 * S);
+    rig_root(&rig, 1, RIG_WARM + 9 * S, RIG_WARM + 10 * S);
+    rig_advance(&rig, 19 * S);
     ck_assert(rig_waits(&rig, 1));
-    rig_until(&rig, 51 * S);
+    rig_advance(&rig, 2 * S);
     ck_assert(rig_bare(&rig, 1));
     ck_assert(rig_explains(&rig, "hold ran out 1"));
     rig_close(&rig);
@@ -144,8 +165,8 @@ START_TEST(another_services_profiles_do_not_make_a_service_profiled)
     struct rig rig;
     rig_open(&rig, "{}");
     rig_warm(&rig);
-    RIG_SPANS(&rig, {.service = "other", .id = 1, .start = 19 * S, .end = 20 * S});
-    rig_until(&rig, 66 * S);
+    RIG_SPANS(&rig, {.service = "other", .id = 1, .start = RIG_WARM - S, .end = RIG_WARM});
+    rig_advance(&rig, 46 * S);
     ck_assert(rig_explains(&rig, "service other: spans linked 0, not linked 0, "
                                  "left as they came 1 (not profiled 1)"));
     rig_close(&rig);
@@ -198,9 +219,9 @@ START_TEST(a_span_from_before_the_start_keeps_its_attribute)
     rig_open(&rig, "{}");
     rig_warm(&rig);
     struct rig_span span = {
-        .id = 1, .start = (uint64_t)-5 * S, .end = 15 * S, .attributes = {"0000000000000001"}};
+        .id = 1, .start = (uint64_t)-5 * S, .end = 75 * S, .attributes = {"0000000000000001"}};
     rig_spans(&rig, &span, 1);
-    rig_until(&rig, 29 * S);
+    rig_advance(&rig, S);
     ck_assert_uint_eq(rig_left(&rig, 1)->attributes, 1);
     ck_assert(rig_explains(&rig, "started before spanlink 1"));
     rig_close(&rig);
@@ -391,7 +412,7 @@ START_TEST(annotations_sum_the_samples_known_when_the_span_leaves)
     ck_assert_int_eq(rig_left(&rig, 2)->samples, 4);
     ck_assert_int_eq(rig_left(&rig, 2)->cpu_ns, 40000000);
     RIG_SPANS(&rig, {.id = 3, .start = 5 * S, .end = 19 * S});
-    rig_advance(&rig, 30 * S);
+    rig_advance(&rig, 60 * S);
     ck_assert_int_eq(rig_left(&rig, 3)->samples, -1);
     rig_close(&rig);
 }
@@ -425,8 +446,8 @@ START_TEST(the_clock_of_a_span_cannot_hold_it_past_the_hold)
     struct rig rig;
     rig_open(&rig, "{}");
     rig_warm(&rig);
-    rig_root(&rig, 1, 20 * S, 5000 * S);
-    rig_until(&rig, 41 * S);
+    rig_root(&rig, 1, RIG_WARM, 5000 * S);
+    rig_advance(&rig, 21 * S);
     ck_assert(rig_bare(&rig, 1));
     rig_close(&rig);
 }
@@ -534,6 +555,7 @@ END_TEST
 SUITE_MAIN("correlation traces", a_root_whose_id_is_in_the_samples_leaves_linked_at_once,
            a_waiting_root_leaves_with_the_profile_that_has_its_id,
            a_root_that_its_window_did_not_have_leaves_without_a_link,
+           where_a_process_is_new_a_root_waits_a_window_and_a_quarter,
            an_idle_process_sends_nothing_and_the_hold_runs_out, hold_can_be_set,
            spans_of_a_service_that_proves_not_profiled_leave_as_they_came,
            spans_of_node_wait_for_windows_of_a_minute,

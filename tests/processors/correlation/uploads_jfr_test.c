@@ -110,11 +110,11 @@ static void end(void)
     sent = NULL;
 }
 
-/* Two recordings of a mode without a sample in a span, ten seconds each. */
+/* Recordings of a mode without a sample in a span, ten seconds each, until RIG_WARM. */
 static void begin_with(const char *yaml, const char *mode)
 {
     rig_open(&rig, yaml);
-    for (int i = 0; i < 2; i++) {
+    while (rig_now(&rig) < RIG_WARM) {
         rig_advance(&rig, 10 * S);
         struct jfr_build *build = recording(mode);
         add(build, strcmp(mode, "wall") == 0 ? WALL : EXECUTION, 0, JFR_BUILD_RUNNABLE);
@@ -122,14 +122,15 @@ static void begin_with(const char *yaml, const char *mode)
     }
 }
 
-/* Three marked roots of the third window: ids 1, 2 and 3. */
+/* Three marked roots of the window behind that: ids 1, 2 and 3. */
 static void roots(void)
 {
-    rig_until(&rig, 25 * S);
-    RIG_SPANS(&rig, {.id = 1, .start = 21 * S, .end = 24 * S, .attributes = {"0000000000000001"}},
-              {.id = 2, .start = 21 * S, .end = 24 * S, .attributes = {"0000000000000002"}},
-              {.id = 3, .start = 21 * S, .end = 24 * S, .attributes = {"0000000000000003"}});
-    rig_until(&rig, 30 * S);
+    uint64_t start = RIG_WARM + S, end = RIG_WARM + 4 * S;
+    rig_advance(&rig, 5 * S);
+    RIG_SPANS(&rig, {.id = 1, .start = start, .end = end, .attributes = {"0000000000000001"}},
+              {.id = 2, .start = start, .end = end, .attributes = {"0000000000000002"}},
+              {.id = 3, .start = start, .end = end, .attributes = {"0000000000000003"}});
+    rig_advance(&rig, 5 * S);
 }
 
 START_TEST(spans_with_cpu_samples_are_linked_and_the_others_lose_their_mark)
@@ -144,7 +145,7 @@ START_TEST(spans_with_cpu_samples_are_linked_and_the_others_lose_their_mark)
         add(build, EXECUTION, 3, JFR_BUILD_SLEEPING);
         upload(build);
         ck_assert(rig_linked(&rig, 1) && rig_linked(&rig, 2) && rig_waits(&rig, 3));
-        rig_until(&rig, 37 * S);
+        rig_until(&rig, RIG_WARM + 17 * S);
         ck_assert(rig_bare(&rig, 3));
         ck_assert(rig_explains(&rig, "linked 2, not linked 1 (no sample 1), left as they came 0"));
         ck_assert(rig_explains(&rig, "process_cpu windows of up to 10.0 s"));
@@ -163,7 +164,7 @@ START_TEST(in_wall_mode_the_running_threads_confirm_as_cpu)
     add(build, WALL, 2, JFR_BUILD_SLEEPING);
     upload(build);
     ck_assert(rig_linked(&rig, 1) && rig_waits(&rig, 2));
-    rig_until(&rig, 37 * S);
+    rig_until(&rig, RIG_WARM + 17 * S);
     ck_assert(rig_bare(&rig, 2) && rig_bare(&rig, 3));
     end();
 }
@@ -221,7 +222,7 @@ START_TEST(allocations_and_locks_carry_ids_and_confirm_only_where_the_user_says_
         add(build, rows[i].class, 1, 0);
         upload(build);
         ck_assert(rows[i].confirms ? rig_linked(&rig, 1) : rig_waits(&rig, 1));
-        rig_until(&rig, 60 * S);
+        rig_until(&rig, RIG_WARM + 40 * S);
         ck_assert(rows[i].confirms || rig_bare(&rig, 1));
         end();
     }
@@ -251,7 +252,7 @@ START_TEST(a_recording_without_samples_is_a_window_too)
     roots();
     upload(recording("itimer"));
     ck_assert(rig_waits(&rig, 1));
-    rig_until(&rig, 37 * S);
+    rig_until(&rig, RIG_WARM + 17 * S);
     ck_assert(rig_bare(&rig, 1));
     ck_assert(rig_explains(&rig, "no sample 3"));
     end();
@@ -262,13 +263,14 @@ START_TEST(a_window_ends_with_its_chunk_and_no_later_than_until)
 {
     char query[128];
     begin_with("{}", "itimer");
-    rig_until(&rig, 25 * S);
-    rig_root(&rig, 1, 21 * S, 24 * S);
-    rig_until(&rig, 30 * S);
+    rig_until(&rig, RIG_WARM + 5 * S);
+    rig_root(&rig, 1, RIG_WARM + S, RIG_WARM + 4 * S);
+    rig_until(&rig, RIG_WARM + 10 * S);
     snprintf(query, sizeof query, QUERY "&from=%llu&until=%llu",
-             (unsigned long long)(RIG_START / S + 10), (unsigned long long)(RIG_START / S + 23));
+             (unsigned long long)((RIG_START + RIG_WARM) / S - 10),
+             (unsigned long long)((RIG_START + RIG_WARM) / S + 3));
     upload_with(recording("itimer"), (struct view){0}, query);
-    rig_until(&rig, 38 * S);
+    rig_until(&rig, RIG_WARM + 18 * S);
     ck_assert(rig_waits(&rig, 1));
     end();
 }
