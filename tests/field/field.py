@@ -4,6 +4,7 @@ the truth. README.md says how to read it."""
 import argparse
 import concurrent.futures
 import dataclasses
+import fcntl
 import json
 import os
 import pathlib
@@ -17,7 +18,6 @@ import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-OUT = ROOT / "build" / "field"
 for _folder in ("e2e", "faults"):
     sys.path.append(str(HERE.parent / _folder))
 import arrangements  # noqa: E402
@@ -40,6 +40,8 @@ def options():
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="every figure")
     parser.add_argument("--spans", type=pathlib.Path, metavar="FOLDER",
                         help="a file of JSON lines for each row, a line a span")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "field",
+                        metavar="FOLDER", help="for logs; of one run at a time")
     parser.add_argument("--jobs", type=int, default=8, help="rows side by side")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--export", type=float, metavar="SECONDS",
@@ -53,12 +55,12 @@ _print = threading.Lock()
 class Run:
     """One row from its start to its figures."""
 
-    def __init__(self, row, seed):
+    def __init__(self, row, seed, out):
         self.row = row
         self.timeline = timelines.build(row, random.Random(f"{seed} {row.name}"))
         self.proven = set()         # ids in uploads that were taken
         self.sink = sidecars.Sink()
-        folder = OUT / row.name
+        folder = out / row.name
         shutil.rmtree(folder, ignore_errors=True)
         self.sidecar = sidecars.Sidecar(folder, row, self.sink)
         self.senders = []
@@ -152,7 +154,7 @@ def with_export(row, seconds):
 def play(row, given):
     """The figures, or None; tells of them as soon as they are known."""
     try:
-        run = Run(row, given.seed)
+        run = Run(row, given.seed, given.out)
         found = run.play()
         if given.spans:
             run.write_spans(given.spans)
@@ -175,19 +177,33 @@ def play_all(rows, given):
     return results | {row.name: play(row, given) for row in rows if row.alone}
 
 
+def claim(folder):
+    """The lock, to be kept: another run there would remove the logs that this one reads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = open(folder / "lock", "wb")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(f"field.py: another run goes on in {folder}; --out names another folder")
+    return lock
+
+
+def give_up(*_):
+    """At once: the threads of the rows would go on for minutes."""
+    harness.kill_what_runs()
+    os._exit(130)
+
+
 def main():
     given = options()
     if not given.binary.exists():
         sys.exit(f"field.py: there is no binary {given.binary}; ./run.sh --build makes it")
     rows = chosen(given)
+    _lock = claim(given.out)
     harness.SPANLINK = given.binary.resolve()
     for each in (signal.SIGINT, signal.SIGTERM):    # also in the background of a shell
-        signal.signal(each, signal.default_int_handler)
-    try:
-        results = play_all(rows, given)
-    except KeyboardInterrupt:
-        harness.kill_what_runs()
-        os._exit(130)           # the threads of the rows would go on for minutes
+        signal.signal(each, give_up)
+    results = play_all(rows, given)
     print("\n" + figures.heading())
     for row in rows:
         if results[row.name]:

@@ -87,30 +87,35 @@ def build(row, dice):
 # Lives
 
 def lives_of(process, seconds, dice):
-    """Workers of one make have their windows evenly apart; of those that are replaced together the
-    windows are in step but for the time that a fork takes."""
+    """Workers that stay have their windows evenly apart."""
     window = max([each.window for each in process.profiler] or [0])
+    together = deaths(process, process.life, seconds, dice)
     for worker in range(process.count):
-        start = process.start
-        if process.life and process.replaced == "together":
-            yield from generations(process, start + dice.uniform(0, 0.1), seconds, dice,
-                                   process.life)
-        elif process.life:
-            first = process.life * (worker + 1) / process.count
-            yield from generations(process, start, seconds, dice, first)
-        else:
-            start += worker * window / process.count
+        if not process.life:
+            start = process.start + worker * window / process.count
             yield Life(process, 0, start, process.stop or math.inf, dice)
+        elif process.replaced == "together":
+            yield from generations(process, together, dice)
+        else:
+            first = process.life * (worker + 1) / process.count
+            yield from generations(process, deaths(process, first, seconds, dice), dice)
 
 
-def generations(process, start, seconds, dice, first):
-    """A worker and those that take its place, the first after a time of its own. Ends are a little
-    off, so that the last window is a partial one."""
-    end = start + first + (dice.uniform(0, 2.5) if process.replaced == "staggered" else 2.5)
-    while start < seconds:
-        last = end >= seconds
-        yield Life(process, 0, start, math.inf if last else end, dice)
-        start, end = end, end + process.life
+def deaths(process, first, seconds, dice):
+    """When a worker ends, and each that takes its place, the first after a time of its own. Lives
+    differ, as where they are counted in requests, so that their last windows are partial ones."""
+    found, end = [], process.start + first
+    while process.life and end < seconds:
+        found.append(end)
+        end += process.life * dice.uniform(0.85, 1.15)
+    return found
+
+
+def generations(process, ends, dice):
+    """The windows of workers that start together are in step but for the time of a fork."""
+    starts = [each + dice.uniform(0, 0.1) for each in [process.start, *ends]]
+    for start, end in zip(starts, [*ends, math.inf]):
+        yield Life(process, 0, start, end, dice)
 
 
 # Spans
