@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds and runs every test. Prints "N passed, N failed" at the end.
-# Usage: ./test.sh [--soak] [unit] [lint] [guard] [e2e] [faults]   (default: all parts)
-# --soak: the end-to-end tests run every language in every mode, the fault tests many more rounds
-# and the fuzz targets a minute each.
+# Usage: ./test.sh [--soak] [unit] [lint] [guard] [e2e] [faults] [field]   (default: all but field)
+# --soak: the end-to-end tests run every language in every mode, the fault tests many more rounds,
+# the fuzz targets a minute each, and field plays every arrangement; without it, the first one.
 set -uo pipefail
 cd "$(dirname "$0")"
 
@@ -69,6 +69,16 @@ pytest_run() { # folder, option...
   failed=$((failed + ${bad:-0} + ${errors:-0}))
 }
 
+field_run() { # option...
+  printf '== field\n'
+  local line good bad
+  build/e2e/venv/bin/python tests/field/field.py "$@" 2>&1 | tee "$logs/field.log"
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$logs/field.log" | tail -1)
+  read -r good _ bad _ <<<"${line:-0 passed, 1 failed}"
+  passed=$((passed + good))
+  failed=$((failed + bad))
+}
+
 tools/install_debian.sh test || exit 1
 mkdir -p "$logs"
 
@@ -106,7 +116,15 @@ for part in $parts; do
       pytest_run tests/faults "${soak[@]}"
       step fuzz tools/fuzz.sh "$fuzz_seconds"
       ;;
-    *) echo "test.sh: unknown part $part, expected lint, unit, guard, e2e or faults" >&2; exit 2 ;;
+    field)
+      build release
+      step venv tests/e2e/setup.sh --venv
+      if [ ${#soak[@]} -gt 0 ]; then field_run; else field_run --only 1-one; fi
+      ;;
+    *)
+      echo "test.sh: unknown part $part, expected lint, unit, guard, e2e, faults or field" >&2
+      exit 2
+      ;;
   esac
 done
 
