@@ -258,7 +258,8 @@ def figure_8(bench):
                   [b / a for a, b in zip(times["spanlink"], times[peer.name])], must=2, aim=aim)
 
 
-AGAINST = {"9": "gunzip", "10": "itself with 1e4 ids", "11": "the bytes on the wire"}
+AGAINST = {"9": "gunzip", "10": "itself with 1e4 ids", "11": "the bytes on the wire",
+           "15": "itself with none held"}
 
 
 def limits(figure, case):
@@ -267,6 +268,8 @@ def limits(figure, case):
         return 1.5, 0.8
     if figure == "11":
         return (40, 24) if case.startswith("index") else (1.3, 1.15)
+    if figure == "15":
+        return 1.5, 1.2
     by_ids = {"1e+05": (1.3, 1.1), "1e+06": (1.6, 1.25), "1e+07": (2.5, 1.6)}
     ids = next((ids for ids in by_ids if ids in case), None)
     return by_ids[ids] if ids and case.startswith("door") else (None, None)
@@ -287,6 +290,10 @@ def figure_9(bench):
 
 def figures_10_and_11(bench):
     program_rows(bench, [str(pathlib.Path(bench.programs["build"]) / "bench" / "bench_index")])
+
+
+def figure_15(bench):
+    program_rows(bench, [str(pathlib.Path(bench.programs["build"]) / "bench" / "bench_held")])
 
 
 def figure_12(bench):
@@ -333,4 +340,4 @@ def figure_14(bench):
 
 ALL = {"1": figure_1, "2": figure_2, "3": figure_3, "4": figure_4, "5": figure_5_and_6,
        "7": figure_7, "8": figure_8, "9": figure_9, "10": figures_10_and_11, "12": figure_12,
-       "13": figure_13, "14": figure_14}
+       "13": figure_13, "14": figure_14, "15": figure_15}

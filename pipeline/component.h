@@ -109,6 +109,10 @@ struct component {
      * control group gives; 0: no opinion. Before anything opens. NULL: none. */
     size_t (*memory_limit)(const void *self, size_t total);
 
+    /* What is wrong with standing in pipelines of these signals (SIGNAL_BITs) alone: a sentence about
+     * the instance, static; NULL: nothing. Before anything opens. NULL: it fits anywhere. */
+    const char *(*misplaced)(const void *self, unsigned signals);
+
     /* Receivers: whether batches come with metadata (include_metadata). NULL: never. */
     bool (*gives_metadata)(const void *self);
 

@@ -157,6 +157,31 @@ static void plan_pipeline(struct planning *plan)
     plan_stages(plan, pipeline);
 }
 
+/* The signals of the pipelines that name an instance. */
+static unsigned signals_of(const struct graph *graph, const struct instance *instance)
+{
+    unsigned signals = 0;
+    for (size_t i = 0; i < graph->pipeline_count; i++) {
+        const struct pipeline *pipeline = &graph->pipelines[i];
+        if (instance_list_has(&pipeline->stages[instance->component->kind], instance))
+            signals |= SIGNAL_BIT(pipeline->signal);
+    }
+    return signals;
+}
+
+static void check_places(const struct graph *graph, struct problems *problems)
+{
+    for (size_t i = 0; i < graph->instances.count; i++) {
+        const struct instance *instance = graph->instances.items[i];
+        const struct component *component = instance->component;
+        if (!instance->used || !component->misplaced || component->kind == COMPONENT_EXTENSION)
+            continue;
+        const char *wrong = component->misplaced(instance->self, signals_of(graph, instance));
+        if (wrong)
+            problems_add(problems, instance->section, instance->path, "%s", wrong);
+    }
+}
+
 void plan_pipelines(const struct node *root, struct graph *graph, struct problems *problems)
 {
     struct planning plan = {.root = root, .graph = graph, .problems = problems};
@@ -177,4 +202,5 @@ void plan_pipelines(const struct node *root, struct graph *graph, struct problem
         plan.node = pipelines->items[i];
         plan_pipeline(&plan);
     }
+    check_places(graph, problems);
 }

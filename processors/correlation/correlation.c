@@ -88,6 +88,19 @@ static void check(const void *self, struct key_report *report)
             key_report_add(report, "remap", "names must not be empty");
 }
 
+/* Another instance in the profiles pipeline does not help: it is in one that the signals meet. */
+static const char *misplaced(const void *self, unsigned signals)
+{
+    const struct correlation_config *config = self;
+    bool traces = signals & SIGNAL_BIT(SIGNAL_TRACES);
+    bool profiles = signals & SIGNAL_BIT(SIGNAL_PROFILES);
+    if (!traces || profiles || config->link != LINK_CONFIRMED)
+        return NULL;
+    return "stands in a traces pipeline and in no profiles pipeline, so no span can be linked: "
+           "name "
+           "the same instance in both, or set link: local_root, which needs no profiles";
+}
+
 /* for_profiles: without what a server makes itself of service.name, and refuses to get twice. */
 static bool fill_remap(struct remap *remap, const struct key_map *map, bool for_profiles)
 {
@@ -258,6 +271,7 @@ const struct component processor_correlation = {
     .size = sizeof(struct correlation),
     .keys = keys,
     .check = check,
+    .misplaced = misplaced,
     .open = open_instance,
     .consume = consume,
     .recall = profiles_recall,

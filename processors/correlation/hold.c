@@ -48,29 +48,31 @@ size_t segment_memory(const struct segment_size *size)
            size->scopes * sizeof(struct run *) + size->bytes;
 }
 
-static bool allocate(const struct segment_size *size, struct segment **segment, uint8_t **bytes)
+/* Few messages stand behind the segment; many in memory of their own, which may become less
+ * (pack.h). */
+static struct segment *allocate(const struct segment_size *size, uint8_t **bytes)
 {
-    *segment = malloc(segment_memory(size) - size->bytes);
-    *bytes = malloc(size->bytes + 1);
-    if (*segment && *bytes)
-        return true;
-    free(*segment);
-    free(*bytes);
-    return false;
+    size_t memory = segment_memory(size), apart = size->bytes < SEGMENT_APART ? 0 : size->bytes;
+    struct segment *segment = malloc(memory - apart);
+    *bytes = apart ? malloc(apart) : (uint8_t *)segment + memory - size->bytes;
+    if (segment && *bytes)
+        return segment;
+    free(segment);
+    return NULL;
 }
 
 struct segment *segment_new(const struct segment_size *size, struct runs *runs,
                             struct run *resource, bool may_force)
 {
     size_t memory = segment_memory(size);
-    struct segment *segment;
     uint8_t *bytes;
     bool forced = !budget_take(runs->budget, memory);
     if (forced && !may_force)
         return NULL;
     if (forced)
         budget_force(runs->budget, memory);
-    if (!allocate(size, &segment, &bytes)) {
+    struct segment *segment = allocate(size, &bytes);
+    if (!segment) {
         budget_give(runs->budget, memory);
         return NULL;
     }
@@ -102,7 +104,8 @@ void segment_free(struct segment *segment)
     runs_put(segment->runs, segment->resource);
     origin_unref(segment->origin);
     budget_give(segment->runs->budget, segment->charged);
-    free(segment->bytes);
+    if (segment->size >= SEGMENT_APART)
+        free(segment->bytes);
     free(segment);
 }
 

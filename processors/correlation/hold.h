@@ -81,6 +81,9 @@ struct segment {
     uint8_t *bytes; /* the messages, one after the other */
 };
 
+/* Bytes of messages from which on they have memory of their own. */
+enum { SEGMENT_APART = 2048 };
+
 /* What a segment is to have room for. */
 struct segment_size {
     uint32_t spans;

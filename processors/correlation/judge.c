@@ -11,8 +11,6 @@
 #define HOLD_AT_LEAST       (20 * NS_PER_S)
 #define MARGIN_AT_LEAST     (2 * NS_PER_S)
 #define LATER_AT_LEAST      (500 * NS_PER_MS)
-#define LATE_BY_RETRY       (6 * NS_PER_S)
-#define RETRIED_WITHIN      (31 * NS_PER_S)
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
@@ -52,8 +50,6 @@ uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go, bool fir
 
 uint64_t judge_margin(uint64_t window, uint64_t lateness)
 {
-    if (lateness > LATE_BY_RETRY)
-        lateness = larger(lateness, RETRIED_WITHIN);
     uint64_t seen = plus(lateness, larger(lateness / 8, LATER_AT_LEAST));
     return larger(larger(window / 4, MARGIN_AT_LEAST), seen);
 }

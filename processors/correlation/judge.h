@@ -67,8 +67,7 @@ uint64_t judge_first_hold(uint64_t configured, bool from_node);
 uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go, bool first_minute);
 
 /* How long after its end a window may come: a quarter of it, 2 s at least, and more where uploads
- * were seen later. One that was later than 6 s was tried again, and profilers wait up to 30 s until
- * they do. */
+ * were seen later. */
 uint64_t judge_margin(uint64_t window, uint64_t lateness);
 
 enum judge_answer {

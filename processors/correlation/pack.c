@@ -6,10 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum {
-    SMALLEST = 2048, /* bytes of messages; less is not worth it */
-    AT_ONCE = 8      /* segments */
-};
+enum { AT_ONCE = 8 /* segments */ };
 
 /* Those that may still be gathered are left alone. */
 static bool is_settled(const struct segment *segment, uint64_t mono)
@@ -23,7 +20,7 @@ static struct segment *choose(struct hold *hold, uint64_t mono)
     struct segment *each = hold->unpacked;
     if (hold->bytes <= hold->max_bytes / 2)
         return NULL;
-    while (each && each->size < SMALLEST && is_settled(each, mono))
+    while (each && each->size < SEGMENT_APART && is_settled(each, mono))
         each = each->newer;
     hold->unpacked = each;
     if (!each || !is_settled(each, mono))

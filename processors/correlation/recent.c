@@ -1,24 +1,26 @@
 #include "processors/correlation/recent.h"
 
-#include "base/clock.h"
+#include "processors/correlation/span_index.h"
+
+#include <stdlib.h>
 
 enum {
-    MAX_BYTES = 1 << 20,
-    REMEMBER = 150,       /* s; the longest that a window and its upload take, and half as much */
-    ALL_CHILDREN = 64,    /* so many a second and service are noted, ... */
-    SOME_CHILDREN = 0x0f, /* ... and of the others those without these bits */
-    TIME_BITS = (1 << 30) - 1,
-    TOLD = 0
+    ENTRIES = 1 << 14,
+    ALL_CHILDREN = 64,   /* so many a second and service are noted, ... */
+    SOME_CHILDREN = 0x0f /* ... and of the others those without these bits */
 };
 
 void recent_init(struct recent *recent, uint64_t seed, struct budget *budget)
 {
-    id_table_init(&recent->table, MAX_BYTES, false, REMEMBER, seed, budget);
+    *recent = (struct recent){.seed = seed, .budget = budget};
 }
 
 void recent_release(struct recent *recent)
 {
-    id_table_release(&recent->table);
+    if (recent->entries)
+        budget_give(recent->budget, ENTRIES * sizeof *recent->entries);
+    free(recent->entries);
+    recent->entries = NULL;
 }
 
 static bool is_wanted(struct service *service, uint64_t id, uint32_t second)
@@ -30,34 +32,41 @@ static bool is_wanted(struct service *service, uint64_t id, uint32_t second)
     return service->noted++ < ALL_CHILDREN || (id & SOME_CHILDREN) == 0;
 }
 
+static bool allocate(struct recent *recent)
+{
+    if (recent->entries)
+        return true;
+    if (!budget_take(recent->budget, ENTRIES * sizeof *recent->entries))
+        return false;
+    recent->entries = calloc(ENTRIES, sizeof *recent->entries);
+    if (!recent->entries)
+        budget_give(recent->budget, ENTRIES * sizeof *recent->entries);
+    return recent->entries;
+}
+
+static struct recent_entry *entry_of(const struct recent *recent, uint64_t key)
+{
+    uint64_t hash = (key ^ recent->seed) * UINT64_C(0x9e3779b97f4a7c15);
+    return &recent->entries[(hash ^ hash >> 32) % ENTRIES];
+}
+
 void recent_note(struct recent *recent, struct service *service, uint64_t id, enum recent_what what,
                  uint64_t ended, uint32_t second)
 {
-    if (!id || (what == RECENT_CHILD && !is_wanted(service, id, second)))
+    if (!id || (what == RECENT_CHILD && !is_wanted(service, id, second)) || !allocate(recent))
         return;
     uint64_t key = span_index_key(id, service_scope(service));
-    struct id_entry *entry = id_table_put(&recent->table, key, second);
-    if (entry)
-        entry->note = (uint32_t)(ended / NS_PER_MS) << 2 | (uint32_t)what;
-}
-
-/* The upper bits of a time are those of now, or it was a little before they changed. */
-static uint64_t time_of(uint32_t note, uint64_t mono)
-{
-    uint64_t now = mono / NS_PER_MS;
-    uint32_t age = ((uint32_t)now - (note >> 2)) & TIME_BITS;
-    return (now - age) * NS_PER_MS;
+    *entry_of(recent, key) = (struct recent_entry){key, ended << 2 | (uint64_t)what};
 }
 
 enum recent_what recent_take(struct recent *recent, const struct service *service, uint64_t id,
-                             struct recent_now now, uint64_t *ended)
+                             uint64_t *ended)
 {
     uint64_t key = span_index_key(id, service_scope(service));
-    struct id_entry *entry = id_table_find(&recent->table, key, now.second);
-    if (!entry || entry->note == TOLD)
+    struct recent_entry *entry = recent->entries && key ? entry_of(recent, key) : NULL;
+    if (!entry || entry->key != key)
         return RECENT_NONE;
-    enum recent_what what = entry->note & 3;
-    *ended = time_of(entry->note, now.mono);
-    entry->note = TOLD;
-    return what;
+    *ended = entry->ended >> 2;
+    entry->key = 0;
+    return (enum recent_what)(entry->ended & 3);
 }

@@ -1,17 +1,12 @@
 /*
  * Spans that left without a link a moment ago, so that a sample which comes too late is noticed:
- * then the rules learn. Bounded, and a part of the children only where there are many. Not
- * thread-safe.
+ * then the rules learn. A table of a fixed size, in which new spans take the places of old ones,
+ * and of many children only some are noted. Not thread-safe.
  */
 #ifndef CORRELATION_RECENT_H
 #define CORRELATION_RECENT_H
 
 #include "processors/correlation/services.h"
-#include "processors/correlation/span_index.h"
-
-struct recent {
-    struct id_table table;
-};
 
 enum recent_what {
     RECENT_NONE,
@@ -19,20 +14,26 @@ enum recent_what {
     RECENT_UNLINKED /* given up, or passed since its service's samples name no spans */
 };
 
-struct recent_now {
-    uint64_t mono;
-    uint32_t second;
+struct recent_entry {
+    uint64_t key;   /* of the id and its service; 0: free */
+    uint64_t ended; /* local time << 2 | enum recent_what */
+};
+
+struct recent {
+    struct recent_entry *entries; /* NULL until the first span */
+    uint64_t seed;                /* so that nobody can choose ids that collide */
+    struct budget *budget;        /* borrowed */
 };
 
 void recent_init(struct recent *recent, uint64_t seed, struct budget *budget);
 void recent_release(struct recent *recent);
 
-/* ended: local time. */
+/* ended: local time. second: of now, any origin. Without memory nothing is noted. */
 void recent_note(struct recent *recent, struct service *service, uint64_t id, enum recent_what what,
                  uint64_t ended, uint32_t second);
 
-/* What became of the span; *ended as noted, to the millisecond. Each is told once. */
+/* What became of the span, told once; *ended as noted. */
 enum recent_what recent_take(struct recent *recent, const struct service *service, uint64_t id,
-                             struct recent_now now, uint64_t *ended);
+                             uint64_t *ended);
 
 #endif

@@ -10,6 +10,9 @@
 /* Uploads of several processes in the same moment are all looked at before spans are given up. */
 #define SETTLE_AT_MOST NS_PER_S
 #define LATENESS_MAX   (45 * NS_PER_S)
+#define LATE_BY_RETRY  (6 * NS_PER_S)
+#define RETRY_SPREAD   (2 * NS_PER_S)
+#define RETRIED_WITHIN (31 * NS_PER_S)
 #define LATENESS_KEPT  (600 * NS_PER_S)
 #define TRUST_AFTER    (60 * NS_PER_S)
 #define HEARD_WITHIN   (30 * NS_PER_S)
@@ -294,10 +297,14 @@ static void note_lateness(struct timeline *timeline, uint64_t late, uint64_t now
 {
     if (minus(now, timeline->lateness_turned) > LATENESS_KEPT) {
         timeline->lateness[1] = timeline->lateness[0];
-        timeline->lateness[0] = 0;
+        timeline->lateness[0] = (struct lateness){0};
         timeline->lateness_turned = now;
     }
-    timeline->lateness[0] = most(timeline->lateness[0], least(late, LATENESS_MAX));
+    struct lateness *lately = &timeline->lateness[0];
+    late = least(late, LATENESS_MAX);
+    lately->most = most(lately->most, late);
+    if (late > LATE_BY_RETRY && (!lately->least_bad || late < lately->least_bad))
+        lately->least_bad = late;
 }
 
 static void take_in_sequence(struct sequence *sequence, const struct timeline_window *window,
@@ -354,7 +361,13 @@ uint64_t timeline_longest(const struct timeline *timeline)
 
 uint64_t timeline_lateness(const struct timeline *timeline)
 {
-    return most(timeline->lateness[0], timeline->lateness[1]);
+    const struct lateness *lately = &timeline->lateness[0], *before = &timeline->lateness[1];
+    uint64_t late = most(lately->most, before->most);
+    uint64_t least_bad = lately->least_bad ? lately->least_bad : before->least_bad;
+    if (lately->least_bad && before->least_bad)
+        least_bad = least(lately->least_bad, before->least_bad);
+    bool varies = least_bad && late > least_bad + RETRY_SPREAD;
+    return varies ? most(late, RETRIED_WITHIN) : late;
 }
 
 void sequence_note_owner(struct sequence *sequence, uint64_t process, uint64_t now)

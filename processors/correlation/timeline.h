@@ -58,13 +58,16 @@ struct timeline {
     struct sequence *sequences;
     unsigned sequence_count;
     uint32_t last_serial;
-    unsigned count;           /* windows */
-    uint64_t watermark;       /* newest end */
-    uint64_t longest;         /* window within this and ... */
-    uint64_t before;          /* ... the previous stretch of `remember` */
-    uint64_t turned;          /* when the one became the other */
-    uint64_t heard;           /* when the last window came */
-    uint64_t lateness[2];     /* most of (arrival - end) lately and in the time before ... */
+    unsigned count;     /* windows */
+    uint64_t watermark; /* newest end */
+    uint64_t longest;   /* window within this and ... */
+    uint64_t before;    /* ... the previous stretch of `remember` */
+    uint64_t turned;    /* when the one became the other */
+    uint64_t heard;     /* when the last window came */
+    struct lateness {
+        uint64_t most;        /* (arrival - end) */
+        uint64_t least_bad;   /* of those that were tried again, as it seems; 0: none was */
+    } lateness[2];            /* lately and in the time before ... */
     uint64_t lateness_turned; /* ... which became the one when this one began */
     uint64_t concurrent;      /* when two sequences last overlapped; 0: never */
     uint64_t born;            /* when a further sequence began; 0: never */
@@ -112,7 +115,9 @@ uint64_t sequence_passed(struct sequence *sequence, uint64_t now, uint64_t margi
 /* The longest window within `remember` and as long before. */
 uint64_t timeline_longest(const struct timeline *timeline);
 
-/* The most by which an upload came after its window's end, in the last ten minutes at least. */
+/* The most by which an upload may come after its window's end: what was seen in the last ten
+ * minutes at least. Where uploads came very late, and not always equally so, they are tried again,
+ * and profilers wait up to 30 s until they do. */
 uint64_t timeline_lateness(const struct timeline *timeline);
 
 /* A sample came for a span that had been given up: windows are trusted less for a while. */

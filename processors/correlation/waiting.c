@@ -259,8 +259,7 @@ static void learn_from_missed(const struct context *context, const struct sighti
 {
     struct service *service = context->service;
     uint64_t ended;
-    struct recent_now now = {context->now.mono, context->second};
-    enum recent_what what = recent_take(&context->self->recent, service, sighting->id, now, &ended);
+    enum recent_what what = recent_take(&context->self->recent, service, sighting->id, &ended);
     if (what == RECENT_NONE)
         return;
     service->counts.missed++;

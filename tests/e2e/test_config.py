@@ -54,6 +54,9 @@ WRONG = {
                       "processors.correlation.hold_max_mib", ""),
     "unset variable": ("http://127.0.0.1:4440", "${{env:SPANLINK_E2E_IS_NOT_SET}}", 19,
                        "exporters.pyroscope.endpoint", ""),
+    "correlation without profiles": ("receivers: [pyroscope]\n      processors: [correlation]",
+                                     "receivers: [pyroscope]\n      processors: []", 11,
+                                     "processors.correlation", "in no profiles pipeline"),
 }
 
 

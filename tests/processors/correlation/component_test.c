@@ -91,6 +91,26 @@ START_TEST(settings_that_cannot_work_are_refused)
 }
 END_TEST
 
+static bool is_misplaced(const char *yaml, unsigned signals)
+{
+    struct rig rig;
+    rig_open(&rig, yaml);
+    const char *wrong = processor_correlation.misplaced(rig.self, signals);
+    rig_close(&rig);
+    return wrong != NULL;
+}
+
+START_TEST(confirmed_links_need_both_signals)
+{
+    const unsigned traces = SIGNAL_BIT(SIGNAL_TRACES), profiles = SIGNAL_BIT(SIGNAL_PROFILES);
+    ck_assert(is_misplaced("{}", traces));
+    ck_assert(is_misplaced("{}", traces | SIGNAL_BIT(SIGNAL_LOGS)));
+    ck_assert(!is_misplaced("{}", traces | profiles));
+    ck_assert(!is_misplaced("{}", profiles) && !is_misplaced("{}", SIGNAL_BIT(SIGNAL_METRICS)));
+    ck_assert(!is_misplaced("{link: local_root}", traces) && !is_misplaced("{link: all}", traces));
+}
+END_TEST
+
 START_TEST(an_empty_remap_turns_it_off)
 {
     struct rig rig;
@@ -149,6 +169,7 @@ START_TEST(close_is_legal_without_open)
 END_TEST
 
 SUITE_MAIN("correlation", defaults_are_those_of_the_manual, confirm_by_is_auto_or_kinds,
-           settings_that_cannot_work_are_refused, an_empty_remap_turns_it_off,
+           settings_that_cannot_work_are_refused, confirmed_links_need_both_signals,
+           an_empty_remap_turns_it_off,
            it_tells_why_spans_have_no_flame_graph, an_idle_instance_asks_for_no_tick,
            close_is_legal_without_open)
