@@ -1,6 +1,7 @@
 /*
  * What profiles cost while spans wait: CPU time of an upload with 60,000 spans held over the time
- * with none, for uploads that can link none of them. In one process, by the real door and processor.
+ * with none, for uploads that can link none of them. In one process, by the real door and
+ * processor.
  *
  * Prints one JSON object a figure.
  */
@@ -69,8 +70,8 @@ static void open_bench(struct bench *bench, uint32_t held)
 /* A heap profile of the moment. */
 static void upload_heap(struct bench *bench)
 {
-    const struct profiles heap = {.samples = 50, .functions = 100, .first = UINT64_C(1) << 41,
-                                  .time_ns = bench->clock.wall};
+    const struct profiles heap = {
+        .samples = 50, .functions = 100, .first = UINT64_C(1) << 41, .time_ns = bench->clock.wall};
     const struct series_label labels[] = {{VIEW("__name__"), VIEW("memory")},
                                           {VIEW("service_name"), VIEW("shop")}};
     struct batch *batch = profiles_batch(&heap, &bench->budget);

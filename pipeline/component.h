@@ -46,8 +46,7 @@ struct env {
     const struct clock *clock;            /* the only source of time */
     struct budget *budget;                /* the process's memory budget */
     struct meter *meter;                  /* this instance's counters */
-    _Atomic unsigned metadata_signals;    /* processors: SIGNAL_BITs of what comes with its sender's
-                                           * metadata, from some receiver at least */
+    _Atomic unsigned metadata_signals;    /* processors: SIGNAL_BITs that come with metadata */
     struct intake *intakes[SIGNAL_COUNT]; /* receivers; NULL: no pipeline of that signal */
     struct runtime *runtime;              /* pipeline/runtime.h */
     struct ticker *ticker;                /* for env_tick_at */
@@ -69,10 +68,8 @@ struct component {
     const char *stability; /* "beta" ... */
     enum component_kind kind;
     unsigned signals;   /* SIGNAL_BITs; extensions: 0 */
-    unsigned encodings; /* BATCH_BITs: what a receiver makes, what an exporter's send takes. To one
-                         * that takes OTLP but no pprof, pprofs come as OTLP. A pipeline where a
-                         * receiver or an exporter fits no other is an error at start; of the rest
-                         * each exporter gets what it takes (component_takes) */
+    unsigned encodings; /* BATCH_BITs: what a receiver makes, what an exporter's send takes (see
+                         * component_takes). Where one fits no other is an error at start */
     size_t size;
     const struct key *keys;
 
@@ -83,9 +80,8 @@ struct component {
      * component in front where one is to blame ("protocols.grpc.endpoint: ..."); close follows. */
     bool (*open)(void *self, const struct env *env, char *error, size_t error_size);
 
-    /* Processors. Borrows the batch and hands on, now or later, by
-     * outlet_push(next, ...). Called from several threads; never blocks on network or disk. Verdict
-     * as outlet_push's. */
+    /* Processors. Borrows the batch and hands on, now or later, by outlet_push(next, ...). Several
+     * threads; never blocks on network or disk. Verdict as outlet_push's. */
     enum verdict (*consume)(void *self, struct batch *batch, struct outlet *next);
 
     bool gathers; /* consume or send takes joined payloads; else each comes in one run */
@@ -101,55 +97,54 @@ struct component {
     /* Exporters: the delivery settings among its keys; NULL: a small queue without retry. */
     const struct delivery *(*delivery)(const void *self);
 
-    /* Extensions: what `auth` sections that name it use, made of its filled keys; its functions
-     * are called between open and close only. NULL: it is no authenticator. */
+    /* Extensions: what `auth` sections that name it use; its functions are called between open and
+     * close only. NULL: it is no authenticator. */
     const struct authenticator *(*authenticator)(void *self);
 
-    /* Bytes that the process's memory budget is to have, where total is what the machine or the
-     * control group gives; 0: no opinion. Before anything opens. NULL: none. */
+    /* Bytes for the process's memory budget, of the total that the machine or control group gives;
+     * 0: no opinion. Before anything opens. NULL: none. */
     size_t (*memory_limit)(const void *self, size_t total);
 
-    /* What is wrong with standing in pipelines of these signals (SIGNAL_BITs) alone: a sentence about
-     * the instance, static; NULL: nothing. Before anything opens. NULL: it fits anywhere. */
+    /* What is wrong with standing in pipelines of these signals (SIGNAL_BITs) alone, a static
+     * sentence; NULL: nothing. Before open. NULL: it fits anywhere. */
     const char *(*misplaced)(const void *self, unsigned signals);
 
-    /* Receivers: whether batches come with metadata (include_metadata). NULL: never. */
+    /* Receivers: whether batches come with metadata. NULL: never. */
     bool (*gives_metadata)(const void *self);
 
     /* Processors: what an instance of this id noted before a restart, oldest first; between open
      * and the first data. NULL: it notes nothing. */
     void (*recall)(void *self, struct view note);
 
-    /* Extensions: the journal in which accepted requests are to stand before they are answered;
-     * open. NULL: it has none. */
+    /* Extensions: the journal, open, in which requests stand before they are answered. */
     struct journal *(*journal)(const void *self);
 
-    /* For what waits; called once after the start; returns the monotonic time at which it wants to
-     * be called next, or TIME_NEVER. One thread for all instances. NULL: nothing ever waits. */
+    /* For what waits: called once after the start; returns the monotonic time of the next call, or
+     * TIME_NEVER. One thread for all instances. NULL: nothing ever waits. */
     uint64_t (*tick)(void *self, uint64_t mono_ns);
 
     /* Lines for people about what it did and why. Any thread. NULL: none. */
     void (*explain)(void *self, struct bytes *out);
 
     /* Receivers and extensions that serve: a reload takes the instance out; close follows when time
-     * is up. From now on nobody new connects; who is connected is still served and told to connect
-     * anew. NULL: it is closed instead. */
+     * is up. Nobody new connects; who is connected is served and told to connect anew. NULL: it is
+     * closed instead. */
     void (*retire)(void *self);
 
     /* A reload cannot add, change or remove it: that needs a restart. */
     bool fixed;
 
-    /* Stops intake, hands on what is held, frees. Legal after a failed open and twice: zero means
-     * nothing to close. No consume, send or tick is under way or follows. */
+    /* Stops intake, hands on what is held, frees. Legal after a failed open and twice. No consume,
+     * send or tick is under way or follows. */
     void (*close)(void *self);
 };
 
 /* All components, NULL-ended; written by CMake. */
 extern const struct component *const component_table[];
 
-/* The encodings that reach an exporter: those that its send takes, and pprof where that takes OTLP.
- * A batch that none ahead takes is refused at the intake; one that some take goes to those, and the
- * others count it and say so once. */
+/* The encodings that reach an exporter: those that its send takes, and pprof, as OTLP profiles,
+ * where that takes OTLP. What none ahead takes is refused at the intake; what some take goes to
+ * those, and the others count it and say so once. */
 unsigned component_takes(const struct component *exporter);
 
 /* By kind and type name or alias; NULL: unknown. */

@@ -168,6 +168,7 @@ static bool open_instance(void *instance, const struct env *env, char *error, si
     };
     self->started = self->since = clock_wall(env->clock);
     self->started_mono = clock_mono(env->clock);
+    self->recalled_from = UINT64_MAX;
     self->parcels_due = TIME_NEVER;
     self->tick_at = TIME_NEVER;
     init_tables(self);

@@ -56,6 +56,8 @@ struct correlation {
     uint64_t since;             /* wall; nothing was missed: the start, or that of a process
                                  * whose notes were recalled */
     uint64_t started_mono;
+    uint64_t recalled_from; /* local time; from here on notes of the process before were recalled;
+                             * UINT64_MAX: none were */
     struct runs runs;
 
     pthread_mutex_t lock; /* guards all below */

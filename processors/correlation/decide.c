@@ -51,6 +51,15 @@ struct edit decide_link(const struct span_figures *figures)
     return (struct edit){.fate = FATE_LINK, .figures = *figures};
 }
 
+/* Whether samples that came at a (local) time are known still. Those from before a restart count as
+ * ones that came with it. */
+static bool is_remembered(const struct correlation *self, uint64_t at, uint64_t mono)
+{
+    if (at >= self->recalled_from && at < self->started_mono)
+        at = self->started_mono;
+    return mono <= at || mono - at <= self->config.remember;
+}
+
 /* Samples are remembered for so long only, and where there are too many not even that. */
 static bool may_be_forgotten(const struct context *context, const struct asked *asked)
 {
@@ -58,7 +67,7 @@ static bool may_be_forgotten(const struct context *context, const struct asked *
     uint64_t started = judge_local(context->now, asked->started);
     if (!asked->started)
         return false;
-    if (context->now.mono - started > self->config.remember)
+    if (!is_remembered(self, started, context->now.mono))
         return true;
     uint64_t id = asked->named ? asked->named : asked->own;
     uint64_t since = started > self->started_mono ? started : self->started_mono;

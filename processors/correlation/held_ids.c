@@ -1,6 +1,6 @@
 #include "processors/correlation/held_ids.h"
 
-#include "processors/correlation/hold.h"
+#include "processors/correlation/segment.h"
 #include "wire/otlp_span.h"
 
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "processors/correlation/waiting.h"
 
 #define GRAFANA_REACH (30 * NS_PER_S)
+#define LONGEST_WAIT  (150 * NS_PER_S)
 
 /* Tables of strings, ids and edits: a few times the profile at most. */
 static size_t arena_cap(const struct batch *batch)
@@ -181,6 +182,13 @@ static void note(struct correlation *self, const struct upload *upload, struct j
     }
 }
 
+/* Spans may have waited longer than samples are to be remembered. */
+static uint64_t notes_kept(const struct correlation *self)
+{
+    uint64_t remember = self->config.remember;
+    return remember > LONGEST_WAIT ? remember : LONGEST_WAIT;
+}
+
 /* For the next process, should this one be killed. */
 static void write_note(const struct correlation *self, const struct upload *uploads)
 {
@@ -190,7 +198,7 @@ static void write_note(const struct correlation *self, const struct upload *uplo
         return;
     bytes_init(&out, SIZE_MAX / 2, self->env->budget);
     if (notes_write(&notes, &out))
-        env_note(self->env, bytes_view(&out), self->config.remember);
+        env_note(self->env, bytes_view(&out), notes_kept(self));
     bytes_release(&out);
 }
 
@@ -199,15 +207,17 @@ void profiles_note_start(struct correlation *self)
     write_note(self, NULL);
 }
 
-/* Since when nothing was missed: profiles of longer ago than `remember` are not known any more. */
-static void recall_since(struct correlation *self, uint64_t since)
+/* Nothing was missed since then, by the process before. */
+static void recall_since(struct correlation *self, uint64_t since, struct judge_now now)
 {
-    uint64_t wall = clock_wall(self->env->clock), remember = self->config.remember;
-    uint64_t remembered = wall > remember ? wall - remember : 0;
-    if (since < remembered)
-        since = remembered;
-    if (since < self->since)
+    uint64_t kept = notes_kept(self);
+    uint64_t from = now.wall > kept ? now.wall - kept : 0;
+    if (since < from)
+        since = from;
+    if (since < self->since) {
         self->since = since;
+        self->recalled_from = judge_local(now, since);
+    }
 }
 
 void profiles_recall(void *instance, struct view content)
@@ -219,9 +229,9 @@ void profiles_recall(void *instance, struct view content)
     if (notes_read(content, &arena, &notes)) {
         pthread_mutex_lock(&self->lock);
         struct judge_now now = correlation_now(self);
+        recall_since(self, notes.since, now);
         now.mono = judge_local(now, notes.arrived);
         now.wall = notes.arrived < now.wall ? notes.arrived : now.wall;
-        recall_since(self, notes.since);
         for (const struct upload *each = notes.uploads; each; each = each->next)
             note(self, each, now);
         pthread_mutex_unlock(&self->lock);

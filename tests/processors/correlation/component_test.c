@@ -170,6 +170,5 @@ END_TEST
 
 SUITE_MAIN("correlation", defaults_are_those_of_the_manual, confirm_by_is_auto_or_kinds,
            settings_that_cannot_work_are_refused, confirmed_links_need_both_signals,
-           an_empty_remap_turns_it_off,
-           it_tells_why_spans_have_no_flame_graph, an_idle_instance_asks_for_no_tick,
-           close_is_legal_without_open)
+           an_empty_remap_turns_it_off, it_tells_why_spans_have_no_flame_graph,
+           an_idle_instance_asks_for_no_tick, close_is_legal_without_open)
