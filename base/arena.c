@@ -20,18 +20,17 @@ void arena_init(struct arena *arena, size_t cap)
 static struct arena_block *add_block(struct arena *arena, size_t size)
 {
     size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
-    struct arena_block *block = calloc(1, sizeof *block + room);
+    struct arena_block *block = malloc(sizeof *block + room);
     if (!block) {
         arena->starved = true;
         return NULL;
     }
-    block->size = room;
-    block->next = arena->blocks;
+    *block = (struct arena_block){.next = arena->blocks, .size = room};
     arena->blocks = block;
     return block;
 }
 
-void *arena_alloc(struct arena *arena, size_t size)
+static void *alloc_raw(struct arena *arena, size_t size)
 {
     const size_t align = alignof(max_align_t);
     if (size > SIZE_MAX - align)
@@ -50,11 +49,25 @@ void *arena_alloc(struct arena *arena, size_t size)
     return at;
 }
 
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    void *at = alloc_raw(arena, size);
+    return at ? memset(at, 0, size) : NULL;
+}
+
+static bool overflows(size_t count, size_t size)
+{
+    return size && count > SIZE_MAX / size;
+}
+
 void *arena_array(struct arena *arena, size_t count, size_t size)
 {
-    if (size && count > SIZE_MAX / size)
-        return NULL;
-    return arena_alloc(arena, count * size);
+    return overflows(count, size) ? NULL : arena_alloc(arena, count * size);
+}
+
+void *arena_array_raw(struct arena *arena, size_t count, size_t size)
+{
+    return overflows(count, size) ? NULL : alloc_raw(arena, count * size);
 }
 
 char *arena_text(struct arena *arena, struct view view)

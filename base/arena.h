@@ -22,6 +22,9 @@ void *arena_alloc(struct arena *arena, size_t size);
 /* count * size with the overflow checked. */
 void *arena_array(struct arena *arena, size_t count, size_t size);
 
+/* The same without the zeros. */
+void *arena_array_raw(struct arena *arena, size_t count, size_t size);
+
 /* A copy that ends in NUL (not counted in a view's size). */
 char *arena_text(struct arena *arena, struct view view);
 

@@ -226,6 +226,6 @@ void decide_count(const struct context *context, const struct asked *asked,
         service->counts.unlinked[ruling->reason]++;
         if (ruling->edit.fate == FATE_UNLINK)
             recent_note(&self->recent, service, asked->named ? asked->named : asked->own,
-                        RECENT_UNLINKED, asked->ended, context->second);
+                        RECENT_UNLINKED, asked->ended);
     }
 }

@@ -4,11 +4,7 @@
 
 #include <stdlib.h>
 
-enum {
-    ENTRIES = 1 << 14,
-    ALL_CHILDREN = 64,   /* so many a second and service are noted, ... */
-    SOME_CHILDREN = 0x0f /* ... and of the others those without these bits */
-};
+enum { ENTRIES = 1 << 14 };
 
 void recent_init(struct recent *recent, uint64_t seed, struct budget *budget)
 {
@@ -21,15 +17,6 @@ void recent_release(struct recent *recent)
         budget_give(recent->budget, ENTRIES * sizeof *recent->entries);
     free(recent->entries);
     recent->entries = NULL;
-}
-
-static bool is_wanted(struct service *service, uint64_t id, uint32_t second)
-{
-    if (service->note_second != second) {
-        service->note_second = second;
-        service->noted = 0;
-    }
-    return service->noted++ < ALL_CHILDREN || (id & SOME_CHILDREN) == 0;
 }
 
 static bool allocate(struct recent *recent)
@@ -50,10 +37,10 @@ static struct recent_entry *entry_of(const struct recent *recent, uint64_t key)
     return &recent->entries[(hash ^ hash >> 32) % ENTRIES];
 }
 
-void recent_note(struct recent *recent, struct service *service, uint64_t id, enum recent_what what,
-                 uint64_t ended, uint32_t second)
+void recent_note(struct recent *recent, const struct service *service, uint64_t id,
+                 enum recent_what what, uint64_t ended)
 {
-    if (!id || (what == RECENT_CHILD && !is_wanted(service, id, second)) || !allocate(recent))
+    if (!id || !allocate(recent))
         return;
     uint64_t key = span_index_key(id, service_scope(service));
     *entry_of(recent, key) = (struct recent_entry){key, ended << 2 | (uint64_t)what};

@@ -28,9 +28,20 @@ struct recent {
 void recent_init(struct recent *recent, uint64_t seed, struct budget *budget);
 void recent_release(struct recent *recent);
 
-/* ended: local time. second: of now, any origin. Without memory nothing is noted. */
-void recent_note(struct recent *recent, struct service *service, uint64_t id, enum recent_what what,
-                 uint64_t ended, uint32_t second);
+/* Whether a child that passes is to be noted: all of a service in a second up to so many, then one
+ * in sixteen. second: of now, any origin. */
+static inline bool recent_wants_child(struct service *service, uint64_t id, uint32_t second)
+{
+    if (service->note_second != second) {
+        service->note_second = second;
+        service->noted = 0;
+    }
+    return (id & 0x0f) == 0 || service->noted++ < 64;
+}
+
+/* ended: local time. Without memory nothing is noted. */
+void recent_note(struct recent *recent, const struct service *service, uint64_t id,
+                 enum recent_what what, uint64_t ended);
 
 /* What became of the span, told once; *ended as noted. */
 enum recent_what recent_take(struct recent *recent, const struct service *service, uint64_t id,

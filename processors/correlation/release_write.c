@@ -84,7 +84,7 @@ static const struct held *cut_segment(const struct held *held, const struct held
 static struct piece *cut_pieces(const struct release_part *part, const struct edit_policy *policy,
                                 struct arena *arena)
 {
-    struct piece *pieces = arena_array(arena, part->count, sizeof *pieces), *piece = pieces;
+    struct piece *pieces = arena_array_raw(arena, part->count, sizeof *pieces), *piece = pieces;
     const struct held *held = part->first;
     while (piece && held != part->behind)
         held = cut_segment(held, part->behind, policy, arena, &piece);

@@ -12,7 +12,7 @@ static struct span_row *add_row(struct trace_plan *plan)
 {
     if (plan->count == plan->capacity) {
         size_t capacity = 2 * plan->capacity + 16;
-        struct span_row *rows = arena_array(&plan->arena, capacity, sizeof *rows);
+        struct span_row *rows = arena_array_raw(&plan->arena, capacity, sizeof *rows);
         if (!rows)
             return NULL;
         if (plan->count)
@@ -28,40 +28,39 @@ static uint64_t id_of(struct view bytes)
     return bytes.size == 8 ? span_id_load(bytes.data) : 0;
 }
 
-static void set_times(struct asked *asked, uint64_t start_ns, uint64_t end_ns, uint64_t since,
-                      struct judge_now now)
+void span_row_time(struct span_row *row, const struct correlation *self, struct judge_now now)
 {
-    asked->started = start_ns ? start_ns : end_ns;
-    asked->ended = judge_local(now, end_ns ? end_ns : now.wall);
+    struct asked *asked = &row->asked;
+    asked->started = row->start_ns ? row->start_ns : row->end_ns;
+    asked->ended = judge_local(now, row->end_ns ? row->end_ns : now.wall);
     asked->arrived = now.mono;
-    if (asked->started && asked->started < since) {
-        uint64_t early = (since - asked->started) / EARLY_UNIT + 1;
+    if (asked->started && asked->started < self->since) {
+        uint64_t early = (self->since - asked->started) / EARLY_UNIT + 1;
         asked->early = early > UINT16_MAX ? UINT16_MAX : (uint16_t)early;
     }
 }
 
 /* From what the door has noted of the span. */
-static void take_row(struct span_row *row, const struct otlp_span_note *note, uint64_t since,
-                     struct judge_now now)
+static void take_row(struct span_row *row, const struct otlp_span_note *note)
 {
-    row->asked = (struct asked){.own = note->id, .parent = note->parent};
-    set_times(&row->asked, note->start_ns, note->end_ns, since, now);
+    row->asked.own = note->id;
+    row->asked.parent = note->parent;
+    row->start_ns = note->start_ns;
+    row->end_ns = note->end_ns;
     row->is_root = otlp_note_is_local_root(note);
 }
 
-static void read_row(struct span_row *row, const struct proto_field *field, uint64_t since,
-                     struct judge_now now)
+static void read_row(struct span_row *row, const struct proto_field *field)
 {
     struct otlp_span span;
     otlp_span_read(field->bytes, &span);
     uint64_t named;
     bool names = span.profile_id.data && span_id_parse(span.profile_id, &named);
-    row->asked = (struct asked){
-        .own = id_of(span.span_id),
-        .named = names ? named : 0,
-        .parent = id_of(span.parent_span_id),
-    };
-    set_times(&row->asked, span.start_ns, span.end_ns, since, now);
+    row->asked.own = id_of(span.span_id);
+    row->asked.named = names ? named : 0;
+    row->asked.parent = id_of(span.parent_span_id);
+    row->start_ns = span.start_ns;
+    row->end_ns = span.end_ns;
     row->is_root = otlp_span_is_local_root(&span);
     row->marked = span.profile_attributes > 0;
 }
@@ -115,7 +114,7 @@ static bool add_scope(struct trace_plan *plan, const struct proto_field *field)
 /* Takes a span in; resources and scopes are made with their first one, so that empty entries, of
  * which a request can hold millions, take no memory. */
 static bool add_span(struct trace_plan *plan, const struct correlation *self,
-                     const struct otlp_walk *walk, struct judge_now now)
+                     const struct otlp_walk *walk)
 {
     if (!plan->last || plan->last->field.start != walk->resource_entry.start)
         if (!add_resource(plan, self, &walk->resource_entry))
@@ -128,23 +127,22 @@ static bool add_span(struct trace_plan *plan, const struct correlation *self,
         return false;
     const struct otlp_span_note *note =
         otlp_note_find(plan->notes, plan->count - 1, plan->request, walk->item.bytes);
-    row->field = walk->item;
+    *row = (struct span_row){.field = walk->item};
     if (note)
-        take_row(row, note, self->since, now);
+        take_row(row, note);
     else
-        read_row(row, &walk->item, self->since, now);
+        read_row(row, &walk->item);
     plan->last->last->end = plan->last->end = plan->count;
     return true;
 }
 
 static bool read_request(struct trace_plan *plan, const struct correlation *self)
 {
-    struct judge_now now = correlation_now(self);
     struct otlp_walk walk;
     otlp_walk_begin(&walk, SIGNAL_TRACES, plan->request);
     enum otlp_step step = otlp_walk_next(&walk);
     for (; step != OTLP_END; step = otlp_walk_next(&walk))
-        if (step == OTLP_ITEM && !add_span(plan, self, &walk, now))
+        if (step == OTLP_ITEM && !add_span(plan, self, &walk))
             return false;
     return true;
 }
@@ -157,7 +155,7 @@ bool trace_plan_read(struct trace_plan *plan, const struct correlation *self,
                                 .tenant = correlation_tenant(self, batch)};
     arena_init(&plan->arena, arena_cap(batch));
     plan->capacity = batch->items;
-    plan->rows = arena_array(&plan->arena, plan->capacity, sizeof *plan->rows);
+    plan->rows = arena_array_raw(&plan->arena, plan->capacity, sizeof *plan->rows);
     return plan->rows && read_request(plan, self);
 }
 
@@ -185,7 +183,7 @@ void trace_plan_count(struct trace_plan *plan)
 static struct view scope_header(struct trace_plan *plan, const struct scope_plan *scope)
 {
     struct view entry = scope->field.bytes;
-    uint8_t *header = arena_alloc(&plan->arena, entry.size + 1), *out = header;
+    uint8_t *header = arena_array_raw(&plan->arena, entry.size + 1, 1), *out = header;
     struct proto_scan scan = proto_scan_begin(entry);
     struct proto_field field;
     while (header && proto_scan_next(&scan, &field))

@@ -9,9 +9,10 @@
 #include "processors/correlation/waiting.h"
 
 struct span_row {
-    struct proto_field field; /* the Span field */
-    struct asked asked;
-    struct ruling ruling; /* WAIT: goes into the hold */
+    struct proto_field field;  /* the Span field */
+    uint64_t start_ns, end_ns; /* wall; 0: not told */
+    struct asked asked;        /* its times with span_row_time */
+    struct ruling ruling;      /* WAIT: goes into the hold */
     bool is_root;
     bool marked;   /* has the attribute */
     bool is_child; /* waits for its parent */
@@ -58,6 +59,9 @@ struct trace_plan {
 bool trace_plan_read(struct trace_plan *plan, const struct correlation *self,
                      const struct batch *batch);
 void trace_plan_release(struct trace_plan *plan);
+
+/* Sets the times by which a row is judged. */
+void span_row_time(struct span_row *row, const struct correlation *self, struct judge_now now);
 
 /* Counts the rows that wait anew, in every level. */
 void trace_plan_count(struct trace_plan *plan);

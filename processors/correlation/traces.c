@@ -44,9 +44,10 @@ static void decide_bystander(const struct context *context, struct span_row *row
         row->ruling.edit = decide_link(&figures);
         service_note_wide(service, context->now.mono);
     } else if (self->config.candidates == CANDIDATES_AUTO &&
+               recent_wants_child(service, row->asked.own, context->second) &&
                (service->named || context->now.mono - service->first_seen < PROFILED_WITHIN)) {
-        recent_note(&self->recent, service, row->asked.own, RECENT_CHILD, row->asked.ended,
-                    context->second);
+        span_row_time(row, self, context->now);
+        recent_note(&self->recent, service, row->asked.own, RECENT_CHILD, row->asked.ended);
     }
 }
 
@@ -80,6 +81,7 @@ static void decide_confirmed(struct context *context, struct resource_plan *reso
     struct correlation *self = context->self;
     bool inherit = self->config.children == CHILDREN_INHERIT;
     if (is_candidate(context, row)) {
+        span_row_time(row, self, context->now);
         row->counted = true;
         if (!decide_by_index(context, &row->asked, &row->ruling))
             decide_by_rules(context, resource, limits, row);
@@ -89,6 +91,7 @@ static void decide_confirmed(struct context *context, struct resource_plan *reso
             decide_note_root(context, row->asked.own, &row->ruling.edit);
     } else if (inherit && row->asked.own) {
         row->is_child = true;
+        span_row_time(row, self, context->now);
         lineage_note(&self->lineage, row->asked.own, LINEAGE_CHILD, row->asked.parent,
                      context->second);
     } else {
