@@ -11,6 +11,13 @@ static void set_level(const struct runtime *runtime)
         log_set_level(level);
 }
 
+static void log_warnings(const struct problems *problems)
+{
+    for (size_t i = 0; problems->warnings && i < problems->warning_count; i++)
+        if (problems->warnings[i])
+            log_warn("%s", problems->warnings[i]);
+}
+
 bool plan_make(struct plan *plan, const struct flags *flags)
 {
     struct problems problems = {0};
@@ -22,6 +29,8 @@ bool plan_make(struct plan *plan, const struct flags *flags)
     if (plan->settings)
         settings_log_warnings(plan->settings);
     problems_print(&problems, stderr);
+    log_warnings(&problems);
+    plan->severe = problems.severe;
     problems_release(&problems);
     return plan->runtime;
 }
@@ -56,6 +65,7 @@ void plan_reload(struct plan *plan, const struct flags *flags)
     if (settings)
         result = runtime_reload(plan->runtime, settings, &problems);
     log_result(result, &problems);
+    log_warnings(&problems);
     if (result == RELOAD_DONE) {
         set_level(plan->runtime);
         settings_free(plan->settings);

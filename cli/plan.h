@@ -8,6 +8,7 @@
 struct plan {
     struct settings *settings;   /* NULL: not to be read */
     struct runtime *runtime;     /* NULL: faulty */
+    bool severe;                 /* it can be started, and is hardly meant so */
     struct settings_files files; /* of the last try to load */
 };
 

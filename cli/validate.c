@@ -7,7 +7,7 @@
 int validate_command(const struct flags *flags)
 {
     struct plan plan;
-    bool good = plan_make(&plan, flags);
+    bool good = plan_make(&plan, flags) && !plan.severe;
     const char *comma = "";
     for (size_t i = 0; good && i < flags->count; i++)
         if (flags->sources[i].origin == SETTINGS_FILE) {

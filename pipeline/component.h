@@ -3,10 +3,10 @@
  * `const struct component receiver_NAME` (processor_, exporter_, extension_ likewise) and is found
  * by CMake; nothing shared is edited to add one.
  *
- * One configured id (`correlation`, `batch/small`) is one instance, even when several pipelines
- * name it. The instance is `size` bytes, zeroed; its first fields are its configuration, filled,
- * checked and defaulted by `keys` before open. Start order: extensions, exporters, processors,
- * receivers; stop order is the reverse, under one deadline.
+ * One configured id (`correlation`, `batch/small`) is one instance, whatever pipelines name it. The
+ * instance is `size` bytes, zeroed; its first fields are its configuration, filled and checked by
+ * `keys` before open. Start order: extensions, exporters, processors, receivers; stop order is the
+ * reverse, under one deadline.
  */
 #ifndef PIPELINE_COMPONENT_H
 #define PIPELINE_COMPONENT_H
@@ -27,7 +27,7 @@ enum component_kind {
     COMPONENT_KINDS
 };
 
-struct journal;  /* journal/journal.h */
+struct journal;
 struct delivery; /* pipeline/delivery.h: queue, retry and timeout settings of an exporter */
 
 /* The way ahead of a processor in one pipeline. Lives until the processor is closed. */
@@ -54,30 +54,28 @@ struct env {
     void *instance;
 };
 
-/* Asks for tick at a monotonic time (0: at once). The earliest one asked counts. Any thread. */
+/* Asks for tick at a monotonic time (0: at once). The earliest one counts. Any thread. */
 void env_tick_at(const struct env *env, uint64_t mono_ns);
 
-/* Keeps content for keep_ns, over a crash, where there is a journal: the next process's instance of
- * this id gets it by `recall`. Any thread. */
+/* Keeps content for keep_ns in the journal, if there is one, for the next process's `recall`. */
 void env_note(const struct env *env, struct view content, uint64_t keep_ns);
 
 struct component {
     const char *type;
     const char *alias;     /* another name for the type; NULL: none */
     const char *text;      /* one line for people */
-    const char *stability; /* "beta" ... */
+    const char *stability; /* "beta" */
     enum component_kind kind;
     unsigned signals;   /* SIGNAL_BITs; extensions: 0 */
-    unsigned encodings; /* BATCH_BITs: what a receiver makes, what an exporter's send takes (see
-                         * component_takes). Where one fits no other is an error at start */
+    unsigned encodings; /* BATCH_BITs: what a receiver makes, what an exporter's send takes */
     size_t size;
     const struct key *keys;
 
     /* Cross checks of filled keys; NULL: none. */
     void (*check)(const void *self, struct key_report *report);
 
-    /* Starts it. False: error (size bytes) holds a sentence, with the key's path below the
-     * component in front where one is to blame ("protocols.grpc.endpoint: ..."); close follows. */
+    /* Starts it. False: error (size bytes) holds a sentence, with the path of the key to blame in
+     * front ("protocols.grpc.endpoint: ..."); close follows. */
     bool (*open)(void *self, const struct env *env, char *error, size_t error_size);
 
     /* Processors. Borrows the batch and hands on, now or later, by outlet_push(next, ...). Several
@@ -90,8 +88,8 @@ struct component {
      * threads. Queue, retry, splitting and counting are around it (pipeline/delivery.h). */
     struct outcome (*send)(void *self, struct batch *batch);
 
-    /* Exporters: makes sends under way and later ones return at once; called when a stop runs out
-     * of time, before close. Any thread. NULL: sends end by themselves. */
+    /* Exporters: makes all sends return at once; called when a stop runs out of time, before close.
+     * Any thread. NULL: sends end by themselves. */
     void (*abort)(void *self);
 
     /* Exporters: the delivery settings among its keys; NULL: a small queue without retry. */
@@ -106,24 +104,23 @@ struct component {
     size_t (*memory_limit)(const void *self, size_t total);
 
     /* What is wrong with standing in pipelines of these signals (SIGNAL_BITs) alone, a static
-     * sentence; NULL: nothing. Before open. NULL: it fits anywhere. */
-    const char *(*misplaced)(const void *self, unsigned signals);
+     * sentence; NULL: nothing. *severe: `validate` is to refuse it. NULL: it fits anywhere. */
+    const char *(*misplaced)(const void *self, unsigned signals, bool *severe);
 
-    /* Receivers: whether batches come with metadata. NULL: never. */
-    bool (*gives_metadata)(const void *self);
+    bool (*gives_metadata)(const void *self); /* receivers: whether batches do; NULL: never */
 
-    /* Processors: what an instance of this id noted before a restart, oldest first; between open
-     * and the first data. NULL: it notes nothing. */
+    /* Processors: what its id noted before a restart, oldest first; between open and the first
+     * data. NULL: it notes nothing. */
     void (*recall)(void *self, struct view note);
 
-    /* Extensions: the journal, open, in which requests stand before they are answered. */
+    /* Extensions: the open journal in which requests stand before they are answered. */
     struct journal *(*journal)(const void *self);
 
-    /* For what waits: called once after the start; returns the monotonic time of the next call, or
-     * TIME_NEVER. One thread for all instances. NULL: nothing ever waits. */
+    /* Called once after the start; returns the monotonic time of the next call, or TIME_NEVER. One
+     * thread for all instances. NULL: nothing ever waits. */
     uint64_t (*tick)(void *self, uint64_t mono_ns);
 
-    /* Lines for people about what it did and why. Any thread. NULL: none. */
+    /* Lines for people: what it did and why. Any thread. NULL: none. */
     void (*explain)(void *self, struct bytes *out);
 
     /* Receivers and extensions that serve: a reload takes the instance out; close follows when time
@@ -143,11 +140,11 @@ struct component {
 extern const struct component *const component_table[];
 
 /* The encodings that reach an exporter: those that its send takes, and pprof, as OTLP profiles,
- * where that takes OTLP. What none ahead takes is refused at the intake; what some take goes to
- * those, and the others count it and say so once. */
+ * where that takes OTLP. What none ahead takes is refused at the intake; of the rest each gets its
+ * own, and the others count it. */
 unsigned component_takes(const struct component *exporter);
 
-/* By kind and type name or alias; NULL: unknown. */
+/* By kind and type or alias; NULL: unknown. */
 const struct component *component_find(enum component_kind kind, const char *type);
 
 #endif

@@ -176,9 +176,11 @@ static void check_places(const struct graph *graph, struct problems *problems)
         const struct component *component = instance->component;
         if (!instance->used || !component->misplaced || component->kind == COMPONENT_EXTENSION)
             continue;
-        const char *wrong = component->misplaced(instance->self, signals_of(graph, instance));
+        bool severe = false;
+        const char *wrong =
+            component->misplaced(instance->self, signals_of(graph, instance), &severe);
         if (wrong)
-            problems_add(problems, instance->section, instance->path, "%s", wrong);
+            problems_warn(problems, severe, instance->section, instance->path, "%s", wrong);
     }
 }
 

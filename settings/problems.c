@@ -10,20 +10,20 @@
 enum { WORD_MAX = 64 };
 
 /* A failed allocation must not lose the fact that there is a problem: the line is then NULL. */
-static void append(struct problems *problems, char *line)
+static void append(char ***lines, size_t *count, char *line)
 {
-    char **grown = calloc(problems->count + 1, sizeof *grown);
-    if (grown && problems->lines)
-        memcpy(grown, problems->lines, problems->count * sizeof *grown);
+    char **grown = calloc(*count + 1, sizeof *grown);
+    if (grown && *lines)
+        memcpy(grown, *lines, *count * sizeof *grown);
     if (grown) {
-        free(problems->lines);
-        problems->lines = grown;
-        problems->lines[problems->count++] = line;
+        free(*lines);
+        *lines = grown;
+        (*lines)[(*count)++] = line;
         return;
     }
     free(line);
-    if (problems->count == 0)
-        problems->count = 1;
+    if (*count == 0)
+        *count = 1;
 }
 
 /* The "a.b=c" of a --set; NULL: another source. */
@@ -48,27 +48,46 @@ static void print_place(FILE *out, const struct node *node, const char *path)
         fprintf(out, "%s: ", path);
 }
 
-void problems_add(struct problems *problems, const struct node *node, const char *path,
-                  const char *format, ...)
+/* "FILE:LINE: path: sentence"; NULL: no memory. */
+static char *sentence(const struct node *node, const char *path, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+static char *sentence(const struct node *node, const char *path, const char *format, va_list args)
 {
     char *line = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&line, &size);
-    if (out) {
-        print_place(out, node, path);
-        va_list args;
-        va_start(args, format);
-        vfprintf(out, format, args);
-        va_end(args);
-        if (fclose(out) != 0) {
-            free(line);
-            line = NULL;
-        }
+    if (!out)
+        return NULL;
+    print_place(out, node, path);
+    vfprintf(out, format, args);
+    if (fclose(out) != 0) {
+        free(line);
+        return NULL;
     }
-    for (char *c = line; c && *c; c++)
+    for (char *c = line; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
-    append(problems, line);
+    return line;
+}
+
+void problems_add(struct problems *problems, const struct node *node, const char *path,
+                  const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    append(&problems->lines, &problems->count, sentence(node, path, format, args));
+    va_end(args);
+}
+
+void problems_warn(struct problems *problems, bool severe, const struct node *node,
+                   const char *path, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    append(&problems->warnings, &problems->warning_count, sentence(node, path, format, args));
+    va_end(args);
+    problems->severe |= severe;
 }
 
 void problems_print(const struct problems *problems, FILE *out)
@@ -79,11 +98,17 @@ void problems_print(const struct problems *problems, FILE *out)
     }
 }
 
+static void release_lines(char **lines, size_t count)
+{
+    for (size_t i = 0; lines && i < count; i++)
+        free(lines[i]);
+    free(lines);
+}
+
 void problems_release(struct problems *problems)
 {
-    for (size_t i = 0; problems->lines && i < problems->count; i++)
-        free(problems->lines[i]);
-    free(problems->lines);
+    release_lines(problems->lines, problems->count);
+    release_lines(problems->warnings, problems->warning_count);
     *problems = (struct problems){0};
 }
 

@@ -12,6 +12,9 @@ struct node;
 struct problems {
     char **lines;
     size_t count;
+    char **warnings;
+    size_t warning_count;
+    bool severe; /* a warning is */
 };
 
 /* "FILE:LINE: a.b.c: sentence", with the place of a node; node NULL: the sentence alone. path may
@@ -19,7 +22,11 @@ struct problems {
 void problems_add(struct problems *problems, const struct node *node, const char *path,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* One line each. */
+/* The same of what can be started, and is hardly meant. severe: `validate` refuses it. */
+void problems_warn(struct problems *problems, bool severe, const struct node *node,
+                   const char *path, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* The problems, one line each. */
 void problems_print(const struct problems *problems, FILE *out);
 void problems_release(struct problems *problems);
 

@@ -89,13 +89,17 @@ static void check(const void *self, struct key_report *report)
 }
 
 /* Another instance in the profiles pipeline does not help: it is in one that the signals meet. */
-static const char *misplaced(const void *self, unsigned signals)
+static const char *misplaced(const void *self, unsigned signals, bool *severe)
 {
     const struct correlation_config *config = self;
     bool traces = signals & SIGNAL_BIT(SIGNAL_TRACES);
     bool profiles = signals & SIGNAL_BIT(SIGNAL_PROFILES);
-    if (!traces || profiles || config->link != LINK_CONFIRMED)
+    if (config->link != LINK_CONFIRMED || traces == profiles)
         return NULL;
+    *severe = traces;
+    if (profiles)
+        return "stands in a profiles pipeline and in no traces pipeline, so it links no span: name "
+               "the same instance in both";
     return "stands in a traces pipeline and in no profiles pipeline, so no span can be linked: "
            "name "
            "the same instance in both, or set link: local_root, which needs no profiles";

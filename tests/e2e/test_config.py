@@ -54,9 +54,6 @@ WRONG = {
                       "processors.correlation.hold_max_mib", ""),
     "unset variable": ("http://127.0.0.1:4440", "${{env:SPANLINK_E2E_IS_NOT_SET}}", 19,
                        "exporters.pyroscope.endpoint", ""),
-    "correlation without profiles": ("receivers: [pyroscope]\n      processors: [correlation]",
-                                     "receivers: [pyroscope]\n      processors: []", 11,
-                                     "processors.correlation", "in no profiles pipeline"),
 }
 
 
@@ -99,6 +96,18 @@ def test_all_mistakes_are_told_at_once(tmp_path):
         text = text.replace(*WRONG[name][:2])
     ended = spanlink("validate", "--config", write(tmp_path, text))
     assert "endpiont" in ended.stderr and "hold_max_mib" in ended.stderr
+
+
+@pytest.mark.parametrize("receivers, signal, valid", [
+    ("[pyroscope]", "no profiles pipeline", False),
+    ("[otlp]", "no traces pipeline", True),
+])
+def test_correlation_on_one_signal_alone_is_told(tmp_path, receivers, signal, valid):
+    text = GOOD.replace(f"receivers: {receivers}\n      processors: [correlation]",
+                        f"receivers: {receivers}\n      processors: []")
+    ended = spanlink("validate", "--config", write(tmp_path, text))
+    assert (ended.returncode == 0) == valid
+    assert re.search(rf"config.yaml:11: processors.correlation: .* in {signal}", ended.stderr)
 
 
 def test_a_good_configuration_is_valid(tmp_path):

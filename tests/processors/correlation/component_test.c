@@ -91,23 +91,28 @@ START_TEST(settings_that_cannot_work_are_refused)
 }
 END_TEST
 
-static bool is_misplaced(const char *yaml, unsigned signals)
+enum place { FITS, DOUBTFUL, REFUSED };
+
+static enum place place_of(const char *yaml, unsigned signals)
 {
     struct rig rig;
+    bool severe = false;
     rig_open(&rig, yaml);
-    const char *wrong = processor_correlation.misplaced(rig.self, signals);
+    const char *wrong = processor_correlation.misplaced(rig.self, signals, &severe);
     rig_close(&rig);
-    return wrong != NULL;
+    return !wrong ? FITS : severe ? REFUSED : DOUBTFUL;
 }
 
 START_TEST(confirmed_links_need_both_signals)
 {
     const unsigned traces = SIGNAL_BIT(SIGNAL_TRACES), profiles = SIGNAL_BIT(SIGNAL_PROFILES);
-    ck_assert(is_misplaced("{}", traces));
-    ck_assert(is_misplaced("{}", traces | SIGNAL_BIT(SIGNAL_LOGS)));
-    ck_assert(!is_misplaced("{}", traces | profiles));
-    ck_assert(!is_misplaced("{}", profiles) && !is_misplaced("{}", SIGNAL_BIT(SIGNAL_METRICS)));
-    ck_assert(!is_misplaced("{link: local_root}", traces) && !is_misplaced("{link: all}", traces));
+    ck_assert_int_eq(place_of("{}", traces | profiles), FITS);
+    ck_assert_int_eq(place_of("{}", traces), REFUSED);
+    ck_assert_int_eq(place_of("{}", traces | SIGNAL_BIT(SIGNAL_LOGS)), REFUSED);
+    ck_assert_int_eq(place_of("{}", profiles), DOUBTFUL);
+    ck_assert_int_eq(place_of("{}", SIGNAL_BIT(SIGNAL_METRICS)), FITS);
+    ck_assert_int_eq(place_of("{link: local_root}", traces), FITS);
+    ck_assert_int_eq(place_of("{link: all}", traces), FITS);
 }
 END_TEST
 
