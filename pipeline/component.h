@@ -17,6 +17,7 @@
 #include "pipeline/batch.h"
 #include "pipeline/intake.h"
 #include "pipeline/meter.h"
+#include "pipeline/progress.h"
 #include "settings/key.h"
 
 enum component_kind {
@@ -92,17 +93,18 @@ struct component {
      * threads. Queue, retry, splitting and counting are around it (pipeline/delivery.h). */
     struct outcome (*send)(void *self, struct batch *batch);
 
-    /* Exporters: makes sends under way and later ones return at once; called when a stop runs out
-     * of time, before close. Any thread. NULL: sends end by themselves. */
+    /* The same for one that may send a batch in several requests: in place of send; goes on where
+     * the progress stands (pipeline/progress.h). NULL: a try is all or nothing. */
+    struct outcome (*send_on)(void *self, struct batch *batch, struct progress *progress);
+    /* Exporters: makes sends under way and later ones return at once; when a stop runs out of time,
+     * before close. Any thread. NULL: sends end by themselves. */
     void (*abort)(void *self);
 
     /* Exporters: the delivery settings among its keys; NULL: a small queue without retry. */
     const struct delivery *(*delivery)(const void *self);
-
     /* Extensions: what `auth` sections that name it use, made of its filled keys; its functions
      * are called between open and close only. NULL: it is no authenticator. */
     const struct authenticator *(*authenticator)(void *self);
-
     /* Bytes that the process's memory budget is to have, where total is what the machine or the
      * control group gives; 0: no opinion. Before anything opens. NULL: none. */
     size_t (*memory_limit)(const void *self, size_t total);
@@ -110,9 +112,8 @@ struct component {
     /* Processors: what an instance of this id noted before a restart, oldest first; between open
      * and the first data. NULL: it notes nothing. */
     void (*recall)(void *self, struct view note);
-
-    /* Extensions: the journal in which accepted requests are to stand before they are answered;
-     * open. NULL: it has none. */
+    /* Extensions: the journal in which accepted requests stand before their answer; open. NULL:
+     * it has none. */
     struct journal *(*journal)(const void *self);
 
     /* For what waits; called once after the start; returns the monotonic time at which it wants to

@@ -127,6 +127,13 @@ struct outcome exporter_send(struct given_exporter *exporter, struct batch *batc
     return outcome;
 }
 
+struct outcome exporter_send_on(struct given_exporter *exporter, struct batch *batch,
+                                struct progress *progress)
+{
+    const struct instance *instance = exporter->instance;
+    return instance->component->send_on(instance->self, batch, progress);
+}
+
 static struct buffer *buffer_of(struct view content)
 {
     struct buffer *buffer = buffer_new(content.size, NULL, true);
