@@ -97,17 +97,20 @@ static struct outcome send_parts(struct pyroscope_exporter *self, const struct b
 }
 
 static struct outcome send_open(struct pyroscope_exporter *self, struct batch *batch,
-                                const struct pprof *pprof, struct arena *arena,
+                                struct pprof *pprof, struct bytes *named, struct arena *arena,
                                 struct progress *progress)
 {
     struct pprof_split split;
     size_t most = parts_bytes(self, progress);
     if (pprof->sample_count == 0)
         return OUTCOME_OK; /* the server stores nothing of it */
+    if (!name_as_ingest(batch, pprof, named, arena))
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     progress_recall(progress);
     if (progress->mark.samples == 0 &&
         pprof_split_fits(pprof, (size_t)self->max_profile_samples, most))
-        return send_converted(self, batch, progress);
+        return named->size ? send_part(self, batch, named, progress)
+                           : send_converted(self, batch, progress);
     if (!pprof_split_begin(&split, pprof, (size_t)self->max_profile_samples, most, arena))
         return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     return send_parts(self, batch, &split, progress);
@@ -120,11 +123,14 @@ struct outcome send_pprof_as_otlp(struct pyroscope_exporter *self, struct batch 
     struct pprof pprof;
     struct proto_fault fault;
     struct outcome outcome;
+    struct bytes named;
     arena_init(&arena, INDEX_CAP);
+    bytes_init(&named, PART_CAP, NULL);
     if (pprof_open(&pprof, buffer_view(batch->payload), &arena, &fault))
-        outcome = send_open(self, batch, &pprof, &arena, progress);
+        outcome = send_open(self, batch, &pprof, &named, &arena, progress);
     else
         outcome = send_converted(self, batch, progress); /* it says what is wrong */
+    bytes_release(&named);
     arena_release(&arena);
     return outcome;
 }

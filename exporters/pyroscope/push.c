@@ -1,6 +1,7 @@
 /* A pprof by push.v1, whole or in parts that the server takes. */
 #include "exporters/pyroscope/pyroscope.h"
 
+#include "wire/pprof_agents.h"
 #include "wire/pprof_split.h"
 #include "wire/push.h"
 
@@ -13,7 +14,8 @@ struct push {
     struct progress *progress; /* its samples are counted, of the one item */
     struct arena arena;
     struct series *series;
-    struct bytes edited; /* the profile with its missing time set, and without trace ids */
+    struct bytes named;  /* the profile with its functions named as by /ingest */
+    struct bytes edited; /* with its missing time set, and without trace ids */
 };
 
 static struct outcome no_memory(void)
@@ -81,6 +83,24 @@ static struct outcome post_in_parts(struct push *push, const struct pprof *pprof
     return outcome;
 }
 
+bool name_as_ingest(const struct batch *batch, struct pprof *pprof, struct bytes *out,
+                    struct arena *arena)
+{
+    const struct profile_origin *origin = batch->profile;
+    struct splice splice;
+    if (!origin || !origin->by_ingest || !origin->spy_name)
+        return true;
+    splice_begin(&splice, pprof->raw, arena);
+    pprof_name_files(pprof, pprof_naming_of(view_of(origin->spy_name)), &splice);
+    if (!splice.failed && !splice_any(&splice))
+        return true;
+    if (splice.failed || bytes_reserve(out, splice_size(&splice)) != BYTES_OK)
+        return false;
+    out->size = splice_size(&splice);
+    splice_write(&splice, out->data);
+    return pprof_reopen(pprof, bytes_view(out), arena);
+}
+
 /* Sets a missing time, which is that of /ingest's window (where that named none, the arrival stands
  * there), and takes trace ids out where the server is to get none. */
 static bool edit(struct push *push, struct pprof *pprof)
@@ -114,7 +134,7 @@ static struct outcome push_profile(struct push *push)
         return no_memory();
     if (pprof.sample_count == 0)
         return OUTCOME_OK; /* the server stores nothing of it */
-    if (!edit(push, &pprof))
+    if (!name_as_ingest(push->batch, &pprof, &push->named, &push->arena) || !edit(push, &pprof))
         return no_memory();
     push->series = push_series(self, push->batch, &pprof, &push->arena);
     if (!push->series)
@@ -132,10 +152,12 @@ struct outcome send_pprof(struct pyroscope_exporter *self, const struct batch *b
 {
     struct push push = {.self = self, .batch = batch, .progress = progress};
     arena_init(&push.arena, INDEX_CAP);
+    bytes_init(&push.named, MESSAGE_CAP, NULL);
     bytes_init(&push.edited, MESSAGE_CAP, NULL);
     struct outcome outcome = push_profile(&push);
     series_unref(push.series);
     bytes_release(&push.edited);
+    bytes_release(&push.named);
     arena_release(&push.arena);
     return outcome;
 }

@@ -38,6 +38,12 @@ struct series *push_series(struct pyroscope_exporter *self, const struct batch *
 struct series *limited_series(struct pyroscope_exporter *self, struct series *series,
                               const struct pprof *pprof, struct arena *arena);
 
+/* Names a profile's functions as the server's /ingest would have, in out (of the caller, empty),
+ * which stays empty where there is nothing to do; the profile is opened anew over it. False: no
+ * memory. */
+bool name_as_ingest(const struct batch *batch, struct pprof *pprof, struct bytes *out,
+                    struct arena *arena);
+
 /* Sends a pprof by Push, in parts where it is too large. What the server answered for is not sent
  * again: the progress counts samples. */
 struct outcome send_pprof(struct pyroscope_exporter *self, const struct batch *batch,

@@ -427,6 +427,32 @@ START_TEST(what_is_put_off_again_and_again_is_cut_smaller)
 }
 END_TEST
 
+static bool has_string(const struct pprof *pprof, const char *text)
+{
+    for (size_t i = 0; i < pprof->string_count; i++)
+        if (view_eq(pprof->strings[i], view_of(text)))
+            return true;
+    return false;
+}
+
+START_TEST(functions_of_scripts_are_named_as_by_ingest)
+{
+    const struct profile_origin python = {.by_ingest = true, .spy_name = "pyspy"},
+                                go = {.by_ingest = true, .spy_name = "gospy"},
+                                pushed_python = {.spy_name = "pyspy"};
+    begin(EXPORTER());
+    ck_assert_int_eq(send(cpu_profile(NOW), "a", &python).verdict, VERDICT_OK);
+    ck_assert_int_eq(send(cpu_profile(NOW), "a", &go).verdict, VERDICT_OK);
+    ck_assert_int_eq(send(cpu_profile(NOW), "a", &pushed_python).verdict, VERDICT_OK);
+    for (size_t i = 0; i < 3; i++) {
+        struct pprof pprof = opened(pushed(i, NULL).raw_profile);
+        ck_assert_int_eq(has_string(&pprof, " function_0"), i == 0);
+        ck_assert_uint_eq(pprof.sample_count, 2);
+    }
+    end();
+}
+END_TEST
+
 struct meaning {
     unsigned status;
     const char *body;
@@ -713,6 +739,7 @@ SUITE_MAIN("pyroscope_exporter", a_push_goes_on_under_its_own_labels_gzipped,
            what_was_refused_of_a_profile_is_told_after_a_retry_too,
            a_large_profile_gives_way_after_each_part_and_goes_on,
            what_is_put_off_again_and_again_is_cut_smaller,
+           functions_of_scripts_are_named_as_by_ingest,
            statuses_of_push_mean_what_the_servers_handlers_mean,
            statuses_of_ingest_are_told_apart_by_their_text, other_formats_go_to_ingest_as_they_came,
            what_is_close_to_an_hour_old_is_not_tried_again,
