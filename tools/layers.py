@@ -24,7 +24,7 @@ CONTRACTS = {
     "settings/key.h", "pipeline/memory_limit.h",
 }
 COMPONENTS = {
-    "receivers": CONTRACTS | {"pipeline/pprof_request.h"},
+    "receivers": CONTRACTS | {"pipeline/pprof_request.h", "settings/yaml.h"},
     "processors": CONTRACTS,
     "exporters": CONTRACTS | {"pipeline/otlp_form.h"},
     "extensions": CONTRACTS | {"pipeline/runtime.h", "journal/journal.h"},

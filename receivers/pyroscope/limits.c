@@ -1,8 +1,6 @@
 /* Limits that Pyroscope has, under its own names and with its defaults. */
 #include "receivers/pyroscope/pyroscope.h"
 
-#include "settings/duration.h"
-
 #include <stdio.h>
 #include <time.h>
 
@@ -43,11 +41,11 @@ static void write_time(uint64_t time_ns, char *out, size_t size)
 static struct outcome refuse_time(uint64_t time_ns, const char *key, uint64_t limit,
                                   const char *than)
 {
-    char time[40], text[DURATION_TEXT];
+    char time[40];
     write_time(time_ns, time, sizeof time);
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
-                      "the profile's time, %s, is more than %s (%s) %s now", time,
-                      duration_text(limit, text), key, than);
+                      "the profile's time, %s, is more than %llu s (%s) %s now", time,
+                      (unsigned long long)(limit / NS_PER_S), key, than);
 }
 
 struct outcome check_time(const struct pyroscope_receiver *self, uint64_t time_ns)

@@ -32,6 +32,8 @@ static void handle(void *ctx, struct http_request *request)
     note(kept->authorization, sizeof kept->authorization, request, "Authorization");
     kept->body = forever(body);
     pthread_mutex_unlock(&backend->lock);
+    if (answer->location)
+        http_response_header(request, "Location", answer->location);
     http_respond(request, answer->status ? answer->status : 200, answer->content_type, answer->body,
                  answer->retry_after);
 }

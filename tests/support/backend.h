@@ -25,6 +25,7 @@ struct backend_answer {
     const char *content_type;
     struct view body;
     unsigned retry_after;
+    const char *location; /* NULL: none */
 };
 
 struct backend {
