@@ -25,7 +25,6 @@ struct backend_answer {
     const char *content_type;
     struct view body;
     unsigned retry_after;
-    const char *location; /* NULL: none */
 };
 
 struct backend {
@@ -35,6 +34,7 @@ struct backend {
     struct backend_request requests[BACKEND_REQUESTS];
     size_t count;
     struct backend_answer answers[BACKEND_REQUESTS]; /* to the nth request; zero: 200, empty */
+    const char *locations[BACKEND_REQUESTS];         /* its Location; NULL: none */
 };
 
 void backend_start(struct backend *backend);

@@ -256,8 +256,10 @@ static void begin_script(struct script_server *script, const char *const *answer
 START_TEST(redirects_to_the_same_host_are_followed)
 {
     backend_start(&backend);
-    backend.answers[0] = (struct backend_answer){.status = 302, .location = "/elsewhere"};
-    backend.answers[1] = (struct backend_answer){.status = 307, .location = "?x=1"};
+    backend.answers[0].status = 302;
+    backend.locations[0] = "/elsewhere";
+    backend.answers[1].status = 307;
+    backend.locations[1] = "?x=1";
     answer_with(2, mutex_profile(3));
     begin("interval: 1s, targets: [{endpoint: '%s', service_name: shop}], " ONLY_GOROUTINE);
     assert_label(keeper_batch(0), "__name__", "goroutine");
@@ -317,7 +319,8 @@ START_TEST(pulls_go_through_a_proxy)
           " service_name: shop}], " ONLY_GOROUTINE);
     assert_label(keeper_batch(0), "instance", "shop.invalid:6060");
     end();
-    ck_assert_str_eq(backend.requests[0].path, "http://shop.invalid:6060/debug/pprof/goroutine");
+    /* There is no such host: it came here. */
+    ck_assert_str_eq(backend.requests[0].path, "/debug/pprof/goroutine");
 }
 END_TEST
 
