@@ -76,12 +76,11 @@ static struct outcome send_parts(struct pyroscope_exporter *self, const struct b
 {
     struct bytes part;
     const char *fault = NULL;
-    struct outcome outcome = OUTCOME_OK;
     bytes_init(&part, PART_CAP, NULL);
     progress->in_parts = true;
     pprof_split_pass(split, progress->mark.samples);
     while (!progress->yielded && pprof_split_next(split, &part, &fault)) {
-        outcome = send_part(self, batch, &part, progress);
+        struct outcome outcome = send_part(self, batch, &part, progress);
         bytes_init(&part, PART_CAP, NULL);
         if (outcome.verdict == VERDICT_RETRY)
             return outcome;
@@ -91,6 +90,8 @@ static struct outcome send_parts(struct pyroscope_exporter *self, const struct b
             split->samples < split->pprof->sample_count && progress_is_crowded(progress);
     }
     bytes_release(&part);
+    if (fault && parts_enlarge(progress))
+        return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "parts cannot be as small: %s", fault);
     if (fault)
         return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot be split: %s", fault);
     return progress->lost ? progress->refusal : OUTCOME_OK;

@@ -297,18 +297,19 @@ bool targets_open(struct scraper *scraper)
 
 /* Without memory the place is missing until the next look. */
 static void add_found(struct scraper *scraper, const void *source, const char *known_as,
-                      const char *scheme, struct plan *plan)
+                      const char *scheme, const struct plan *of)
 {
     char base[URL_SIZE];
+    struct plan plan = *of;
     struct target *target = add_target(scraper);
     if (!target)
         return;
     *target = (struct target){
         .next = target->next, .source = source, .place = strdup(known_as), .seen = true};
-    plan->target = target;
-    plan->base = base;
-    bool good = target->place && target_url(plan->instance, scheme, base, URL_SIZE);
-    if (!good || !add_jobs(plan)) {
+    plan.target = target;
+    plan.base = base;
+    bool good = target->place && target_url(plan.instance, scheme, base, URL_SIZE);
+    if (!good || !add_jobs(&plan)) {
         scraper->targets = target->next;
         target_free(target);
     }
@@ -343,11 +344,11 @@ void targets_sync(struct scraper *scraper, const struct dns_settings *dns, struc
     const char *at = (const char *)places.data, *end = at + places.size;
     begin_look(scraper);
     for (; at < end; at += strlen(at) + 1) {
-        struct plan plan = {.scraper = scraper,
-                            .instance = at,
-                            .service = dns->service_name,
-                            .labels = &dns->labels,
-                            .params = &no_pairs};
+        const struct plan plan = {.scraper = scraper,
+                                  .instance = at,
+                                  .service = dns->service_name,
+                                  .labels = &dns->labels,
+                                  .params = &no_pairs};
         if (!see_again(scraper, dns, at))
             add_found(scraper, dns, at, dns->scheme ? "https" : "http", &plan);
     }
@@ -360,11 +361,11 @@ void targets_sync_file(struct scraper *scraper, const void *file, const char *se
     begin_look(scraper);
     for (size_t i = 0; i < count; i++) {
         const struct sd_target *of = &found[i];
-        struct plan plan = {.scraper = scraper,
-                            .instance = of->address,
-                            .service = of->service_name ? of->service_name : service_name,
-                            .labels = of->labels,
-                            .params = of->params};
+        const struct plan plan = {.scraper = scraper,
+                                  .instance = of->address,
+                                  .service = of->service_name ? of->service_name : service_name,
+                                  .labels = of->labels,
+                                  .params = of->params};
         if (!see_again(scraper, file, of->text))
             add_found(scraper, file, of->text, of->scheme, &plan);
     }
