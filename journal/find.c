@@ -262,11 +262,17 @@ static void recall_in(struct journal *journal, struct journal_segment *segment, 
     bytes_release(&body);
 }
 
+void journal_recall_locked(struct journal *journal, struct view owner, journal_recall_fn *recall,
+                           void *ctx)
+{
+    for (struct journal_segment *at = journal->notes.first; at; at = at->next)
+        recall_in(journal, at, owner, recall, ctx);
+}
+
 void journal_recall(struct journal *journal, struct view owner, journal_recall_fn *recall,
                     void *ctx)
 {
     pthread_mutex_lock(&journal->lock);
-    for (struct journal_segment *at = journal->notes.first; at; at = at->next)
-        recall_in(journal, at, owner, recall, ctx);
+    journal_recall_locked(journal, owner, recall, ctx);
     pthread_mutex_unlock(&journal->lock);
 }

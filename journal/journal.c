@@ -91,6 +91,8 @@ void journal_settle(struct journal *journal, struct journal_entry *entry)
 static void notes_written(struct journal *journal, size_t count)
 {
     journal->notes_unwritten -= count;
+    journal->notes_done += count;
+    pthread_cond_broadcast(&journal->answered);
     while (journal->notes_unwritten == 0 && journal->to_settle) {
         struct journal_entry *entry = journal->to_settle;
         journal->to_settle = entry->later;
@@ -129,6 +131,7 @@ void journal_note(struct journal *journal, struct view owner, struct view conten
     *journal->notes_end = note;
     journal->notes_end = &note->next;
     journal->notes_unwritten++;
+    journal->notes_given++;
     pthread_cond_signal(&journal->to_write);
     pthread_mutex_unlock(&journal->lock);
 }
@@ -196,6 +199,7 @@ static void *writer_loop(void *ctx)
     }
     journal->writer_ended = true;
     pthread_cond_signal(&journal->to_answer);
+    pthread_cond_broadcast(&journal->answered);
     pthread_mutex_unlock(&journal->lock);
     return NULL;
 }
@@ -362,6 +366,7 @@ void journal_close(struct journal *journal)
     if (journal->dir >= 0)
         close(journal->dir);
     free(journal->found);
+    free(journal->progress);
     pthread_mutex_destroy(&journal->lock);
     pthread_cond_destroy(&journal->to_write);
     pthread_cond_destroy(&journal->to_answer);

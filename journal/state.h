@@ -7,6 +7,7 @@
 
 #include "base/thread.h"
 #include "journal/journal.h"
+#include "journal/progress.h"
 #include "journal/segment.h"
 
 #define ENTRY_PREFIX "entries"
@@ -57,6 +58,14 @@ struct journal_pending_note {
     struct bytes body;
 };
 
+/* What an earlier process kept beside an entry. */
+struct journal_progress {
+    uint64_t sequence; /* the entry's */
+    uint64_t key;
+    size_t size;
+    uint8_t content[JOURNAL_PROGRESS_MAX];
+};
+
 struct journal {
     struct journal_settings settings;
     int dir;
@@ -69,9 +78,13 @@ struct journal {
     struct journal_list waiting, written;
     struct journal_pending_note *new_notes, **notes_end;
     size_t notes_unwritten;
-    struct journal_entry *to_settle; /* once those notes are written */
+    uint64_t notes_given, notes_done; /* since the opening: taken, written */
+    struct journal_entry *to_settle;  /* once those notes are written */
     struct journal_figures figures;
-    size_t unanswered; /* appends */
+    size_t unanswered;                 /* appends */
+    struct journal_progress *progress; /* in the order of their notes */
+    size_t progress_count;
+    bool progress_read;
     bool stopping, writer_ended;
 
     uint64_t next_number, next_sequence; /* the writer's, once it runs */
@@ -97,6 +110,10 @@ void journal_segment_retire(struct journal *journal, struct journal_segment *seg
 
 /* Retires what holds nothing any more. Lock held. */
 void journal_retire_dead(struct journal *journal);
+
+/* journal_recall with the lock held. */
+void journal_recall_locked(struct journal *journal, struct view owner, journal_recall_fn *recall,
+                           void *ctx);
 
 /* Reads what an earlier process left. False: *error. */
 bool journal_find(struct journal *journal, const char **error);

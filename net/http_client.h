@@ -17,6 +17,7 @@ struct http_client_options {
     bool http2;            /* HTTP/2 with prior knowledge on http://, ALPN on https:// */
     uint64_t timeout_ns;   /* of one exchange; 0: none */
     const char *unix_path; /* connect there; NULL: by the URL */
+    const char *proxy_url; /* through this HTTP proxy; NULL or "": none. Borrowed */
     struct tls_client_settings tls;
     const char *tls_key; /* the path of its group, for people; NULL: "tls" */
     bool looks_always; /* at TLS's files, for each call; else when the last look is a second old */
@@ -45,13 +46,14 @@ struct http_reply {
     struct bytes grpc_details; /* grpc-status-details-bin, base64 undone */
     bool timed_out;
     char error[192];
+    char *redirect; /* of a GET's 3xx: the URL that Location means; NULL: none */
 };
 
 /* NULL: error is a sentence. */
 struct http_client *http_client_new(const struct http_client_options *options, char *error,
                                     size_t error_size);
 
-/* POSTs body to url. A kept connection that has died is replaced unnoticed; redirects and proxies
+/* POSTs body to url. A kept connection that has died is replaced unnoticed; redirects
  * are not followed. Blocks up to the timeout. True: an HTTP answer came. Any thread. The caller
  * releases the reply in both cases. */
 bool http_client_post(struct http_client *client, const char *url,

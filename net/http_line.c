@@ -77,8 +77,9 @@ static void set_limits(CURL *easy, const struct http_client_options *options)
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* no waiting for a resolver that is stuck */
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_PROXY, "");
-    curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    bool proxied = options->proxy_url && *options->proxy_url;
+    curl_easy_setopt(easy, CURLOPT_PROXY, proxied ? options->proxy_url : "");
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, proxied ? "" : "*");
 }
 
 static void set_files(CURL *easy, const struct tls_material *material)
@@ -288,6 +289,15 @@ static void set_method(struct http_line *line, const struct http_call *call)
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, run);
 }
 
+/* Where a GET's answer points. */
+static void note_redirect(struct http_line *line)
+{
+    char *url = NULL;
+    if (line->reply->status / 100 == 3 &&
+        curl_easy_getinfo(line->easy, CURLINFO_REDIRECT_URL, &url) == CURLE_OK && url)
+        line->reply->redirect = strdup(url);
+}
+
 static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
 {
     struct curl_slist *list = make_list(line, call);
@@ -302,6 +312,8 @@ static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
     if (code == CURLE_OK)
         code = http_line_run(line);
     curl_easy_getinfo(line->easy, CURLINFO_RESPONSE_CODE, &line->reply->status);
+    if (call->is_get)
+        note_redirect(line);
     curl_multi_remove_handle(line->multi, line->easy);
     curl_easy_setopt(line->easy, CURLOPT_HTTPHEADER, NULL);
     curl_slist_free_all(list);

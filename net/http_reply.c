@@ -23,6 +23,8 @@ void http_reply_release(struct http_reply *reply)
 {
     bytes_release(&reply->body);
     bytes_release(&reply->grpc_details);
+    free(reply->redirect);
+    reply->redirect = NULL;
 }
 
 static void copy_text(struct view from, char *out, size_t out_size)

@@ -12,11 +12,8 @@
 #define PIPELINE_COMPONENT_H
 
 #include "base/authenticator.h"
-#include "base/budget.h"
-#include "base/clock.h"
-#include "pipeline/batch.h"
-#include "pipeline/intake.h"
-#include "pipeline/meter.h"
+#include "pipeline/env.h"
+#include "pipeline/progress.h"
 #include "settings/key.h"
 
 enum component_kind {
@@ -27,38 +24,7 @@ enum component_kind {
     COMPONENT_KINDS
 };
 
-struct journal;
 struct delivery; /* pipeline/delivery.h: queue, retry and timeout settings of an exporter */
-
-/* The way ahead of a processor in one pipeline. Lives until the processor is closed. */
-struct outlet;
-
-/* Hands a batch (borrowed) on. OK: taken by every branch. RETRY: by none, the caller keeps what
- * was accepted and offers it again from tick. REJECT: by none, ever; already counted. Any thread,
- * never blocks. A batch that is not `admitted` may get RETRY where a queue is full. */
-enum verdict outlet_push(struct outlet *outlet, struct batch *batch);
-
-/* What an instance gets at open; everything in it outlives the instance. */
-struct env {
-    const char *id;                       /* "otlp/2" */
-    _Atomic bool yields;                  /* a reload is about to close it: others may take its
-                                           * sockets over (net/listeners.h) */
-    const struct clock *clock;            /* the only source of time */
-    struct budget *budget;                /* the process's memory budget */
-    struct meter *meter;                  /* this instance's counters */
-    _Atomic unsigned metadata_signals;    /* processors: SIGNAL_BITs that come with metadata */
-    struct intake *intakes[SIGNAL_COUNT]; /* receivers; NULL: no pipeline of that signal */
-    struct runtime *runtime;              /* pipeline/runtime.h */
-    struct ticker *ticker;                /* for env_tick_at */
-    struct journal *journal;              /* NULL: none */
-    void *instance;
-};
-
-/* Asks for tick at a monotonic time (0: at once). The earliest one counts. Any thread. */
-void env_tick_at(const struct env *env, uint64_t mono_ns);
-
-/* Keeps content for keep_ns in the journal, if there is one, for the next process's `recall`. */
-void env_note(const struct env *env, struct view content, uint64_t keep_ns);
 
 struct component {
     const char *type;
@@ -87,6 +53,10 @@ struct component {
     /* Exporters. One try to deliver, from a worker thread; blocks up to its timeout. Several
      * threads. Queue, retry, splitting and counting are around it (pipeline/delivery.h). */
     struct outcome (*send)(void *self, struct batch *batch);
+
+    /* The same for one that may send a batch in several requests: in place of send; goes on where
+     * the progress stands (pipeline/progress.h). NULL: a try is all or nothing. */
+    struct outcome (*send_on)(void *self, struct batch *batch, struct progress *progress);
 
     /* Exporters: makes all sends return at once; called when a stop runs out of time, before close.
      * Any thread. NULL: sends end by themselves. */

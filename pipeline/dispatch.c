@@ -4,16 +4,30 @@
 #include "pipeline/retry.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Each halving leads to two more sends. */
 enum { MAX_HALVINGS = 31, REGAINED = 2 /* by each part that is delivered */ };
+
+/* What stands at the front is tried for the first time. */
+static void begin_tries(struct queue_element *element)
+{
+    element->attempt = 0;
+    memset(element->limited, 0, sizeof element->limited);
+}
+
+static void begin_part(struct queue_element *element)
+{
+    begin_tries(element);
+    element->progress = (struct progress){0};
+}
 
 static void next_part(struct queue_element *element)
 {
     struct batch_part *part = element->rest;
     element->current = part ? part->batch : NULL;
     element->rest = part ? part->next : NULL;
-    element->attempt = 0;
+    begin_part(element);
     free(part);
 }
 
@@ -105,7 +119,7 @@ static bool split(struct queue_element *element, uint32_t max_items, size_t max_
     element->rest = part;
     batch_unref(element->current);
     element->current = front;
-    element->attempt = 0;
+    begin_part(element);
     return true;
 }
 
@@ -157,6 +171,13 @@ static double draw(struct dispatcher *dispatcher)
     return (double)((x ^ (x >> 31)) >> 11) / 9007199254740992.0;
 }
 
+/* Whether an answer of this kind has come as often as it allows; one of another kind in between
+ * does not count. */
+static bool is_exhausted(struct queue_element *element, const struct outcome *outcome)
+{
+    return outcome->max_tries && ++element->limited[outcome->cause] >= outcome->max_tries;
+}
+
 /* Decides over a part that was answered RETRY. */
 static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element *element,
                             const struct outcome *outcome, uint64_t *due)
@@ -167,8 +188,8 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
         retry_wait(settings, element->attempt, draw(dispatcher), outcome->retry_after_ns);
     element->attempt++;
     bool stopping = dispatcher->stopping;
-    if (dispatcher->aborted || (stopping && dispatcher->waits) || !settings->enabled ||
-        (outcome->max_tries && element->attempt >= outcome->max_tries))
+    if (is_exhausted(element, outcome) || dispatcher->aborted || (stopping && dispatcher->waits) ||
+        !settings->enabled)
         return false;
     if (!stopping && !retry_allowed(settings, now - element->first_try, wait))
         return false;
@@ -262,6 +283,35 @@ static struct outcome in_one_run(struct dispatcher *dispatcher, struct queue_ele
     return OUTCOME_OK;
 }
 
+static bool same_mark(const struct progress_mark *a, const struct progress_mark *b)
+{
+    return a->items == b->items && a->samples == b->samples && a->beyond == b->beyond;
+}
+
+/* One try. What it delivered of a batch in parts counts as a success: the rest has its tries
+ * before it. */
+static struct outcome try_once(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    const struct component *component = dispatcher->component;
+    struct progress *progress = &element->progress;
+    struct progress_mark before = progress->mark;
+    if (!component->send_on)
+        return component->send(dispatcher->self, element->current);
+    progress->batch = element->current;
+    progress->exporter = dispatcher->losses.id;
+    progress->crowded = dispatcher->crowded;
+    progress->ctx = dispatcher->ctx;
+    progress->yielded = false;
+    struct outcome outcome = component->send_on(dispatcher->self, element->current, progress);
+    element->delivered_any |= progress->delivered;
+    if (!same_mark(&before, &progress->mark)) {
+        begin_tries(element);
+        element->first_try = clock_mono(dispatcher->clock);
+        loss_log_success(&dispatcher->losses);
+    }
+    return outcome;
+}
+
 enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_element *element,
                                   uint64_t *due)
 {
@@ -274,7 +324,9 @@ enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_el
         if (element->attempt == 0)
             element->first_try = clock_mono(dispatcher->clock);
         if (outcome.verdict == VERDICT_OK)
-            outcome = dispatcher->component->send(dispatcher->self, element->current);
+            outcome = try_once(dispatcher, element);
+        if (element->progress.yielded)
+            return DISPATCH_YIELD;
         if (outcome.verdict == VERDICT_OK)
             delivered(dispatcher, element, &outcome);
         else if (outcome.verdict == VERDICT_REJECT)

@@ -18,10 +18,12 @@ struct dispatcher {
     struct meter *meter;
     const struct clock *clock;
     struct loss_log losses;
-    bool waits;              /* clients wait for the outcome */
-    _Atomic bool stopping;   /* retries are cut short */
-    _Atomic bool aborted;    /* nothing is tried any more */
-    _Atomic uint64_t random; /* state of the backoff's jitter */
+    bool waits;                 /* clients wait for the outcome */
+    _Atomic bool stopping;      /* retries are cut short */
+    _Atomic bool aborted;       /* nothing is tried any more */
+    _Atomic uint64_t random;    /* state of the backoff's jitter */
+    bool (*crowded)(void *ctx); /* whether others wait for a consumer; NULL: never. Any thread */
+    void *ctx;
 };
 
 /* Retries come at least this often while stopping. */
@@ -29,7 +31,8 @@ struct dispatcher {
 
 enum dispatch_result {
     DISPATCH_DONE, /* every part was delivered or given up; the element is left without batches */
-    DISPATCH_WAIT  /* the current part is to be tried again at *due */
+    DISPATCH_WAIT, /* the current part is to be tried again at *due */
+    DISPATCH_YIELD /* there is more of the current part to send, when others had their turn */
 };
 
 /* A worker thread; blocks in the exporter's send. */

@@ -1,5 +1,6 @@
 #include "pipeline/journaling.h"
 
+#include "journal/progress.h"
 #include "pipeline/intake_run.h"
 #include "pipeline/journal_record.h"
 
@@ -32,6 +33,30 @@ static void settled(void *ctx, const struct outcome *worst)
     free(kept);
 }
 
+static void keep_progress(void *ctx, uint64_t key, const struct progress_mark *mark)
+{
+    const struct kept *kept = ctx;
+    const struct view content = {(const uint8_t *)mark, sizeof *mark};
+    journal_progress_keep(kept->journal, kept->entry, key, content);
+}
+
+static bool recall_progress(void *ctx, uint64_t key, struct progress_mark *mark)
+{
+    const struct kept *kept = ctx;
+    struct bytes content;
+    bytes_init(&content, JOURNAL_PROGRESS_MAX, NULL);
+    bool found = journal_progress_find(kept->journal, kept->entry, key, &content) &&
+                 content.size == sizeof *mark;
+    if (found)
+        memcpy(mark, content.data, sizeof *mark);
+    bytes_release(&content);
+    return found;
+}
+
+static const struct receipt_store new_store = {.keep = keep_progress, .recall = recall_progress};
+static const struct receipt_store found_store = {
+    .keep = keep_progress, .recall = recall_progress, .found = true};
+
 /* Ends a receipt such that the entry stays. */
 static void drop_and_keep(struct receipt *receipt)
 {
@@ -43,7 +68,7 @@ static void drop_and_keep(struct receipt *receipt)
 /* Gives the batch a receipt that settles the entry; one reference is the caller's. NULL: no
  * memory, the entry is the caller's still. */
 static struct receipt *receipt_of(struct intake *intake, struct journal_entry *entry,
-                                  struct batch *batch)
+                                  struct batch *batch, const struct receipt_store *store)
 {
     struct kept *kept = malloc(sizeof *kept);
     struct receipt *receipt = kept ? receipt_new(settled, kept) : NULL;
@@ -52,7 +77,7 @@ static struct receipt *receipt_of(struct intake *intake, struct journal_entry *e
         return NULL;
     }
     *kept = (struct kept){intake->journal, entry};
-    receipt_set_durable(receipt);
+    receipt_set_durable(receipt, store);
     if (batch_add_receipt(batch, receipt))
         return receipt;
     drop_and_keep(receipt);
@@ -78,7 +103,7 @@ static struct outcome disk_outcome(const struct journal_write *write, enum journ
 
 static struct outcome go_on(struct journaled *journaled, struct journal_entry *entry)
 {
-    struct receipt *receipt = receipt_of(journaled->intake, entry, journaled->batch);
+    struct receipt *receipt = receipt_of(journaled->intake, entry, journaled->batch, &new_store);
     if (!receipt) {
         journal_settle(journaled->intake->journal, entry);
         return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
@@ -137,7 +162,7 @@ struct outcome journaling_replay(struct intake *intake, struct batch *batch,
     struct outcome outcome = intake_reserve(intake, batch);
     if (outcome.verdict != VERDICT_OK)
         return outcome;
-    struct receipt *receipt = receipt_of(intake, entry, batch);
+    struct receipt *receipt = receipt_of(intake, entry, batch, &found_store);
     outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     if (receipt) {
         batch->admitted = true;

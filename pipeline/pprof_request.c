@@ -6,7 +6,7 @@
 /* The index of a profile's strings may take this much beside the profile itself. */
 enum { INDEX_CAP = 256 << 20 };
 
-static struct outcome inflate(struct view pprof, struct bytes *raw)
+struct outcome pprof_request_inflate(struct view pprof, struct bytes *raw)
 {
     enum inflate_result result = INFLATE_OK;
     if (looks_gzip(pprof))
@@ -30,13 +30,24 @@ static struct outcome inflate(struct view pprof, struct bytes *raw)
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the profile is not valid gzip");
 }
 
-static struct outcome check(struct view raw)
+static void note_facts(const struct pprof *pprof, struct pprof_facts *facts)
+{
+    *facts = (struct pprof_facts){.time_nanos = pprof->time_nanos > 0 ? pprof->time_nanos : 0};
+    for (size_t i = 0; i < pprof->type_count; i++) {
+        struct view type = pprof->types[i].type;
+        facts->dashed |= type.size && memchr(type.data, '-', type.size);
+    }
+}
+
+struct outcome pprof_request_check(struct view raw, struct pprof_facts *facts)
 {
     struct arena arena;
     struct pprof pprof;
     struct proto_fault fault;
     arena_init(&arena, INDEX_CAP);
     bool good = pprof_open(&pprof, raw, &arena, &fault);
+    if (good && facts)
+        note_facts(&pprof, facts);
     arena_release(&arena);
     if (good)
         return OUTCOME_OK;
@@ -49,9 +60,9 @@ static struct outcome check(struct view raw)
 
 struct outcome pprof_request_read(struct view pprof, struct bytes *raw)
 {
-    struct outcome outcome = inflate(pprof, raw);
+    struct outcome outcome = pprof_request_inflate(pprof, raw);
     if (outcome.verdict == VERDICT_OK && raw->size > 0)
-        outcome = check(bytes_view(raw));
+        outcome = pprof_request_check(bytes_view(raw), NULL);
     return outcome;
 }
 

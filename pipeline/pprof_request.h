@@ -8,6 +8,17 @@
  * was nothing in it. Else the outcome for the client. */
 struct outcome pprof_request_read(struct view pprof, struct bytes *raw);
 
+/* What a pprof says of itself. */
+struct pprof_facts {
+    int64_t time_nanos; /* 0: none, or one that the server takes for none */
+    bool dashed;        /* a sample type has a '-', which Pyroscope refuses */
+};
+
+/* The two halves of it, for one who has to repair what was inflated. facts: filled where it is
+ * good; NULL: not wanted. */
+struct outcome pprof_request_inflate(struct view pprof, struct bytes *raw);
+struct outcome pprof_request_check(struct view raw, struct pprof_facts *facts);
+
 /* A batch of such bytes, which are moved into it; the series is taken over in every case. came: as
  * they came, borrowed; kept beside them where it is gzip, to be sent on as it is (VIEW(""): they
  * were changed). NULL: no memory. */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct queue_element *queue_element_new(struct batch *batch)
 {
@@ -110,6 +111,29 @@ void queue_park(struct queue *queue, struct queue_element *element, uint64_t due
 {
     element->due = due;
     append(&queue->parked, element);
+    if (element->progress.in_parts) {
+        queue->active--;
+        queue->aside++;
+    }
+}
+
+void queue_yield(struct queue *queue, struct queue_element *element)
+{
+    queue->active--;
+    queue->queued++;
+    append(&queue->fresh, element);
+}
+
+/* Takes a parked one up again. */
+static void resume(struct queue *queue, struct queue_element *element)
+{
+    if (!element->progress.in_parts) {
+        append(&queue->ready, element);
+        return;
+    }
+    queue->aside--;
+    queue->queued++;
+    append(&queue->fresh, element);
 }
 
 void queue_put_back(struct queue *queue, struct queue_element *element)
@@ -127,8 +151,12 @@ uint64_t queue_wake(struct queue *queue, uint64_t now)
     uint64_t next = TIME_NEVER;
     queue->parked = (struct queue_list){0};
     while ((element = pop(&waiting))) {
-        append(element->due <= now ? &queue->ready : &queue->parked, element);
-        if (element->due > now && element->due < next)
+        if (element->due <= now) {
+            resume(queue, element);
+            continue;
+        }
+        append(&queue->parked, element);
+        if (element->due < next)
             next = element->due;
     }
     return next;
@@ -143,7 +171,8 @@ struct queue_element *queue_clear(struct queue *queue)
 {
     struct queue_list all = {0};
     struct queue_element *element;
-    while ((element = pop(&queue->ready)) || (element = pop(&queue->parked))) {
+    queue_wake(queue, TIME_NEVER);
+    while ((element = pop(&queue->ready))) {
         queue->active--;
         append(&all, element);
     }
@@ -160,6 +189,7 @@ void queue_inherit(struct queue *queue, struct queue_element *list)
         struct queue_element *element = list;
         list = element->next;
         element->attempt = 0;
+        memset(element->limited, 0, sizeof element->limited);
         append(&queue->fresh, element);
         queue->queued++;
     }

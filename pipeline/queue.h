@@ -6,6 +6,7 @@
 #define PIPELINE_QUEUE_H
 
 #include "pipeline/batch.h"
+#include "pipeline/progress.h"
 
 #include <stdbool.h>
 
@@ -13,11 +14,13 @@
 struct queue_element {
     struct queue_element *next;
     struct batch *current;
-    struct batch_part *rest; /* not tried yet */
-    uint64_t due;            /* parked: when to try again */
-    uint64_t first_try;      /* of the current part */
-    unsigned attempt;        /* tries of the current part that were answered RETRY */
-    unsigned halvings;       /* after "invalid" */
+    struct batch_part *rest;       /* not tried yet */
+    uint64_t due;                  /* parked: when to try again */
+    uint64_t first_try;            /* of the current part */
+    unsigned attempt;              /* tries of the current part that were answered RETRY */
+    unsigned limited[CAUSE_COUNT]; /* those whose answer allowed so many of its cause alone */
+    struct progress progress;      /* of the current part */
+    unsigned halvings;             /* after "invalid" */
     bool delivered_any;
     uint32_t refused;     /* items of a waiting client that were not delivered */
     struct outcome worst; /* of those */
@@ -35,7 +38,8 @@ struct queue {
     bool unbounded; /* while stopping: everything is taken */
     struct queue_list fresh, ready, parked;
     size_t queued;   /* fresh */
-    size_t active;   /* ready, parked and in flight */
+    size_t aside;    /* parked without a consumer */
+    size_t active;   /* ready, parked otherwise and in flight */
     size_t reserved; /* places promised */
 };
 
@@ -57,8 +61,12 @@ struct queue_element *queue_take(struct queue *queue);
 /* How many queue_take would give in a row. */
 size_t queue_takeable(const struct queue *queue);
 
-/* What was taken waits until due; its place and consumer stay occupied. */
+/* What was taken waits until due; its place stays occupied, and its consumer, unless it goes in
+ * several requests: one that is large must not keep the others waiting. */
 void queue_park(struct queue *queue, struct queue_element *element, uint64_t due);
+
+/* What was taken goes behind all others; its place stays occupied. */
+void queue_yield(struct queue *queue, struct queue_element *element);
 
 /* What was taken is the next to be taken again; its place and consumer stay occupied. */
 void queue_put_back(struct queue *queue, struct queue_element *element);
@@ -78,7 +86,7 @@ void queue_inherit(struct queue *queue, struct queue_element *list);
 
 static inline size_t queue_used(const struct queue *queue)
 {
-    return queue->queued + queue->active;
+    return queue->queued + queue->aside + queue->active;
 }
 
 #endif

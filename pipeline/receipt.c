@@ -8,7 +8,7 @@ struct receipt {
     _Atomic unsigned refs;
     receipt_settled_fn *settled;
     void *ctx;
-    bool durable;
+    const struct receipt_store *store; /* NULL: it is not durable */
     pthread_mutex_t lock;
     struct outcome worst; /* under lock */
 };
@@ -41,14 +41,29 @@ void receipt_unref(struct receipt *receipt)
     free(receipt);
 }
 
-void receipt_set_durable(struct receipt *receipt)
+void receipt_set_durable(struct receipt *receipt, const struct receipt_store *store)
 {
-    receipt->durable = true;
+    receipt->store = store;
 }
 
 bool receipt_is_durable(const struct receipt *receipt)
 {
-    return receipt->durable;
+    return receipt->store;
+}
+
+void receipt_keep(struct receipt *receipt, uint64_t key, const struct progress_mark *mark)
+{
+    receipt->store->keep(receipt->ctx, key, mark);
+}
+
+bool receipt_recall(struct receipt *receipt, uint64_t key, struct progress_mark *mark)
+{
+    return receipt->store->recall(receipt->ctx, key, mark);
+}
+
+bool receipt_is_recalled(const struct receipt *receipt)
+{
+    return receipt->store && receipt->store->found;
 }
 
 static int gravity(const struct outcome *outcome)

@@ -7,6 +7,7 @@
 #define PIPELINE_RECEIPT_H
 
 #include "base/verdict.h"
+#include "pipeline/progress.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,10 +24,25 @@ struct receipt *receipt_new(receipt_settled_fn *settled, void *ctx);
 struct receipt *receipt_ref(struct receipt *receipt);
 void receipt_unref(struct receipt *receipt); /* NULL is legal */
 
+/* Where the data of a receipt stand, and what is kept beside them. Functions get the receipt's ctx;
+ * any thread. */
+struct receipt_store {
+    /* Keeps how far a batch's delivery got (pipeline/progress.h); blocks until it is written. */
+    void (*keep)(void *ctx, uint64_t key, const struct progress_mark *mark);
+    /* What was kept last, by an earlier process. False: nothing. */
+    bool (*recall)(void *ctx, uint64_t key, struct progress_mark *mark);
+    bool found; /* an earlier process left the data */
+};
+
 /* Says, before it is shared, that its data stand in the journal: what a stop leaves undelivered is
- * not lost. */
-void receipt_set_durable(struct receipt *receipt);
+ * not lost. The store is static. */
+void receipt_set_durable(struct receipt *receipt, const struct receipt_store *store);
 bool receipt_is_durable(const struct receipt *receipt);
+
+/* Durable ones: the store's functions; whether there may be something to recall. */
+void receipt_keep(struct receipt *receipt, uint64_t key, const struct progress_mark *mark);
+bool receipt_recall(struct receipt *receipt, uint64_t key, struct progress_mark *mark);
+bool receipt_is_recalled(const struct receipt *receipt);
 
 /* Notes that items of it were not delivered. The gravest outcome is kept: RETRY, which asks for the
  * data again (on account of a stop before others), before REJECT before OK; the `rejected` items of

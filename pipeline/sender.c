@@ -39,6 +39,16 @@ static uint64_t wake_parked(void *ctx, uint64_t mono_ns);
 static void rouse(struct sender *sender);
 static void inherit(struct sender *sender, struct queue_element *list);
 
+/* Whether something waits that no consumer is free for. */
+static bool is_crowded(void *ctx)
+{
+    struct sender *sender = ctx;
+    pthread_mutex_lock(&sender->lock);
+    bool crowded = sender->queue.queued > 0 && sender->queue.active >= sender->queue.consumers;
+    pthread_mutex_unlock(&sender->lock);
+    return crowded;
+}
+
 static void init_dispatcher(struct sender *sender, const struct component *component, void *self,
                             const struct env *env)
 {
@@ -50,6 +60,8 @@ static void init_dispatcher(struct sender *sender, const struct component *compo
     dispatcher->clock = env->clock;
     dispatcher->waits =
         !dispatcher->settings.queue.enabled || dispatcher->settings.queue.wait_for_result;
+    dispatcher->crowded = is_crowded;
+    dispatcher->ctx = sender;
     atomic_init(&dispatcher->random, clock_mono(env->clock) ^ (uintptr_t)sender);
     loss_log_init(&dispatcher->losses, env->id, env->clock);
 }
@@ -107,10 +119,14 @@ void sender_pass(struct sender *sender, const struct batch *batch)
 static void settle(struct sender *sender, struct queue_element *element,
                    enum dispatch_result result, uint64_t due)
 {
-    if (result == DISPATCH_WAIT && sender->heir) {
+    if (result != DISPATCH_DONE && sender->heir) {
         element->next = NULL;
         inherit(sender->heir, element);
         element = NULL;
+    } else if (result == DISPATCH_YIELD) {
+        queue_yield(&sender->queue, element);
+        rouse(sender);
+        return;
     } else if (result == DISPATCH_WAIT) {
         /* The stop may have begun since the due time was chosen. */
         uint64_t soon = clock_mono(sender->dispatcher.clock) + DISPATCH_STOPPING_WAIT_NS;

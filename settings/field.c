@@ -202,17 +202,11 @@ static void set_choice(const struct field *field)
     field_expected(field, words);
 }
 
-static bool map_put(struct key_map *map, const char *name, const char *value)
+static bool map_add(struct key_map *map, const char *name, const char *value)
 {
     char *copy = strdup(value);
     if (!copy)
         return false;
-    for (size_t i = 0; i < map->count; i++)
-        if (strcmp(map->pairs[i].name, name) == 0) {
-            free(map->pairs[i].value);
-            map->pairs[i].value = copy;
-            return true;
-        }
     struct key_pair *pairs = reallocarray(map->pairs, map->count + 1, sizeof *pairs);
     char *key = pairs ? strdup(name) : NULL;
     if (pairs)
@@ -223,6 +217,20 @@ static bool map_put(struct key_map *map, const char *name, const char *value)
     }
     pairs[map->count++] = (struct key_pair){key, copy};
     return true;
+}
+
+static bool map_put(struct key_map *map, const char *name, const char *value)
+{
+    for (size_t i = 0; i < map->count; i++)
+        if (strcmp(map->pairs[i].name, name) == 0) {
+            char *copy = strdup(value);
+            if (copy) {
+                free(map->pairs[i].value);
+                map->pairs[i].value = copy;
+            }
+            return copy;
+        }
+    return map_add(map, name, value);
 }
 
 static void put_pair(const struct field *field, const char *name, const struct node *value)
@@ -253,6 +261,22 @@ static bool set_named_pairs(const struct field *field)
     return true;
 }
 
+/* A value that may be a list: [a, b] are two pairs of the name. */
+static void put_values(const struct field *field, const struct node *value)
+{
+    const struct node *const *items = (const struct node *const *)value->items;
+    size_t count = value->kind == NODE_LIST ? value->count : 1;
+    for (size_t i = 0; i < count; i++) {
+        struct field entry = *field;
+        entry.node = value->kind == NODE_LIST ? items[i] : value;
+        const char *text = node_string(entry.node);
+        if (!text)
+            field_expected(&entry, "a string");
+        else if (!map_add(field->at, value->key, text))
+            out_of_memory(&entry);
+    }
+}
+
 static void set_map(const struct field *field)
 {
     const struct node *node = field->node;
@@ -263,7 +287,10 @@ static void set_map(const struct field *field)
         return;
     }
     for (size_t i = 0; i < node->count; i++)
-        put_pair(field, node->items[i]->key, node->items[i]);
+        if (field->key->flags & KEY_MULTIPLE)
+            put_values(field, node->items[i]);
+        else
+            put_pair(field, node->items[i]->key, node->items[i]);
 }
 
 static bool list_put(struct key_list *list, const char *text, size_t size)

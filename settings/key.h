@@ -54,7 +54,8 @@ enum key_flag {
     KEY_REPLACES_MAP = 8, /* MAP: what the user gives replaces the default pairs */
     KEY_HIDDEN = 16,      /* LIST: its items are never shown */
     KEY_AUTH_SERVER = 32, /* GROUP: a struct auth_settings; its authenticator checks clients */
-    KEY_AUTH_CLIENT = 64  /* likewise; it gives credentials */
+    KEY_AUTH_CLIENT = 64, /* likewise; it gives credentials */
+    KEY_MULTIPLE = 128    /* MAP: a value may be a list, each of which is a pair of that name */
 };
 
 struct key {

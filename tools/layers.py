@@ -20,11 +20,11 @@ BELOW = {
     "main.c": {"cli"},
 }
 CONTRACTS = {
-    "pipeline/component.h", "pipeline/batch.h", "pipeline/delivery.h", "pipeline/otlp_request.h",
+    "pipeline/component.h", "pipeline/env.h", "pipeline/batch.h", "pipeline/delivery.h", "pipeline/otlp_request.h",
     "settings/key.h", "pipeline/memory_limit.h",
 }
 COMPONENTS = {
-    "receivers": CONTRACTS | {"pipeline/pprof_request.h"},
+    "receivers": CONTRACTS | {"pipeline/pprof_request.h", "settings/yaml.h"},
     "processors": CONTRACTS,
     "exporters": CONTRACTS | {"pipeline/otlp_form.h"},
     "extensions": CONTRACTS | {"pipeline/runtime.h", "journal/journal.h"},

@@ -90,14 +90,12 @@ bool pprof_make_open(struct pprof_make *make, const struct profiles_attributes *
     const struct {
         uint32_t **slots;
         enum otlp_table table;
-    } lists[] = {
-        {&make->strings, OTLP_TABLE_STRING},      {&make->values, OTLP_TABLE_ATTRIBUTE},
-        {&make->spans, OTLP_TABLE_LINK},          {&make->traces, OTLP_TABLE_LINK},
-        {&make->functions, OTLP_TABLE_FUNCTION},  {&make->locations, OTLP_TABLE_LOCATION},
-        {&make->mappings[0], OTLP_TABLE_MAPPING}, {&make->mappings[1], OTLP_TABLE_MAPPING}};
+    } lists[] = {{&make->strings, OTLP_TABLE_STRING},     {&make->values, OTLP_TABLE_ATTRIBUTE},
+                 {&make->spans, OTLP_TABLE_LINK},         {&make->traces, OTLP_TABLE_LINK},
+                 {&make->functions, OTLP_TABLE_FUNCTION}, {&make->locations, OTLP_TABLE_LOCATION},
+                 {&make->mappings, OTLP_TABLE_MAPPING}};
     bool good = true;
     for (size_t i = 0; good && i < sizeof lists / sizeof *lists; i++) {
-        /* Mapping 0 is made where frames of the kernel have none. */
         *lists[i].slots =
             arena_array(arena, dictionary->of[lists[i].table].count + 1, sizeof(uint32_t));
         good = *lists[i].slots;
@@ -137,20 +135,20 @@ static uint32_t function_id(struct pprof_make *make, uint64_t index)
 }
 
 /* The Mapping that a location of the dictionary belongs to; 0: none. */
-static uint32_t mapping_id(struct pprof_make *make, uint64_t index, bool kernel)
+static uint32_t mapping_id(struct pprof_make *make, uint64_t index)
 {
     void *list = make->made_mappings;
-    if ((index == 0 && !kernel) || index > make->dictionary->of[OTLP_TABLE_MAPPING].count)
+    if (index == 0 || index >= make->dictionary->of[OTLP_TABLE_MAPPING].count)
         return 0;
-    if (make->mappings[kernel][index])
-        return make->mappings[kernel][index];
+    if (make->mappings[index])
+        return make->mappings[index];
     if (!room(make, &list, &make->mapping_room, make->mapping_count, sizeof *make->made_mappings))
         return 0;
     make->made_mappings = list;
-    if (!give(make, &make->mappings[kernel][index], (uint32_t)make->mapping_count + 1))
+    if (!give(make, &make->mappings[index], (uint32_t)make->mapping_count + 1))
         return 0;
     make->made_mappings[make->mapping_count++] =
-        (struct pprof_mapping){(uint32_t)index, kernel, true, true, true, true, false};
+        (struct pprof_mapping){(uint32_t)index, true, true, true, true, false};
     return (uint32_t)make->mapping_count;
 }
 
@@ -208,14 +206,11 @@ static void write_location(struct pprof_make *make, uint32_t id, struct view loc
     struct profiles_attribute_list list =
         profiles_attribute_list_begin(make->attributes, location, OTLP_LOCATION_ATTRIBUTES);
     const struct profiles_attribute *attribute;
-    bool kernel = false, folded = false;
+    bool folded = false;
     make->work += location.size;
-    while ((attribute = profiles_attribute_list_next(&list))) {
-        if (attribute->kind == ATTRIBUTE_FRAME_TYPE)
-            kernel = view_eq(attribute->text, VIEW("kernel"));
+    while ((attribute = profiles_attribute_list_next(&list)))
         folded |= attribute->kind == ATTRIBUTE_IS_FOLDED && attribute->flag;
-    }
-    uint32_t mapping = mapping_id(make, number_of(location, OTLP_LOCATION_MAPPING), kernel);
+    uint32_t mapping = mapping_id(make, number_of(location, OTLP_LOCATION_MAPPING));
     if (mapping)
         survey(make, &make->made_mappings[mapping - 1], location);
     write_functions(make, location);
@@ -318,31 +313,9 @@ void pprof_make_sample(struct pprof_make *make, const struct pprof_make_sample *
     proto_write_close(&make->write, opened);
 }
 
-/* The file name of a mapping; frames of the kernel are told by its beginning. */
-static uint32_t filename_of(struct pprof_make *make, const struct pprof_mapping *mapping,
-                            struct view entry)
-{
-    static const struct view mark = {(const uint8_t *)"[kernel]", 8};
-    uint64_t index = number_of(entry, OTLP_MAPPING_FILENAME);
-    struct view name = entry_of(make, OTLP_TABLE_STRING, index);
-    if (!mapping->kernel || view_starts(name, mark))
-        return pprof_make_string(make, index);
-    if (name.size == 0)
-        return pprof_make_text(make, NULL, mark);
-    uint8_t *text = arena_alloc(make->arena, mark.size + 1 + name.size);
-    make->failed |= !text;
-    if (!text)
-        return 0;
-    memcpy(text, mark.data, mark.size);
-    text[mark.size] = ' ';
-    memcpy(text + mark.size + 1, name.data, name.size);
-    return pprof_make_text(make, NULL, (struct view){text, mark.size + 1 + name.size});
-}
-
 static void write_mapping(struct pprof_make *make, const struct pprof_mapping *mapping, uint32_t id)
 {
-    struct view entry =
-        mapping->index ? entry_of(make, OTLP_TABLE_MAPPING, mapping->index) : VIEW("");
+    struct view entry = entry_of(make, OTLP_TABLE_MAPPING, mapping->index);
     struct profiles_attribute_list list =
         profiles_attribute_list_begin(make->attributes, entry, OTLP_MAPPING_ATTRIBUTES);
     const struct profiles_attribute *attribute;
@@ -358,7 +331,7 @@ static void write_mapping(struct pprof_make *make, const struct pprof_mapping *m
                  attribute->kind <= ATTRIBUTE_HAS_INLINE_FRAMES)
             has[attribute->kind - ATTRIBUTE_HAS_FUNCTIONS] = attribute->flag;
     }
-    uint32_t filename = filename_of(make, mapping, entry);
+    uint32_t filename = pprof_make_string(make, number_of(entry, OTLP_MAPPING_FILENAME));
     size_t opened = proto_write_open(&make->write, PROFILE_MAPPING);
     proto_write_varint(&make->write, TABLE_ID, id);
     /* Start, limit and offset stand one number further in pprof. */

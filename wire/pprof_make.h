@@ -12,7 +12,6 @@
 
 struct pprof_mapping {
     uint32_t index; /* of the dictionary */
-    bool kernel;    /* a copy of it for frames of the kernel */
     bool symbolized, functions, filenames, lines, inlined;
 };
 
@@ -24,7 +23,7 @@ struct pprof_make {
     bool failed; /* the arena has no room */
 
     /* Index or id in the pprof at hand of each entry of the dictionary; 0: it is not in there. */
-    uint32_t *strings, *values, *spans, *traces, *functions, *locations, *mappings[2];
+    uint32_t *strings, *values, *spans, *traces, *functions, *locations, *mappings;
     struct profiles_links links;
     uint32_t span_key, trace_key;
 

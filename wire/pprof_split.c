@@ -191,7 +191,7 @@ static uint8_t *put_fixed(const struct pprof_split *split, uint8_t *out)
     if (split->pprof->time_nanos == 0)
         return out;
     out = proto_varint_put(out, proto_tag(PROFILE_TIME_NANOS, WIRE_VARINT));
-    return proto_varint_put(out, (uint64_t)split->pprof->time_nanos + split->part);
+    return proto_varint_put(out, (uint64_t)split->pprof->time_nanos + split->first);
 }
 
 static uint8_t *put_tables(struct pprof_tables *tables, uint8_t *out)
@@ -226,15 +226,24 @@ static bool charge(struct pprof_split *split, size_t size)
     return tables->work / MAX_GROWTH <= split->pprof->raw.size + FREE_WORK / MAX_GROWTH;
 }
 
+void pprof_split_pass(struct pprof_split *split, size_t samples)
+{
+    struct proto_field sample;
+    while (split->samples < samples && next_sample(&split->at, &sample))
+        split->samples++;
+}
+
 bool pprof_split_next(struct pprof_split *split, struct bytes *out, const char **fault)
 {
     struct pprof_tables *tables = split->tables;
     struct proto_scan from = split->at;
-    size_t size;
+    size_t size, count;
     *fault = NULL;
     bytes_clear(out);
-    if (choose(split, &size) == 0)
+    count = choose(split, &size);
+    if (count == 0)
         return false;
+    split->first = split->samples;
     if (tables->fixed_size >= split->max_bytes || !charge(split, size))
         *fault = "each part would repeat too much of the profile";
     else if (bytes_reserve(out, size + (size_t)3 * LONGEST_HEAD) != BYTES_OK)
@@ -248,5 +257,6 @@ bool pprof_split_next(struct pprof_split *split, struct bytes *out, const char *
     out->size = (size_t)(at - out->data);
     assert(out->size <= size);
     split->part++;
+    split->samples += count;
     return true;
 }

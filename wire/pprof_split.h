@@ -10,6 +10,8 @@ struct pprof_split {
     size_t max_samples; /* a part; 0: no limit */
     size_t max_bytes;   /* a part, inflated; 0: no limit */
     size_t part;        /* parts written so far */
+    size_t first;       /* the number, from 0, of the first sample of the part written last */
+    size_t samples;     /* those in parts, and passed over */
     struct proto_scan at;
     struct pprof_tables *tables; /* index of the profile's tables, in the arena */
 };
@@ -22,9 +24,13 @@ bool pprof_split_begin(struct pprof_split *split, const struct pprof *pprof, siz
 /* True where the profile is within both limits and needs no splitting. */
 bool pprof_split_fits(const struct pprof *pprof, size_t max_samples, size_t max_bytes);
 
+/* Passes over samples from the start, before the first part is written. */
+void pprof_split_pass(struct pprof_split *split, size_t samples);
+
 /* Writes the next part to out (cleared first), with the strings, functions, locations and mappings
- * that its samples use, all other fields kept, and time_nanos moved on by `part`
- * nanoseconds, so that no two parts share labels and time (a profile without a time stays so).
+ * that its samples use, all other fields kept, and time_nanos moved on by as many nanoseconds as
+ * samples stand before it, so that no two parts share labels and time, wherever cuts lie (a profile
+ * without a time stays so).
  * False: no samples are left (*fault NULL), or *fault says why there is no part: out is full, or
  * cutting this profile would repeat so much in each part that its size would multiply. Unused
  * functions, locations, mappings and empty strings are in it only where all of them together are

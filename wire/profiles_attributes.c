@@ -10,7 +10,6 @@ static const char *const names[] = {
     [ATTRIBUTE_SERVICE_NAME] = "service.name",
     [ATTRIBUTE_SPAN_ID] = "span_id",
     [ATTRIBUTE_TRACE_ID] = "trace_id",
-    [ATTRIBUTE_FRAME_TYPE] = "profile.frame.type",
     [ATTRIBUTE_BUILD_ID] = "process.executable.build_id.gnu",
     [ATTRIBUTE_IS_FOLDED] = "pprof.location.is_folded",
     [ATTRIBUTE_HAS_FUNCTIONS] = "pprof.mapping.has_functions",

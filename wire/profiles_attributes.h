@@ -14,7 +14,6 @@ enum profiles_attribute_kind {
     ATTRIBUTE_SERVICE_NAME,
     ATTRIBUTE_SPAN_ID, /* span_id or profile_id */
     ATTRIBUTE_TRACE_ID,
-    ATTRIBUTE_FRAME_TYPE,
     ATTRIBUTE_BUILD_ID,
     ATTRIBUTE_IS_FOLDED,
     ATTRIBUTE_HAS_FUNCTIONS, /* the four stand in the order of pprof's Mapping */

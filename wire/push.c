@@ -39,17 +39,24 @@ static struct view text_of(struct view message, uint32_t number)
     return proto_find(message, number, WIRE_LEN, &field) ? field.bytes : VIEW("");
 }
 
+size_t push_series_count(struct view series)
+{
+    struct proto_scan scan = proto_scan_begin(series);
+    struct proto_field field;
+    size_t count = 0;
+    while (count < MAX_LABELS && next_field(&scan, SERIES_LABELS, &field))
+        count++;
+    return count;
+}
+
 struct series *push_series_labels(struct view series)
 {
     struct proto_scan scan = proto_scan_begin(series);
     struct proto_field field;
-    size_t count = 0, at = 0;
-    while (count < MAX_LABELS && next_field(&scan, SERIES_LABELS, &field))
-        count++;
+    size_t count = push_series_count(series), at = 0;
     struct series_label *labels = calloc(count + 1, sizeof *labels);
     if (!labels)
         return NULL;
-    scan = proto_scan_begin(series);
     while (at < count && next_field(&scan, SERIES_LABELS, &field))
         labels[at++] = (struct series_label){text_of(field.bytes, LABEL_NAME),
                                              text_of(field.bytes, LABEL_VALUE)};

@@ -23,6 +23,8 @@ bool push_walk_next(struct push_walk *walk, struct push_profile *profile);
 /* Labels of a RawProfileSeries body, copied. Servers take 30; past the first thousand the rest is
  * left out. NULL: no memory. */
 struct series *push_series_labels(struct view series);
+/* How many that body has, a name that comes twice counted twice. */
+size_t push_series_count(struct view series);
 
 /* Appends a PushRequest of one series with one profile. False: out is full. */
 bool push_encode(const struct series *series, struct view raw_profile, struct bytes *out);

@@ -56,7 +56,7 @@ struct outcome push_outcome(const struct http_reply *reply)
         outcome.cause = CAUSE_TOO_LARGE; /* connect's own limit: it can never fit */
     } else if (is_passing(reply->status)) {
         outcome.verdict = VERDICT_RETRY;
-        outcome.cause = CAUSE_UNAVAILABLE;
+        outcome.cause = reply->status == 500 ? CAUSE_INTERNAL : CAUSE_UNAVAILABLE;
         outcome.max_tries = reply->status == 500 ? TRIES_ON_500 : 0;
         outcome.retry_after_ns = reply->retry_after_ns;
     }

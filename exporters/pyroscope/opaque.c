@@ -18,6 +18,9 @@ enum { GZIP_PART_MAX = 4 << 20, REBUILT_MAX = 64 << 20 };
 /* deflate cannot do better. */
 enum { GZIP_RATIO_MAX = 1032 };
 
+/* Of a body that is several series, once the server may have some of them. */
+enum { TRIES_OF_SERIES = 3 };
+
 /* What the memory budget has no room for is made one at a time: it must not wait for room that may
  * never come, since the budget may be full of what waits to be sent. */
 static pthread_mutex_t beyond_budget = PTHREAD_MUTEX_INITIALIZER;
@@ -29,11 +32,33 @@ static uint64_t opaque_time(const struct opaque_request *opaque)
     return http_query_get(opaque->query, "from", text, sizeof text) ? ingest_time_parse(text) : 0;
 }
 
+static bool is_format(const struct opaque_request *opaque, const char *name)
+{
+    char format[16];
+    return http_query_get(opaque->query, "format", format, sizeof format) &&
+           strcmp(format, name) == 0;
+}
+
 static bool is_jfr(const struct opaque_request *opaque)
 {
-    char format[8];
-    return http_query_get(opaque->query, "format", format, sizeof format) &&
-           strcmp(format, "jfr") == 0;
+    return is_format(opaque, "jfr");
+}
+
+/* The server makes several series of one such body and files them one by one. Where it then puts
+ * the request off, it has some of them, does not say which, and files those again at each try. */
+static void limit_tries(const struct opaque_request *opaque, const struct post *post,
+                        struct outcome *outcome)
+{
+    bool filing = post->status == 422 || post->status == 429 || post->status == 499 ||
+                  post->status == 500 || post->status == 504;
+    if (outcome->verdict != VERDICT_RETRY || !filing ||
+        !(is_jfr(opaque) || is_format(opaque, "speedscope")))
+        return;
+    char said[sizeof outcome->text];
+    memcpy(said, outcome->text, sizeof said);
+    outcome->max_tries = TRIES_OF_SERIES;
+    snprintf(outcome->text, sizeof outcome->text,
+             "the server may have a part of it, which each try doubles: %.120s", said);
 }
 
 static bool may_be_oversize(const struct multipart_part *part)
@@ -111,6 +136,7 @@ static struct outcome post_body(struct pyroscope_exporter *self, const struct ba
                         .body = body,
                         .time_ns = opaque_time(opaque)};
     struct outcome outcome = send_post(self, batch, &post, ingest_outcome);
+    limit_tries(opaque, &post, &outcome);
     free(url);
     return outcome;
 }

@@ -1,7 +1,11 @@
-/* OTLP profiles by push.v1, several series a request. */
+/*
+ * OTLP profiles by push.v1: each series in a request of its own, several at once. The server files
+ * the series of one request one by one and does not say which of them it refused, so a request of
+ * several could not be tried again without doubling some.
+ */
 #include "exporters/pyroscope/pyroscope.h"
 
-#include "base/log.h"
+#include "base/thread.h"
 #include "wire/pprof_fields.h"
 #include "wire/pprof_split.h"
 #include "wire/profiles_to_pprof.h"
@@ -11,6 +15,9 @@
 
 enum { INDEX_CAP = 1 << 30, MESSAGE_CAP = 1 << 30 };
 
+/* Series that are made before they are sent, and those that are sent at once. */
+enum { WAVE = 64, AT_ONCE = 8 };
+
 /* Times of series that the request has had: the server keeps one of two profiles with equal labels
  * and time. */
 struct used_times {
@@ -18,20 +25,32 @@ struct used_times {
     size_t count, room;
 };
 
+/* A series that waits to be sent, or was. */
+struct posting {
+    struct bytes message; /* a PushRequest */
+    uint64_t time_ns;
+    uint64_t item;    /* of the batch */
+    uint32_t profile; /* likewise, from 0 */
+    size_t size;      /* of the profile */
+    long status;
+    struct outcome outcome;
+};
+
 /* One batch on its way out; freed as a whole. */
 struct pushing {
     struct pyroscope_exporter *self;
     const struct batch *batch;
+    struct progress *progress;
     struct arena arena; /* of the profile at hand */
     struct used_times used;
-    struct bytes part;    /* of a profile that is cut */
-    struct bytes message; /* the PushRequest at hand */
-    size_t inflated;      /* profiles in it */
-    uint64_t newest_ns;
-    uint32_t profiles, last_profile; /* of the batch, in it; the last one's number, from 1 */
-    bool delivered_any, begun;       /* a PushRequest was taken; was tried */
-    uint32_t lost;
-    struct outcome refusal; /* the last one */
+    struct bytes part;         /* of a profile that is cut */
+    struct posting wave[WAVE]; /* in the batch's order */
+    size_t count;
+    _Atomic size_t next;   /* the first that no thread has taken */
+    size_t inflated;       /* bytes of the profiles in it */
+    bool begun;            /* something was sent in this try */
+    uint64_t lost_profile; /* the last one that something of was lost, from 1 */
+    struct outcome retry;  /* why the batch is to be tried again */
 };
 
 static struct outcome no_memory(void)
@@ -96,77 +115,201 @@ static bool take_time(struct used_times *used, const struct series *series, int6
     }
 }
 
-static void lose(struct pushing *pushing, uint32_t profiles, const struct outcome *why)
+static bool is_done(const struct progress_mark *mark, uint64_t item)
 {
-    pushing->lost += profiles;
-    pushing->refusal = *why;
+    return item < mark->items ||
+           (item - mark->items < WAVE && (mark->beyond >> (item - mark->items) & 1));
 }
 
-/* Sends what was gathered. False: it is to be tried again, with all the batch; refusal says why. */
-static bool flush(struct pushing *pushing)
+static void set_done(struct progress_mark *mark, uint64_t item)
 {
-    if (pushing->message.size == 0)
-        return true;
+    if (item >= mark->items)
+        mark->beyond |= UINT64_C(1) << (item - mark->items);
+    progress_mark_settle(mark);
+}
+
+/* Counts the profile, once, of which something was refused for good. */
+static void lose(struct pushing *pushing, uint32_t profile, const struct outcome *why)
+{
+    pushing->progress->lost += pushing->lost_profile != (uint64_t)profile + 1;
+    pushing->lost_profile = (uint64_t)profile + 1;
+    pushing->progress->refusal = *why;
+}
+
+static void post_one(struct pushing *pushing, struct posting *posting)
+{
     struct post post = {.url = pushing->self->push_url,
                         .content_type = "application/proto",
-                        .body = bytes_view(&pushing->message),
+                        .body = bytes_view(&posting->message),
                         .gzip = true,
-                        .time_ns = pushing->newest_ns};
-    struct outcome outcome = send_post(pushing->self, pushing->batch, &post, push_outcome);
-    pushing->begun = true;
-    pushing->delivered_any |= outcome.verdict == VERDICT_OK;
-    if (outcome.verdict == VERDICT_REJECT)
-        lose(pushing, pushing->profiles, &outcome);
-    if (outcome.verdict == VERDICT_RETRY)
-        pushing->refusal = outcome;
-    bytes_clear(&pushing->message);
-    pushing->inflated = pushing->newest_ns = 0;
-    pushing->profiles = pushing->last_profile = 0;
-    return outcome.verdict != VERDICT_RETRY;
+                        .time_ns = posting->time_ns};
+    posting->outcome = send_post(pushing->self, pushing->batch, &post, push_outcome);
+    posting->status = post.status;
 }
 
-/* Adds a pprof to the PushRequest at hand; one that would grow past what the server takes at once
- * goes first. */
-static bool gather(struct pushing *pushing, const struct series *series, struct view pprof,
-                   int64_t time, uint32_t number)
+static void *post_some(void *ctx)
 {
-    size_t most = (size_t)pushing->self->max_profile_bytes;
-    if (pushing->inflated + pprof.size > most && !flush(pushing))
-        return false;
-    if (!push_encode(series, pprof, &pushing->message)) {
-        pushing->refusal = no_memory();
+    struct pushing *pushing = ctx;
+    for (size_t i; (i = atomic_fetch_add(&pushing->next, 1)) < pushing->count;)
+        post_one(pushing, &pushing->wave[i]);
+    return NULL;
+}
+
+static void post_all(struct pushing *pushing)
+{
+    pthread_t threads[AT_ONCE - 1];
+    size_t started = 0;
+    atomic_store(&pushing->next, 0);
+    while (started < AT_ONCE - 1 && started + 1 < pushing->count &&
+           thread_start(&threads[started], "push", post_some, pushing))
+        started++;
+    post_some(pushing);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    pushing->begun = true;
+}
+
+/* Notes what an answer means. False: it is to be tried again. */
+static bool take_answer(struct pushing *pushing, const struct posting *posting)
+{
+    uint32_t lost = pushing->progress->lost;
+    struct post post = {.status = posting->status, .profile_bytes = posting->size};
+    parts_answered(pushing->progress, &post, &posting->outcome);
+    pushing->progress->lost = lost;
+    if (posting->outcome.verdict == VERDICT_RETRY) {
+        pushing->retry = posting->outcome;
         return false;
     }
-    pushing->inflated += pprof.size;
-    if (time > 0 && (uint64_t)time > pushing->newest_ns)
-        pushing->newest_ns = (uint64_t)time;
-    pushing->profiles += pushing->last_profile != number + 1;
-    pushing->last_profile = number + 1;
+    if (posting->outcome.verdict == VERDICT_REJECT)
+        lose(pushing, posting->profile, &posting->outcome);
     return true;
 }
 
-static bool gather_parts(struct pushing *pushing, const struct series *series,
-                         const struct pprof *pprof, uint32_t number)
+/* Sends what was gathered. False: some of it is to be tried again. */
+static bool flush(struct pushing *pushing)
 {
-    struct pprof_split split;
-    const char *fault = NULL;
-    bool good = pprof_split_begin(&split, pprof, (size_t)pushing->self->max_profile_samples,
-                                  (size_t)pushing->self->max_profile_bytes, &pushing->arena);
-    int64_t time = pprof->time_nanos;
-    if (!good)
-        pushing->refusal = no_memory();
-    while (good && pprof_split_next(&split, &pushing->part, &fault)) {
-        /* The first part has the time that was taken; each one's moves on by a nanosecond. */
-        if (split.part > 1)
-            good = take_time(&pushing->used, series, &time);
-        good = good && gather(pushing, series, bytes_view(&pushing->part), time, number);
+    struct progress_mark *mark = &pushing->progress->mark;
+    bool good = true;
+    if (pushing->count == 0)
+        return true;
+    post_all(pushing);
+    for (size_t i = 0; i < pushing->count; i++) {
+        struct posting *posting = &pushing->wave[i];
+        if (take_answer(pushing, posting))
+            set_done(mark, posting->item);
+        else
+            good = false;
+        bytes_clear(&posting->message);
     }
-    if (good && fault) {
+    pushing->inflated = pushing->count = 0;
+    progress_keep(pushing->progress);
+    return good;
+}
+
+/* The same where more is to come, which others may go before. */
+static bool flush_early(struct pushing *pushing)
+{
+    struct progress *progress = pushing->progress;
+    if (pushing->count == 0)
+        return true;
+    progress->in_parts = true;
+    if (!flush(pushing))
+        return false;
+    progress->yielded = progress_is_crowded(progress);
+    return !progress->yielded;
+}
+
+/* Makes room for an item in the mark: what stands before those that wait is done with. False: the
+ * batch stops here. */
+static bool reach(struct pushing *pushing, uint64_t item)
+{
+    struct progress_mark *mark = &pushing->progress->mark;
+    if (item - mark->items >= WAVE && !flush_early(pushing))
+        return false;
+    for (; pushing->count == 0 && mark->items < item; mark->items++, mark->samples = 0)
+        mark->beyond >>= 1;
+    return true;
+}
+
+/* Adds a pprof to those that are sent at once, together no more than the server takes so. */
+static bool gather(struct pushing *pushing, const struct series *series, struct view pprof,
+                   int64_t time, const struct posting *as)
+{
+    size_t most = (size_t)pushing->self->max_profile_bytes;
+    bool full = pushing->count == WAVE || pushing->inflated + pprof.size > most;
+    if ((full && !flush_early(pushing)) || !reach(pushing, as->item))
+        return false;
+    struct posting *posting = &pushing->wave[pushing->count];
+    if (!push_encode(series, pprof, &posting->message)) {
+        bytes_clear(&posting->message);
+        pushing->retry = no_memory();
+        return false;
+    }
+    posting->time_ns = time > 0 ? (uint64_t)time : 0;
+    posting->item = as->item;
+    posting->profile = as->profile;
+    posting->size = pprof.size;
+    pushing->inflated += pprof.size;
+    pushing->count++;
+    return true;
+}
+
+/* Sends the parts of a series that is too large, one by one. *fault: why there is no part. */
+static bool post_parts(struct pushing *pushing, const struct series *series,
+                       const struct pprof *pprof, const struct posting *as, const char **fault)
+{
+    struct progress *progress = pushing->progress;
+    struct pprof_split split;
+    *fault = NULL;
+    if (!pprof_split_begin(&split, pprof, (size_t)pushing->self->max_profile_samples,
+                           parts_bytes(pushing->self, progress), &pushing->arena)) {
+        pushing->retry = no_memory();
+        return false;
+    }
+    pprof_split_pass(&split, progress->mark.samples);
+    while (pprof_split_next(&split, &pushing->part, fault)) {
+        struct posting posting = *as;
+        posting.message = pushing->wave[0].message;
+        posting.size = pushing->part.size;
+        posting.time_ns = pprof->time_nanos > 0 ? (uint64_t)pprof->time_nanos : 0;
+        bool good = push_encode(series, bytes_view(&pushing->part), &posting.message);
+        if (good)
+            post_one(pushing, &posting);
+        else
+            pushing->retry = no_memory();
+        bytes_clear(&posting.message);
+        pushing->wave[0].message = posting.message;
+        pushing->begun = true;
+        if (!good || !take_answer(pushing, &posting))
+            return false;
+        progress->mark.samples = split.samples;
+        progress_keep(progress);
+        progress->yielded = split.samples < pprof->sample_count && progress_is_crowded(progress);
+        if (progress->yielded)
+            return false;
+    }
+    return true;
+}
+
+static bool post_in_parts(struct pushing *pushing, const struct series *series,
+                          const struct pprof *pprof, const struct posting *as)
+{
+    const char *fault;
+    /* What stands before it is done with, so that its samples can be counted. */
+    if (!flush_early(pushing) || !reach(pushing, as->item))
+        return false;
+    pushing->progress->in_parts = true;
+    do {
+        if (!post_parts(pushing, series, pprof, as, &fault))
+            return false;
+    } while (fault && parts_enlarge(pushing->progress));
+    if (fault) {
         struct outcome why =
             outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot be split: %s", fault);
-        lose(pushing, 1, &why);
+        lose(pushing, as->profile, &why);
     }
-    return good;
+    set_done(&pushing->progress->mark, as->item);
+    return true;
 }
 
 /* Opens a pprof that was made, moved on where its series has had its time. */
@@ -184,10 +327,36 @@ static bool open_made(struct pushing *pushing, struct series *series, struct byt
     return write.result == BYTES_OK && pprof_open(pprof, bytes_view(made), &pushing->arena, &fault);
 }
 
-/* Takes a pprof up that was made of the request. False: refusal says why the batch stops. */
-static bool take_part(struct pushing *pushing, const struct profiles_part *part, struct bytes *made)
+/* An item of which nothing can be sent. False: the batch stops here. */
+static bool give_up(struct pushing *pushing, const struct posting *as, const struct outcome *why)
 {
-    struct pyroscope_exporter *self = pushing->self;
+    if (is_done(&pushing->progress->mark, as->item))
+        return true;
+    if (!reach(pushing, as->item))
+        return false;
+    lose(pushing, as->profile, why);
+    set_done(&pushing->progress->mark, as->item);
+    return true;
+}
+
+static bool send_series(struct pushing *pushing, const struct series *series,
+                        const struct pprof *pprof, const struct posting *as)
+{
+    const struct pyroscope_exporter *self = pushing->self;
+    const struct progress_mark *mark = &pushing->progress->mark;
+    bool begun = as->item == mark->items && mark->samples > 0;
+    if (is_done(mark, as->item))
+        return true;
+    if (!begun && pprof_split_fits(pprof, (size_t)self->max_profile_samples,
+                                   parts_bytes(self, pushing->progress)))
+        return gather(pushing, series, pprof->raw, pprof->time_nanos, as);
+    return post_in_parts(pushing, series, pprof, as);
+}
+
+/* Takes a pprof up that was made of the request. False: the batch stops here. */
+static bool take_series(struct pushing *pushing, const struct profiles_part *part,
+                        struct bytes *made, const struct posting *as)
+{
     struct pprof pprof;
     struct proto_fault fault;
     arena_release(&pushing->arena);
@@ -196,18 +365,13 @@ static bool take_part(struct pushing *pushing, const struct profiles_part *part,
         struct outcome why =
             outcome_of(VERDICT_REJECT, CAUSE_INVALID, "not a valid pprof: %s", fault.reason);
         series_unref(part->series);
-        lose(pushing, 1, &why);
-        return true;
+        return give_up(pushing, as, &why);
     }
-    struct series *series = limited_series(self, part->series, &pprof, &pushing->arena);
+    struct series *series = limited_series(pushing->self, part->series, &pprof, &pushing->arena);
     bool good = series && open_made(pushing, series, made, &pprof);
     if (!good)
-        pushing->refusal = no_memory();
-    else if (pprof_split_fits(&pprof, (size_t)self->max_profile_samples,
-                              (size_t)self->max_profile_bytes))
-        good = gather(pushing, series, pprof.raw, pprof.time_nanos, part->profile);
-    else
-        good = gather_parts(pushing, series, &pprof, part->profile);
+        pushing->retry = no_memory();
+    good = good && send_series(pushing, series, &pprof, as);
     series_unref(series);
     return good;
 }
@@ -215,20 +379,22 @@ static bool take_part(struct pushing *pushing, const struct profiles_part *part,
 /* What becomes of the batch when all of it had its turn. */
 static struct outcome ended(const struct pushing *pushing)
 {
-    struct outcome outcome = pushing->refusal;
+    const struct progress *progress = pushing->progress;
+    struct outcome outcome = progress->refusal;
     uint32_t items = pushing->batch->items;
-    if (pushing->lost == 0)
+    if (progress->lost == 0)
         return OUTCOME_OK;
-    if (!pushing->delivered_any)
+    if (!progress->delivered)
         return outcome;
     outcome.verdict = VERDICT_OK;
-    outcome.rejected = pushing->lost < items ? pushing->lost : items;
+    outcome.rejected = progress->lost < items ? progress->lost : items;
     return outcome;
 }
 
 static bool may_go_as_otlp(const struct pushing *pushing)
 {
-    return pushing->self->protocol == PROTOCOL_AUTO && !pushing->begun;
+    return pushing->self->protocol == PROTOCOL_AUTO && !pushing->begun &&
+           pushing->progress->mark.items == 0 && pushing->progress->mark.beyond == 0;
 }
 
 static struct outcome push_all(struct pushing *pushing, struct profiles_to_pprof *conversion,
@@ -237,9 +403,10 @@ static struct outcome push_all(struct pushing *pushing, struct profiles_to_pprof
     struct profiles_part part;
     const char *reason;
     bool good = true;
-    while (good) {
+    for (struct posting as = {0}; good; as.item++) {
         if (profiles_to_pprof_next(conversion, &part, made, &reason)) {
-            good = take_part(pushing, &part, made);
+            as.profile = part.profile;
+            good = take_series(pushing, &part, made, &as);
         } else if (!reason) {
             break;
         } else if (may_go_as_otlp(pushing)) {
@@ -247,17 +414,48 @@ static struct outcome push_all(struct pushing *pushing, struct profiles_to_pprof
         } else {
             struct outcome why =
                 outcome_of(VERDICT_REJECT, CAUSE_INVALID, "cannot become pprof: %s", reason);
-            lose(pushing, 1, &why);
+            as.profile = part.profile;
+            good = give_up(pushing, &as, &why);
         }
     }
+    if (pushing->progress->yielded)
+        return OUTCOME_OK;
     if (!good || !flush(pushing))
-        return pushing->refusal;
+        return pushing->retry;
     return ended(pushing);
 }
 
-struct outcome send_profiles(struct pyroscope_exporter *self, const struct batch *batch)
+static struct pushing *pushing_new(struct pyroscope_exporter *self, const struct batch *batch,
+                                   struct progress *progress)
 {
-    struct pushing pushing = {.self = self, .batch = batch, .refusal = OUTCOME_OK};
+    struct pushing *pushing = calloc(1, sizeof *pushing);
+    if (!pushing)
+        return NULL;
+    pushing->self = self;
+    pushing->batch = batch;
+    pushing->progress = progress;
+    pushing->retry = OUTCOME_OK;
+    arena_init(&pushing->arena, INDEX_CAP);
+    bytes_init(&pushing->part, MESSAGE_CAP, NULL);
+    for (size_t i = 0; i < WAVE; i++)
+        bytes_init(&pushing->wave[i].message, MESSAGE_CAP, NULL);
+    return pushing;
+}
+
+static void pushing_free(struct pushing *pushing)
+{
+    for (size_t i = 0; i < WAVE; i++)
+        bytes_release(&pushing->wave[i].message);
+    bytes_release(&pushing->part);
+    free(pushing->used.of);
+    arena_release(&pushing->arena);
+    free(pushing);
+}
+
+struct outcome send_profiles(struct pyroscope_exporter *self, const struct batch *batch,
+                             struct progress *progress)
+{
+    struct pushing *pushing = pushing_new(self, batch, progress);
     struct profiles_to_pprof conversion;
     const struct profiles_policy policy = {.trace_ids = self->trace_id == TRACE_ID_KEEP,
                                            .now_ns = clock_wall(self->env->clock)};
@@ -265,22 +463,19 @@ struct outcome send_profiles(struct pyroscope_exporter *self, const struct batch
     struct bytes made;
     const char *reason;
     struct outcome outcome;
+    if (!pushing)
+        return no_memory();
     arena_init(&arena, INDEX_CAP);
-    arena_init(&pushing.arena, INDEX_CAP);
     bytes_init(&made, MESSAGE_CAP, NULL);
-    bytes_init(&pushing.part, MESSAGE_CAP, NULL);
-    bytes_init(&pushing.message, MESSAGE_CAP, NULL);
+    progress_recall(progress);
     if (profiles_to_pprof_begin(&conversion, buffer_view(batch->payload), &policy, &arena, &reason))
-        outcome = push_all(&pushing, &conversion, &made);
-    else if (may_go_as_otlp(&pushing))
+        outcome = push_all(pushing, &conversion, &made);
+    else if (may_go_as_otlp(pushing))
         outcome = send_otlp(self, batch);
     else
         outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "cannot become pprof: %s", reason);
-    bytes_release(&pushing.message);
-    bytes_release(&pushing.part);
     bytes_release(&made);
-    free(pushing.used.of);
-    arena_release(&pushing.arena);
+    pushing_free(pushing);
     arena_release(&arena);
     return outcome;
 }

@@ -1,6 +1,7 @@
 /* A pprof by push.v1, whole or in parts that the server takes. */
 #include "exporters/pyroscope/pyroscope.h"
 
+#include "wire/pprof_agents.h"
 #include "wire/pprof_split.h"
 #include "wire/push.h"
 
@@ -10,9 +11,11 @@ enum { INDEX_CAP = 1 << 30, MESSAGE_CAP = 1 << 30 };
 struct push {
     struct pyroscope_exporter *self;
     const struct batch *batch;
+    struct progress *progress; /* its samples are counted, of the one item */
     struct arena arena;
     struct series *series;
-    struct bytes edited; /* the profile with its missing time set, and without trace ids */
+    struct bytes named;  /* the profile with its functions named as by /ingest */
+    struct bytes edited; /* with its missing time set, and without trace ids */
 };
 
 static struct outcome no_memory(void)
@@ -34,34 +37,68 @@ static struct outcome post_profile(const struct push *push, struct view profile,
                             .content_type = "application/proto",
                             .body = bytes_view(&message),
                             .gzip = !as_it_came,
-                            .time_ns = time > 0 ? (uint64_t)time : 0};
+                            .time_ns = time > 0 ? (uint64_t)time : 0,
+                            .profile_bytes = profile.size};
         outcome = send_post(push->self, push->batch, &post, push_outcome);
+        parts_answered(push->progress, &post, &outcome);
     }
     bytes_release(&message);
     return outcome;
 }
 
-/* A part that is refused for good keeps none of the others back. Where one is to be tried again,
- * all are: the server keeps one of two profiles with equal labels and time. */
-static struct outcome post_parts(struct push *push, const struct pprof *pprof)
+/* A part that is refused for good keeps none of the others back. *fault: why there is no part. */
+static struct outcome post_parts(struct push *push, const struct pprof *pprof, const char **fault)
 {
+    struct progress *progress = push->progress;
     struct pprof_split split;
     struct bytes part;
-    const char *fault = NULL;
-    struct outcome worst = OUTCOME_OK;
+    struct outcome outcome = OUTCOME_OK;
     if (!pprof_split_begin(&split, pprof, (size_t)push->self->max_profile_samples,
-                           (size_t)push->self->max_profile_bytes, &push->arena))
+                           parts_bytes(push->self, progress), &push->arena))
         return no_memory();
     bytes_init(&part, MESSAGE_CAP, NULL);
-    while (worst.verdict != VERDICT_RETRY && pprof_split_next(&split, &part, &fault)) {
-        struct outcome outcome = post_profile(push, bytes_view(&part), pprof->time_nanos);
-        if (outcome.verdict != VERDICT_OK)
-            worst = outcome;
+    pprof_split_pass(&split, progress->mark.samples);
+    while (outcome.verdict != VERDICT_RETRY && !progress->yielded &&
+           pprof_split_next(&split, &part, fault)) {
+        outcome = post_profile(push, bytes_view(&part), pprof->time_nanos);
+        if (outcome.verdict == VERDICT_RETRY)
+            break;
+        progress->mark.samples = split.samples;
+        progress_keep(progress);
+        progress->yielded = split.samples < pprof->sample_count && progress_is_crowded(progress);
     }
     bytes_release(&part);
-    if (worst.verdict != VERDICT_RETRY && fault)
-        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot be split: %s", fault);
-    return worst;
+    return outcome.verdict != VERDICT_RETRY && progress->lost ? progress->refusal : outcome;
+}
+
+static struct outcome post_in_parts(struct push *push, const struct pprof *pprof)
+{
+    const char *fault = NULL;
+    push->progress->in_parts = true;
+    struct outcome outcome = post_parts(push, pprof, &fault);
+    while (fault && parts_enlarge(push->progress))
+        outcome = post_parts(push, pprof, &fault);
+    if (fault && outcome.verdict != VERDICT_RETRY)
+        outcome = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot be split: %s", fault);
+    return outcome;
+}
+
+bool name_as_ingest(const struct batch *batch, struct pprof *pprof, struct bytes *out,
+                    struct arena *arena)
+{
+    const struct profile_origin *origin = batch->profile;
+    struct splice splice;
+    if (!origin || !origin->by_ingest || !origin->spy_name)
+        return true;
+    splice_begin(&splice, pprof->raw, arena);
+    pprof_name_files(pprof, pprof_naming_of(view_of(origin->spy_name)), &splice);
+    if (!splice.failed && !splice_any(&splice))
+        return true;
+    if (splice.failed || bytes_reserve(out, splice_size(&splice)) != BYTES_OK)
+        return false;
+    out->size = splice_size(&splice);
+    splice_write(&splice, out->data);
+    return pprof_reopen(pprof, bytes_view(out), arena);
 }
 
 /* Sets a missing time, which is that of /ingest's window (where that named none, the arrival stands
@@ -97,25 +134,30 @@ static struct outcome push_profile(struct push *push)
         return no_memory();
     if (pprof.sample_count == 0)
         return OUTCOME_OK; /* the server stores nothing of it */
-    if (!edit(push, &pprof))
+    if (!name_as_ingest(push->batch, &pprof, &push->named, &push->arena) || !edit(push, &pprof))
         return no_memory();
     push->series = push_series(self, push->batch, &pprof, &push->arena);
     if (!push->series)
         return no_memory();
-    if (pprof_split_fits(&pprof, (size_t)self->max_profile_samples,
-                         (size_t)self->max_profile_bytes))
+    struct progress *progress = push->progress;
+    progress_recall(progress);
+    if (progress->mark.samples == 0 &&
+        pprof_split_fits(&pprof, (size_t)self->max_profile_samples, parts_bytes(self, progress)))
         return post_profile(push, pprof.raw, pprof.time_nanos);
-    return post_parts(push, &pprof);
+    return post_in_parts(push, &pprof);
 }
 
-struct outcome send_pprof(struct pyroscope_exporter *self, const struct batch *batch)
+struct outcome send_pprof(struct pyroscope_exporter *self, const struct batch *batch,
+                          struct progress *progress)
 {
-    struct push push = {.self = self, .batch = batch};
+    struct push push = {.self = self, .batch = batch, .progress = progress};
     arena_init(&push.arena, INDEX_CAP);
+    bytes_init(&push.named, MESSAGE_CAP, NULL);
     bytes_init(&push.edited, MESSAGE_CAP, NULL);
     struct outcome outcome = push_profile(&push);
     series_unref(push.series);
     bytes_release(&push.edited);
+    bytes_release(&push.named);
     arena_release(&push.arena);
     return outcome;
 }

@@ -67,7 +67,7 @@ static bool closed_by_age(const struct pyroscope_exporter *self, uint64_t time_n
 }
 
 struct outcome send_post(struct pyroscope_exporter *self, const struct batch *batch,
-                         const struct post *post,
+                         struct post *post,
                          struct outcome (*meaning)(const struct http_reply *reply))
 {
     const struct metadata *sender = batch->metadata;
@@ -87,6 +87,7 @@ struct outcome send_post(struct pyroscope_exporter *self, const struct batch *ba
         count = client_sender(headers, count, sender->tenant, sender->authorization);
     http_client_post(self->http, post->url, headers, count, body, &reply);
     struct outcome outcome = meaning(&reply);
+    post->status = reply.status;
     http_reply_release(&reply);
     bytes_release(&packed);
     if (outcome.verdict == VERDICT_RETRY && closed_by_age(self, post->time_ns))
@@ -96,20 +97,27 @@ struct outcome send_post(struct pyroscope_exporter *self, const struct batch *ba
     return outcome;
 }
 
-static struct outcome pyroscope_send(void *instance, struct batch *batch)
+static struct outcome pyroscope_send_on(void *instance, struct batch *batch,
+                                        struct progress *progress)
 {
     struct pyroscope_exporter *self = instance;
     switch (batch->encoding) {
     case BATCH_PPROF:
-        return self->protocol == PROTOCOL_OTLP ? send_pprof_as_otlp(self, batch)
-                                               : send_pprof(self, batch);
+        return self->protocol == PROTOCOL_OTLP ? send_pprof_as_otlp(self, batch, progress)
+                                               : send_pprof(self, batch, progress);
     case BATCH_OTLP:
         return self->protocol == PROTOCOL_OTLP ? send_otlp(self, batch)
-                                               : send_profiles(self, batch);
+                                               : send_profiles(self, batch, progress);
     case BATCH_OPAQUE:
         break;
     }
     return send_opaque(self, batch);
+}
+
+static struct outcome pyroscope_send(void *instance, struct batch *batch)
+{
+    struct progress progress = {0};
+    return pyroscope_send_on(instance, batch, &progress);
 }
 
 static void pyroscope_abort(void *instance)
@@ -153,6 +161,7 @@ const struct component exporter_pyroscope = {
     .check = check,
     .open = pyroscope_open,
     .send = pyroscope_send,
+    .send_on = pyroscope_send_on,
     .abort = pyroscope_abort,
     .delivery = pyroscope_delivery,
     .explain = pyroscope_explain,

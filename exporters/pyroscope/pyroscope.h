@@ -38,17 +38,34 @@ struct series *push_series(struct pyroscope_exporter *self, const struct batch *
 struct series *limited_series(struct pyroscope_exporter *self, struct series *series,
                               const struct pprof *pprof, struct arena *arena);
 
-/* Sends a pprof by Push, in parts where it is too large. */
-struct outcome send_pprof(struct pyroscope_exporter *self, const struct batch *batch);
+/* Names a profile's functions as the server's /ingest would have, in out (of the caller, empty),
+ * which stays empty where there is nothing to do; the profile is opened anew over it. False: no
+ * memory. */
+bool name_as_ingest(const struct batch *batch, struct pprof *pprof, struct bytes *out,
+                    struct arena *arena);
+
+/* Sends a pprof by Push, in parts where it is too large. What the server answered for is not sent
+ * again: the progress counts samples. */
+struct outcome send_pprof(struct pyroscope_exporter *self, const struct batch *batch,
+                          struct progress *progress);
 
 /* Sends OTLP profiles by Push, as the pprofs that the server would make of them. What cannot become
- * pprof is refused, or under `auto` goes to the server's OTLP endpoint. */
-struct outcome send_profiles(struct pyroscope_exporter *self, const struct batch *batch);
+ * pprof is refused, or under `auto` goes to the server's OTLP endpoint. The progress counts series,
+ * in the order of wire/profiles_to_pprof.h. */
+struct outcome send_profiles(struct pyroscope_exporter *self, const struct batch *batch,
+                             struct progress *progress);
 
 /* Sends profiles to the server's OTLP endpoint: a request as it is, a pprof as the request made of
  * it, in parts where it is too large. */
 struct outcome send_otlp(struct pyroscope_exporter *self, const struct batch *batch);
-struct outcome send_pprof_as_otlp(struct pyroscope_exporter *self, struct batch *batch);
+struct outcome send_pprof_as_otlp(struct pyroscope_exporter *self, struct batch *batch,
+                                  struct progress *progress);
+
+/* How large a part may be now: max_profile_bytes, or less where the server kept putting parts off.
+ */
+size_t parts_bytes(const struct pyroscope_exporter *self, const struct progress *progress);
+/* Parts become as large as they may be, since smaller ones cannot be cut. False: they are. */
+bool parts_enlarge(struct progress *progress);
 
 /* Sends a body of /ingest to /ingest. */
 struct outcome send_opaque(struct pyroscope_exporter *self, const struct batch *batch);
@@ -65,9 +82,16 @@ struct post {
     struct view body;
     bool gzip;
     uint64_t time_ns;
+    size_t profile_bytes; /* those in it, as the server's limiter counts them; 0: it is not cut */
+    long status;          /* set: of the answer */
 };
 struct outcome send_post(struct pyroscope_exporter *self, const struct batch *batch,
-                         const struct post *post,
+                         struct post *post,
                          struct outcome (*meaning)(const struct http_reply *reply));
+
+/* Notes what one request of a batch came to: what was refused for good, and how often a part was
+ * put off. The mark is the caller's. */
+void parts_answered(struct progress *progress, const struct post *post,
+                    const struct outcome *outcome);
 
 #endif

@@ -54,7 +54,7 @@ static const struct key keys[] = {
     KEY_CHOICE(struct correlation_config, trace_id, "trace_id", "keep", trace_id_words,
                "trace_id labels of samples; strip them for Pyroscope servers before 2.1"),
     KEY_CHOICE(struct correlation_config, profile_time, "profile_time", "auto", profile_time_words,
-               "auto: pprofs of more than 30 s take the middle of their window as their time"),
+               "auto: pprofs of 30 to 120 s take the middle of their window as their time"),
     KEY_END,
 };
 

@@ -6,6 +6,7 @@
 #include "processors/correlation/waiting.h"
 
 #define GRAFANA_REACH (30 * NS_PER_S)
+#define LONGEST_MOVED (120 * NS_PER_S)
 #define LONGEST_WAIT  (150 * NS_PER_S)
 
 /* Tables of strings, ids and edits: a few times the profile at most. */
@@ -275,13 +276,13 @@ static void note_all(struct correlation *self, const struct batch *batch, struct
 }
 
 /* Grafana asks for the profiles whose time is at most 30 s from the span: of a longer window, the
- * time of either end is out of reach for the spans at the other. One longer than the memory of
- * samples is a mistake of its sender's. */
+ * time of either end is out of reach for the spans at the other. Profiles of more than two minutes
+ * are made for something else, or by mistake. */
 static bool takes_middle(const struct correlation *self, const struct upload *upload)
 {
     return self->config.profile_time == PROFILE_TIME_AUTO && upload && upload->middle &&
            kinds_linked(self) & KIND_BIT(upload->window.kind) &&
-           upload->window.length > GRAFANA_REACH && upload->window.length <= self->config.remember;
+           upload->window.length > GRAFANA_REACH && upload->window.length <= LONGEST_MOVED;
 }
 
 /* The pprof with its labels normalised and its time set; the same buffer (referenced) where nothing

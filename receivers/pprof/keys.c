@@ -34,6 +34,15 @@ static const struct key dns_keys[] = {
     KEY_END,
 };
 
+static const struct key file_sd_keys[] = {
+    KEY_LIST(struct file_sd_settings, files, "files", NULL,
+             "JSON or YAML files of targets, in Prometheus' form; a name may have * and ?"),
+    KEY_STRING(struct file_sd_settings, service_name, "service_name", "unspecified", 0,
+               "of targets without a label service_name"),
+    KEY_IGNORED("refresh_interval", "accepted; a changed file counts within seconds"),
+    KEY_END,
+};
+
 #define PROFILE_KEYS(name, on, where)                                                              \
     static const struct key name##_keys[] = {                                                      \
         KEY_BOOL(struct profile_settings, enabled, "enabled", on, "whether it is pulled"),         \
@@ -145,6 +154,16 @@ const struct key pprof_keys[] = {
                "what is pulled"),
     KEY_GROUPS(struct pprof_receiver, dns, struct dns_settings, "dns", dns_keys,
                "names that stand for targets"),
+    KEY_GROUPS(struct pprof_receiver, file_sd, struct file_sd_settings, "file_sd_configs",
+               file_sd_keys, "files that name targets"),
+    KEY_STRING(struct pprof_receiver, job_name, "job_name", "", 0,
+               "label job of every series; empty: the receiver's id"),
+    KEY_MAP(struct pprof_receiver, params, "params", NULL, KEY_MULTIPLE,
+            "URL parameters of every pull of a target, a text or a list each"),
+    KEY_SECRET(struct pprof_receiver, proxy_url, "proxy_url",
+               "HTTP proxy for all pulls, http://[user:password@]host:port; none by default"),
+    KEY_BOOL(struct pprof_receiver, follow_redirects, "follow_redirects", "true",
+             "follow a target's redirects to its own host, ten at most"),
     KEY_GROUP(struct pprof_receiver, profiles, struct profiles_settings, "profiles", profiles_keys,
               "what is pulled of each target"),
     KEY_SWITCHED(struct pprof_receiver, remote, struct remote_settings, has_remote, "remote",
@@ -222,6 +241,23 @@ static void check_targets(const struct pprof_receiver *self, struct key_report *
     }
 }
 
+static void check_files(const struct pprof_receiver *self, struct key_report *report)
+{
+    const struct file_sd_settings *sd = self->file_sd.items;
+    char path[64];
+    for (size_t i = 0; i < self->file_sd.count; i++) {
+        snprintf(path, sizeof path, "file_sd_configs[%zu].files", i);
+        if (sd[i].files.count == 0)
+            key_report_add(report, path, "required: paths of JSON or YAML files");
+        for (size_t j = 0; j < sd[i].files.count; j++)
+            if (!sd_file_name(sd[i].files.items[j]))
+                key_report_add(report, path,
+                               "\"%s\" does not end in .json, .yml or .yaml, or has a * or ? in "
+                               "front of its last part",
+                               sd[i].files.items[j]);
+    }
+}
+
 /* The same profile twice would count double. */
 static void check_twins(const struct pprof_receiver *self, struct key_report *report)
 {
@@ -246,12 +282,17 @@ void pprof_check(const void *config, struct key_report *report)
     const char *why;
     if (self->interval == 0)
         key_report_add(report, "interval", "must be longer than 0s");
-    if (self->targets.count || self->dns.count) {
+    if (self->proxy_url && *self->proxy_url && !url_check(self->proxy_url, &why))
+        key_report_add(report, "proxy_url", "%s", why);
+    if (self->targets.count || self->dns.count || self->file_sd.count) {
+        check_files(self, report);
         check_times(self, report);
         check_targets(self, report);
         check_twins(self, report);
     } else if (!self->has_remote && !self->has_server) {
-        key_report_add(report, "", "has nothing to do, expected targets, dns, remote or server");
+        key_report_add(
+            report, "",
+            "has nothing to do, expected targets, dns, file_sd_configs, remote or server");
     }
     if (self->has_remote && *self->remote.endpoint && !url_check(self->remote.endpoint, &why))
         key_report_add(report, "remote.endpoint", "%s", why);

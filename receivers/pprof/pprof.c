@@ -38,7 +38,7 @@ static bool pprof_receiver_open(void *instance, const struct env *env, char *err
     self->env = env;
     if (self->has_server && !open_server(self, error, error_size))
         return false;
-    if (!self->targets.count && !self->dns.count && !self->has_remote)
+    if (!self->targets.count && !self->dns.count && !self->file_sd.count && !self->has_remote)
         return true;
     self->scraper = scraper_open(self, error, error_size);
     return self->scraper != NULL;

@@ -53,6 +53,11 @@ struct dns_settings {
     struct key_map labels;
 };
 
+struct file_sd_settings {
+    struct key_list files; /* paths; the name may have * and ? */
+    char *service_name;    /* of targets that name none */
+};
+
 struct remote_settings {
     char *endpoint;
     char *service_name;
@@ -82,6 +87,11 @@ struct pprof_receiver {
     struct client_settings client;
     struct key_groups targets; /* struct target_settings */
     struct key_groups dns;     /* struct dns_settings */
+    struct key_groups file_sd; /* struct file_sd_settings */
+    char *job_name;            /* "": the receiver's id */
+    struct key_map params;     /* of every pull but remote's; a name may come twice */
+    char *proxy_url;
+    bool follow_redirects;
     struct profiles_settings profiles;
     struct remote_settings remote;
     bool has_remote;

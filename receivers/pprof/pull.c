@@ -6,9 +6,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 /* The index of a profile and the work on its growth may take this much beside it. */
-enum { ARENA_CAP = 512 << 20, OFFERS = 5 };
+enum { ARENA_CAP = 512 << 20, OFFERS = 5, REDIRECTS = 10 };
 
 static bool stopping(struct scraper *scraper)
 {
@@ -202,11 +203,57 @@ static struct outcome read_reply(struct job *job, const struct http_reply *reply
     return outcome;
 }
 
+/* Of a URL: where its host begins, and how long it is, port left out. */
+static struct view host_of(const char *url)
+{
+    const char *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    size_t size = strcspn(host, "/?#");
+    const char *at = memrchr(host, '@', size);
+    if (at) {
+        size -= (size_t)(at + 1 - host);
+        host = at + 1;
+    }
+    const char *end = *host == '[' ? memchr(host, ']', size) : memchr(host, ':', size);
+    size = end ? (size_t)(end - host) : size;
+    return (struct view){(const uint8_t *)host, size};
+}
+
+/* Whether credentials may go there: to the same host, and not out of TLS. */
+static bool may_follow(const char *from, const char *to)
+{
+    struct view a = host_of(from), b = host_of(to);
+    bool leaves_tls = strncasecmp(from, "https:", 6) == 0 && strncasecmp(to, "https:", 6) != 0;
+    return !leaves_tls && a.size == b.size &&
+           strncasecmp((const char *)a.data, (const char *)b.data, a.size) == 0;
+}
+
+/* Follows redirects to the target's own host. False: no answer, reply->error says why. */
+static bool get(struct scraper *scraper, const struct job *job, struct http_reply *reply)
+{
+    bool got = http_client_get(job->client, job->url, NULL, 0, reply);
+    for (unsigned hops = 0; got && reply->redirect && scraper->self->follow_redirects; hops++) {
+        char *to = reply->redirect;
+        if (hops == REDIRECTS || !may_follow(job->url, to)) {
+            bytes_clear(&reply->body);
+            const char *why =
+                hops == REDIRECTS ? "a redirect too many" : "a redirect to another host";
+            bytes_append_view(&reply->body, view_of(why));
+            break;
+        }
+        reply->redirect = NULL;
+        http_reply_release(reply);
+        got = http_client_get(job->client, to, NULL, 0, reply);
+        free(to);
+    }
+    return got;
+}
+
 void pull_run(struct scraper *scraper, struct job *job)
 {
     struct http_reply reply;
     struct pulled pulled = {.from = clock_wall(scraper->env->clock)};
-    bool got = http_client_get(job->client, job->url, NULL, 0, &reply);
+    bool got = get(scraper, job, &reply);
     pulled.until = clock_wall(scraper->env->clock);
     bytes_init(&pulled.raw, (size_t)scraper->self->max_profile_size, scraper->env->budget);
     if (!got) {

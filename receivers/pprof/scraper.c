@@ -140,15 +140,38 @@ static uint64_t visit_lookups(struct scraper *scraper, uint64_t now)
     return next;
 }
 
+enum { SD_EVERY_S = 1 };
+
+/* Lets go of the lock while files are read. */
+static uint64_t visit_files(struct scraper *scraper, uint64_t now)
+{
+    if (scraper->self->file_sd.count == 0)
+        return TIME_NEVER;
+    if (now >= scraper->sd_due) {
+        scraper->sd_due = now + SD_EVERY_S * NS_PER_S;
+        pthread_mutex_unlock(&scraper->lock);
+        sd_files_look(scraper, now);
+        pthread_mutex_lock(&scraper->lock);
+    }
+    return scraper->sd_due;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void *wait_for_due(void *ctx)
 {
     struct scraper *scraper = ctx;
     pthread_mutex_lock(&scraper->lock);
     while (!scraper->stopping) {
         uint64_t now = clock_mono(&clock_system);
+        uint64_t files = visit_files(scraper, now);
         uint64_t jobs = visit_targets(scraper, now), lookups = visit_lookups(scraper, now);
-        thread_cond_wait_until(&scraper->timetable, &scraper->lock,
-                               jobs < lookups ? jobs : lookups);
+        if (!scraper->stopping)
+            thread_cond_wait_until(&scraper->timetable, &scraper->lock,
+                                   least(files, least(jobs, lookups)));
     }
     pthread_mutex_unlock(&scraper->lock);
     return NULL;
@@ -164,6 +187,7 @@ static bool open_clients(struct scraper *scraper, char *error, size_t error_size
         uint64_t timeout = settings[i]->timeout;
         struct http_client_options options = {
             .timeout_ns = i == 1 && timeout ? timeout + profile_seconds(self) * NS_PER_S : timeout,
+            .proxy_url = self->proxy_url,
             .tls = settings[i]->tls,
             .tls_key = i == 2 ? "remote.tls" : "tls",
             .headers = &settings[i]->headers,
@@ -246,6 +270,7 @@ void scraper_close(struct scraper *scraper)
     }
     for (size_t i = 0; i < 3; i++)
         http_client_free(scraper->clients[i]);
+    sd_files_free(scraper);
     scraper_unref(scraper);
 }
 

@@ -36,11 +36,11 @@ struct job {
 /* Unless said otherwise, under the scraper's lock. */
 struct target {
     struct target *next;
-    const struct dns_settings *dns; /* NULL: not from there */
-    char *place;                    /* as looked up */
-    bool seen;                      /* in the last look-up */
-    bool gone;                      /* freed once none of its jobs is queued */
-    bool silent;                    /* it does not answer, and that was said */
+    const void *source; /* the dns entry or file that it is from; NULL: the configuration */
+    char *place;        /* as looked up, or all that the file says of it */
+    bool seen;          /* in the last look */
+    bool gone;          /* freed once none of its jobs is queued */
+    bool silent;        /* it does not answer, and that was said */
     size_t job_count;
     struct job *jobs;
 };
@@ -73,6 +73,8 @@ struct scraper {
     struct job *first, **last; /* due, without a worker yet */
     struct lookup *lookups;    /* one of each dns entry */
     size_t lookup_count;
+    struct sd_file *sd_files; /* of the timetable's thread */
+    uint64_t sd_due;
     pthread_t waiter;
     pthread_t *workers;
     unsigned worker_count, idle, queue_size;
@@ -94,6 +96,25 @@ bool targets_open(struct scraper *scraper);
 /* Lets the targets of a name be those places ("host:port", each with its NUL). Under the lock. */
 void targets_sync(struct scraper *scraper, const struct dns_settings *dns, struct view places);
 void target_free(struct target *target);
+
+/* A target of a file. */
+struct sd_target {
+    const char *address; /* host:port */
+    const char *scheme;
+    const char *service_name; /* NULL: as the configuration says */
+    const char *text;         /* all of it, by which it is known again */
+    const struct key_map *labels;
+    const struct key_map *params; /* in front of those of the configuration */
+};
+/* Lets the targets of a file be these. Under the lock. */
+void targets_sync_file(struct scraper *scraper, const void *file, const char *service_name,
+                       const struct sd_target *found, size_t count);
+
+/* files.c: files of targets. Whether a path may name such: what it ends in says how it is read. */
+bool sd_file_name(const char *path);
+/* Looks at all of them, and takes over what changed. Without the lock; the timetable's thread. */
+void sd_files_look(struct scraper *scraper, uint64_t mono_ns);
+void sd_files_free(struct scraper *scraper);
 
 /* lookups.c: look-ups, each on a thread of its own that nobody waits for. Under the lock. */
 void lookup_start(struct lookup *lookup);

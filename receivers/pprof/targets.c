@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#define SCOPE_NAME "spanlink/pprof_scrape"
+
 enum { URL_SIZE = 2048, MEMORY_OF_ONE = 64 << 20, LABELS_MAX = 64 };
 
 /* How a standard profile is pulled. */
@@ -32,7 +34,10 @@ struct plan {
     const char *instance; /* host:port */
     const char *service;
     const struct key_map *labels;
+    const struct key_map *params; /* of the target; NULL: none */
 };
+
+static const struct key_map no_pairs;
 
 bool target_url(const char *endpoint, const char *scheme, char *out, size_t out_size)
 {
@@ -72,7 +77,14 @@ static struct series *series_of(const struct plan *plan, const char *name)
     size_t count = 1;
     if (plan->service)
         labels[count++] = (struct series_label){VIEW("service_name"), view_of(plan->service)};
+    const char *job = plan->scraper->self->job_name;
     labels[count++] = (struct series_label){VIEW("instance"), view_of(plan->instance)};
+    labels[count++] =
+        (struct series_label){VIEW("job"), view_of(*job ? job : plan->scraper->env->id)};
+    if (!plan->labels || !key_map_get(plan->labels, "otel.scope.name")) {
+        labels[count++] = (struct series_label){VIEW("otel.scope.name"), VIEW(SCOPE_NAME)};
+        labels[count++] = (struct series_label){VIEW("otel.scope.version"), VIEW(SPANLINK_VERSION)};
+    }
     for (size_t i = 0; plan->labels && i < plan->labels->count && count < LABELS_MAX; i++)
         labels[count++] = (struct series_label){view_of(plan->labels->pairs[i].name),
                                                 view_of(plan->labels->pairs[i].value)};
@@ -88,23 +100,76 @@ static uint64_t offset_of(const char *url, uint64_t interval)
     return (sum ^ sum >> 29) % interval;
 }
 
+static void put_escaped(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     strchr("-_.~", c);
+        if (plain)
+            putc(c, out);
+        else
+            fprintf(out, "%%%02X", c);
+    }
+}
+
+static void put_parameter(const char *name, const char *value, char *joint, FILE *out)
+{
+    putc(*joint, out);
+    *joint = '&';
+    put_escaped(name, out);
+    putc('=', out);
+    put_escaped(value, out);
+}
+
+/* The target's own parameters take the place of the first of that name. */
+static void put_parameters(const struct plan *plan, char *joint, FILE *out)
+{
+    const struct key_map *common = &plan->scraper->self->params;
+    const struct key_map *own = plan->params ? plan->params : &no_pairs;
+    for (size_t i = 0; i < own->count; i++)
+        put_parameter(own->pairs[i].name, own->pairs[i].value, joint, out);
+    for (size_t i = 0; i < common->count; i++) {
+        const char *name = common->pairs[i].name;
+        bool first = true;
+        for (size_t j = 0; j < i; j++)
+            first = first && strcmp(common->pairs[j].name, name) != 0;
+        if (!first || !key_map_get(own, name))
+            put_parameter(name, common->pairs[i].value, joint, out);
+    }
+}
+
+/* NULL: no memory. */
+static char *job_url(const struct plan *plan, const char *path, bool timed)
+{
+    char *url = NULL, seconds[32], joint = strchr(path, '?') ? '&' : '?';
+    size_t size;
+    FILE *out = open_memstream(&url, &size);
+    if (!out)
+        return NULL;
+    fprintf(out, "%s%s%s", plan->base, *path == '/' || !*path ? "" : "/", path);
+    if (plan->params)
+        put_parameters(plan, &joint, out);
+    snprintf(seconds, sizeof seconds, "%u", profile_seconds(plan->scraper->self));
+    if (timed)
+        put_parameter("seconds", seconds, &joint, out);
+    if (fclose(out) == 0)
+        return url;
+    free(url);
+    return NULL;
+}
+
 static struct job *add_job(const struct plan *plan, const char *name, const char *path, bool timed)
 {
     struct target *target = plan->target;
     struct scraper *scraper = plan->scraper;
     const struct pprof_receiver *self = scraper->self;
     struct job *job = &target->jobs[target->job_count];
-    const char *slash = *path == '/' || !*path ? "" : "/";
-    char seconds[32] = "";
-    if (timed)
-        snprintf(seconds, sizeof seconds, "%sseconds=%u", strchr(path, '?') ? "&" : "?",
-                 profile_seconds(self));
     *job = (struct job){.target = target,
                         .series = series_of(plan, name),
                         .client = scraper->clients[timed],
                         .interval = self->interval};
-    if (asprintf(&job->url, "%s%s%s%s", plan->base, slash, path, seconds) < 0)
-        job->url = NULL;
+    job->url = job_url(plan, path, timed);
     job->shown = job->url ? without_user(job->url) : NULL;
     pprof_delta_init(&job->delta, MEMORY_OF_ONE, scraper->env->budget);
     target->job_count++;
@@ -168,8 +233,8 @@ static bool add_static(struct scraper *scraper, const struct target_settings *se
     if (!target || !target_url(settings->endpoint, "http", base, sizeof base))
         return false;
     host_of(base, instance, sizeof instance);
-    const struct plan plan = {scraper,          target, base, instance, settings->service_name,
-                              &settings->labels};
+    const struct plan plan = {scraper,           target,   base, instance, settings->service_name,
+                              &settings->labels, &no_pairs};
     return add_jobs(&plan);
 }
 
@@ -207,7 +272,8 @@ static bool add_remote(struct scraper *scraper)
     const char *name = name_of(remote->endpoint, &cumulative);
     host_of(remote->endpoint, instance, sizeof instance);
     const struct plan plan = {
-        scraper, target, remote->endpoint, instance, name ? remote->service_name : NULL, NULL};
+        scraper, target, remote->endpoint, instance, name ? remote->service_name : NULL,
+        NULL,    NULL};
     struct job *job = add_job(&plan, name ? name : remote->service_name, "", false);
     if (!job)
         return false;
@@ -229,38 +295,79 @@ bool targets_open(struct scraper *scraper)
     return !self->has_remote || add_remote(scraper);
 }
 
-/* Without memory the place is missing until the next look-up. */
-static void add_looked_up(struct scraper *scraper, const struct dns_settings *dns,
-                          const char *place)
+/* Without memory the place is missing until the next look. */
+static void add_found(struct scraper *scraper, const void *source, const char *known_as,
+                      const char *scheme, const struct plan *of)
 {
     char base[URL_SIZE];
+    struct plan plan = *of;
     struct target *target = add_target(scraper);
     if (!target)
         return;
-    *target = (struct target){.next = target->next, .dns = dns, .place = strdup(place)};
-    target->seen = true;
-    const struct plan plan = {scraper, target, base, place, dns->service_name, &dns->labels};
-    bool good = target->place && target_url(place, dns->scheme ? "https" : "http", base, URL_SIZE);
+    *target = (struct target){
+        .next = target->next, .source = source, .place = strdup(known_as), .seen = true};
+    plan.target = target;
+    plan.base = base;
+    bool good = target->place && target_url(plan.instance, scheme, base, URL_SIZE);
     if (!good || !add_jobs(&plan)) {
         scraper->targets = target->next;
         target_free(target);
     }
 }
 
+static void begin_look(struct scraper *scraper)
+{
+    for (struct target *target = scraper->targets; target; target = target->next)
+        target->seen = false;
+}
+
+/* False: there is none yet that is known so. */
+static bool see_again(struct scraper *scraper, const void *source, const char *known_as)
+{
+    struct target *target = scraper->targets;
+    while (target &&
+           (target->source != source || target->gone || strcmp(target->place, known_as) != 0))
+        target = target->next;
+    if (target)
+        target->seen = true;
+    return target;
+}
+
+static void end_look(struct scraper *scraper, const void *source)
+{
+    for (struct target *target = scraper->targets; target; target = target->next)
+        target->gone = target->gone || (target->source == source && !target->seen);
+}
+
 void targets_sync(struct scraper *scraper, const struct dns_settings *dns, struct view places)
 {
     const char *at = (const char *)places.data, *end = at + places.size;
-    for (struct target *target = scraper->targets; target; target = target->next)
-        target->seen = false;
+    begin_look(scraper);
     for (; at < end; at += strlen(at) + 1) {
-        struct target *target = scraper->targets;
-        while (target && (target->dns != dns || target->gone || strcmp(target->place, at) != 0))
-            target = target->next;
-        if (target)
-            target->seen = true;
-        else
-            add_looked_up(scraper, dns, at);
+        const struct plan plan = {.scraper = scraper,
+                                  .instance = at,
+                                  .service = dns->service_name,
+                                  .labels = &dns->labels,
+                                  .params = &no_pairs};
+        if (!see_again(scraper, dns, at))
+            add_found(scraper, dns, at, dns->scheme ? "https" : "http", &plan);
     }
-    for (struct target *target = scraper->targets; target; target = target->next)
-        target->gone = target->gone || (target->dns == dns && !target->seen);
+    end_look(scraper, dns);
+}
+
+void targets_sync_file(struct scraper *scraper, const void *file, const char *service_name,
+                       const struct sd_target *found, size_t count)
+{
+    begin_look(scraper);
+    for (size_t i = 0; i < count; i++) {
+        const struct sd_target *of = &found[i];
+        const struct plan plan = {.scraper = scraper,
+                                  .instance = of->address,
+                                  .service = of->service_name ? of->service_name : service_name,
+                                  .labels = of->labels,
+                                  .params = of->params};
+        if (!see_again(scraper, file, of->text))
+            add_found(scraper, file, of->text, of->scheme, &plan);
+    }
+    end_look(scraper, file);
 }

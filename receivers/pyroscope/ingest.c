@@ -7,8 +7,10 @@
 
 #include "wire/ingest_text.h"
 #include "wire/ingest_time.h"
+#include "wire/jfr_labels.h"
 #include "wire/multipart.h"
-#include "wire/pprof.h"
+#include "wire/pprof_agents.h"
+#include "wire/speedscope.h"
 #include "wire/status.h"
 
 #include <stdlib.h>
@@ -68,6 +70,15 @@ struct ingest {
     struct view sample_type_config; /* data NULL: none */
 };
 
+static struct outcome unknown_type(struct view type)
+{
+    return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                      "name: unknown profile type \"%.*s\": in this format the application's name "
+                      "ends in a type, such as .cpu",
+                      type.size > TYPE_SHOWN ? TYPE_SHOWN : (int)type.size,
+                      (const char *)type.data);
+}
+
 static char *copy_text(struct view view)
 {
     return view.data ? strndup((const char *)view.data, view.size) : NULL;
@@ -97,10 +108,22 @@ static struct profile_origin *origin_of(const struct ingest *ingest)
     return origin;
 }
 
+static bool is_dotnet(const struct ingest *ingest)
+{
+    char spy[WORD_SIZE] = "";
+    http_query_get(http_request_query(ingest->request), "spyName", spy, sizeof spy);
+    return pprof_is_dotnet(view_of(spy), ingest->sample_type_config);
+}
+
 static struct outcome read_profile(const struct ingest *ingest, struct batch **batch)
 {
+    const struct pprof_way way = {
+        .by_ingest = true,
+        .is_dotnet = is_dotnet(ingest),
+        .no_time_ns = query_time(http_request_query(ingest->request), "from"),
+    };
     struct outcome outcome =
-        pprof_batch(ingest->self, ingest->profile, series_ref(ingest->series), batch);
+        pprof_batch(ingest->self, ingest->profile, &way, series_ref(ingest->series), batch);
     if (!*batch)
         return outcome;
     struct profile_origin *origin = origin_of(ingest);
@@ -200,10 +223,32 @@ static const char *find_profile(struct ingest *ingest)
     return NULL;
 }
 
+/* The labels of a recording, gzip or not. */
+static const char *check_jfr_labels(const struct ingest *ingest, struct view labels)
+{
+    struct bytes plain;
+    struct proto_fault fault;
+    const char *wrong = NULL;
+    if (labels.size == 0)
+        return NULL;
+    if (labels.size == 1)
+        return "the part \"labels\" is cut off";
+    bytes_init(&plain, (size_t)ingest->self->max_request_body_size, ingest->self->env->budget);
+    if (looks_gzip(labels)) {
+        enum inflate_result result = inflate_append(ENCODING_GZIP, labels, &plain);
+        wrong = result == INFLATE_BAD ? "the part \"labels\" is not valid gzip" : NULL;
+        labels = result == INFLATE_OK ? bytes_view(&plain) : VIEW("");
+    }
+    if (!wrong && !proto_check(&shape_jfr_labels, labels, &fault))
+        wrong = "the part \"labels\" is no LabelsSnapshot";
+    bytes_release(&plain);
+    return wrong;
+}
+
 /* In a form the recording may be gzip; what it says is not looked at here. */
 static const char *check_jfr(const struct ingest *ingest)
 {
-    struct view jfr = {0};
+    struct view jfr = {0}, labels = {0};
     struct multipart multipart;
     struct multipart_part part;
     if (!media_type_is(http_request_header(ingest->request, "Content-Type"),
@@ -212,17 +257,40 @@ static const char *check_jfr(const struct ingest *ingest)
     } else if (!begin_form(ingest, &multipart)) {
         return no_boundary;
     } else {
-        while (multipart_next(&multipart, &part))
+        while (multipart_next(&multipart, &part)) {
             if (is_file(&part, VIEW("jfr")))
                 take_first(&jfr, &part);
+            else if (is_file(&part, VIEW("labels")))
+                take_first(&labels, &part);
+        }
         if (multipart.bad)
             return bad_form;
         if (jfr.size == 0)
             return "the multipart body has no file part \"jfr\"";
-        if (looks_gzip(jfr))
-            return NULL;
+        const char *fault = check_jfr_labels(ingest, labels);
+        if (fault || looks_gzip(jfr))
+            return fault;
     }
     return view_starts(jfr, VIEW("FLR\0")) ? NULL : "the body is no JFR recording";
+}
+
+static struct outcome check_speedscope(const struct ingest *ingest)
+{
+    struct speedscope file;
+    struct bytes stack;
+    struct view type = ingest_text_unknown_type(series_get(ingest->series, VIEW("__name__")));
+    bytes_init(&stack, (size_t)ingest->self->max_request_body_size, ingest->self->env->budget);
+    bool read = speedscope_read(&file, ingest->body, &stack);
+    bytes_release(&stack);
+    if (!read)
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
+    if (file.fault && file.profile)
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the speedscope file: profile %zu has %s",
+                          file.profile, file.fault);
+    if (file.fault)
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the speedscope file: %s", file.fault);
+    /* Of several profiles each gets a type of its own. */
+    return file.profiles == 1 && type.data ? unknown_type(type) : OUTCOME_OK;
 }
 
 /* Finds the pprof in the body. OK: it is as far as it was looked at. */
@@ -246,13 +314,23 @@ static struct outcome look_at(struct ingest *ingest)
     case FORMAT_JFR:
         fault = check_jfr(ingest);
         break;
+    case FORMAT_SPEEDSCOPE:
+        return check_speedscope(ingest);
     case FORMAT_LINES:
     case FORMAT_TRIE:
     case FORMAT_TREE:
-    case FORMAT_SPEEDSCOPE:
         break;
     }
     return fault ? outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", fault) : OUTCOME_OK;
+}
+
+/* What is not pprof has the query's time. */
+static struct outcome check_query(const struct ingest *ingest)
+{
+    struct outcome outcome = check_labels(ingest->self, ingest->series);
+    if (outcome.verdict == VERDICT_OK)
+        outcome = check_time(ingest->self, query_time(http_request_query(ingest->request), "from"));
+    return outcome;
 }
 
 static struct outcome read_body(struct ingest *ingest, struct batch **batch)
@@ -265,6 +343,8 @@ static struct outcome read_body(struct ingest *ingest, struct batch **batch)
     bool empty = body.size == 0;
     if (outcome.verdict == VERDICT_OK && !empty)
         outcome = look_at(ingest);
+    if (outcome.verdict == VERDICT_OK && !empty && !ingest->profile.data)
+        outcome = check_query(ingest);
     if (outcome.verdict == VERDICT_OK && !empty)
         outcome =
             ingest->profile.data ? read_profile(ingest, batch) : wrap_opaque(ingest, &body, batch);
@@ -287,19 +367,10 @@ static struct series *read_name(struct http_request *request, const char **reaso
 }
 
 /* A text profile's type is the end of its application's name, of which the server knows some. */
-static bool check_type(const struct ingest *ingest, struct outcome *outcome)
+static struct outcome check_text(const struct ingest *ingest)
 {
-    if (ingest->format > FORMAT_TREE)
-        return true;
     struct view type = ingest_text_unknown_type(series_get(ingest->series, VIEW("__name__")));
-    if (!type.data)
-        return true;
-    *outcome =
-        outcome_of(VERDICT_REJECT, CAUSE_INVALID,
-                   "name: unknown profile type \"%.*s\": in text formats the application's "
-                   "name ends in a type, such as .cpu",
-                   type.size > TYPE_SHOWN ? TYPE_SHOWN : (int)type.size, (const char *)type.data);
-    return false;
+    return type.data ? unknown_type(type) : check_query(ingest);
 }
 
 void handle_ingest(const struct pyroscope_receiver *self, struct http_request *request)
@@ -311,7 +382,9 @@ void handle_ingest(const struct pyroscope_receiver *self, struct http_request *r
     ingest.series = read_name(request, &reason);
     if (!ingest.series)
         outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "name: %s", reason);
-    if (!ingest.series || !check_type(&ingest, &outcome)) {
+    else
+        outcome = ingest.format <= FORMAT_TREE ? check_text(&ingest) : OUTCOME_OK;
+    if (outcome.verdict != VERDICT_OK) {
         series_unref(ingest.series);
         answer_error(request, 400, &outcome);
         return;

@@ -1,19 +1,53 @@
 #include "receivers/pyroscope/pyroscope.h"
 
 #include "pipeline/pprof_request.h"
+#include "wire/pprof_agents.h"
+
+static struct outcome no_memory(void)
+{
+    return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
+}
+
+/* The time that the server files it under: by Push that of 1970 is one, which it refuses. */
+static uint64_t time_of(const struct pprof_way *way, const struct pprof_facts *facts)
+{
+    struct pprof asked = {.time_nanos = facts->time_nanos};
+    return facts->time_nanos && (!way->by_ingest || pprof_has_time(&asked))
+               ? (uint64_t)facts->time_nanos
+               : way->no_time_ns;
+}
+
+static struct outcome read(const struct pyroscope_receiver *self, struct view pprof,
+                           const struct pprof_way *way, struct bytes *raw, bool *repaired)
+{
+    struct pprof_facts facts;
+    struct outcome outcome = pprof_request_inflate(pprof, raw);
+    if (outcome.verdict == VERDICT_OK && way->is_dotnet && !pprof_repair_dotnet(raw, repaired))
+        return no_memory();
+    if (outcome.verdict != VERDICT_OK || raw->size == 0)
+        return outcome;
+    outcome = pprof_request_check(bytes_view(raw), &facts);
+    if (outcome.verdict == VERDICT_OK && facts.dashed)
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                          "a sample type has a '-' in its name, which Pyroscope does not take");
+    return outcome.verdict == VERDICT_OK ? check_time(self, time_of(way, &facts)) : outcome;
+}
 
 struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pprof,
-                           struct series *series, struct batch **batch)
+                           const struct pprof_way *way, struct series *series, struct batch **batch)
 {
     struct bytes raw;
+    bool repaired = false;
     *batch = NULL;
     bytes_init(&raw, budget_cap(self->env->budget, (size_t)self->max_request_body_size),
                self->env->budget);
-    struct outcome outcome = pprof_request_read(pprof, &raw);
+    struct outcome outcome = check_labels(self, series);
+    if (outcome.verdict == VERDICT_OK)
+        outcome = read(self, pprof, way, &raw, &repaired);
     if (outcome.verdict == VERDICT_OK && raw.size > 0) {
-        *batch = pprof_request_batch(&raw, pprof, series_ref(series));
+        *batch = pprof_request_batch(&raw, repaired ? VIEW("") : pprof, series_ref(series));
         if (!*batch)
-            outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+            outcome = no_memory();
     }
     bytes_release(&raw);
     series_unref(series);

@@ -69,12 +69,17 @@ static struct outcome add_profile(const struct pyroscope_receiver *self,
     struct batch *batch;
     if (!series)
         return no_memory;
+    if (series->count < push_series_count(profile->series)) {
+        series_unref(series);
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "a series has a label name twice");
+    }
     if (series_get(series, VIEW("__name__")).size == 0) {
         series_unref(series);
         return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
                           "a series has no label __name__, the profile's type");
     }
-    struct outcome outcome = pprof_batch(self, profile->raw_profile, series, &batch);
+    const struct pprof_way way = {.by_ingest = false};
+    struct outcome outcome = pprof_batch(self, profile->raw_profile, &way, series, &batch);
     if (batch && !submission_add(submission, batch))
         return no_memory;
     return outcome;

@@ -21,6 +21,14 @@ static const struct key keys[] = {
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests, and for each 16 KiB of a body; 0: none"),
+    KEY_DURATION(struct pyroscope_receiver, reject_older_than, "reject_older_than", "1h", 0,
+                 "age from which profiles are refused, as the server's limit; 0: none"),
+    KEY_DURATION(struct pyroscope_receiver, reject_newer_than, "reject_newer_than", "10m", 0,
+                 "how far ahead a profile's time may be; 0: any"),
+    KEY_INT(struct pyroscope_receiver, max_label_name_length, "max_label_name_length", "1024", 0,
+            2147483647, "bytes of a series label's name, as the server's limit; 0: any"),
+    KEY_INT(struct pyroscope_receiver, max_label_value_length, "max_label_value_length", "2048", 0,
+            2147483647, "likewise of its value"),
     TLS_SERVER_KEY(struct pyroscope_receiver, tls),
     KEY_END,
 };
@@ -46,7 +54,9 @@ static void handle(void *ctx, struct http_request *request)
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (strcmp(path, routes[i].path) == 0)
             route = &routes[i];
-    if (!route) {
+    if (strcmp(path, "/ready") == 0) {
+        http_respond(request, 200, "text/plain", VIEW("ready\n"), 0);
+    } else if (!route) {
         http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
     } else if (strcmp(http_request_method(request), "POST") != 0) {
         http_response_header(request, "Allow", "POST");

@@ -17,6 +17,10 @@ struct pyroscope_receiver {
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
     struct tls_server_settings tls;
+    uint64_t reject_older_than; /* 0: never */
+    uint64_t reject_newer_than;
+    int64_t max_label_name_length;
+    int64_t max_label_value_length;
     const struct env *env;
     struct http_server *server;
 };
@@ -49,10 +53,23 @@ void submission_run(const struct pyroscope_receiver *self, struct http_request *
                     submission_answer_fn *answer, const struct outcome *outcome,
                     struct batch *batch);
 
+/* How a pprof came. */
+struct pprof_way {
+    bool by_ingest;
+    bool is_dotnet;      /* what old ones of the agent have wrong is repaired */
+    uint64_t no_time_ns; /* the time that stands for a missing one; 0: the arrival */
+};
+
 /* Checks a gzip or plain pprof and makes a batch of it. OK with *batch NULL: an empty profile. The
  * series is taken over in every case. */
 struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pprof,
-                           struct series *series, struct batch **batch);
+                           const struct pprof_way *way, struct series *series,
+                           struct batch **batch);
+
+/* What Pyroscope refuses for good of labels and of a profile's time (0: it has none), so that the
+ * sender learns it. */
+struct outcome check_labels(const struct pyroscope_receiver *self, const struct series *series);
+struct outcome check_time(const struct pyroscope_receiver *self, uint64_t time_ns);
 
 /* One handler a path; each answers the request. */
 void handle_ingest(const struct pyroscope_receiver *self, struct http_request *request);

@@ -17,7 +17,8 @@ CONFIG = """\
 receivers:
   otlp: {{protocols: {{grpc: {{endpoint: "127.0.0.1:{grpc}", include_metadata: true}},
     http: {{endpoint: "127.0.0.1:{http}", include_metadata: true}}}}}}
-  pyroscope: {{endpoint: "127.0.0.1:{ingest}", include_metadata: true}}
+  pyroscope: {{endpoint: "127.0.0.1:{ingest}", include_metadata: true,
+    reject_older_than: 0s, reject_newer_than: 0s}}
 exporters:
   otlp_{protocol}: {{endpoint: "{otlp}", tls: {{insecure: true}}, {retry}}}
   pyroscope: {{endpoint: "http://{profiles}", {retry}}}

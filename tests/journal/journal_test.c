@@ -1,4 +1,4 @@
-#include "journal/journal.h"
+#include "journal/progress.h"
 
 #include "journal/segment.h"
 #include "tests/support/suite.h"
@@ -196,6 +196,46 @@ START_TEST(what_was_not_settled_is_found_after_a_kill_in_order)
     ck_assert_str_eq(settle_next(journal), "three");
     ck_assert_str_eq(settle_next(journal), "");
     ck_assert_uint_eq(figures_of(journal).damaged, 0);
+    journal_close(journal);
+}
+END_TEST
+
+static void append_two_with_progress(void)
+{
+    struct journal *journal = open_journal();
+    struct journal_entry *one = append_text(journal, "one"), *two = append_text(journal, "two");
+    journal_progress_keep(journal, one, 1, VIEW("a third"));
+    journal_progress_keep(journal, two, 1, VIEW("half"));
+    journal_progress_keep(journal, one, 2, VIEW("other"));
+    journal_progress_keep(journal, one, 1, VIEW("two thirds"));
+}
+
+static void expect_progress(struct journal *journal, const struct journal_entry *entry,
+                            uint64_t key, const char *expected)
+{
+    struct bytes content;
+    bytes_init(&content, JOURNAL_PROGRESS_MAX, NULL);
+    ck_assert_int_eq(journal_progress_find(journal, entry, key, &content), *expected != 0);
+    ck_assert(view_eq(bytes_view(&content), view_of(expected)));
+    bytes_release(&content);
+}
+
+START_TEST(progress_is_known_after_a_kill_for_its_entry_and_key)
+{
+    struct journal_entry *entry;
+    in_a_process_that_is_killed(append_two_with_progress);
+    struct journal *journal = open_journal();
+    ck_assert_str_eq(next_left(journal, &entry), "one");
+    expect_progress(journal, entry, 1, "two thirds");
+    expect_progress(journal, entry, 2, "other");
+    expect_progress(journal, entry, 3, "");
+    journal_settle(journal, entry);
+    ck_assert_str_eq(next_left(journal, &entry), "two");
+    expect_progress(journal, entry, 1, "half");
+    journal_settle(journal, entry);
+    entry = append_text(journal, "new");
+    expect_progress(journal, entry, 1, "");
+    journal_settle(journal, entry);
     journal_close(journal);
 }
 END_TEST
@@ -571,6 +611,7 @@ int main(void)
     TCase *tests = tcase_create("journal");
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, progress_is_known_after_a_kill_for_its_entry_and_key);
     tcase_add_test(tests, what_was_not_settled_is_found_after_a_kill_in_order);
     tcase_add_test(tests, a_kill_while_they_are_given_out_loses_none);
     tcase_add_test(tests, what_is_kept_at_the_end_is_found_and_what_is_settled_leaves_no_file);

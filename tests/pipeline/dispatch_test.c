@@ -12,6 +12,7 @@ struct backend {
     unsigned bad_from, bad_to; /* numbers that make a request invalid */
     uint32_t max_items;        /* more: too large; 0: any number */
     struct outcome always;     /* where not OK: the answer to everything */
+    struct outcome after_next; /* the same, from the request after the next on */
     unsigned failures;         /* RETRY so often first */
     unsigned sends;
     uint64_t took;
@@ -37,12 +38,16 @@ static struct outcome backend_send(void *self, struct batch *batch)
     }
     if (to->always.verdict != VERDICT_OK)
         return to->always;
+    if (to->after_next.verdict != VERDICT_OK) {
+        to->always = to->after_next;
+        to->after_next = OUTCOME_OK;
+    }
     if (to->max_items && batch->items > to->max_items)
         return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "too large");
     for (unsigned bad = to->bad_from; bad < to->bad_to; bad++)
         if (some_batch_has(batch, bad))
             return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "span %u is bad", bad);
-    struct outcome outcome = to->always;
+    struct outcome outcome = to->always.verdict == VERDICT_OK ? to->always : OUTCOME_OK;
     to->took += batch->items - outcome.rejected;
     return outcome;
 }
@@ -157,6 +162,21 @@ START_TEST(an_answer_may_limit_the_tries)
     ck_assert_uint_eq(run(element_of(2)), 3);
     ck_assert_uint_eq(backend.sends, 4);
     ck_assert_uint_eq(dropped(CAUSE_INTERNAL), 2);
+}
+END_TEST
+
+START_TEST(tries_are_counted_for_the_cause_that_limits_them)
+{
+    uint64_t due;
+    begin();
+    struct queue_element *element = element_of(2);
+    backend.failures = 5;
+    for (unsigned i = 0; i < 5; i++)
+        ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_WAIT);
+    backend.always = outcome_of(VERDICT_RETRY, CAUSE_INTERNAL, "oops");
+    backend.always.max_tries = 4;
+    ck_assert_uint_eq(run(element), 3);
+    ck_assert_uint_eq(backend.sends, 5 + 4);
 }
 END_TEST
 
@@ -366,6 +386,143 @@ START_TEST(after_the_abort_nothing_is_sent)
 }
 END_TEST
 
+/* Each part has the elapsed time to itself, whatever those before it took. */
+START_TEST(a_second_part_is_tried_for_as_long_as_the_first)
+{
+    uint64_t due;
+    begin();
+    dispatcher.settings.max_request_bytes = 1000;
+    dispatcher.settings.retry.max_elapsed_time = 40 * NS_PER_S;
+    struct queue_element *element = element_of(40);
+    backend.failures = 6;
+    for (unsigned i = 0; i < 6; i++) {
+        ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_WAIT);
+        fake_clock_advance(&fake, due - fake.mono);
+    }
+    /* Now the first goes, and the next is put off for half a minute. */
+    unsigned sends = backend.sends;
+    backend.max_items = 0;
+    struct outcome later = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "later");
+    later.retry_after_ns = 30 * NS_PER_S;
+    backend.failures = 0;
+    backend.after_next = later;
+    ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_WAIT);
+    ck_assert_uint_eq(backend.sends, sends + 2);
+    backend.always = OUTCOME_OK;
+    run(element);
+    ck_assert_uint_eq(backend.took, 40);
+}
+END_TEST
+
+START_TEST(a_waiting_client_hears_of_all_that_was_refused)
+{
+    begin();
+    dispatcher.waits = true;
+    backend.bad_from = 2;
+    backend.bad_to = 8; /* they lie in several parts */
+    run(element_of(64));
+    ck_assert_int_eq(settled_worst.verdict, VERDICT_OK);
+    ck_assert_uint_ge(settled_worst.rejected, 6);
+    ck_assert_uint_eq(settled_worst.rejected, dropped(CAUSE_INVALID));
+    ck_assert_uint_eq(backend.took + settled_worst.rejected, 64);
+}
+END_TEST
+
+/* An exporter that sends an item a request, and is out of luck at some. */
+static struct {
+    unsigned sent[16];
+    unsigned fails_at; /* the request, from 0, that is put off; each further one counts down */
+    unsigned failures;
+    unsigned requests;
+    bool crowded;
+} stepper;
+
+static struct outcome stepper_send_on(void *self, struct batch *batch, struct progress *progress)
+{
+    (void)self;
+    ck_assert_ptr_eq(progress->batch, batch);
+    progress->in_parts = true;
+    for (; progress->mark.items < batch->items; progress->mark.items++) {
+        if (stepper.requests++ >= stepper.fails_at && stepper.failures > 0) {
+            stepper.failures--;
+            struct outcome busy = outcome_of(VERDICT_RETRY, CAUSE_INTERNAL, "busy");
+            busy.max_tries = 3;
+            return busy;
+        }
+        stepper.sent[progress->mark.items]++;
+        if (progress_is_crowded(progress)) {
+            progress->mark.items++;
+            progress->yielded = progress->mark.items < batch->items;
+            return OUTCOME_OK;
+        }
+    }
+    return OUTCOME_OK;
+}
+
+static const struct component stepping = {.type = "stepper",
+                                          .kind = COMPONENT_EXPORTER,
+                                          .send = backend_send,
+                                          .send_on = stepper_send_on};
+
+static bool is_crowded(void *ctx)
+{
+    (void)ctx;
+    return stepper.crowded;
+}
+
+static void begin_steps(void)
+{
+    begin();
+    memset(&stepper, 0, sizeof stepper);
+    dispatcher.component = &stepping;
+    dispatcher.crowded = is_crowded;
+}
+
+START_TEST(what_was_delivered_of_a_batch_is_not_sent_again)
+{
+    begin_steps();
+    stepper.fails_at = 3;
+    stepper.failures = 2;
+    ck_assert_uint_eq(run(element_of(6)), 2);
+    for (unsigned i = 0; i < 6; i++)
+        ck_assert_uint_eq(stepper.sent[i], 1);
+    ck_assert_uint_eq(meter_get(&meter, METER_SENT, SIGNAL_TRACES), 6);
+}
+END_TEST
+
+START_TEST(a_batch_that_moves_on_has_all_its_tries_again)
+{
+    uint64_t due;
+    begin_steps();
+    struct queue_element *element = element_of(4);
+    for (unsigned i = 0; i < 4; i++) {
+        stepper.fails_at = stepper.requests + (i > 0); /* one goes, and the next is put off */
+        stepper.failures = 2;                          /* of three that would be the end */
+        ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_WAIT);
+        ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_WAIT);
+    }
+    run(element);
+    ck_assert_uint_eq(meter_get(&meter, METER_DROPPED, SIGNAL_TRACES), 0);
+    ck_assert_uint_eq(meter_get(&meter, METER_SENT, SIGNAL_TRACES), 4);
+}
+END_TEST
+
+START_TEST(a_batch_in_parts_gives_way_where_others_wait)
+{
+    uint64_t due;
+    begin_steps();
+    stepper.crowded = true;
+    struct queue_element *element = element_of(3);
+    ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_YIELD);
+    ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_YIELD);
+    ck_assert_uint_eq(settled_count, 0);
+    ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_DONE);
+    queue_element_free(element);
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_uint_eq(stepper.sent[i], 1);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -390,6 +547,12 @@ int main(void)
         a_waiting_client_hears_of_a_partial_success,
         while_stopping_waits_are_short_and_go_on_past_the_elapsed_time,
         after_the_abort_nothing_is_sent,
+        tries_are_counted_for_the_cause_that_limits_them,
+        a_second_part_is_tried_for_as_long_as_the_first,
+        a_waiting_client_hears_of_all_that_was_refused,
+        what_was_delivered_of_a_batch_is_not_sent_again,
+        a_batch_that_moves_on_has_all_its_tries_again,
+        a_batch_in_parts_gives_way_where_others_wait,
         NULL,
     };
     return suite_run("dispatch", tests);

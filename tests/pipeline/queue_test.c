@@ -151,6 +151,52 @@ START_TEST(an_unbounded_queue_takes_everything)
 }
 END_TEST
 
+START_TEST(what_goes_in_parts_waits_without_a_consumer)
+{
+    struct queue queue = {.size = 9, .consumers = 1};
+    for (unsigned i = 1; i <= 2; i++)
+        queue_put(&queue, element(i));
+    struct queue_element *large = queue_take(&queue);
+    ck_assert_ptr_null(queue_take(&queue));
+    large->progress.in_parts = true;
+    queue_park(&queue, large, 50);
+    ck_assert_uint_eq(queue_used(&queue), 2);
+    struct queue_element *other = queue_take(&queue);
+    ck_assert(is(other, 2));
+    ck_assert_uint_eq(queue_wake(&queue, 50), TIME_NEVER);
+    ck_assert_ptr_null(queue_take(&queue));
+    ck_assert_uint_eq(queue_used(&queue), 2);
+    queue_yield(&queue, other);
+    ck_assert_ptr_eq(queue_take(&queue), large);
+    queue_park(&queue, large, 60);
+    ck_assert_ptr_eq(queue_take(&queue), other);
+    queue_put_back(&queue, other);
+    free_list(queue_clear(&queue));
+    ck_assert_uint_eq(queue_used(&queue), 0);
+}
+END_TEST
+
+/* What it was answered before was another exporter's affair; what was delivered stays so. */
+START_TEST(what_is_inherited_has_all_its_tries_and_keeps_its_progress)
+{
+    struct queue from = {.size = 9, .consumers = 1}, to = {.size = 9, .consumers = 1};
+    queue_put(&from, element(1));
+    struct queue_element *tried = queue_take(&from);
+    tried->attempt = 7;
+    tried->limited[CAUSE_INTERNAL] = 3;
+    tried->progress.mark.samples = 300;
+    queue_park(&from, tried, 1000);
+    queue_inherit(&to, queue_clear(&from));
+    ck_assert_uint_eq(queue_used(&from), 0);
+    ck_assert_ptr_eq(queue_take(&to), tried);
+    ck_assert_uint_eq(tried->attempt, 0);
+    ck_assert_uint_eq(tried->limited[CAUSE_INTERNAL], 0);
+    ck_assert_uint_eq(tried->progress.mark.samples, 300);
+    queue_element_free(tried);
+    queue_finish(&to);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -161,6 +207,8 @@ int main(void)
         parked_ones_come_back_when_due_and_before_fresh_ones,
         drop_oldest_never_refuses_and_gives_back_the_oldest_queued,
         an_unbounded_queue_takes_everything,
+        what_goes_in_parts_waits_without_a_consumer,
+        what_is_inherited_has_all_its_tries_and_keeps_its_progress,
         NULL,
     };
     return suite_run("queue", tests);

@@ -153,6 +153,23 @@ START_TEST(where_memory_is_short_requests_go_one_by_one)
 }
 END_TEST
 
+/* The rest of the memory is for data, also when the backend answers nothing. */
+START_TEST(work_of_all_sends_stays_below_its_share_of_the_memory)
+{
+    begin(8);
+    budget.limit = 4 << 20; /* a quarter of that: three sends of 256 KiB and their payloads */
+    gate(true);
+    for (unsigned i = 0; i < 8; i++)
+        put(1);
+    wait_for(&exporter.inside, 3);
+    ck_assert_uint_lt(budget_used(&budget), 1 << 20);
+    gate(false);
+    ck_assert(emptied());
+    ck_assert_uint_eq(exporter.most_inside, 3);
+    end();
+}
+END_TEST
+
 START_TEST(a_request_that_waits_for_its_retry_goes_when_its_time_comes)
 {
     begin(2);
@@ -222,6 +239,7 @@ int main(void)
     const TTest *const tests[] = {
         as_many_requests_are_under_way_as_there_are_consumers,
         where_memory_is_short_requests_go_one_by_one,
+        work_of_all_sends_stays_below_its_share_of_the_memory,
         a_request_that_waits_for_its_retry_goes_when_its_time_comes,
         what_is_put_after_an_abort_is_counted_as_lost,
         an_abort_gives_up_what_is_queued_and_lets_what_is_under_way_end,

@@ -23,6 +23,7 @@ static void handle(void *ctx, struct http_request *request)
     pthread_mutex_lock(&backend->lock);
     ck_assert_uint_lt(backend->count, BACKEND_REQUESTS);
     struct backend_request *kept = &backend->requests[backend->count];
+    const char *location = backend->locations[backend->count];
     const struct backend_answer *answer = &backend->answers[backend->count++];
     snprintf(kept->path, sizeof kept->path, "%s", http_request_path(request));
     snprintf(kept->query, sizeof kept->query, "%s", http_request_query(request));
@@ -32,6 +33,8 @@ static void handle(void *ctx, struct http_request *request)
     note(kept->authorization, sizeof kept->authorization, request, "Authorization");
     kept->body = forever(body);
     pthread_mutex_unlock(&backend->lock);
+    if (location)
+        http_response_header(request, "Location", location);
     http_respond(request, answer->status ? answer->status : 200, answer->content_type, answer->body,
                  answer->retry_after);
 }
@@ -125,6 +128,13 @@ struct outcome exporter_send(struct given_exporter *exporter, struct batch *batc
     struct outcome outcome = instance->component->send(instance->self, batch);
     batch_unref(batch);
     return outcome;
+}
+
+struct outcome exporter_send_on(struct given_exporter *exporter, struct batch *batch,
+                                struct progress *progress)
+{
+    const struct instance *instance = exporter->instance;
+    return instance->component->send_on(instance->self, batch, progress);
 }
 
 static struct buffer *buffer_of(struct view content)

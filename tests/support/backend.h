@@ -34,6 +34,7 @@ struct backend {
     struct backend_request requests[BACKEND_REQUESTS];
     size_t count;
     struct backend_answer answers[BACKEND_REQUESTS]; /* to the nth request; zero: 200, empty */
+    const char *locations[BACKEND_REQUESTS];         /* its Location; NULL: none */
 };
 
 void backend_start(struct backend *backend);
@@ -55,6 +56,10 @@ char *start_faults(const char *yaml);
 
 /* One send; the batch is unreferenced. */
 struct outcome exporter_send(struct given_exporter *exporter, struct batch *batch);
+
+/* The same, going on from a progress; the batch stays. */
+struct outcome exporter_send_on(struct given_exporter *exporter, struct batch *batch,
+                                struct progress *progress);
 
 /* A profile by /ingest or Push; the series in the grammar of /ingest. origin is copied. */
 struct batch *pprof_batch_of(struct view raw, const char *series,

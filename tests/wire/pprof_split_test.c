@@ -66,7 +66,7 @@ static struct totals split_all(size_t max_samples, size_t max_bytes)
         ck_assert_msg(pprof_open(&cut, bytes_view(&part), &own, &broken), "%s", broken.reason);
         ck_assert_uint_ge(cut.sample_count, 1);
         if (pprof.time_nanos)
-            ck_assert_int_eq(cut.time_nanos, pprof.time_nanos + (int64_t)totals.parts);
+            ck_assert_int_eq(cut.time_nanos, pprof.time_nanos + (int64_t)totals.samples);
         if (max_samples)
             ck_assert_uint_le(cut.sample_count, max_samples);
         if (max_bytes && cut.sample_count > 1)
@@ -355,6 +355,35 @@ START_TEST(a_hostile_profile_does_not_multiply)
 }
 END_TEST
 
+/* What was passed over is in no part, and the others' times do not depend on it. */
+START_TEST(samples_that_are_passed_over_are_left_out)
+{
+    struct pprof_split split;
+    struct bytes part;
+    const char *fault;
+    struct bytes raw = many(1000);
+    open(bytes_view(&raw));
+    bytes_init(&part, 1 << 26, NULL);
+    ck_assert(pprof_split_begin(&split, &pprof, 300, 0, &arena));
+    pprof_split_pass(&split, 700);
+    ck_assert(pprof_split_next(&split, &part, &fault));
+    struct arena own;
+    struct pprof cut;
+    struct proto_fault broken;
+    arena_init(&own, 64 << 20);
+    ck_assert(pprof_open(&cut, bytes_view(&part), &own, &broken));
+    ck_assert_uint_eq(cut.sample_count, 300);
+    ck_assert_int_eq(cut.time_nanos, pprof.time_nanos + 700);
+    ck_assert_uint_eq(split.samples, 1000);
+    ck_assert(!pprof_split_next(&split, &part, &fault));
+    ck_assert_ptr_null(fault);
+    arena_release(&own);
+    arena_release(&arena);
+    bytes_release(&part);
+    bytes_release(&raw);
+}
+END_TEST
+
 START_TEST(a_profile_without_a_time_gets_none)
 {
     struct pprof_build *build = pprof_build_new();
@@ -423,4 +452,5 @@ SUITE_MAIN("pprof_split", parts_by_samples_are_the_profile, parts_by_bytes_fill_
            unknown_fields_stay_in_every_part, a_sample_above_the_limit_is_a_part_of_its_own,
            what_every_part_must_repeat_may_not_exceed_the_limit,
            a_hostile_profile_does_not_multiply, a_profile_without_a_time_gets_none,
-           without_room_for_a_part_there_is_a_reason, a_small_arena_is_a_clean_failure)
+           samples_that_are_passed_over_are_left_out, without_room_for_a_part_there_is_a_reason,
+           a_small_arena_is_a_clean_failure)

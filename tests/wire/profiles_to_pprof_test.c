@@ -344,19 +344,31 @@ START_TEST(mappings_are_kept_with_their_build_id_and_flags)
                                            PB_MESSAGE(2, pb_varint(1, 2), PACKED(4, 1)),
                                            PB_MESSAGE(2, pb_varint(1, 3), PACKED(4, 1))))));
     unpack(0);
-    ck_assert_uint_eq(profile->n_mapping, 3);
+    ck_assert_uint_eq(profile->n_mapping, 2);
     ck_assert_uint_eq(profile->n_location, 4);
     ck_assert_uint_eq(profile->n_function, 2);
     const Perftools__Profiles__Mapping *first = profile->mapping[0];
     ck_assert_uint_eq(first->memory_start, 4096);
     ck_assert_str_eq(profile->string_table[first->build_id], "beef");
-    ck_assert(first->has_functions && first->has_filenames && first->has_line_numbers);
+    /* One location without lines, here the kernel's, is enough: so the server has it. */
+    ck_assert(!first->has_functions && !first->has_filenames && !first->has_line_numbers);
     ck_assert(!first->has_inline_frames);
     ck_assert_uint_eq(profile->mapping[1]->memory_limit, 9);
     ck_assert(!profile->mapping[1]->has_functions);
-    ck_assert_str_eq(profile->string_table[profile->mapping[2]->filename], "[kernel] /bin/ride");
-    ck_assert_uint_eq(profile->location[3]->mapping_id, 3);
+    /* Frames of the kernel are in their mapping as the server has them, under its own name. */
+    ck_assert_str_eq(profile->string_table[profile->mapping[0]->filename], "/bin/ride");
+    ck_assert_uint_eq(profile->location[3]->mapping_id, 1);
     ck_assert_uint_eq(profile->location[3]->address, 8192);
+}
+END_TEST
+
+START_TEST(a_mapping_has_the_flags_that_all_its_locations_allow)
+{
+    convert(request_of(cpu_profile(PB_MESSAGE(2, pb_varint(1, 1), PACKED(4, 1)))));
+    unpack(0);
+    const Perftools__Profiles__Mapping *first = profile->mapping[0];
+    ck_assert(first->has_functions && first->has_filenames && first->has_line_numbers);
+    ck_assert(!first->has_inline_frames);
 }
 END_TEST
 
@@ -618,9 +630,11 @@ SUITE_MAIN("profiles_to_pprof", samples_of_cpu_count_their_period,
            attributes_of_samples_become_labels,
            attributes_of_resource_and_scope_become_series_labels, the_service_is_named_by_rule,
            samples_that_name_their_service_get_a_pprof_of_their_own,
-           mappings_are_kept_with_their_build_id_and_flags, tables_hold_only_what_the_samples_name,
-           a_profile_without_a_time_gets_the_one_given, an_original_pprof_is_used,
-           an_original_that_says_less_is_not_used, text_that_is_not_utf_8_is_mended,
-           an_index_outside_its_table_is_refused, a_hostile_request_does_not_multiply,
-           nor_does_a_resource_with_many_scopes, a_payload_that_inflates_past_its_room_is_not_used,
+           mappings_are_kept_with_their_build_id_and_flags,
+           a_mapping_has_the_flags_that_all_its_locations_allow,
+           tables_hold_only_what_the_samples_name, a_profile_without_a_time_gets_the_one_given,
+           an_original_pprof_is_used, an_original_that_says_less_is_not_used,
+           text_that_is_not_utf_8_is_mended, an_index_outside_its_table_is_refused,
+           a_hostile_request_does_not_multiply, nor_does_a_resource_with_many_scopes,
+           a_payload_that_inflates_past_its_room_is_not_used,
            after_a_profile_without_room_the_next_one_follows, a_small_arena_is_a_clean_failure)

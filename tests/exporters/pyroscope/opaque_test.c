@@ -136,6 +136,33 @@ START_TEST(everything_else_goes_as_it_came)
 }
 END_TEST
 
+static struct outcome answered(const char *query, unsigned status, const char *text)
+{
+    backend.answers[backend.count] =
+        (struct backend_answer){.status = status, .body = view_of(text)};
+    return exporter_send(&exporter, batch_of(query, NULL, VIEW("FLR")));
+}
+
+/* Each try doubles the series that the server has by then. */
+START_TEST(what_the_server_files_series_by_series_is_repeated_a_few_times_at_most)
+{
+    static const char *const several[] = {"name=a&format=jfr", "format=speedscope&name=a"};
+    begin();
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome outcome = answered(several[i], 429, "push rate limit exceeded");
+        ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+        ck_assert_uint_eq(outcome.max_tries, 3);
+        ck_assert_ptr_nonnull(strstr(outcome.text, "may have a part of it"));
+        ck_assert_ptr_nonnull(strstr(outcome.text, "push rate limit"));
+        ck_assert_uint_eq(answered(several[i], 422, "unavailable").max_tries, 3);
+        ck_assert_uint_eq(answered(several[i], 503, "").max_tries, 0);
+        ck_assert_int_eq(answered(several[i], 422, "bad").verdict, VERDICT_REJECT);
+    }
+    ck_assert_uint_eq(answered("name=a&format=lines", 429, "").max_tries, 0);
+    end();
+}
+END_TEST
+
 START_TEST(a_part_with_the_boundary_inside_stays_packed)
 {
     struct view inside = JOIN(content(MOST), VIEW("\r\n--z1--\r\n"));
@@ -175,5 +202,7 @@ START_TEST(a_full_memory_budget_holds_nothing_up)
 END_TEST
 
 SUITE_MAIN("pyroscope opaque", a_gzip_part_that_the_server_would_refuse_is_sent_inflated,
-           everything_else_goes_as_it_came, a_part_with_the_boundary_inside_stays_packed,
+           everything_else_goes_as_it_came,
+           what_the_server_files_series_by_series_is_repeated_a_few_times_at_most,
+           a_part_with_the_boundary_inside_stays_packed,
            what_would_become_larger_than_64_MiB_stays_packed, a_full_memory_budget_holds_nothing_up)

@@ -271,16 +271,17 @@ START_TEST(an_empty_profile_is_not_sent)
 }
 END_TEST
 
-/* Every part within the limits, all sums and times right. */
+/* Every part within the limits, all sums right, and times that no two share. */
 static void assert_parts(size_t parts, size_t most_samples, size_t most_bytes, int64_t sum)
 {
-    int64_t got = 0;
+    int64_t got = 0, samples = 0;
     ck_assert_uint_ge(backend.count, parts);
     for (size_t i = 0; i < backend.count; i++) {
         struct pprof part = opened(pushed(i, NULL).raw_profile);
         ck_assert_uint_le(part.sample_count, most_samples);
         ck_assert_uint_le(part.raw.size, most_bytes);
-        ck_assert_int_eq(part.time_nanos, NOW + (int64_t)i);
+        ck_assert_int_eq(part.time_nanos, NOW + samples);
+        samples += (int64_t)part.sample_count;
         got += cpu_sum(&part);
     }
     ck_assert_int_eq(got, sum);
@@ -326,19 +327,128 @@ START_TEST(a_part_refused_for_good_keeps_no_other_part_back)
 }
 END_TEST
 
-START_TEST(a_part_to_be_tried_again_is_sent_with_the_same_time)
+/* The samples that requests from..to hold. */
+static size_t pushed_samples(size_t from, size_t to)
+{
+    size_t samples = 0;
+    for (size_t i = from; i < to; i++)
+        samples += opened(pushed(i, NULL).raw_profile).sample_count;
+    return samples;
+}
+
+START_TEST(what_the_server_took_of_a_profile_is_not_sent_again)
 {
     struct pprof_build *build = cpu_build(NOW);
-    add_samples(build, 60);
-    struct view raw = finish(build);
+    add_samples(build, 90);
+    struct batch *batch = pprof_batch_of(finish(build), "a", NULL);
+    struct progress progress = {0};
     begin(EXPORTER(", max_profile_samples: 30"));
     backend.answers[1].status = 503;
-    ck_assert_int_eq(send(raw, "a", NULL).verdict, VERDICT_RETRY);
-    ck_assert_uint_eq(backend.count, 2);
-    ck_assert_int_eq(send(raw, "a", NULL).verdict, VERDICT_OK);
+    ck_assert_int_eq(exporter_send_on(&exporter, batch, &progress).verdict, VERDICT_RETRY);
+    ck_assert_uint_eq(progress.mark.samples, 30);
+    ck_assert(progress.in_parts);
+    ck_assert_int_eq(exporter_send_on(&exporter, batch, &progress).verdict, VERDICT_OK);
     ck_assert_uint_eq(backend.count, 4);
-    for (size_t i = 0; i < 2; i++)
-        ck_assert(view_eq(pushed(i, NULL).raw_profile, pushed(i + 2, NULL).raw_profile));
+    /* The part under way is the same, its time too. */
+    ck_assert(view_eq(pushed(1, NULL).raw_profile, pushed(2, NULL).raw_profile));
+    ck_assert_uint_eq(pushed_samples(0, 1) + pushed_samples(2, 4), 90);
+    batch_unref(batch);
+    end();
+}
+END_TEST
+
+START_TEST(what_was_refused_of_a_profile_is_told_after_a_retry_too)
+{
+    struct pprof_build *build = cpu_build(NOW);
+    add_samples(build, 90);
+    struct batch *batch = pprof_batch_of(finish(build), "a", NULL);
+    struct progress progress = {0};
+    begin(EXPORTER(", max_profile_samples: 30"));
+    backend.answers[0] = (struct backend_answer){.status = 400, .body = VIEW("bad labels")};
+    backend.answers[1].status = 503;
+    ck_assert_int_eq(exporter_send_on(&exporter, batch, &progress).verdict, VERDICT_RETRY);
+    struct outcome outcome = exporter_send_on(&exporter, batch, &progress);
+    ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
+    ck_assert_ptr_nonnull(strstr(outcome.text, "bad labels"));
+    ck_assert_uint_eq(backend.count, 4);
+    batch_unref(batch);
+    end();
+}
+END_TEST
+
+static bool always_crowded(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+START_TEST(a_large_profile_gives_way_after_each_part_and_goes_on)
+{
+    struct pprof_build *build = cpu_build(NOW);
+    add_samples(build, 90);
+    struct batch *batch = pprof_batch_of(finish(build), "a", NULL);
+    struct progress progress = {.crowded = always_crowded};
+    begin(EXPORTER(", max_profile_samples: 30"));
+    for (size_t i = 1; i <= 3; i++) {
+        progress.yielded = false;
+        ck_assert_int_eq(exporter_send_on(&exporter, batch, &progress).verdict, VERDICT_OK);
+        ck_assert_uint_eq(backend.count, i);
+        ck_assert_int_eq(progress.yielded, i < 3);
+    }
+    ck_assert_uint_eq(pushed_samples(0, 3), 90);
+    batch_unref(batch);
+    end();
+}
+END_TEST
+
+/* A server whose burst is below max_profile_bytes says 429 to what is larger, however often. */
+START_TEST(what_is_put_off_again_and_again_is_cut_smaller)
+{
+    enum { SAMPLES = 12000 };
+    struct pprof_build *build = cpu_build(NOW);
+    add_samples(build, SAMPLES);
+    struct view raw = finish(build);
+    struct batch *batch = pprof_batch_of(raw, "a", NULL);
+    struct progress progress = {0};
+    begin(EXPORTER());
+    for (size_t i = 0; i < 5; i++)
+        backend.answers[i].status = i == 2 ? 503 : 429;
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_int_eq(exporter_send_on(&exporter, batch, &progress).verdict, VERDICT_RETRY);
+    ck_assert_uint_eq(backend.count, 5);
+    ck_assert_int_eq(exporter_send_on(&exporter, batch, &progress).verdict, VERDICT_OK);
+    for (size_t i = 0; i < backend.count; i++)
+        ck_assert_uint_le(pushed(i, NULL).raw_profile.size, i < 2   ? raw.size
+                                                            : i < 5 ? raw.size / 2
+                                                                    : raw.size / 4);
+    ck_assert_uint_eq(pushed_samples(5, backend.count), SAMPLES);
+    batch_unref(batch);
+    end();
+}
+END_TEST
+
+static bool has_string(const struct pprof *pprof, const char *text)
+{
+    for (size_t i = 0; i < pprof->string_count; i++)
+        if (view_eq(pprof->strings[i], view_of(text)))
+            return true;
+    return false;
+}
+
+START_TEST(functions_of_scripts_are_named_as_by_ingest)
+{
+    const struct profile_origin python = {.by_ingest = true, .spy_name = "pyspy"},
+                                go = {.by_ingest = true, .spy_name = "gospy"},
+                                pushed_python = {.spy_name = "pyspy"};
+    begin(EXPORTER());
+    ck_assert_int_eq(send(cpu_profile(NOW), "a", &python).verdict, VERDICT_OK);
+    ck_assert_int_eq(send(cpu_profile(NOW), "a", &go).verdict, VERDICT_OK);
+    ck_assert_int_eq(send(cpu_profile(NOW), "a", &pushed_python).verdict, VERDICT_OK);
+    for (size_t i = 0; i < 3; i++) {
+        struct pprof pprof = opened(pushed(i, NULL).raw_profile);
+        ck_assert_int_eq(has_string(&pprof, " function_0"), i == 0);
+        ck_assert_uint_eq(pprof.sample_count, 2);
+    }
     end();
 }
 END_TEST
@@ -380,7 +490,7 @@ START_TEST(statuses_of_push_mean_what_the_servers_handlers_mean)
         {429, "rate limit", VERDICT_RETRY, CAUSE_UNAVAILABLE, 0},
         {429, "message size 9 is larger than configured max 8", VERDICT_REJECT, CAUSE_TOO_LARGE, 0},
         {499, "", VERDICT_RETRY, CAUSE_UNAVAILABLE, 0},
-        {500, "{\"code\":\"unknown\"}", VERDICT_RETRY, CAUSE_UNAVAILABLE, 4},
+        {500, "{\"code\":\"unknown\"}", VERDICT_RETRY, CAUSE_INTERNAL, 4},
         {501, "", VERDICT_REJECT, CAUSE_UNSUPPORTED, 0},
         {502, "", VERDICT_RETRY, CAUSE_UNAVAILABLE, 0},
         {503, "", VERDICT_RETRY, CAUSE_UNAVAILABLE, 0},
@@ -423,7 +533,7 @@ START_TEST(statuses_of_ingest_are_told_apart_by_their_text)
         {422, "canceled", VERDICT_RETRY, CAUSE_UNAVAILABLE, 0},
         {422, "context done", VERDICT_RETRY, CAUSE_UNAVAILABLE, 0},
         {400, "bad name", VERDICT_REJECT, CAUSE_INVALID, 0},
-        {500, "", VERDICT_RETRY, CAUSE_UNAVAILABLE, 4},
+        {500, "", VERDICT_RETRY, CAUSE_INTERNAL, 4},
     };
     size_t count = sizeof rows / sizeof *rows;
     begin(EXPORTER());
@@ -461,7 +571,7 @@ START_TEST(what_is_close_to_an_hour_old_is_not_tried_again)
     snprintf(query, sizeof query, "name=a&from=%lld",
              (long long)((NOW - 57 * minute) / 1000000000));
     begin(EXPORTER());
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < 6; i++) /* the OTLP form is two series */
         backend.answers[i].status = 503;
     ck_assert_int_eq(send(cpu_profile(NOW - 50 * minute), "a", NULL).verdict, VERDICT_RETRY);
     struct outcome outcome = send(cpu_profile(NOW - 57 * minute), "a", NULL);
@@ -573,7 +683,7 @@ START_TEST(a_gzip_of_what_is_changed_or_cut_is_not_used)
     size_t samples = 0;
     for (size_t i = 0; i < 2; i++) {
         struct pprof part = opened(pushed(i, NULL).raw_profile);
-        ck_assert_int_eq(part.time_nanos, NOW - 5 + (int64_t)i);
+        ck_assert_int_eq(part.time_nanos, NOW - 5 + (int64_t)samples);
         ck_assert_str_eq(backend.requests[i].content_encoding, "gzip");
         samples += part.sample_count;
     }
@@ -625,7 +735,11 @@ SUITE_MAIN("pyroscope_exporter", a_push_goes_on_under_its_own_labels_gzipped,
            a_profile_with_many_samples_is_split_with_equal_sums,
            a_large_profile_is_split_by_bytes_with_equal_sums,
            a_part_refused_for_good_keeps_no_other_part_back,
-           a_part_to_be_tried_again_is_sent_with_the_same_time,
+           what_the_server_took_of_a_profile_is_not_sent_again,
+           what_was_refused_of_a_profile_is_told_after_a_retry_too,
+           a_large_profile_gives_way_after_each_part_and_goes_on,
+           what_is_put_off_again_and_again_is_cut_smaller,
+           functions_of_scripts_are_named_as_by_ingest,
            statuses_of_push_mean_what_the_servers_handlers_mean,
            statuses_of_ingest_are_told_apart_by_their_text, other_formats_go_to_ingest_as_they_came,
            what_is_close_to_an_hour_old_is_not_tried_again,

@@ -362,9 +362,10 @@ START_TEST(times_that_every_span_reaches_or_nobody_asks_for_are_kept)
     struct rig_profile kept[] = {
         {.time = 70 * S, .duration = 30 * S},
         {.name = "memory", .type = "x", .time = 40 * S, .duration = 60 * S},
-        {.time = 200 * S, .duration = 60 * S},       /* the middle is not past */
-        {.time = 69 * S, .duration = 60 * S},        /* the middle already */
-        {.time = 90 * S, .duration = 7200 * S},      /* a mistake */
+        {.time = 200 * S, .duration = 60 * S},  /* the middle is not past */
+        {.time = 69 * S, .duration = 60 * S},   /* the middle already */
+        {.time = 90 * S, .duration = 3600 * S}, /* made for something else */
+        {.time = 90 * S, .duration = 121 * S},
         {.time = 90 * S, .duration = INT64_MAX / 2}, /* nonsense */
     };
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)

@@ -43,12 +43,16 @@ START_TEST(what_works_is_taken)
            " initial_delay: 1s, timeout: 5s}",
            "");
     expect("interval: 1s, profiles: {process_cpu: {enabled: false}}, " TARGET, "");
+    expect("file_sd_configs: [{files: [/etc/a.json, 'b/*.yml'], refresh_interval: 5m}]", "");
+    expect("params: {a: [b, c], d: e}, job_name: j, follow_redirects: false,"
+           " proxy_url: 'http://u:p@localhost:3128', " TARGET,
+           "");
 }
 END_TEST
 
 START_TEST(what_cannot_work_is_named)
 {
-    expect("", ": has nothing to do, expected targets, dns, remote or server\n");
+    expect("", ": has nothing to do, expected targets, dns, file_sd_configs, remote or server\n");
     expect("interval: 1s, " TARGET,
            ".interval: must be at least 2s where a timed profile (process_cpu, fgprof) is"
            " pulled\n");
@@ -64,6 +68,17 @@ START_TEST(what_cannot_work_is_named)
            ".dns[0].refresh: must be at least 1s\n");
     expect("profiles: {godeltaprof_mutex: {enabled: true}}, " TARGET,
            ".profiles.mutex: would be sent twice: set enabled: false where godeltaprof has it\n");
+    expect("file_sd_configs: [{files: [/etc/targets, '/e*/a.json']}, {}]",
+           ".file_sd_configs[0].files: \"/etc/targets\" does not end in .json, .yml or .yaml, or"
+           " has a * or ? in front of its last part\n"
+           ".file_sd_configs[0].files: \"/e*/a.json\" does not end in .json, .yml or .yaml, or"
+           " has a * or ? in front of its last part\n"
+           ".file_sd_configs[1].files: required: paths of JSON or YAML files\n");
+    expect("proxy_url: localhost, params: {a: {b: c}}, " TARGET,
+           ".params: found a map, expected a string\n"
+           ".proxy_url: expected a URL such as http://host:port or https://host\n");
+    expect("proxy_url: localhost, " TARGET,
+           ".proxy_url: expected a URL such as http://host:port or https://host\n");
     expect("remote: {endpoint: 'localhost:6060'}",
            ".remote.endpoint: expected a URL such as http://host:port or https://host\n");
 }

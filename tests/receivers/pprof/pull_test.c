@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 extern const struct component receiver_pprof;
 const struct component *const component_table[] = {&receiver_pprof, &scripted_keeper, NULL};
@@ -86,7 +87,10 @@ START_TEST(a_profile_of_a_target_has_its_labels)
     assert_label(batch, "service_name", "shop");
     assert_label(batch, "instance", backend.bound);
     assert_label(batch, "env", "dev");
-    ck_assert_uint_eq(batch->series->count, 4);
+    assert_label(batch, "job", "pprof_scrape");
+    assert_label(batch, "otel.scope.name", "spanlink/pprof_scrape");
+    ck_assert_ptr_nonnull(series_get(batch->series, VIEW("otel.scope.version")).data);
+    ck_assert_uint_eq(batch->series->count, 7);
     ck_assert(!batch->profile->by_ingest);
     ck_assert_uint_gt(batch->profile->from_ns, 0);
     ck_assert_uint_ge(batch->profile->until_ns, batch->profile->from_ns);
@@ -153,7 +157,8 @@ START_TEST(what_is_no_profile_is_passed_over)
 {
     struct view raw = mutex_profile(3);
     backend_start(&backend);
-    backend.answers[0] = (struct backend_answer){404, NULL, VIEW("404 page not found\n"), 0};
+    backend.answers[0] =
+        (struct backend_answer){.status = 404, .body = VIEW("404 page not found\n")};
     answer_with(1, VIEW("<html>"));
     answer_with(2, VIEW(""));
     answer_with(3, raw);
@@ -218,6 +223,174 @@ START_TEST(a_remote_is_pulled_as_its_url_says)
 }
 END_TEST
 
+#define ONLY_GOROUTINE                                                                             \
+    "profiles: {" OFF(process_cpu) ", " OFF(memory) ", " OFF(block) ", " OFF(mutex) "}"
+
+START_TEST(parameters_are_sent_with_every_pull)
+{
+    backend_start(&backend);
+    answer_with(0, mutex_profile(3));
+    begin("interval: 2s, job_name: night, params: {debug: '0', a b: ['1', 'x&y']},"
+          " targets: [{endpoint: '%s', service_name: shop, labels: {otel.scope.name: mine}}],"
+          " profiles: {" OFF(memory) ", " OFF(goroutine) ", " OFF(block) ", " OFF(mutex) "}");
+    const struct batch *batch = keeper_batch(0);
+    assert_label(batch, "job", "night");
+    assert_label(batch, "otel.scope.name", "mine");
+    ck_assert_ptr_null(series_get(batch->series, VIEW("otel.scope.version")).data);
+    end();
+    ck_assert_str_eq(backend.requests[0].query, "debug=0&a%20b=1&a%20b=x%26y&seconds=1");
+}
+END_TEST
+
+/* A server that answers by these texts, as the target. */
+static void begin_script(struct script_server *script, const char *const *answers, const char *keys)
+{
+    *script = (struct script_server){.answers = answers};
+    script_server_start(script);
+    snprintf(backend.bound, sizeof backend.bound, "%.150s", script->bound);
+    begin(keys);
+}
+
+#define MOVED(to) "HTTP/1.1 302 Found\r\nLocation: " to "\r\nContent-Length: 0\r\n\r\n"
+
+START_TEST(redirects_to_the_same_host_are_followed)
+{
+    backend_start(&backend);
+    backend.answers[0].status = 302;
+    backend.locations[0] = "/elsewhere";
+    backend.answers[1].status = 307;
+    backend.locations[1] = "?x=1";
+    answer_with(2, mutex_profile(3));
+    begin("interval: 1s, targets: [{endpoint: '%s', service_name: shop}], " ONLY_GOROUTINE);
+    assert_label(keeper_batch(0), "__name__", "goroutine");
+    end();
+    ck_assert_str_eq(backend.requests[1].path, "/elsewhere");
+    ck_assert_str_eq(backend.requests[2].path, "/elsewhere");
+    ck_assert_str_eq(backend.requests[2].query, "x=1");
+}
+END_TEST
+
+static void explain(char *out, size_t size)
+{
+    const struct instance_list *instances = &given.runtime->graph.instances;
+    struct bytes text;
+    bytes_init(&text, 1 << 16, NULL);
+    for (size_t i = 0; i < instances->count; i++)
+        if (instances->items[i]->component == &receiver_pprof)
+            receiver_pprof.explain(instances->items[i]->self, &text);
+    snprintf(out, size, "%.*s", VIEW_ARG(bytes_view(&text)));
+    bytes_release(&text);
+}
+
+static void expect_fault(const char *const *answers, const char *keys, const char *fault)
+{
+    char text[4096] = "";
+    struct script_server script;
+    begin_script(&script, answers, keys);
+    while (!strstr(text, "failed 1")) {
+        explain(text, sizeof text);
+        sched_yield();
+    }
+    ck_assert_msg(strstr(text, fault), "%s", text);
+    ck_assert_uint_eq(keeper_count(), 0);
+    ck_assert_uint_eq(given_stop(&given), 0);
+    script_server_stop(&script);
+}
+
+START_TEST(other_redirects_are_not_followed)
+{
+#define KEYS "interval: 1s, targets: [{endpoint: '%s', service_name: shop}], " ONLY_GOROUTINE
+    const char *const away[] = {MOVED("http://example.invalid/"), NULL};
+    const char *const once[] = {MOVED("/x"), NULL};
+    const char *const round[] = {MOVED("/1"), MOVED("/2"),  MOVED("/3"),  MOVED("/4"),
+                                 MOVED("/5"), MOVED("/6"),  MOVED("/7"),  MOVED("/8"),
+                                 MOVED("/9"), MOVED("/10"), MOVED("/11"), NULL};
+    expect_fault(away, KEYS, "answered 302: a redirect to another host");
+    expect_fault(round, KEYS, "answered 302: a redirect too many");
+    expect_fault(once, "follow_redirects: false, " KEYS, "answered 302");
+}
+END_TEST
+
+START_TEST(pulls_go_through_a_proxy)
+{
+    backend_start(&backend);
+    answer_with(0, mutex_profile(3));
+    begin("interval: 1s, proxy_url: 'http://u:p@%s', targets: [{endpoint: 'shop.invalid:6060',"
+          " service_name: shop}], " ONLY_GOROUTINE);
+    assert_label(keeper_batch(0), "instance", "shop.invalid:6060");
+    end();
+    /* There is no such host: it came here. */
+    ck_assert_str_eq(backend.requests[0].path, "/debug/pprof/goroutine");
+}
+END_TEST
+
+static void write_file(const char *path, const char *format, const char *address)
+{
+    char aside[300];
+    snprintf(aside, sizeof aside, "%s.new", path);
+    FILE *out = fopen(aside, "w");
+    ck_assert_ptr_nonnull(out);
+    for (const char *at = format; *at; at++)
+        if (*at == '@')
+            fputs(address, out);
+        else
+            putc(*at, out);
+    fclose(out);
+    ck_assert_int_eq(rename(aside, path), 0);
+}
+
+/* Waits until what the receiver says of its targets has these words, or has them no more. */
+static void await(const char *words, bool there)
+{
+    char text[4096];
+    do {
+        explain(text, sizeof text);
+        sched_yield();
+    } while (!strstr(text, words) == there);
+}
+
+START_TEST(targets_come_from_files_and_follow_them)
+{
+    char folder[] = "/tmp/pull_test.XXXXXX", keys[600], yml[64], json[64];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(yml, sizeof yml, "%s/a.yml", folder);
+    snprintf(json, sizeof json, "%s/b.json", folder);
+    backend_start(&backend);
+    answer_with(0, mutex_profile(3));
+    write_file(yml,
+               "- targets: ['@']\n  labels: {service_name: shop, env: dev, job: own,"
+               " __meta_x: y, __param_debug: '0'}\n",
+               backend.bound);
+    snprintf(keys, sizeof keys,
+             "interval: 1s, headers: {x: '%%s'}, file_sd_configs: [{files: ['%s/*.yml', %s],"
+             " service_name: other}], " ONLY_GOROUTINE,
+             folder, json);
+    begin(keys);
+    const struct batch *batch = keeper_batch(0);
+    assert_label(batch, "instance", backend.bound);
+    assert_label(batch, "service_name", "shop");
+    assert_label(batch, "env", "dev");
+    assert_label(batch, "job", "own");
+    ck_assert_ptr_null(series_get(batch->series, VIEW("__meta_x")).data);
+    ck_assert_str_eq(backend.requests[0].query, "debug=0");
+    /* Another file, in JSON. */
+    write_file(json, "[{\"targets\": [\"127.0.0.1:1\", \"[::1]\"]}]", "");
+    await("http://127.0.0.1:1/debug", true);
+    await("http://[::1]:80/debug", true);
+    /* A broken one changes nothing; a good one does. */
+    write_file(yml, "- targets: 7\n", "");
+    write_file(json, "[{\"targets\": [\"127.0.0.1:2\"]}]", "");
+    await("http://127.0.0.1:2/debug", true);
+    await("http://127.0.0.1:1/debug", false);
+    await(backend.bound, true);
+    ck_assert_int_eq(unlink(yml), 0);
+    await(backend.bound, false);
+    ck_assert_int_eq(unlink(json), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
+    end();
+}
+END_TEST
+
 START_TEST(a_stop_ends_a_pull_under_way)
 {
     const char *const answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nx", NULL};
@@ -237,4 +410,7 @@ SUITE_MAIN("receivers/pprof/pull", a_profile_of_a_target_has_its_labels,
            a_timed_profile_is_asked_for_with_its_seconds,
            custom_profiles_have_their_own_path_and_name, what_is_no_profile_is_passed_over,
            a_profile_that_finds_no_room_is_offered_again, targets_come_from_a_name,
-           a_remote_is_pulled_as_its_url_says, a_stop_ends_a_pull_under_way)
+           a_remote_is_pulled_as_its_url_says, parameters_are_sent_with_every_pull,
+           redirects_to_the_same_host_are_followed, other_redirects_are_not_followed,
+           pulls_go_through_a_proxy, targets_come_from_files_and_follow_them,
+           a_stop_ends_a_pull_under_way)

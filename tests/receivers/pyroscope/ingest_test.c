@@ -4,6 +4,7 @@
 #include "tests/support/forever.h"
 #include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
+#include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
 #include "wire/pprof.h"
 
@@ -14,12 +15,23 @@
 extern const struct component receiver_pyroscope;
 const struct component *const component_table[] = {&receiver_pyroscope, &scripted_keeper, NULL};
 
-#define RECEIVER(keys)                                                                             \
+#define SERVED_BY(keys)                                                                            \
     "receivers: {pyroscope: {endpoint: 'unix:%s/http'" keys "}}\n"                                 \
     "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
     "service: {pipelines: {profiles: {receivers: [pyroscope], exporters: [keeper]}}}\n"
-#define FORM   "Content-Type: multipart/form-data; boundary=xyz\r\n"
-#define OCTETS "Content-Type: application/octet-stream\r\n"
+/* Profiles of any time. */
+#define RECEIVER(keys) SERVED_BY(", reject_older_than: 0s, reject_newer_than: 0s" keys)
+#define FORM           "Content-Type: multipart/form-data; boundary=xyz\r\n"
+#define OCTETS         "Content-Type: application/octet-stream\r\n"
+
+/* A file without profiles, or with these. */
+#define SPEEDSCOPE(profiles)                                                                       \
+    VIEW("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","                    \
+         "\"shared\":{\"frames\":[{\"name\":\"a\"}]},\"profiles\":[" profiles "]}")
+#define EVENTED(events) "{\"type\":\"evented\",\"unit\":\"seconds\",\"events\":[" events "]}"
+
+/* The fake clock's day. */
+#define NOW INT64_C(1767225600000000000)
 
 static struct given_runtime given;
 static struct http_answer answer;
@@ -35,6 +47,17 @@ static void end(void)
 {
     close(fd);
     ck_assert_uint_eq(given_stop(&given), 0);
+}
+
+static struct view profile_of(int64_t time, const char *type, const char *file)
+{
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, type, "nanoseconds");
+    pprof_build_time(build, time, 10000000000);
+    pprof_build_sample(build, (int64_t[]){1}, (const char *const[]){file, NULL});
+    struct bytes raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    return forever(raw);
 }
 
 static struct view cpu_profile(void)
@@ -248,7 +271,7 @@ START_TEST(other_formats_are_forwarded_byte_for_byte)
         {"/ingest?name=f.cpu", "text/plain", VIEW("a;b 10\n")},
         {"/ingest?name=f.cpu&format=trie", "binary/octet-stream", VIEW("\x00\x01\xff")},
         {"/ingest?name=f.cpu", "binary/octet-stream+tree", VIEW("tree")},
-        {"/ingest?name=f.cpu&format=speedscope", "application/json", VIEW("{}")},
+        {"/ingest?name=f.cpu&format=speedscope", "application/json", SPEEDSCOPE("")},
     };
     begin(RECEIVER());
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
@@ -277,7 +300,8 @@ START_TEST(text_is_refused_where_the_server_would_lose_it)
     door_post(fd, "/ingest?name=f&format=unknown", OCTETS, VIEW("a b"), 422, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
     door_post(fd, "/ingest?name=my.service&format=jfr", OCTETS, VIEW("FLR\0"), 200, &answer);
-    door_post(fd, "/ingest?name=my.service&format=speedscope", OCTETS, VIEW("{}"), 200, &answer);
+    door_post(fd, "/ingest?name=my.service&format=speedscope", OCTETS, SPEEDSCOPE(""), 200,
+              &answer);
     door_post(fd, "/ingest?name=f&format=lines", OCTETS, VIEW("a b"), 200, &answer);
     ck_assert_uint_eq(keeper_count(), 3);
     end();
@@ -303,6 +327,113 @@ START_TEST(what_is_no_recording_is_refused_before_it_is_lost)
     door_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"jfr", "j", VIEW("FLR\0")}), 200,
               &answer);
     ck_assert_uint_eq(keeper_count(), 1);
+    end();
+}
+END_TEST
+
+START_TEST(broken_labels_of_a_recording_are_refused_with_it)
+{
+    struct view packed = door_gzip(VIEW("\x12\x07\x08\x01\x12\x03GET"));
+    const struct view bad[] = {VIEW("x"), VIEW("\xff\xff\xff\xff"), {packed.data, packed.size - 9}};
+    begin(RECEIVER());
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        door_post(fd, "/ingest?name=j&format=jfr", FORM,
+                  FORM_OF({"jfr", "j", VIEW("FLR\0")}, {"labels", "l", bad[i]}), 422, &answer);
+        assert_error("\"invalid_argument\"", "labels");
+    }
+    door_post(fd, "/ingest?name=j&format=jfr", FORM,
+              FORM_OF({"jfr", "j", VIEW("FLR\0")}, {"labels", "l", VIEW("")}), 200, &answer);
+    door_post(fd, "/ingest?name=j&format=jfr", FORM,
+              FORM_OF({"jfr", "j", VIEW("FLR\0")}, {"labels", "l", packed}), 200, &answer);
+    end();
+}
+END_TEST
+
+START_TEST(a_speedscope_file_that_the_server_refuses_is_refused)
+{
+    begin(RECEIVER());
+    door_post(fd, "/ingest?name=f&format=speedscope", OCTETS,
+              SPEEDSCOPE(EVENTED("{\"type\":\"C\",\"frame\":0,\"at\":1}")), 422, &answer);
+    assert_error("\"invalid_argument\"", "profile 1 has an event closes a frame and none is open");
+    door_post(fd, "/ingest?name=f&format=speedscope", OCTETS, VIEW("{}"), 422, &answer);
+    door_post(fd, "/ingest?name=f.service&format=speedscope", OCTETS, SPEEDSCOPE(EVENTED("")), 422,
+              &answer);
+    door_post(fd, "/ingest?name=f.cpu&format=speedscope", OCTETS, SPEEDSCOPE(EVENTED("")), 200,
+              &answer);
+    end();
+}
+END_TEST
+
+START_TEST(times_and_labels_that_the_server_refuses_are_refused)
+{
+    static const int64_t hour = 3600 * INT64_C(1000000000);
+    char target[4096], value[3000];
+    memset(value, 'v', 2049);
+    value[2049] = '\0';
+    begin(SERVED_BY());
+    const struct view old = profile_of(NOW - 2 * hour, "cpu", "f");
+    door_post(fd, "/ingest?name=a&format=pprof", OCTETS, old, 422, &answer);
+    assert_error("\"invalid_argument\"", "2025-12-31T22:00:00Z, is more than 3600 s");
+    door_post(fd, "/ingest?name=a&format=pprof", OCTETS, profile_of(NOW + hour, "cpu", "f"), 422,
+              &answer);
+    assert_error("\"invalid_argument\"", "reject_newer_than");
+    door_post(fd, "/ingest?name=a&format=pprof", OCTETS, profile_of(NOW, "c-u", "f"), 422, &answer);
+    /* One of 1970 is none on this path. */
+    door_post(fd, "/ingest?name=a&format=pprof", OCTETS, profile_of(1000000, "cpu", "f"), 200,
+              &answer);
+    door_post(fd, "/ingest?name=a&format=pprof&from=1700000000", OCTETS,
+              profile_of(1000000, "cpu", "f"), 422, &answer);
+    /* Text has the status that the server gives it there. */
+    door_post(fd, "/ingest?name=a&from=1700000000", "", VIEW("a;b 10\n"), 400, &answer);
+    door_post(fd, "/ingest?name=a", "", VIEW("a;b 10\n"), 200, &answer);
+    door_post(fd, "/ingest?name=a&format=jfr&from=1700000000", OCTETS, VIEW("FLR\0"), 422, &answer);
+    snprintf(target, sizeof target, "/ingest?name=a%%7Bb%%3D%s%%7D&format=pprof", value);
+    door_post(fd, target, OCTETS, profile_of(NOW, "cpu", "f"), 422, &answer);
+    assert_error("\"invalid_argument\"", "the value of label");
+    ck_assert_uint_eq(keeper_count(), 2);
+    end();
+}
+END_TEST
+
+START_TEST(ready_is_answered)
+{
+    begin(RECEIVER());
+    raw_exchange(fd, "GET /ready HTTP/1.1\r\nHost: x\r\n\r\n", 200, &answer);
+    end();
+}
+END_TEST
+
+/* Functions without ids, as many as locations; what old agents of .NET send. */
+static struct view broken_dotnet(void)
+{
+#define LOCATION(id) PB_MESSAGE(4, pb_varint(1, id), PB_MESSAGE(4, pb_varint(1, 0)))
+    return PB_JOIN(PB_MESSAGE(1, pb_varint(1, 1), pb_varint(2, 2)),
+                   PB_MESSAGE(2, PB_MESSAGE(1, VIEW("\x07")), PB_MESSAGE(2, VIEW("\x05"))),
+                   LOCATION(7), LOCATION(9), PB_MESSAGE(5, pb_varint(2, 3)),
+                   PB_MESSAGE(5, pb_varint(2, 3)), PB_EMPTY(6), PB_TEXT(6, "inuse-space"),
+                   PB_TEXT(6, "bytes"), PB_TEXT(6, "Main"));
+}
+
+START_TEST(what_old_agents_of_dotnet_send_is_repaired)
+{
+    struct arena arena;
+    struct pprof pprof;
+    struct proto_fault fault;
+    begin(RECEIVER());
+    door_post(fd, "/ingest?name=a&format=pprof", OCTETS, broken_dotnet(), 422, &answer);
+    door_post(fd, "/ingest?name=a&format=pprof&spyName=dotnetspy", OCTETS, broken_dotnet(), 200,
+              &answer);
+    door_post(fd, "/ingest?name=a", FORM,
+              FORM_OF({"profile", "p", door_gzip(broken_dotnet())},
+                      {"sample_type_config", "c", VIEW("{\"inuse-space\":{}}")}),
+              200, &answer);
+    for (size_t i = 0; i < 2; i++) {
+        arena_init(&arena, 1 << 20);
+        ck_assert(pprof_open(&pprof, buffer_view(keeper_batch(i)->payload), &arena, &fault));
+        ck_assert(view_eq(pprof.types[0].type, VIEW("inuse_space")));
+        ck_assert_ptr_null(keeper_batch(i)->payload->packed);
+        arena_release(&arena);
+    }
     end();
 }
 END_TEST
@@ -443,6 +574,10 @@ SUITE_MAIN("pyroscope_ingest", a_multipart_profile_is_inflated_and_keeps_what_st
            text_is_refused_where_the_server_would_lose_it,
            what_is_no_recording_is_refused_before_it_is_lost,
            what_is_refused_for_good_is_never_a_status_that_java_offers_again,
+           broken_labels_of_a_recording_are_refused_with_it,
+           a_speedscope_file_that_the_server_refuses_is_refused,
+           times_and_labels_that_the_server_refuses_are_refused, ready_is_answered,
+           what_old_agents_of_dotnet_send_is_repaired,
            a_format_without_a_content_type_is_forwarded_without_one,
            unknown_encodings_and_large_bodies_are_refused, backpressure_is_503_with_a_wait,
            metadata_are_sent_on_request_by_request, metadata_stay_here_by_default,

@@ -17,14 +17,16 @@
 extern const struct component receiver_pyroscope;
 const struct component *const component_table[] = {&receiver_pyroscope, &scripted_keeper, NULL};
 
-#define RECEIVER(keys)                                                                             \
+#define SERVED_BY(keys)                                                                            \
     "receivers: {pyroscope: {endpoint: 'unix:%s/http'" keys "}}\n"                                 \
     "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
     "service: {pipelines: {profiles: {receivers: [pyroscope], exporters: [keeper]}}}\n"
-#define PUSH  "/push.v1.PusherService/Push"
-#define PROTO "Content-Type: application/proto\r\n"
-#define JSON  "Content-Type: application/json\r\n"
-#define OTLP  "/v1development/profiles"
+/* Profiles of any time. */
+#define RECEIVER(keys) SERVED_BY(", reject_older_than: 0s, reject_newer_than: 0s" keys)
+#define PUSH           "/push.v1.PusherService/Push"
+#define PROTO          "Content-Type: application/proto\r\n"
+#define JSON           "Content-Type: application/json\r\n"
+#define OTLP           "/v1development/profiles"
 
 static struct given_runtime given;
 static struct http_answer answer;
@@ -132,6 +134,26 @@ START_TEST(one_bad_profile_refuses_the_whole_request)
               400, &answer);
     assert_error("{\"code\":\"invalid_argument\"", "not a valid pprof");
     ck_assert_uint_eq(keeper_count(), 0);
+    end();
+}
+END_TEST
+
+START_TEST(labels_and_times_that_the_server_refuses_are_refused)
+{
+    begin(SERVED_BY());
+    struct view now = profile(0), old = profile(1);
+    door_post(fd, PUSH, PROTO,
+              PB_MESSAGE(1, CPU_LABELS, LABEL("a", "1"), LABEL("a", "1"), SAMPLE(now)), 400,
+              &answer);
+    assert_error("\"invalid_argument\"", "twice");
+    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, LABEL("", "1"), SAMPLE(now)), 400,
+              &answer);
+    assert_error("\"invalid_argument\"", "empty name");
+    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(old)), 400, &answer);
+    assert_error("\"invalid_argument\"", "reject_older_than");
+    ck_assert_uint_eq(keeper_count(), 0);
+    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, LABEL("a-b c", "1"), SAMPLE(now)), 200,
+              &answer);
     end();
 }
 END_TEST
@@ -270,7 +292,9 @@ END_TEST
 
 SUITE_MAIN("pyroscope_push", a_push_is_read_plain_and_gzipped_in_every_layer,
            a_push_in_json_is_answered_in_json, every_series_and_sample_of_a_request_is_a_profile,
-           one_bad_profile_refuses_the_whole_request, malformed_requests_are_invalid_argument,
+           one_bad_profile_refuses_the_whole_request,
+           labels_and_times_that_the_server_refuses_are_refused,
+           malformed_requests_are_invalid_argument,
            empty_requests_and_empty_profiles_are_accepted_and_go_nowhere,
            what_is_not_spoken_has_connects_own_statuses, backpressure_is_unavailable_with_a_wait,
            what_is_refused_for_good_is_never_a_code_that_alloy_offers_again,
