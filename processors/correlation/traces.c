@@ -126,7 +126,10 @@ static void decide_resource(struct correlation *self, struct trace_plan *plan,
     struct context context;
     resource->service = services_see(&self->services, plan->tenant, resource->name, now.mono);
     context_open(&context, self, resource->service, now);
-    resource->version = resource->service ? resource->service->version : 0;
+    if (resource->service) {
+        resource->service->building++;
+        resource->version = resource->service->version;
+    }
     for (size_t i = resource->first; i < resource->end; i++) {
         struct span_row *row = &plan->rows[i];
         if ((i - resource->first) % DECIDE_AHEAD == 0)
@@ -175,9 +178,6 @@ static bool decide_plan(struct correlation *self, struct trace_plan *plan)
         cut_to_hold(self, plan);
         trace_plan_count(plan);
     }
-    for (struct resource_plan *each = plan->resources; each; each = each->next)
-        if (each->service)
-            each->service->building++;
     bool may_force = self->hold.oldest;
     pthread_mutex_unlock(&self->lock);
     return may_force;

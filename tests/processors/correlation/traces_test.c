@@ -540,6 +540,29 @@ START_TEST(a_request_without_anything_to_do_is_handed_on_as_it_is)
 }
 END_TEST
 
+START_TEST(a_request_of_more_services_than_are_known_loses_no_span)
+{
+    enum { SERVICES = 10050 };
+    struct rig rig;
+    rig_open(&rig, "{}");
+    struct rig_span *spans = calloc(SERVICES, sizeof *spans);
+    char(*names)[8] = calloc(SERVICES, sizeof *names);
+    for (uint64_t i = 0; i < SERVICES; i++) {
+        snprintf(names[i], sizeof names[i], "s%u", (unsigned)i);
+        /* All but a few of them have nothing that waits, so that they could be forgotten. */
+        spans[i] = (struct rig_span){
+            .service = names[i], .id = i + 1, .parent = i % 1000 ? 7 : 0, .end = S};
+    }
+    ck_assert_int_eq(rig_spans(&rig, spans, SERVICES), VERDICT_OK);
+    rig_advance(&rig, 60 * S);
+    rig_collect(&rig);
+    ck_assert_uint_eq(rig.count, SERVICES);
+    free(names);
+    free(spans);
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(an_empty_request_passes)
 {
     struct rig rig;
@@ -579,4 +602,5 @@ SUITE_MAIN("correlation traces", a_root_whose_id_is_in_the_samples_leaves_linked
            a_service_is_known_by_its_name_also_where_it_has_none,
            resources_get_service_name_whether_their_spans_waited_or_not,
            spans_that_nobody_edits_leave_the_hold_byte_for_byte,
-           a_request_without_anything_to_do_is_handed_on_as_it_is, an_empty_request_passes)
+           a_request_without_anything_to_do_is_handed_on_as_it_is,
+           a_request_of_more_services_than_are_known_loses_no_span, an_empty_request_passes)
