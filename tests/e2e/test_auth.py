@@ -109,8 +109,9 @@ class Node:
                 return error.code()
 
     def folded(self, authorization):
-        return self.post("/ingest?name=auth&format=folded&from=1&until=2", b"main;work 3\n",
-                         authorization, "text/plain", self.ingest)
+        now = int(time.time())
+        return self.post(f"/ingest?name=auth&format=folded&from={now - 10}&until={now}",
+                         b"main;work 3\n", authorization, "text/plain", self.ingest)
 
 
 class Row:

@@ -244,7 +244,7 @@ def test_every_field_of_the_protocol_occurs():
 
 CONVERTING = """\
 receivers:
-  pyroscope: {{endpoint: "127.0.0.1:{port}"}}
+  pyroscope: {{endpoint: "127.0.0.1:{port}", reject_older_than: 0s}}
 exporters:
   otlp_grpc: {{endpoint: "127.0.0.1:{to.grpc}", tls: {{insecure: true}}}}
   otlp_http: {{endpoint: "http://127.0.0.1:{to.http}"}}
