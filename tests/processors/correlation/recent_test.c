@@ -30,17 +30,14 @@ static void close_fixture(struct fixture *fixture)
     ck_assert_uint_eq(budget_used(&fixture->budget), 0);
 }
 
-/* Asked at this time of a clock that began with second 0. */
-static enum recent_what take(struct fixture *fixture, uint64_t id, uint64_t mono, uint64_t *ended)
+static enum recent_what take(struct fixture *fixture, uint64_t id, uint64_t *ended)
 {
-    struct recent_now now = {mono, (uint32_t)(mono / S)};
-    return recent_take(&fixture->recent, fixture->shop, id, now, ended);
+    return recent_take(&fixture->recent, fixture->shop, id, ended);
 }
 
-static void note(struct fixture *fixture, uint64_t id, enum recent_what what, uint64_t ended,
-                 uint64_t mono)
+static void note(struct fixture *fixture, uint64_t id, enum recent_what what, uint64_t ended)
 {
-    recent_note(&fixture->recent, fixture->shop, id, what, ended, (uint32_t)(mono / S));
+    recent_note(&fixture->recent, fixture->shop, id, what, ended);
 }
 
 START_TEST(what_became_of_a_span_is_told_once)
@@ -48,14 +45,28 @@ START_TEST(what_became_of_a_span_is_told_once)
     struct fixture fixture;
     uint64_t ended;
     open_fixture(&fixture);
-    note(&fixture, 7, RECENT_UNLINKED, 90 * S, 100 * S);
-    note(&fixture, 8, RECENT_CHILD, 95 * S, 100 * S);
-    ck_assert_int_eq(take(&fixture, 9, 110 * S, &ended), RECENT_NONE);
-    ck_assert_int_eq(take(&fixture, 7, 110 * S, &ended), RECENT_UNLINKED);
-    ck_assert_uint_eq(ended, 90 * S);
-    ck_assert_int_eq(take(&fixture, 7, 110 * S, &ended), RECENT_NONE);
-    ck_assert_int_eq(take(&fixture, 8, 110 * S, &ended), RECENT_CHILD);
-    ck_assert_uint_eq(ended, 95 * S);
+    ck_assert_int_eq(take(&fixture, 7, &ended), RECENT_NONE);
+    note(&fixture, 7, RECENT_UNLINKED, 90 * S + 1);
+    note(&fixture, 8, RECENT_CHILD, UINT64_MAX >> 3);
+    ck_assert_int_eq(take(&fixture, 9, &ended), RECENT_NONE);
+    ck_assert_int_eq(take(&fixture, 7, &ended), RECENT_UNLINKED);
+    ck_assert_uint_eq(ended, 90 * S + 1);
+    ck_assert_int_eq(take(&fixture, 7, &ended), RECENT_NONE);
+    ck_assert_int_eq(take(&fixture, 8, &ended), RECENT_CHILD);
+    ck_assert_uint_eq(ended, UINT64_MAX >> 3);
+    close_fixture(&fixture);
+}
+END_TEST
+
+START_TEST(what_became_of_it_last_counts)
+{
+    struct fixture fixture;
+    uint64_t ended;
+    open_fixture(&fixture);
+    note(&fixture, 7, RECENT_CHILD, 90 * S);
+    note(&fixture, 7, RECENT_UNLINKED, 91 * S);
+    ck_assert_int_eq(take(&fixture, 7, &ended), RECENT_UNLINKED);
+    ck_assert_uint_eq(ended, 91 * S);
     close_fixture(&fixture);
 }
 END_TEST
@@ -65,8 +76,9 @@ START_TEST(a_span_of_another_service_is_another_one)
     struct fixture fixture;
     uint64_t ended;
     open_fixture(&fixture);
-    recent_note(&fixture.recent, fixture.other, 7, RECENT_UNLINKED, 90 * S, 100);
-    ck_assert_int_eq(take(&fixture, 7, 110 * S, &ended), RECENT_NONE);
+    recent_note(&fixture.recent, fixture.other, 7, RECENT_UNLINKED, 90 * S);
+    ck_assert_int_eq(take(&fixture, 7, &ended), RECENT_NONE);
+    ck_assert_int_eq(recent_take(&fixture.recent, fixture.other, 7, &ended), RECENT_UNLINKED);
     close_fixture(&fixture);
 }
 END_TEST
@@ -76,80 +88,68 @@ START_TEST(both_byte_orders_of_an_id_are_one)
     struct fixture fixture;
     uint64_t ended;
     open_fixture(&fixture);
-    note(&fixture, 0x1122334455667788, RECENT_UNLINKED, 90 * S, 100 * S);
-    ck_assert_int_eq(take(&fixture, span_id_reversed(0x1122334455667788), 101 * S, &ended),
-                     RECENT_UNLINKED);
+    note(&fixture, 0x1122334455667788, RECENT_UNLINKED, 90 * S);
+    ck_assert_int_eq(take(&fixture, span_id_reversed(0x1122334455667788), &ended), RECENT_UNLINKED);
+    note(&fixture, 0, RECENT_UNLINKED, 90 * S);
+    ck_assert_int_eq(take(&fixture, 0, &ended), RECENT_NONE);
     close_fixture(&fixture);
 }
 END_TEST
 
-START_TEST(a_span_is_forgotten_after_a_few_minutes)
+START_TEST(of_many_children_some_are_wanted)
 {
     struct fixture fixture;
-    uint64_t ended;
-    open_fixture(&fixture);
-    note(&fixture, 7, RECENT_UNLINKED, 90 * S, 100 * S);
-    note(&fixture, 8, RECENT_UNLINKED, 90 * S, 100 * S);
-    ck_assert_int_eq(take(&fixture, 7, 250 * S, &ended), RECENT_UNLINKED);
-    ck_assert_int_eq(take(&fixture, 8, 251 * S, &ended), RECENT_NONE);
-    note(&fixture, 0, RECENT_UNLINKED, 90 * S, 100 * S);
-    ck_assert_int_eq(take(&fixture, 0, 101 * S, &ended), RECENT_NONE);
-    close_fixture(&fixture);
-}
-END_TEST
-
-/* A millisecond takes 30 bits, twelve days of them. */
-START_TEST(when_it_ended_is_told_to_the_millisecond_however_long_the_process_runs)
-{
-    struct fixture fixture;
-    uint64_t turn = (UINT64_C(1) << 30) * NS_PER_MS, ended;
-    open_fixture(&fixture);
-    const uint64_t ends[] = {turn - 5 * NS_PER_MS, turn, turn + 1234567 * NS_PER_MS,
-                             9 * turn - NS_PER_MS};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        note(&fixture, 1 + i, RECENT_UNLINKED, ends[i] + 999, ends[i]);
-        ck_assert_int_eq(take(&fixture, 1 + i, ends[i] + 20 * S, &ended), RECENT_UNLINKED);
-        ck_assert_uint_eq(ended, ends[i]);
-    }
-    close_fixture(&fixture);
-}
-END_TEST
-
-START_TEST(of_many_children_some_are_noted_and_given_up_spans_all)
-{
-    struct fixture fixture;
-    uint64_t ended;
     enum { N = 3200 };
-    size_t children = 0, given_up = 0;
+    size_t wanted = 0;
     open_fixture(&fixture);
     for (uint64_t id = 1; id <= N; id++)
-        note(&fixture, id, RECENT_CHILD, 99 * S, 100 * S);
-    for (uint64_t id = N + 1; id <= 2 * N; id++)
-        note(&fixture, id, RECENT_UNLINKED, 99 * S, 100 * S);
-    note(&fixture, 3 * N + 1, RECENT_CHILD, 99 * S, 101 * S);
-    for (uint64_t id = 1; id <= 2 * N; id++)
-        *(id <= N ? &children : &given_up) += take(&fixture, id, 101 * S, &ended) != RECENT_NONE;
-    ck_assert_uint_eq(given_up, N);
-    ck_assert_uint_ge(children, 64 + (N - 64) / 16);
-    ck_assert_uint_le(children, 64 + N / 16);
-    ck_assert_int_eq(take(&fixture, 3 * N + 1, 101 * S, &ended), RECENT_CHILD);
+        wanted += recent_wants_child(fixture.shop, id, 100);
+    ck_assert_uint_ge(wanted, 64 + (N - 64) / 16 - 4);
+    ck_assert_uint_le(wanted, 64 + N / 16);
+    ck_assert(!recent_wants_child(fixture.shop, N + 1, 100));
+    ck_assert(recent_wants_child(fixture.other, N + 1, 100));
+    ck_assert(recent_wants_child(fixture.shop, N + 1, 101));
     close_fixture(&fixture);
 }
 END_TEST
 
-START_TEST(its_memory_has_a_ceiling)
+START_TEST(new_spans_take_the_places_of_old_ones)
 {
     struct fixture fixture;
+    enum { N = 200000, LAST = 1000 };
+    size_t known = 0, old = 0;
+    uint64_t ended;
     open_fixture(&fixture);
     size_t before = budget_used(&fixture.budget);
-    for (uint64_t id = 1; id <= 200000; id++)
-        note(&fixture, id, RECENT_UNLINKED, 99 * S, 100 * S);
+    for (uint64_t id = 1; id <= N; id++)
+        note(&fixture, id, RECENT_UNLINKED, id);
     ck_assert_uint_le(budget_used(&fixture.budget) - before, 1 << 20);
+    for (uint64_t id = 1; id <= N / 2; id++)
+        old += take(&fixture, id, &ended) != RECENT_NONE;
+    for (uint64_t id = N - LAST + 1; id <= N; id++)
+        if (take(&fixture, id, &ended) != RECENT_NONE) {
+            ck_assert_uint_eq(ended, id);
+            known++;
+        }
+    ck_assert_uint_gt(known, LAST * 9 / 10);
+    ck_assert_uint_lt(old, N / 200);
     close_fixture(&fixture);
 }
 END_TEST
 
-SUITE_MAIN("recent", what_became_of_a_span_is_told_once, a_span_of_another_service_is_another_one,
-           both_byte_orders_of_an_id_are_one, a_span_is_forgotten_after_a_few_minutes,
-           when_it_ended_is_told_to_the_millisecond_however_long_the_process_runs,
-           of_many_children_some_are_noted_and_given_up_spans_all, its_memory_has_a_ceiling)
+START_TEST(without_budget_nothing_is_noted)
+{
+    struct fixture fixture;
+    uint64_t ended;
+    open_fixture(&fixture);
+    fixture.budget.limit = budget_used(&fixture.budget);
+    note(&fixture, 7, RECENT_UNLINKED, 90 * S);
+    ck_assert_int_eq(take(&fixture, 7, &ended), RECENT_NONE);
+    close_fixture(&fixture);
+}
+END_TEST
+
+SUITE_MAIN("recent", what_became_of_a_span_is_told_once, what_became_of_it_last_counts,
+           a_span_of_another_service_is_another_one, both_byte_orders_of_an_id_are_one,
+           of_many_children_some_are_wanted, new_spans_take_the_places_of_old_ones,
+           without_budget_nothing_is_noted)

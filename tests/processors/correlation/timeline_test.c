@@ -311,7 +311,7 @@ START_TEST(a_second_upload_of_the_same_window_is_known_by_its_content)
     window.end -= 500 * MS; /* as the clock of another process puts it */
     ck_assert_ptr_null(put_window(&bench, &window, BEGIN + 16 * S));
     ck_assert_uint_eq(bench.timeline.count, 1);
-    ck_assert_uint_eq(bench.timeline.lateness[0], 0);
+    ck_assert_uint_eq(timeline_lateness(&bench.timeline), 0);
     window.content++;
     ck_assert_ptr_nonnull(put_window(&bench, &window, BEGIN + 17 * S));
     window.content--;
@@ -353,6 +353,24 @@ START_TEST(lateness_is_the_most_of_ten_minutes_at_least_and_bounded)
     ck_assert_uint_eq(timeline_lateness(&bench.timeline), 0);
     put(&bench, 1500 * S, 1510 * S, 300 * S);
     ck_assert_uint_eq(timeline_lateness(&bench.timeline), 45 * S);
+    close_bench(&bench);
+}
+END_TEST
+
+START_TEST(where_uploads_were_tried_again_others_may_be)
+{
+    struct bench bench;
+    open_bench(&bench);
+    put(&bench, 0, 10 * S, 12 * S);
+    put(&bench, 10 * S, 20 * S, 200 * MS);
+    put(&bench, 20 * S, 30 * S, 14 * S);
+    ck_assert_uint_eq(timeline_lateness(&bench.timeline), 14 * S); /* always equally late */
+    put(&bench, 30 * S, 40 * S, 6 * S);
+    ck_assert_uint_eq(timeline_lateness(&bench.timeline), 14 * S);
+    put(&bench, 40 * S, 50 * S, 7 * S);
+    ck_assert_uint_eq(timeline_lateness(&bench.timeline), 31 * S);
+    put(&bench, 50 * S, 60 * S, 40 * S);
+    ck_assert_uint_eq(timeline_lateness(&bench.timeline), 40 * S);
     close_bench(&bench);
 }
 END_TEST
@@ -608,6 +626,7 @@ SUITE_MAIN("timeline", windows_in_a_row_are_of_one_process_and_pass,
            a_second_upload_of_the_same_window_is_known_by_its_content,
            uploads_without_a_length_tell_one_by_their_distance,
            lateness_is_the_most_of_ten_minutes_at_least_and_bounded,
+           where_uploads_were_tried_again_others_may_be,
            the_longest_window_is_forgotten_after_twice_remember,
            sequences_are_bounded_and_forgotten_with_their_memory, doubt_lasts_for_a_minute,
            what_has_passed_is_true_in_every_world,
