@@ -25,7 +25,9 @@ static void let_go(const struct context *context, struct held *held, const struc
                    const struct ruling *ruling, struct release *release)
 {
     struct service_counts *counts = &context->service->counts;
-    uint64_t waited = context->now.mono - asked->arrived;
+    /* It may have come while the lock was given back. */
+    uint64_t mono = context->now.mono;
+    uint64_t waited = mono > asked->arrived ? mono - asked->arrived : 0;
     counts->waited++;
     counts->wait_sum += waited;
     if (waited > counts->wait_max)

@@ -110,6 +110,26 @@ START_TEST(a_window_counts_a_moment_after_it_came)
 }
 END_TEST
 
+/* Of two uploads that are read at once, the one that came first may be done last. */
+START_TEST(so_it_does_where_another_one_came_later_and_was_read_sooner)
+{
+    struct bench bench;
+    bool again;
+    uint64_t now = BEGIN + 30 * S;
+    open_bench(&bench);
+    struct sequence *row = put_row(&bench, 0, 20 * S);
+    struct timeline_window first = window_of(&bench, 20 * S + 1, 30 * S);
+    struct sequence *placed = timeline_place(&bench.timeline, &first, now, bench.remember, &again);
+    ck_assert_ptr_eq(placed, row);
+    ck_assert_uint_eq(passed_at(&bench, 30 * S, 3 * S, NULL), 20 * S);
+    put(&bench, 20 * S, 20 * S + 1, 10 * S);
+    timeline_take(&bench.timeline, placed, &first, now, bench.remember);
+    ck_assert_uint_eq(row->frontier, now);
+    ck_assert_uint_eq(passed_at(&bench, 30 * S + 2, 3 * S, NULL), 20 * S);
+    close_bench(&bench);
+}
+END_TEST
+
 START_TEST(a_late_window_is_waited_for_as_long_as_the_margin)
 {
     struct bench bench;
@@ -613,6 +633,7 @@ END_TEST
 
 SUITE_MAIN("timeline", windows_in_a_row_are_of_one_process_and_pass,
            a_window_counts_a_moment_after_it_came,
+           so_it_does_where_another_one_came_later_and_was_read_sooner,
            a_late_window_is_waited_for_as_long_as_the_margin, one_that_comes_in_time_closes_the_gap,
            one_that_comes_after_its_gap_was_given_up_is_the_processs_still,
            the_first_window_may_come_behind_the_second,
