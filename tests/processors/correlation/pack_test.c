@@ -11,9 +11,25 @@
 
 enum { IN_ONE = 20, TEXT = 900 };
 
-/* Called while a segment is being compressed, without the lock; NULL: nothing happens. */
-static void (*meanwhile)(void *ctx);
+/* Called while a segment is being compressed, or (while_read) while a span that leaves is edited;
+ * without the lock. NULL: nothing happens. */
+static void (*meanwhile)(void *ctx), (*while_read)(void *ctx);
 static void *meanwhile_ctx;
+
+void __real_edit_span(struct splice *splice, const struct otlp_span *span, const struct edit *edit,
+                      const struct edit_policy *policy);
+void __wrap_edit_span(struct splice *splice, const struct otlp_span *span, const struct edit *edit,
+                      const struct edit_policy *policy);
+
+void __wrap_edit_span(struct splice *splice, const struct otlp_span *span, const struct edit *edit,
+                      const struct edit_policy *policy)
+{
+    void (*hook)(void *ctx) = while_read;
+    while_read = NULL;
+    if (hook)
+        hook(meanwhile_ctx);
+    __real_edit_span(splice, span, edit, policy);
+}
 
 bool __real_deflate_append(enum encoding_name encoding, struct view in, struct bytes *out);
 bool __wrap_deflate_append(enum encoding_name encoding, struct view in, struct bytes *out);
@@ -250,6 +266,32 @@ START_TEST(all_spans_may_leave_while_their_segment_is_compressed)
 }
 END_TEST
 
+/* Compresses some. */
+static void go_on(void *ctx)
+{
+    struct rig *rig = ctx;
+    fake_clock_advance(&rig->clock, 101 * NS_PER_MS);
+    send(rig, 1 << 20, IN_ONE, false);
+    ck_assert_uint_gt(count_packed(rig), 0);
+}
+
+START_TEST(a_segment_whose_spans_are_being_read_is_left_alone)
+{
+    struct rig rig;
+    rig_open(&rig, "{hold_max_mib: 1}");
+    for (uint64_t id = 1; rig_self(&rig)->hold.bytes < 800 << 10; id += IN_ONE)
+        send(&rig, id, IN_ONE, false);
+    while_read = go_on;
+    meanwhile_ctx = &rig;
+    rig_window(&rig, 2, 3, 4);
+    ck_assert_ptr_null(while_read);
+    ck_assert_uint_eq(rig_self(&rig)->hold.oldest->packed, 0);
+    collect(&rig, false);
+    ck_assert(rig_linked(&rig, 2) && rig_linked(&rig, 3) && rig_linked(&rig, 4));
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(the_oldest_leave_the_compressed_hold_when_it_is_full)
 {
     struct rig rig;
@@ -335,6 +377,7 @@ SUITE_MAIN("correlation pack",
            a_sample_links_a_span_whose_segment_is_compressed,
            a_span_may_leave_while_its_segment_is_compressed,
            all_spans_may_leave_while_their_segment_is_compressed,
+           a_segment_whose_spans_are_being_read_is_left_alone,
            the_oldest_leave_the_compressed_hold_when_it_is_full,
            segments_that_may_be_gathered_still_are_left_alone,
            threads_that_hold_link_and_compress_lose_and_spoil_nothing)

@@ -4,6 +4,9 @@
 
 #include "tests/processors/correlation/rig.h"
 
+#include <pthread.h>
+#include <semaphore.h>
+
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #else
@@ -112,6 +115,23 @@ START_TEST(labelled_children_are_waited_for_and_linked_from_the_second_upload_on
     }
     ck_assert(rig_explains(&rig, "spans that are no local roots have samples"));
     ck_assert(rig_explains(&rig, "1 came after their span had left"));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(so_they_are_in_a_service_that_has_run_for_long)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    root(&rig, 1, NULL);
+    rig_window(&rig, 1, 0, 0); /* it is labelled */
+    go_on(&rig, 1000 * S);
+    child(&rig, 2);
+    ck_assert(rig_bare(&rig, 2));
+    rig_advance(&rig, 10 * S);
+    rig_window(&rig, 2, 0, 0);
+    child(&rig, 3);
+    ck_assert(rig_waits(&rig, 3));
     rig_close(&rig);
 }
 END_TEST
@@ -337,24 +357,41 @@ START_TEST(an_upload_with_many_ids_links_them_all)
 }
 END_TEST
 
-/* What happens while a large upload is read and the lock is given back. */
-static void (*meanwhile)(struct rig *rig);
+/* What happens while a large upload is read, each time that the lock is given back. */
+static void (*meanwhile)(struct rig *rig, unsigned turn);
 static struct rig *meanwhile_rig;
+static unsigned turns;
+static _Thread_local bool reads_the_upload;
 
 void __real_release_send(struct correlation *self, struct release *release);
 void __wrap_release_send(struct correlation *self, struct release *release);
 
 void __wrap_release_send(struct correlation *self, struct release *release)
 {
-    void (*hook)(struct rig * rig) = meanwhile;
-    meanwhile = NULL;
-    if (hook)
-        hook(meanwhile_rig);
+    if (meanwhile && reads_the_upload) {
+        reads_the_upload = false; /* but for what happens meanwhile */
+        meanwhile(meanwhile_rig, ++turns);
+        reads_the_upload = true;
+    }
     __real_release_send(self, release);
 }
 
-static void hold_some(struct rig *rig)
+/* An upload of so many ids from 1 on. */
+static void read_upload(struct rig *rig, unsigned ids, void (*hook)(struct rig *rig, unsigned turn))
 {
+    meanwhile_rig = rig;
+    meanwhile = hook;
+    reads_the_upload = true;
+    RIG_PROFILE(rig, .time = RIG_WARM - S, .duration = S, .first = 1, .first_count = ids);
+    reads_the_upload = false;
+    meanwhile = NULL;
+    ck_assert_uint_gt(turns, 0);
+}
+
+static void hold_some(struct rig *rig, unsigned turn)
+{
+    if (turn > 1)
+        return;
     fake_clock_advance(&rig->clock, S);
     root(rig, 1000, NULL);
 }
@@ -365,12 +402,94 @@ START_TEST(a_span_that_comes_while_its_samples_are_read_is_linked_and_waited_no_
     rig_open(&rig, "{}");
     rig_warm(&rig);
     root(&rig, 1, NULL);
-    meanwhile_rig = &rig;
-    meanwhile = hold_some;
-    RIG_PROFILE(&rig, .time = RIG_WARM - S, .duration = S, .first = 1, .first_count = 1000);
-    ck_assert_ptr_null(meanwhile);
+    read_upload(&rig, 1000, hold_some);
     ck_assert(rig_linked(&rig, 1) && rig_linked(&rig, 1000));
     ck_assert(rig_explains(&rig, "delay added 0.0 s on average over 2 spans, 0.0 s at most"));
+    rig_close(&rig);
+}
+END_TEST
+
+/* A request's other spans on their way, while samples of those that wait arrive. */
+static struct on_the_way {
+    struct rig *rig;
+    const struct component *sink;
+    sem_t arrived, may_go;
+    bool in_thread, taken;
+    pthread_t thread;
+} on_the_way;
+
+static enum verdict take_slowly(void *self, struct batch *batch, struct outlet *next)
+{
+    struct rig *rig = on_the_way.rig;
+    bool first = !on_the_way.taken;
+    on_the_way.taken = true;
+    if (first && on_the_way.in_thread) {
+        sem_post(&on_the_way.arrived);
+        sem_wait(&on_the_way.may_go);
+    } else if (first) {
+        rig_window(rig, 800, 0, 0);
+    }
+    return on_the_way.sink->consume(self, batch, next);
+}
+
+static void hook_sink(struct rig *rig, bool in_thread)
+{
+    static struct component slow;
+    on_the_way = (struct on_the_way){
+        .rig = rig, .sink = rig->traces.instance.component, .in_thread = in_thread};
+    sem_init(&on_the_way.arrived, 0, 0);
+    sem_init(&on_the_way.may_go, 0, 0);
+    slow = *on_the_way.sink;
+    slow.consume = take_slowly;
+    rig->traces.instance.component = &slow;
+}
+
+/* A root that is to wait, and a child that is not. */
+static void *send_both(void *ctx)
+{
+    struct rig *rig = ctx;
+    uint64_t now = rig_now(rig);
+    RIG_SPANS(rig, {.id = 800, .start = now - S, .end = now},
+              {.id = 801, .parent = 800, .start = now - S, .end = now});
+    return NULL;
+}
+
+START_TEST(a_root_whose_samples_come_while_the_rest_of_its_request_goes_on_is_linked)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_warm(&rig);
+    hook_sink(&rig, false);
+    send_both(&rig);
+    rig.traces.instance.component = on_the_way.sink;
+    ck_assert(rig_linked(&rig, 800) && rig_bare(&rig, 801));
+    rig_close(&rig);
+}
+END_TEST
+
+/* Of 2,000 ids the index has 511, 1023 and 1535 at turns 1 to 3; then spans that wait are looked
+ * for, up to these ids at turns 4 to 6. The root is decided at turn 1 and held at turn 5. */
+static void decide_and_hold(struct rig *rig, unsigned turn)
+{
+    if (turn == 1) {
+        pthread_create(&on_the_way.thread, NULL, send_both, rig);
+        sem_wait(&on_the_way.arrived);
+    } else if (turn == 5) {
+        sem_post(&on_the_way.may_go);
+        pthread_join(on_the_way.thread, NULL);
+    }
+}
+
+START_TEST(so_it_is_where_the_upload_is_being_read_all_the_while)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_warm(&rig);
+    hook_sink(&rig, true);
+    read_upload(&rig, 2000, decide_and_hold);
+    ck_assert_uint_ge(turns, 6);
+    rig.traces.instance.component = on_the_way.sink;
+    ck_assert(rig_linked(&rig, 800) && rig_bare(&rig, 801));
     rig_close(&rig);
 }
 END_TEST
@@ -434,6 +553,7 @@ SUITE_MAIN("correlation waiting", a_span_that_names_another_id_is_linked_by_that
            a_span_that_names_another_id_and_has_samples_under_its_own_is_linked_when_decided,
            one_sample_links_all_spans_of_its_id_in_its_service_and_none_of_another,
            labelled_children_are_waited_for_and_linked_from_the_second_upload_on,
+           so_they_are_in_a_service_that_has_run_for_long,
            children_are_not_waited_for_any_more_when_none_had_samples_for_remember,
            samples_of_roots_make_no_children_wait,
            with_candidates_local_root_no_child_is_waited_for,
@@ -446,5 +566,7 @@ SUITE_MAIN("correlation waiting", a_span_that_names_another_id_is_linked_by_that
            more_than_leave_at_once_are_all_judged_in_one_tick_in_order,
            an_upload_with_many_ids_links_them_all,
            a_span_that_comes_while_its_samples_are_read_is_linked_and_waited_no_time,
+           a_root_whose_samples_come_while_the_rest_of_its_request_goes_on_is_linked,
+           so_it_is_where_the_upload_is_being_read_all_the_while,
            an_upload_without_ids_looks_at_no_span_in_the_hold,
            children_that_wait_for_a_root_leave_with_what_became_of_it)
