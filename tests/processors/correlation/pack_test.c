@@ -13,8 +13,8 @@ enum { IN_ONE = 20, TEXT = 900 };
 
 /* Called while a segment is being compressed, or (while_read) while a span that leaves is edited;
  * without the lock. NULL: nothing happens. */
-static void (*meanwhile)(void *ctx), (*while_read)(void *ctx);
-static void *meanwhile_ctx;
+static _Thread_local void (*meanwhile)(void *ctx), (*while_read)(void *ctx);
+static _Thread_local void *meanwhile_ctx;
 
 void __real_edit_span(struct splice *splice, const struct otlp_span *span, const struct edit *edit,
                       const struct edit_policy *policy);
