@@ -7,6 +7,16 @@
 #define EVERY_HOUR   (3600 * NS_PER_S)
 #define EVERY_MINUTE (60 * NS_PER_S)
 
+/* Ends a line, whatever names stand in it. */
+static void end_line(struct bytes *advice, size_t from)
+{
+    for (size_t i = from; i < advice->size; i++)
+        if (advice->data[i] == '\n')
+            advice->data[i] = '?';
+    if (advice->size > from)
+        bytes_append(advice, "\n", 1);
+}
+
 /* Whether it is time to say it again. */
 static bool is_time(uint64_t *told, uint64_t every, uint64_t mono)
 {
@@ -21,11 +31,13 @@ void advise_names(struct correlation *self, struct service *profiled, const stru
 {
     if (!is_time(&profiled->told[ADVICE_NAMES], EVERY_HOUR, mono))
         return;
+    size_t from = self->advice.size;
     bytes_printf(&self->advice,
                  "%s: samples of service \"%.*s\" carry the ids of spans of service \"%.*s\". A "
                  "link needs one name for both: give the profiler the service.name of the traces "
-                 "(its application name), or set OTEL_SERVICE_NAME to that of the profiler\n",
+                 "(its application name), or set OTEL_SERVICE_NAME to that of the profiler",
                  self->env->id, VIEW_ARG(service_name(profiled)), VIEW_ARG(service_name(traced)));
+    end_line(&self->advice, from);
 }
 
 /* What labels samples, by language. */
@@ -55,29 +67,29 @@ void advise_no_ids(struct correlation *self, struct service *service, uint64_t m
 {
     if (!is_time(&service->told[ADVICE_NO_IDS], EVERY_HOUR, mono))
         return;
+    size_t from = self->advice.size;
     bool cpu = false;
     for (enum kind kind = 0; kind < KIND_OTHER; kind++)
         cpu |= service->timelines[kind] != NULL;
     if (cpu)
         bytes_printf(&self->advice,
                      "%s: service \"%.*s\" is profiled, but no sample of it names a span, so none "
-                     "is linked: %s\n",
+                     "is linked: %s",
                      self->env->id, VIEW_ARG(service_name(service)),
                      what_labels(service->language));
     else
         bytes_printf(&self->advice,
                      "%s: service \"%.*s\" sends no profiles of a kind that confirms spans (CPU or "
-                     "wall, see confirm_by), so none is linked\n",
+                     "wall, see confirm_by), so none is linked",
                      self->env->id, VIEW_ARG(service_name(service)));
+    end_line(&self->advice, from);
 }
 
-void advise_hold_full(struct correlation *self, uint64_t spans, uint64_t mono)
+void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, uint64_t mono)
 {
     self->hold_full += spans;
     if (!is_time(&self->hold_full_told, EVERY_MINUTE, mono))
         return;
-    bool by_budget = self->hold.bytes < self->hold.max_bytes / 10 * 9 &&
-                     (!self->hold.max_spans || self->hold.spans < self->hold.max_spans / 10 * 9);
     bytes_printf(&self->advice,
                  "%s: the hold is full, %" PRIu64 " spans left as they came before their profiles "
                  "did: raise %s\n",
@@ -92,7 +104,7 @@ void advise_speak(struct correlation *self)
 {
     pthread_mutex_lock(&self->lock);
     struct bytes said = self->advice;
-    bytes_init(&self->advice, ADVICE_MAX, self->env->budget);
+    bytes_init(&self->advice, ADVICE_MAX, NULL);
     pthread_mutex_unlock(&self->lock);
     struct view rest = bytes_view(&said);
     while (rest.size > 0) {

@@ -16,8 +16,9 @@ void advise_names(struct correlation *self, struct service *profiled, const stru
 /* A service is profiled, and no sample of it ever names a span. Under the lock. */
 void advise_no_ids(struct correlation *self, struct service *service, uint64_t mono);
 
-/* So many spans left the hold unjudged, since it was full. Under the lock. */
-void advise_hold_full(struct correlation *self, uint64_t spans, uint64_t mono);
+/* So many spans left unjudged, since the hold was full, or (by_budget) the process's memory. Under
+ * the lock. */
+void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, uint64_t mono);
 
 /* Logs what is to be said. Without the lock. */
 void advise_speak(struct correlation *self);

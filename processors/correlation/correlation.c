@@ -144,7 +144,7 @@ static void init_tables(struct correlation *self)
     services_init(&self->services, MAX_SERVICES, config->remember, budget);
     runs_init(&self->runs, budget);
     recent_init(&self->recent, seed * 3, budget);
-    bytes_init(&self->advice, ADVICE_MAX, budget);
+    bytes_init(&self->advice, ADVICE_MAX, NULL); /* it tells of a full budget, too */
     self->hold = (struct hold){
         .max_bytes = (size_t)config->hold_max_mib * MIB,
         .max_spans = (uint64_t)config->hold_max_spans,

@@ -258,7 +258,7 @@ static void move_frontier(struct sequence *sequence, uint64_t frontier, uint64_t
 {
     if (frontier <= sequence->frontier)
         return;
-    if (now - sequence->moved >= least(sequence->length / 32, SETTLE_AT_MOST))
+    if (minus(now, sequence->moved) >= least(sequence->length / 32, SETTLE_AT_MOST))
         sequence->settled = sequence->frontier;
     sequence->frontier = frontier;
     sequence->moved = now;

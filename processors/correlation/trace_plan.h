@@ -52,6 +52,7 @@ struct trace_plan {
     struct span_row *rows;
     size_t count, capacity;
     uint32_t waiting;
+    uint64_t cut; /* rows for which the whole hold is too small */
 };
 
 /* Reads a checked request. False: no memory, or far more of it is needed than the request is long.

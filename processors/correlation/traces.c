@@ -1,4 +1,5 @@
 /* The traces signal: what arrives is decided, held or handed on. */
+#include "processors/correlation/advise.h"
 #include "processors/correlation/gather.h"
 #include "processors/correlation/pack.h"
 #include "processors/correlation/release.h"
@@ -63,6 +64,8 @@ static void enter_resource(struct context *context, struct resource_plan *resour
     resource->process = process_see(service, process_hash(resource->bare), resource->field.bytes,
                                     context->now.mono, context->self->env->budget);
     context_enter(context, resource->process);
+    if (context->known.no_ids)
+        advise_no_ids(context->self, service, context->now.mono);
     *limits = judge_limits(&context->known, context->now.mono);
 }
 
@@ -161,8 +164,10 @@ static void cut_to_hold(const struct correlation *self, struct trace_plan *plan)
             continue;
         spans++;
         bytes += sizeof(struct held) + plan->rows[i].field.bytes.size;
-        if (bytes > hold->max_bytes || (hold->max_spans && spans > hold->max_spans))
+        if (bytes > hold->max_bytes || (hold->max_spans && spans > hold->max_spans)) {
             *ruling = (struct ruling){.edit.fate = FATE_AS_CAME, .reason = REASON_HOLD_FULL};
+            plan->cut++;
+        }
     }
 }
 
@@ -183,18 +188,23 @@ static bool decide_plan(struct correlation *self, struct trace_plan *plan)
     return may_force;
 }
 
-static void count_rows(const struct trace_plan *plan, const struct context *context,
-                       const struct resource_plan *resource)
+/* Returns for how many there was no room. */
+static uint64_t count_rows(const struct trace_plan *plan, const struct context *context,
+                           const struct resource_plan *resource)
 {
+    uint64_t full = 0;
     for (size_t i = resource->first; i < resource->end; i++) {
         const struct span_row *row = &plan->rows[i];
-        if (row->counted && row->ruling.edit.fate != FATE_WAIT)
-            decide_count(context, &row->asked, &row->ruling);
+        if (!row->counted || row->ruling.edit.fate == FATE_WAIT)
+            continue;
+        decide_count(context, &row->asked, &row->ruling);
+        full += row->ruling.reason == REASON_HOLD_FULL;
     }
+    return full;
 }
 
 /* There is no memory to find its spans by: they go on as they came. */
-static void refuse_segment(struct service *service, struct segment *segment,
+static void refuse_segment(const struct context *context, struct segment *segment,
                            struct release *release)
 {
     for (uint32_t i = 0; i < segment->count; i++) {
@@ -205,7 +215,8 @@ static void refuse_segment(struct service *service, struct segment *segment,
         struct release one = {held, &held->next, 1};
         release_join(release, &one);
     }
-    service->counts.unlinked[REASON_HOLD_FULL] += segment->count;
+    context->service->counts.unlinked[REASON_HOLD_FULL] += segment->count;
+    advise_hold_full(context->self, segment->count, true, context->now.mono);
 }
 
 static void put_segment(struct context *context, struct resource_plan *resource,
@@ -220,7 +231,7 @@ static void put_segment(struct context *context, struct resource_plan *resource,
     waiting_make_room(self, segment, context->now, release);
     gather_before(&self->hold, segment->process, segment->arrived);
     if (!hold_put(&self->hold, segment)) {
-        refuse_segment(context->service, segment, release);
+        refuse_segment(context, segment, release);
         return;
     }
     waiting_add(context, segment, resource->service->version != resource->version, release);
@@ -231,20 +242,28 @@ static void put_segment(struct context *context, struct resource_plan *resource,
 static void commit(struct correlation *self, struct trace_plan *plan)
 {
     struct release release = {0};
+    uint64_t full = 0;
     pthread_mutex_lock(&self->lock);
     struct judge_now now = correlation_now(self);
     for (struct resource_plan *each = plan->resources; each; each = each->next) {
         struct context context;
         context_open(&context, self, each->service, now);
-        count_rows(plan, &context, each);
+        full += count_rows(plan, &context, each);
         put_segment(&context, each, &release);
         if (each->service)
             each->service->building--;
     }
+    if (plan->cut)
+        advise_hold_full(self, plan->cut, false, now.mono);
+    if (full > plan->cut)
+        advise_hold_full(self, full - plan->cut, true, now.mono);
     correlation_ask_tick(self);
     bool pack = plan->waiting > 0 && self->hold.bytes > self->hold.max_bytes / 2;
+    bool advice = self->advice.size > 0;
     pthread_mutex_unlock(&self->lock);
     release_send(self, &release);
+    if (advice)
+        advise_speak(self);
     if (pack)
         pack_some(self);
 }

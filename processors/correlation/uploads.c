@@ -239,8 +239,8 @@ static struct span_figures otlp_figures(const struct otlp_profile *profile, uint
     struct span_figures figures = {.id = id, .samples = 1};
     if (view_eq(profile->type, samples)) {
         figures.samples = small(value);
-        if (view_eq(profile->period_type, cpu) && period && value <= UINT64_MAX / period)
-            figures.cpu_ns = value * period;
+        if (view_eq(profile->period_type, cpu) && period)
+            figures.cpu_ns = value <= UINT64_MAX / period ? value * period : UINT64_MAX;
     } else if (view_eq(profile->type, cpu) && view_eq(profile->unit, VIEW("nanoseconds"))) {
         figures.cpu_ns = value;
     }

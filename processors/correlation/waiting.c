@@ -25,7 +25,9 @@ static void let_go(const struct context *context, struct held *held, const struc
                    const struct ruling *ruling, struct release *release)
 {
     struct service_counts *counts = &context->service->counts;
-    uint64_t waited = context->now.mono - asked->arrived;
+    /* It may have come while the lock was given back. */
+    uint64_t mono = context->now.mono;
+    uint64_t waited = mono > asked->arrived ? mono - asked->arrived : 0;
     counts->waited++;
     counts->wait_sum += waited;
     if (waited > counts->wait_max)
@@ -315,11 +317,12 @@ void waiting_make_room(struct correlation *self, const struct segment *coming, s
     struct hold *hold = &self->hold;
     size_t wanted = coming->forced ? coming->charged : 0, before = hold->bytes;
     uint64_t spans = hold->spans;
+    bool by_budget = !hold_over(hold, coming->count, coming->charged);
     while (hold->oldest &&
            (hold_over(hold, coming->count, coming->charged) || before - hold->bytes < wanted))
         let_pass(self, hold_oldest(hold), REASON_HOLD_FULL, now, release);
     if (spans > hold->spans)
-        advise_hold_full(self, spans - hold->spans, now.mono);
+        advise_hold_full(self, spans - hold->spans, by_budget, now.mono);
 }
 
 /* At the end, what waits for anything but rule 2 leaves as it came. */

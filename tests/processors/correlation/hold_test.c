@@ -264,6 +264,43 @@ START_TEST(inherited_links_carry_no_figures)
 }
 END_TEST
 
+START_TEST(a_service_with_spans_in_the_hold_is_not_forgotten)
+{
+    struct rig rig;
+    rig_open(&rig, "{remember: 10s, hold: 1m}");
+    rig_root(&rig, 1, 0, S);
+    rig_advance(&rig, 30 * S);
+    rig_root(&rig, 2, 29 * S, 30 * S);
+    ck_assert(rig_waits(&rig, 1));
+    rig_advance(&rig, S);
+    rig_window(&rig, 1, 2, 0);
+    ck_assert(rig_linked(&rig, 1) && rig_linked(&rig, 2));
+    rig_close(&rig);
+}
+END_TEST
+
+/* Also where its requests had to be sent again, and one found no room. */
+START_TEST(a_service_that_was_silent_for_remember_is_waited_for_anew)
+{
+    struct rig rig;
+    rig_open(&rig, "{remember: 5m, hold_max_spans: 1}");
+    rig.traces.verdict = VERDICT_RETRY;
+    RIG_SPANS(&rig, {.id = 1, .end = S}, {.id = 2, .parent = 1, .end = S});
+    rig.traces.verdict = VERDICT_OK;
+    RIG_SPANS(&rig, {.id = 1, .end = S}, {.id = 2, .parent = 1, .end = S}, {.id = 3, .end = S});
+    rig_advance(&rig, 46 * S);
+    rig_root(&rig, 4, 45 * S, 46 * S);
+    ck_assert(rig_bare(&rig, 3) && rig_bare(&rig, 4)); /* it is not profiled */
+    rig_advance(&rig, 301 * S);
+    rig_root(&rig, 5, 346 * S, 347 * S);
+    rig_advance(&rig, 40 * S);
+    ck_assert(rig_waits(&rig, 5));
+    rig_window(&rig, 5, 0, 0);
+    ck_assert(rig_linked(&rig, 5));
+    rig_close(&rig);
+}
+END_TEST
+
 enum { THREADS = 4, ROUNDS = 200 };
 
 struct sender {
@@ -322,4 +359,5 @@ SUITE_MAIN("correlation hold", past_hold_max_spans_the_oldest_leave_as_they_came
            at_close_spans_leave_judged_or_as_they_came, what_nobody_takes_at_close_is_counted,
            children_inherit_the_id_of_a_linked_local_root,
            children_of_a_root_that_never_comes_leave_when_the_hold_runs_out,
-           inherited_links_carry_no_figures, threads_may_share_it)
+           inherited_links_carry_no_figures, a_service_with_spans_in_the_hold_is_not_forgotten,
+           a_service_that_was_silent_for_remember_is_waited_for_anew, threads_may_share_it)

@@ -30,6 +30,9 @@ START_TEST(only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count)
     ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .no_frames = true}));
     ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .no_lines = true}));
     ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .value = -1}));
+    ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .no_value = true}));
+    ck_assert(!confirms(
+        &(struct rig_profile){.ids = {1}, .name = "wall", .type = "wall", .no_value = true}));
     ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .name = "goroutines", .type = "x"}));
     ck_assert(!confirms(&(struct rig_profile){.ids = {1}, .name = "memory", .type = "x"}));
 }
@@ -394,10 +397,70 @@ START_TEST(a_profile_that_is_refused_downstream_counts_for_nothing)
 }
 END_TEST
 
-/* An OTLP profiles request of one resource and profile: sample type, period cpu/nanoseconds, and
- * one sample of two counts whose link names span 1. */
-static struct bytes otlp_profiles(const char *service, bool with_frame)
+/* What a span of id 1 is annotated with. */
+static struct rig_out annotated(struct rig *rig)
 {
+    if (rig_waits(rig, 1))
+        rig_root(rig, 1, 0, S);
+    ck_assert(rig_linked(rig, 1));
+    return *rig_left(rig, 1);
+}
+
+START_TEST(the_same_upload_twice_counts_once)
+{
+    struct rig rig;
+    rig_open(&rig, "{annotate: true}");
+    rig_advance(&rig, 10 * S);
+    for (int i = 0; i < 3; i++) {
+        RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1, 1, 1, 1, 1});
+        rig_advance(&rig, 2 * S); /* tried again */
+    }
+    ck_assert_uint_eq(rig.profiles.count, 3);
+    ck_assert_int_eq(annotated(&rig).samples, 5);
+    ck_assert_int_eq(annotated(&rig).cpu_ns, 50000000);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(different_uploads_of_the_same_times_all_count)
+{
+    struct rig rig;
+    rig_open(&rig, "{annotate: true}");
+    rig_advance(&rig, 10 * S);
+    RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1, 1});
+    RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1, 1, 1});          /* more samples, */
+    RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1, 2});             /* other spans */
+    RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1, 2}, .value = 7); /* and other values */
+    RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1, 2}, .time = S);  /* and a later window */
+    ck_assert_int_eq(annotated(&rig).samples, 8);
+    ck_assert_int_eq(annotated(&rig).cpu_ns, 70000007);
+    rig_close(&rig);
+}
+END_TEST
+
+/* As span_index.h says: 48 bits. */
+#define MOST_CPU_NS ((INT64_C(1) << 48) - 1)
+
+START_TEST(figures_stop_at_their_maximum_and_are_never_negative)
+{
+    struct rig rig;
+    rig_open(&rig, "{annotate: true}");
+    rig_advance(&rig, 10 * S);
+    RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1, 1, 1}, .value = INT64_MAX);
+    RIG_PROFILE(&rig, .time = S, .duration = 9 * S, .ids = {1}, .value = INT64_MAX - 1);
+    ck_assert_int_eq(annotated(&rig).cpu_ns, MOST_CPU_NS);
+    ck_assert_int_eq(annotated(&rig).samples, 4);
+    rig_close(&rig);
+}
+END_TEST
+
+/* An OTLP profiles request of one resource and profile: sample type, period cpu/nanoseconds, and
+ * one sample of this value whose link names span 1. */
+static struct bytes otlp_sample(const char *service, bool with_frame, uint64_t value,
+                                uint64_t period)
+{
+    uint8_t packed[10];
+    struct view values = view_between(packed, proto_varint_put(packed, value));
     struct bytes resource, type, sample, profile, scope, entry, stack, link, dictionary, request;
     struct bytes *all[] = {&resource, &type,  &sample, &profile,    &scope,
                            &entry,    &stack, &link,   &dictionary, &request};
@@ -409,13 +472,13 @@ static struct bytes otlp_profiles(const char *service, bool with_frame)
     if (with_frame)
         rig_number(&sample, 1, WIRE_VARINT, 1);
     rig_number(&sample, 3, WIRE_VARINT, 1);
-    rig_field(&sample, 4, VIEW("\x02"));
+    rig_field(&sample, 4, values);
     rig_field(&profile, 1, bytes_view(&type));
     rig_field(&profile, 2, bytes_view(&sample));
     rig_number(&profile, 3, WIRE_I64, RIG_START);
     rig_number(&profile, 4, WIRE_VARINT, 10 * S);
     rig_field(&profile, 5, VIEW("\x08\x03\x10\x04"));
-    rig_number(&profile, 6, WIRE_VARINT, 10000000);
+    rig_number(&profile, 6, WIRE_VARINT, period);
     rig_field(&scope, 2, bytes_view(&profile));
     rig_field(&entry, 1, bytes_view(&resource));
     rig_field(&entry, 2, bytes_view(&scope));
@@ -439,6 +502,37 @@ static struct bytes otlp_profiles(const char *service, bool with_frame)
         bytes_release(all[i]);
     return request;
 }
+
+static struct bytes otlp_profiles(const char *service, bool with_frame)
+{
+    return otlp_sample(service, with_frame, 2, 10000000);
+}
+
+START_TEST(so_they_do_for_otlp_profiles)
+{
+    const struct {
+        uint64_t value, period;
+        int64_t samples, cpu_ns;
+    } cases[] = {
+        {3, 1000, 3, 3000},
+        {UINT64_C(1) << 40, 1000, UINT32_MAX, MOST_CPU_NS},
+        {UINT64_C(1) << 40, UINT64_C(1) << 23, UINT32_MAX, MOST_CPU_NS}, /* 2^63 */
+        {UINT64_C(1) << 40, UINT64_C(1) << 24, UINT32_MAX, MOST_CPU_NS}, /* 2^64 */
+        {INT64_MAX, INT64_MAX, UINT32_MAX, MOST_CPU_NS},
+        {3, (uint64_t)-1000, 3, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rig rig;
+        rig_open(&rig, "{annotate: true}");
+        rig_advance(&rig, 10 * S);
+        struct bytes request = otlp_sample("shop", true, cases[i].value, cases[i].period);
+        rig_consume(&rig, SIGNAL_PROFILES, BATCH_OTLP, &request, 1);
+        ck_assert_int_eq(annotated(&rig).samples, cases[i].samples);
+        ck_assert_int_eq(annotated(&rig).cpu_ns, cases[i].cpu_ns);
+        rig_close(&rig);
+    }
+}
+END_TEST
 
 START_TEST(links_of_otlp_profiles_confirm)
 {
@@ -540,7 +634,9 @@ SUITE_MAIN("correlation profiles", only_samples_with_a_frame_and_a_value_of_a_co
            every_span_of_a_minute_reaches_the_time_of_its_profile,
            a_window_whose_time_is_its_start_takes_the_middle_too,
            times_that_every_span_reaches_or_nobody_asks_for_are_kept,
-           a_profile_that_is_refused_downstream_counts_for_nothing, links_of_otlp_profiles_confirm,
-           otlp_profiles_of_an_older_layout_end_all_judging,
+           a_profile_that_is_refused_downstream_counts_for_nothing,
+           the_same_upload_twice_counts_once, different_uploads_of_the_same_times_all_count,
+           figures_stop_at_their_maximum_and_are_never_negative, so_they_do_for_otlp_profiles,
+           links_of_otlp_profiles_confirm, otlp_profiles_of_an_older_layout_end_all_judging,
            otlp_profiles_get_no_service_name_beside_the_servers_own,
            metrics_and_logs_are_remapped_and_pass)

@@ -41,8 +41,8 @@ struct rig {
     struct collecting_sink traces, profiles;
     struct rig_out *out;
     size_t count, batches;
-    struct receipt *receipt; /* of the requests that follow; NULL: none */
-    struct metadata *metadata;
+    struct receipt *receipt;   /* of the requests that follow; NULL: none */
+    struct metadata *metadata; /* of all that follow; NULL: none */
 };
 
 struct rig_span {
@@ -138,6 +138,14 @@ static inline void rig_until(struct rig *rig, uint64_t at)
 {
     if (at > rig_now(rig))
         rig_advance(rig, at - rig_now(rig));
+}
+
+/* Requests that follow come from this tenant; NULL: from none. */
+static inline void rig_tenant(struct rig *rig, const char *tenant)
+{
+    bool failed;
+    metadata_unref(rig->metadata);
+    rig->metadata = metadata_new(view_of(tenant), (struct view){0}, &failed);
 }
 
 /* Messages put together by hand. */
@@ -295,28 +303,39 @@ struct rig_profile {
     uint64_t time, duration; /* after RIG_START */
     bool no_time;
     bool no_frames;
-    bool no_lines; /* frames without symbols */
-    int64_t value; /* ns per sample; 0: 10 ms */
+    bool no_lines;  /* frames without symbols */
+    int64_t value;  /* ns per sample; 0: 10 ms */
+    bool no_value;  /* 0 ns per sample, though samples were counted */
+    uint64_t first; /* so many more ids, in a row, begin with this one */
+    unsigned first_count;
     uint64_t ids[8];
 };
+
+static inline void rig_put_sample(struct pprof_build *build, const struct rig_profile *profile,
+                                  int64_t value, uint64_t id)
+{
+    const char *const frames[] = {"work", "main", NULL}, *const none[] = {NULL};
+    char hex[17] = "";
+    span_id_format(id, hex);
+    pprof_build_sample(build, (const int64_t[]){1, value}, profile->no_frames ? none : frames);
+    pprof_build_label(build, profile->label ? profile->label : "span_id", hex);
+}
 
 static inline struct bytes rig_pprof(const struct rig_profile *profile)
 {
     struct pprof_build *build = pprof_build_new();
-    const char *const frames[] = {"work", "main", NULL}, *const none[] = {NULL};
-    int64_t value = profile->value ? profile->value : 10000000;
+    const char *const frames[] = {"work", "main", NULL};
+    int64_t value = profile->no_value ? 0 : profile->value ? profile->value : 10000000;
     pprof_build_type(build, "samples", "count");
     pprof_build_type(build, profile->type ? profile->type : "cpu", "nanoseconds");
     if (!profile->no_time)
         pprof_build_time(build, (int64_t)(RIG_START + profile->time), (int64_t)profile->duration);
     pprof_build_lines(build, !profile->no_lines);
     pprof_build_sample(build, (const int64_t[]){1, value}, frames);
-    for (size_t i = 0; i < 8 && profile->ids[i]; i++) {
-        char hex[17] = "";
-        span_id_format(profile->ids[i], hex);
-        pprof_build_sample(build, (const int64_t[]){1, value}, profile->no_frames ? none : frames);
-        pprof_build_label(build, profile->label ? profile->label : "span_id", hex);
-    }
+    for (size_t i = 0; i < 8 && profile->ids[i]; i++)
+        rig_put_sample(build, profile, value, profile->ids[i]);
+    for (uint64_t i = 0; i < profile->first_count; i++)
+        rig_put_sample(build, profile, value, profile->first + i);
     struct bytes raw = pprof_build_raw(build);
     pprof_build_free(build);
     return raw;
@@ -333,6 +352,8 @@ static inline struct batch *rig_profile_batch(struct rig *rig, const struct rig_
     };
     batch_set_series(batch, series_new(labels, profile->scope ? 3 : 2));
     batch_set_profile(batch, calloc(1, sizeof(struct profile_origin)));
+    if (rig->metadata)
+        batch_set_metadata(batch, metadata_ref(rig->metadata));
     return batch;
 }
 

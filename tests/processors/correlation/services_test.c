@@ -99,12 +99,14 @@ START_TEST(a_service_silent_for_remember_starts_anew)
     struct service *service = see(&services, "a", 1);
     note(&services, service, KIND_PROCESS_CPU, 5, 1);
     service->wide = service->from_node = service->named = true;
+    service->first_candidate = 1;
     service->counts.linked = 7;
     ck_assert_ptr_nonnull(see(&services, "a", HOUR)->timelines[KIND_PROCESS_CPU]);
     ck_assert_ptr_eq(see(&services, "a", 3 * HOUR), service);
     ck_assert_ptr_null(service->timelines[KIND_PROCESS_CPU]);
     ck_assert_uint_eq(service->first_seen, 3 * HOUR);
     ck_assert(!service->wide && !service->from_node && !service->named);
+    ck_assert_uint_eq(service->first_candidate, 0);
     ck_assert_uint_eq(service->counts.linked, 7);
     services_release(&services);
 }

@@ -528,6 +528,50 @@ START_TEST(spans_that_nobody_edits_leave_the_hold_byte_for_byte)
 }
 END_TEST
 
+/* Resources and scopes of all that went on. */
+static size_t count_steps(struct rig *rig, enum otlp_step wanted)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rig->traces.count; i++) {
+        struct otlp_walk walk;
+        otlp_walk_begin(&walk, SIGNAL_TRACES, buffer_view(rig->traces.batches[i]->payload));
+        for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;)
+            count += step == wanted;
+    }
+    return count;
+}
+
+START_TEST(what_waits_leaves_no_empty_resource_or_scope_behind)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    /* Two scopes of the second resource: one waits, the other does not. */
+    const struct rig_span some[] = {{.id = 1, .end = S}, {.id = 2, .parent = 1, .end = S}};
+    struct bytes request = rig_request((const struct rig_span[]){{.service = "all", .id = 9}}, 1);
+    struct bytes resource, entry, scope;
+    bytes_init(&resource, SIZE_MAX, NULL);
+    bytes_init(&entry, SIZE_MAX, NULL);
+    rig_attribute(&resource, 1, "service.name", "some");
+    rig_field(&entry, 1, bytes_view(&resource));
+    for (size_t i = 0; i < 2; i++) {
+        bytes_init(&scope, SIZE_MAX, NULL);
+        rig_field(&scope, 1, VIEW("\x0a\x05scope"));
+        rig_put_span(&scope, &some[i]);
+        rig_field(&entry, 2, bytes_view(&scope));
+        bytes_release(&scope);
+    }
+    rig_field(&request, 1, bytes_view(&entry));
+    bytes_release(&resource);
+    bytes_release(&entry);
+    ck_assert_int_eq(rig_consume(&rig, SIGNAL_TRACES, BATCH_OTLP, &request, 3), VERDICT_OK);
+    ck_assert_uint_eq(count_steps(&rig, OTLP_RESOURCE), 1);
+    ck_assert_uint_eq(count_steps(&rig, OTLP_SCOPE), 1);
+    ck_assert_uint_eq(count_steps(&rig, OTLP_ITEM), 1);
+    ck_assert(rig_bare(&rig, 2) && rig_waits(&rig, 1) && rig_waits(&rig, 9));
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(a_request_without_anything_to_do_is_handed_on_as_it_is)
 {
     struct rig rig;
@@ -602,5 +646,6 @@ SUITE_MAIN("correlation traces", a_root_whose_id_is_in_the_samples_leaves_linked
            a_service_is_known_by_its_name_also_where_it_has_none,
            resources_get_service_name_whether_their_spans_waited_or_not,
            spans_that_nobody_edits_leave_the_hold_byte_for_byte,
+           what_waits_leaves_no_empty_resource_or_scope_behind,
            a_request_without_anything_to_do_is_handed_on_as_it_is,
            a_request_of_more_services_than_are_known_loses_no_span, an_empty_request_passes)
