@@ -103,6 +103,14 @@ void sender_pass(struct sender *sender, const struct batch *batch)
              taken, made);
 }
 
+/* A success of one tells those that wait at the server's request that it takes data again. */
+static void relent(struct sender *sender)
+{
+    uint64_t next = queue_relent(&sender->queue);
+    if (next != TIME_NEVER && sender->ticker)
+        ticker_at(sender->ticker, &sender->entry, next);
+}
+
 /* Back from dispatch: parked, passed to the heir, or done. */
 static void settle(struct sender *sender, struct queue_element *element,
                    enum dispatch_result result, uint64_t due)
@@ -121,6 +129,8 @@ static void settle(struct sender *sender, struct queue_element *element,
             ticker_at(sender->ticker, &sender->entry, due);
         return;
     }
+    if (element && element->delivered_any)
+        relent(sender);
     queue_element_free(element);
     queue_finish(&sender->queue);
     if (queue_used(&sender->queue) == 0)
