@@ -45,7 +45,7 @@ struct runtime *runtime_plan(const struct settings *settings, const struct clock
     runtime->clock = clock;
     pthread_mutex_init(&runtime->lock, NULL);
     gate_init(&runtime->gate);
-    retired_init(&runtime->retired);
+    retired_init(&runtime->retired, runtime);
     runtime->root = settings_root(settings);
     if (!plan_read(runtime->root, &runtime->graph, &runtime->service, problems)) {
         runtime_free(runtime);
