@@ -208,6 +208,20 @@ bool runtime_ready(const struct runtime *runtime)
     return runtime->phase == RUNTIME_READY;
 }
 
+bool runtime_trouble(struct runtime *runtime, struct bytes *out)
+{
+    struct bytes text;
+    bytes_init(&text, 1024, NULL);
+    pthread_mutex_lock(&runtime->lock);
+    bool trouble = runtime->phase == RUNTIME_READY && runtime->journal &&
+                   journal_trouble(runtime->journal, &text);
+    pthread_mutex_unlock(&runtime->lock);
+    if (trouble)
+        bytes_printf(out, "journal: %.*s", VIEW_ARG(bytes_view(&text)));
+    bytes_release(&text);
+    return trouble;
+}
+
 uint64_t runtime_step(struct runtime *runtime)
 {
     return ticker_step(runtime->ticker);
