@@ -121,6 +121,63 @@ START_TEST(window_updates_without_end_are_cut_off)
 }
 END_TEST
 
+/* So many window updates at once, some 13 bytes each, and then a ping. */
+static int last_words_after(unsigned frames)
+{
+    struct h2_peer peer;
+    struct h2_frame frame;
+    struct bytes noise;
+    grpc_fixture_open(NULL);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_settle(&peer);
+    bytes_init(&noise, 1 << 20, NULL);
+    for (unsigned i = 0; i < frames; i++)
+        bytes_append(&noise, "\0\0\4\x8\0\0\0\0\0\0\0\0\1", 13);
+    h2_peer_send(&peer, noise.data, noise.size);
+    h2_peer_frame(&peer, NGHTTP2_PING, 0, 0, VIEW("12345678"));
+    bool more = true;
+    do
+        more = h2_peer_next(&peer, &frame);
+    while (more && frame.type != NGHTTP2_GOAWAY && frame.type != NGHTTP2_PING);
+    int words = more && frame.type == NGHTTP2_GOAWAY ? frame.payload[7] : -1;
+    bytes_release(&noise);
+    h2_peer_close(&peer);
+    grpc_fixture_close();
+    return words;
+}
+
+START_TEST(small_frames_are_limited_long_before_their_bytes_are)
+{
+    ck_assert_int_eq(last_words_after(GRPC_NOISE / 2), -1);
+    ck_assert_int_eq(last_words_after(GRPC_NOISE + 100), NGHTTP2_ENHANCE_YOUR_CALM);
+}
+END_TEST
+
+START_TEST(frames_that_bring_a_call_on_are_no_noise)
+{
+    enum { FRAMES = GRPC_NOISE + 100 }; /* of 10 bytes, at once */
+    struct h2_peer peer;
+    struct h2_answer answer;
+    struct bytes frames;
+    uint8_t prefix[GRPC_PREFIX_SIZE];
+    grpc_fixture_open(NULL);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    grpc_frame_prefix(prefix, false, 10 * FRAMES);
+    h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, (struct view){prefix, sizeof prefix});
+    bytes_init(&frames, 1 << 20, NULL);
+    for (int i = 1; i <= FRAMES; i++)
+        bytes_append(&frames,
+                     i < FRAMES ? "\0\0\12\0\0\0\0\0\1ten bytes." : "\0\0\12\0\1\0\0\0\1ten bytes.",
+                     19);
+    h2_peer_send(&peer, frames.data, frames.size);
+    h2_peer_answer(&peer, 1, &answer);
+    ck_assert_int_eq(answer.grpc_status, GRPC_OK);
+    bytes_release(&frames);
+    h2_peer_close(&peer);
+}
+END_TEST
+
 START_TEST(frames_that_nobody_reads_without_end_are_cut_off)
 {
     static uint8_t unknown[16000] = {0, 0x3e, 0x77, 0x55}; /* 15991 bytes of type 0x55 */
@@ -232,6 +289,8 @@ static TCase *clients(void)
     tcase_add_test(tcase, a_client_that_says_nothing_is_closed);
     tcase_add_test(tcase, answers_to_no_ping_without_end_are_cut_off);
     tcase_add_test(tcase, window_updates_without_end_are_cut_off);
+    tcase_add_test(tcase, small_frames_are_limited_long_before_their_bytes_are);
+    tcase_add_test(tcase, frames_that_bring_a_call_on_are_no_noise);
     tcase_add_test(tcase, frames_that_nobody_reads_without_end_are_cut_off);
     tcase_add_test(tcase, a_call_that_trickles_gets_goaway);
     tcase_add_test(tcase, a_connection_without_calls_does_not_stall);

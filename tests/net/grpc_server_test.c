@@ -252,13 +252,14 @@ START_TEST(a_call_behind_the_last_goaway_is_not_served)
     h2_peer_cork(&peer, true);
     h2_peer_frame(&peer, NGHTTP2_PING, NGHTTP2_FLAG_ACK, 0,
                   (struct view){frame.payload, frame.size});
-    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, "x-hold", "1");
     h2_peer_message(&peer, 1, false, VIEW("late"));
     h2_peer_cork(&peer, false);
     h2_peer_expect(&peer, NGHTTP2_GOAWAY, &frame);
     ck_assert_mem_eq(frame.payload, "\0\0\0\0\0\0\0\0", 8);
     while (h2_peer_next(&peer, &frame))
         ck_assert_int_ne(frame.type, NGHTTP2_HEADERS);
+    ck_assert_uint_eq(grpc_fixture_held(), 0); /* served, it would be there twice */
     h2_peer_close(&peer);
 }
 END_TEST
