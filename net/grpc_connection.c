@@ -208,6 +208,7 @@ struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd)
     }
     connection->loop = loop;
     connection->fd = fd;
+    connection->calls_due = TIME_NEVER;
     bytes_init(&connection->unsent, 2 * (size_t)GRPC_SCRATCH, NULL);
     TAILQ_INIT(&connection->calls);
     grpc_server_ref(loop->server);

@@ -39,11 +39,12 @@ struct grpc_connection {
     struct tls_session *tls;  /* NULL: cleartext */
     int fd;
     enum grpc_connection_state state;
-    bool dirty;        /* has something to write */
-    bool blocked;      /* the socket takes nothing now; nothing is read meanwhile either */
-    bool last_goaway;  /* no further streams are taken */
-    uint64_t progress; /* when the last stream or much of a message came or an answer went */
-    uint64_t deadline; /* grpc_connection_expire is due */
+    bool dirty;         /* has something to write */
+    bool blocked;       /* the socket takes nothing now; nothing is read meanwhile either */
+    bool last_goaway;   /* no further streams are taken */
+    uint64_t progress;  /* when the last stream or much of a message came or an answer went */
+    uint64_t deadline;  /* grpc_connection_expire is due */
+    uint64_t calls_due; /* grpc_calls_hurry is due */
     struct bytes unsent;
     size_t unsent_from;
     TAILQ_HEAD(, grpc_call) calls;

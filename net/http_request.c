@@ -2,6 +2,7 @@
 #include <strings.h>
 
 #include "net/http_internal.h"
+#include "wire/inflate_told.h"
 
 #define HEADERS_MAX (128u << 10) /* the library's own limit per connection is lower */
 #define DISCARD_MIN (UINT64_C(16) << 20)
@@ -31,7 +32,7 @@ struct http_request *http_request_new(struct http_server *server, const char *ur
     request->path = *path ? path : "/";
     request->query = mark ? mark + 1 : "";
     bytes_init(&request->headers, HEADERS_MAX, NULL);
-    bytes_init(&request->body, server->options.max_body, server->options.budget);
+    bytes_init(&request->body, 0, server->options.budget);
     atomic_fetch_add(&server->refs, 1);
     return request;
 }
@@ -46,6 +47,7 @@ void http_request_unref(struct http_request *request)
     }
     http_response_free(request->server, request->response);
     bytes_release(&request->headers);
+    arrival_drop(&request->arrival);
     bytes_release(&request->body);
     http_server_unref(request->server);
     free(request);
@@ -126,10 +128,13 @@ unsigned http_request_headers(struct http_request *request, struct MHD_Connectio
     request->declared = scan.coding ? UINT64_MAX : 0;
     if (scan.length)
         request->declared = strtoull(scan.length, NULL, 10);
-    if (scan.length && request->declared > request->server->options.max_body)
+    const struct http_server_options *options = &request->server->options;
+    size_t most = budget_cap(options->budget, options->max_body);
+    if (scan.length && request->declared > most)
         request->fault = HTTP_FAULT_TOO_LARGE;
-    else if (scan.length)
-        request->body.max = (size_t)request->declared;
+    else
+        arrival_begin(&request->arrival, options->budget, most,
+                      scan.coding ? SIZE_MAX : (size_t)request->declared);
     http_auth_look(request);
     return 0;
 }
@@ -148,42 +153,44 @@ bool http_request_hopeless(const struct http_request *request)
            (request->declared != UINT64_MAX && request->declared > discard_limit(request));
 }
 
-/* Makes room for all that was declared at once where memory is plenty; else grows to twice the
- * size, so that clients who declare and do not send cannot hold it. */
-static enum bytes_result keep(struct http_request *request, const char *data, size_t size)
+static bool never_fits(const struct http_request *request)
 {
-    struct bytes *body = &request->body;
-    size_t rest = body->max - body->size, more = body->size > size ? body->size : size;
-    if (request->declared != UINT64_MAX && budget_has_ease(body->budget, rest))
-        more = rest;
-    if (size <= rest && body->capacity - body->size < size)
-        bytes_reserve(body, more < rest ? more : rest);
-    return bytes_append(body, data, size);
+    const struct http_server_options *options = &request->server->options;
+    uint64_t size = request->declared == UINT64_MAX ? request->received : request->declared;
+    return size > budget_cap(options->budget, options->max_body);
 }
 
-/* The budget could never hold it, or just not now. */
-static enum http_fault fault_of(const struct http_request *request, enum bytes_result result,
-                                size_t size)
+/* What is read past tells in the end whether it could ever have been kept. */
+static void note_fault(struct http_request *request)
 {
-    const struct budget *budget = request->server->options.budget;
-    size_t need = request->body.size + size;
-    if (request->declared != UINT64_MAX)
-        need = (size_t)request->declared;
-    return result == BYTES_FULL || budget_never_fits(budget, need) ? HTTP_FAULT_TOO_LARGE
-                                                                   : HTTP_FAULT_MEMORY;
+    if (never_fits(request))
+        request->fault = HTTP_FAULT_TOO_LARGE;
+    else if (!request->fault)
+        request->fault = HTTP_FAULT_MEMORY;
+}
+
+static bool is_kept(const struct http_request *request)
+{
+    return !request->fault && !request->refused && !http_auth_denies(request);
 }
 
 bool http_request_receive(struct http_request *request, const char *data, size_t size)
 {
     request->received += size;
-    if (!request->fault && !request->refused && !http_auth_denies(request)) {
-        enum bytes_result result = keep(request, data, size);
-        if (result == BYTES_OK)
+    if (is_kept(request)) {
+        if (arrival_append(&request->arrival, data, size) == BYTES_OK)
             return true;
-        request->fault = fault_of(request, result, size);
-        bytes_release(&request->body);
+        note_fault(request);
+    } else if (request->fault) {
+        note_fault(request);
     }
     return request->received <= discard_limit(request);
+}
+
+void http_request_finish(struct http_request *request)
+{
+    if (is_kept(request) && !arrival_end(&request->arrival, &request->body))
+        note_fault(request);
 }
 
 const char *http_request_method(const struct http_request *request)
@@ -236,7 +243,9 @@ enum inflate_result http_request_take_body(struct http_request *request, struct 
         return INFLATE_OK;
     }
     bytes_init(out, budget_cap(options->budget, options->max_body), options->budget);
-    enum inflate_result result = inflate_append(encoding, bytes_view(&request->body), out);
+    struct view packed = bytes_view(&request->body);
+    enum inflate_result result = inflate_append(encoding, packed, out);
+    result = inflate_told(encoding, packed, out->max, result);
     bytes_release(result == INFLATE_OK ? &request->body : out);
     return result;
 }

@@ -19,6 +19,9 @@
 #define CONNECTION_MEMORY (32u << 10)
 #define CONNECTION_COST   (CONNECTION_MEMORY + (4u << 10))
 
+#define BODY_TIMEOUT (10 * NS_PER_S)
+#define BODY_RATE    1024
+
 static void on_log(void *cls, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
@@ -141,6 +144,10 @@ static struct http_server *server_new(const struct http_server_options *options)
     server->accepted = accepted;
     atomic_init(&server->refs, 1);
     server->options = *options;
+    if (!options->body_timeout_ns)
+        server->options.body_timeout_ns = BODY_TIMEOUT;
+    if (!options->body_rate)
+        server->options.body_rate = BODY_RATE;
     server->options.max_connections =
         room_for_connections(options->max_connections, options->budget, CONNECTION_COST);
     pthread_condattr_t monotonic;
@@ -170,8 +177,11 @@ static bool start(struct http_server *server, int listener)
         .max = server->options.max_connections,
         .budget = server->options.budget,
         .cost = CONNECTION_COST,
+        .cleartext = !server->options.tls,
         .header_timeout_ns = server->options.header_timeout_ns,
         .idle_timeout_ns = server->options.idle_timeout_ns,
+        .body_timeout_ns = server->options.body_timeout_ns,
+        .body_rate = server->options.body_rate,
         .admit = on_accepted,
         .ctx = server,
     };

@@ -240,8 +240,13 @@ void runtime_explain(struct runtime *runtime, struct bytes *out)
 {
     const struct instance_list *instances = &runtime->graph.instances;
     pthread_mutex_lock(&runtime->lock);
-    bytes_printf(out, "memory: %zu of %zu bytes, %zu beside them\n", budget_used(&runtime->budget),
+    bytes_printf(out, "memory: %zu of %zu bytes, %zu beside them", budget_used(&runtime->budget),
                  runtime->budget.limit, atomic_load(&runtime->budget.beyond));
+    uint64_t gave_way = atomic_load(&runtime->budget.gave_way);
+    if (gave_way)
+        bytes_printf(out, "; %" PRIu64 " bodies that stalled, or were slow or large, gave way",
+                     gave_way);
+    bytes_printf(out, "\n");
     if (runtime->phase != RUNTIME_READY)
         bytes_printf(out, "%s\n", runtime->phase == RUNTIME_PLANNED ? "starting" : "stopping");
     for (size_t i = 0; runtime->phase == RUNTIME_READY && i < instances->count; i++)

@@ -148,7 +148,7 @@ static bool may_work(struct sender *sender, size_t work)
 {
     const struct budget *budget = sender->budget;
     return (!budget || sender->working + work <= budget->limit / WORK_SHARE) &&
-           budget_use(sender->budget, work);
+           budget_go_on_work(sender->budget, work, false);
 }
 
 /* Where memory is short fewer sends run at once, but always one. NULL: nothing to do now. */
@@ -163,7 +163,7 @@ static struct queue_element *take(struct sender *sender, size_t *work)
         sender->starved = true;
         return NULL;
     }
-    budget_force(sender->budget, *work);
+    budget_go_on_work(sender->budget, *work, true);
     return element;
 }
 
@@ -175,7 +175,7 @@ static void work_one(struct sender *sender, struct queue_element *element, size_
     sender->working += work;
     pthread_mutex_unlock(&sender->lock);
     enum dispatch_result result = dispatch_run(&sender->dispatcher, element, &due);
-    budget_give(sender->budget, work);
+    budget_finish_work(sender->budget, work);
     pthread_mutex_lock(&sender->lock);
     sender->sending--;
     sender->working -= work;

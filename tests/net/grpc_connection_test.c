@@ -200,6 +200,59 @@ START_TEST(a_call_that_trickles_gets_goaway)
 }
 END_TEST
 
+static void expect_late(struct h2_peer *peer, int32_t stream)
+{
+    struct h2_answer late;
+    h2_peer_answer(peer, stream, &late);
+    ck_assert_int_eq(late.grpc_status, GRPC_DEADLINE_EXCEEDED);
+    ck_assert_str_eq(late.message, "the message did not arrive in time");
+}
+
+START_TEST(a_call_without_a_byte_for_too_long_is_refused_and_others_go_on)
+{
+    struct h2_peer peer;
+    struct h2_answer answer;
+    struct grpc_server_options options = grpc_fixture_options();
+    options.message_timeout_ns = 50 * NS_PER_MS;
+    grpc_fixture_open(&options);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, "x-hold", "1");
+    h2_peer_message(&peer, 1, false, VIEW("in its handler"));
+    grpc_fixture_await_held(1);
+    h2_peer_call(&peer, 3, GRPC_FIXTURE_PATH, NULL, NULL);
+    h2_peer_frame(&peer, NGHTTP2_DATA, 0, 3, VIEW("\0\0\0\0\5hal"));
+    h2_peer_call(&peer, 5, GRPC_FIXTURE_PATH, NULL, NULL);
+    expect_late(&peer, 3);
+    expect_late(&peer, 5);
+    grpc_fixture_answer_held(GRPC_OK);
+    h2_peer_answer(&peer, 1, &answer);
+    ck_assert_int_eq(answer.grpc_status, GRPC_OK);
+    h2_peer_close(&peer);
+}
+END_TEST
+
+START_TEST(a_call_below_the_least_rate_is_refused)
+{
+    struct h2_peer peer;
+    struct h2_frame frame;
+    struct grpc_server_options options = grpc_fixture_options();
+    options.message_timeout_ns = 100 * NS_PER_MS;
+    options.message_rate = 1 << 30;
+    grpc_fixture_open(&options);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, VIEW("\0\0\xf0\0\0"));
+    do { /* a byte each time the last one was read */
+        h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, VIEW("x"));
+        h2_peer_frame(&peer, NGHTTP2_PING, 0, 0, VIEW("12345678"));
+        do
+            ck_assert(h2_peer_next(&peer, &frame));
+        while (frame.type != NGHTTP2_PING && frame.type != NGHTTP2_HEADERS);
+    } while (frame.type != NGHTTP2_HEADERS);
+    h2_peer_close(&peer);
+}
+END_TEST
+
 START_TEST(a_connection_without_calls_does_not_stall)
 {
     struct h2_peer peer, clock;
@@ -293,6 +346,8 @@ static TCase *clients(void)
     tcase_add_test(tcase, frames_that_bring_a_call_on_are_no_noise);
     tcase_add_test(tcase, frames_that_nobody_reads_without_end_are_cut_off);
     tcase_add_test(tcase, a_call_that_trickles_gets_goaway);
+    tcase_add_test(tcase, a_call_without_a_byte_for_too_long_is_refused_and_others_go_on);
+    tcase_add_test(tcase, a_call_below_the_least_rate_is_refused);
     tcase_add_test(tcase, a_connection_without_calls_does_not_stall);
     tcase_add_test(tcase, connections_are_charged);
     tcase_add_test(tcase, a_connection_without_calls_gets_goaway_after_the_idle_timeout);
