@@ -64,7 +64,7 @@ static enum MHD_Result queue(struct http_request *request, struct MHD_Connection
 static enum MHD_Result refuse(struct http_request *request, struct MHD_Connection *connection,
                               unsigned status)
 {
-    struct view why = VIEW("the request's framing is ambiguous or malformed\n");
+    struct view why = view_of(request->wrong);
     unsigned retry_after_s = 0;
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
         why = VIEW("shutting down or out of memory\n");

@@ -12,6 +12,10 @@
 
 #define HTTP_EXTRA_HEADERS 8
 
+/* Header and read buffer of one connection; the library clears it after each request, so that all
+ * of it is resident. */
+#define HTTP_CONNECTION_MEMORY (32u << 10)
+
 struct http_server {
     _Atomic unsigned refs; /* the owner's and one of each request */
     struct http_server_options options;
@@ -54,6 +58,8 @@ struct http_request {
     struct http_request *next, *prev;
 
     const char *method, *path, *query;
+    size_t target_size;   /* of both, as it came */
+    const char *wrong;    /* with its header, for people; NULL: nothing */
     struct bytes headers; /* method, then name and value pairs, each ending in NUL */
     size_t headers_at;    /* where the pairs begin */
     struct arrival arrival;

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "net/http_head.h"
 #include "net/http_internal.h"
 #include "wire/inflate_told.h"
 
@@ -26,6 +27,9 @@ struct http_request *http_request_new(struct http_server *server, const char *ur
     atomic_init(&request->refs, 1);
     atomic_init(&request->state, HTTP_HANDLING);
     memcpy(request->uri, uri, size);
+    request->target_size = size - 1;
+    if (!http_head_is_target(uri))
+        request->wrong = "the request target has a character that is not allowed there";
     char *path = path_of(request->uri), *mark = strchr(path, '?');
     if (mark)
         *mark = '\0';
@@ -57,7 +61,8 @@ void http_request_unref(struct http_request *request)
 struct header_scan {
     struct http_request *request;
     const char *length, *coding, *expect;
-    bool bad, twice, no_memory;
+    unsigned hosts;
+    bool bad_host, two_lengths, two_codings, no_memory;
 };
 
 static bool is(const char *key, size_t size, const char *name, size_t name_size)
@@ -68,11 +73,14 @@ static bool is(const char *key, size_t size, const char *name, size_t name_size)
 static void note_framing(struct header_scan *scan, const char *key, size_t size, const char *value)
 {
     if (is(key, size, "content-length", 14)) {
-        scan->bad |= scan->length && strcmp(scan->length, value) != 0;
+        scan->two_lengths |= scan->length && strcmp(scan->length, value) != 0;
         scan->length = value;
     } else if (is(key, size, "transfer-encoding", 17)) {
-        scan->twice |= scan->coding != NULL;
+        scan->two_codings |= scan->coding != NULL;
         scan->coding = value;
+    } else if (is(key, size, "host", 4)) {
+        scan->bad_host |= !http_head_is_host(value);
+        scan->hosts++;
     } else if (is(key, size, "expect", 6)) {
         scan->expect = value;
     }
@@ -85,8 +93,6 @@ static enum MHD_Result note_header(void *cls, enum MHD_ValueKind kind, const cha
     struct header_scan *scan = cls;
     struct bytes *headers = &scan->request->headers;
     value = value ? value : "";
-    /* The library takes "Content-Length : 5" for another name. */
-    scan->bad |= size == 0 || key[size - 1] == ' ' || key[size - 1] == '\t';
     note_framing(scan, key, size, value);
     scan->no_memory |= bytes_append(headers, key, size) != BYTES_OK ||
                        bytes_append(headers, "", 1) != BYTES_OK ||
@@ -95,32 +101,55 @@ static enum MHD_Result note_header(void *cls, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-/* 0, or the status that the framing is refused with. */
-static unsigned judge(const struct header_scan *scan, const char *version)
+/* RFC 9112, 3.2 and 6. NULL: nothing is wrong. */
+static const char *fault_of(const struct header_scan *scan, const char *version)
+{
+    bool old = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
+    if (scan->hosts > 1 || scan->bad_host || (!old && scan->hosts == 0))
+        return "HTTP/1.1 asks for one Host header with a host and perhaps a port";
+    if (scan->two_lengths || scan->two_codings)
+        return "the framing is ambiguous: two Content-Length or two Transfer-Encoding headers";
+    if (scan->coding && scan->length)
+        return "the framing is ambiguous: Content-Length beside Transfer-Encoding";
+    return scan->coding && old ? "HTTP/1.0 has no Transfer-Encoding" : NULL;
+}
+
+/* 0, or the status that it is refused with. */
+static unsigned judge(struct http_request *request, const struct header_scan *scan,
+                      const char *version)
 {
     if (scan->no_memory)
         return MHD_HTTP_SERVICE_UNAVAILABLE;
-    if (scan->bad || scan->twice || (scan->coding && scan->length))
-        return MHD_HTTP_BAD_REQUEST;
-    if (scan->coding && strcmp(version, MHD_HTTP_VERSION_1_0) == 0)
+    if (!request->wrong)
+        request->wrong = fault_of(scan, version);
+    if (request->wrong)
         return MHD_HTTP_BAD_REQUEST;
     if (scan->coding && strcasecmp(scan->coding, "chunked") != 0)
         return MHD_HTTP_NOT_IMPLEMENTED;
     return 0;
 }
 
+static size_t header_size(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *size =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return size ? size->header_size : 0;
+}
+
 unsigned http_request_headers(struct http_request *request, struct MHD_Connection *connection,
                               const char *method, const char *version)
 {
     struct header_scan scan = {.request = request};
-    const union MHD_ConnectionInfo *size =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    if (size)
-        bytes_reserve(&request->headers, size->header_size + 16);
+    size_t size = header_size(connection);
+    if (size > HTTP_CONNECTION_MEMORY) /* it was moved, to put a continued line together */
+        request->wrong = "a header's value goes on in the next line";
+    if (!request->wrong)
+        request->wrong = http_head_fault(method, size, version, request->target_size);
+    bytes_reserve(&request->headers, size < HEADERS_MAX ? size + 16 : 0);
     scan.no_memory = bytes_append(&request->headers, method, strlen(method) + 1) != BYTES_OK;
     request->headers_at = request->headers.size;
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_header, &scan);
-    unsigned refusal = judge(&scan, version);
+    unsigned refusal = judge(request, &scan, version);
     if (refusal)
         return refusal;
     request->method = (const char *)request->headers.data;

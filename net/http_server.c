@@ -14,10 +14,7 @@
 #include "net/listeners.h"
 #include "net/room.h"
 
-/* Header and read buffer of one connection; the library clears it after each request, so that all
- * of it is resident. */
-#define CONNECTION_MEMORY (32u << 10)
-#define CONNECTION_COST   (CONNECTION_MEMORY + (4u << 10))
+#define CONNECTION_COST (HTTP_CONNECTION_MEMORY + (4u << 10))
 
 #define BODY_TIMEOUT (10 * NS_PER_S)
 #define BODY_RATE    1024
@@ -106,7 +103,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server)
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)http_exchange_completed, server},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
         {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)limit, NULL},
-        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY, NULL},
         {threads ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)threads, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
