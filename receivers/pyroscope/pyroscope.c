@@ -20,7 +20,7 @@ static const struct key keys[] = {
     KEY_DURATION(struct pyroscope_receiver, read_header_timeout, "read_header_timeout", "10s", 0,
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, idle_timeout, "idle_timeout", "120s", 0,
-                 "time between requests, and for each 16 KiB of a body; 0: none"),
+                 "time between requests, and for an answer; 0: none"),
     TLS_SERVER_KEY(struct pyroscope_receiver, tls),
     KEY_END,
 };
