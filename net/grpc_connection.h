@@ -7,6 +7,7 @@
 #define NET_GRPC_CONNECTION_H
 
 #include "net/grpc_call.h"
+#include "net/h2_ends.h"
 #include "net/tls_session.h"
 
 #include <nghttp2/nghttp2.h>
@@ -53,8 +54,9 @@ struct grpc_connection {
     size_t charged; /* to the budget, for the connection itself */
     unsigned noise; /* small frames since noise_since */
     uint64_t noise_since;
-    size_t trickled; /* message bytes since the last progress */
-    size_t wasted;   /* bytes since the last one of a call that arrives */
+    struct h2_ends ends; /* of the peer's streams */
+    size_t trickled;     /* message bytes since the last progress */
+    size_t wasted;       /* bytes since the last one of a call that arrives */
 };
 
 TAILQ_HEAD(grpc_connections, grpc_connection);

@@ -321,6 +321,73 @@ START_TEST(a_header_without_end_closes_the_connection)
 }
 END_TEST
 
+static void expect_stream_closed(struct h2_peer *peer)
+{
+    ck_assert_int_eq(h2_peer_last_words(peer), NGHTTP2_STREAM_CLOSED);
+    h2_peer_close(peer);
+}
+
+START_TEST(what_follows_on_a_stream_that_was_ended_is_an_error)
+{
+    struct h2_peer peer;
+    struct h2_answer answer;
+    grpc_fixture_open(NULL);
+    for (int data = 0; data < 2; data++) {
+        h2_peer_open(&peer, grpc_fixture.address);
+        for (int32_t stream = 1; stream < 20; stream += 2) {
+            h2_peer_call(&peer, stream, GRPC_FIXTURE_PATH, NULL, NULL);
+            h2_peer_message(&peer, stream, false, VIEW("call"));
+            h2_peer_answer(&peer, stream, &answer);
+            ck_assert_int_eq(answer.grpc_status, GRPC_OK);
+        }
+        h2_peer_frame(&peer, NGHTTP2_WINDOW_UPDATE, 0, 17, VIEW("\0\0\0\1")); /* these may */
+        h2_peer_frame(&peer, NGHTTP2_PRIORITY, 0, 17, VIEW("\0\0\0\0\1"));
+        h2_peer_frame(&peer, NGHTTP2_RST_STREAM, 0, 17, VIEW("\0\0\0\x8"));
+        h2_peer_settle(&peer);
+        if (data)
+            h2_peer_message(&peer, 5, false, VIEW("again"));
+        else
+            h2_peer_call(&peer, 5, GRPC_FIXTURE_PATH, NULL, NULL);
+        expect_stream_closed(&peer);
+    }
+}
+END_TEST
+
+START_TEST(what_follows_on_a_stream_that_was_reset_is_an_error)
+{
+    struct h2_peer peer;
+    grpc_fixture_open(NULL);
+    for (int apart = 0; apart < 2; apart++) {
+        h2_peer_open(&peer, grpc_fixture.address);
+        h2_peer_cork(&peer, true);
+        h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+        h2_peer_frame(&peer, NGHTTP2_RST_STREAM, 0, 1, VIEW("\0\0\0\x8"));
+        h2_peer_cork(&peer, false);
+        if (apart)
+            h2_peer_settle(&peer);
+        h2_peer_message(&peer, 1, false, VIEW("late"));
+        expect_stream_closed(&peer);
+    }
+}
+END_TEST
+
+/* They were under way when it was answered. */
+START_TEST(frames_on_a_stream_that_the_server_ended_are_read_past)
+{
+    struct h2_peer peer;
+    struct h2_answer answer;
+    grpc_fixture_open(NULL);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_call(&peer, 1, "/no.Service/Export", NULL, NULL);
+    h2_peer_answer(&peer, 1, &answer);
+    ck_assert_int_eq(answer.grpc_status, GRPC_UNIMPLEMENTED);
+    h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, VIEW("more"));
+    h2_peer_message(&peer, 1, false, VIEW("and the end"));
+    h2_peer_settle(&peer);
+    h2_peer_close(&peer);
+}
+END_TEST
+
 START_TEST(pings_are_answered)
 {
     struct h2_peer peer;
@@ -356,6 +423,9 @@ static TCase *clients(void)
     tcase_add_test(tcase, a_client_that_sends_empty_frames_without_end_is_sent_away);
     tcase_add_test(tcase, a_flood_of_pings_does_not_keep_others_from_being_served);
     tcase_add_test(tcase, a_header_without_end_closes_the_connection);
+    tcase_add_test(tcase, what_follows_on_a_stream_that_was_ended_is_an_error);
+    tcase_add_test(tcase, what_follows_on_a_stream_that_was_reset_is_an_error);
+    tcase_add_test(tcase, frames_on_a_stream_that_the_server_ended_are_read_past);
     tcase_add_test(tcase, pings_are_answered);
     return tcase;
 }
