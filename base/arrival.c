@@ -164,6 +164,15 @@ struct claim {
     uint64_t weight;
 };
 
+/* Under its lock. Of one that did not tell its size half is taken to be there. */
+static uint64_t takes_in_all(const struct arrival *arrival, uint64_t age)
+{
+    double size = (double)arrival->body.size;
+    double whole = arrival->declared == SIZE_MAX ? 2 * size : (double)arrival->declared;
+    double takes = (double)age * whole / size;
+    return takes < (double)TIME_NEVER ? (uint64_t)takes : TIME_NEVER;
+}
+
 /* Under its lock. */
 static struct claim claim_on(const struct arrival *arrival, uint64_t now)
 {
@@ -172,9 +181,9 @@ static struct claim claim_on(const struct arrival *arrival, uint64_t now)
         return (struct claim){HOG, arrival->charged};
     if (silent >= ARRIVAL_STALLED)
         return (struct claim){STALLED, silent};
-    uint64_t pace = age ? arrival->body.size * NS_PER_S / age : UINT64_MAX;
-    if (age >= ARRIVAL_YOUNG && pace < ARRIVAL_PACE)
-        return (struct claim){SLOW, ARRIVAL_PACE - pace};
+    uint64_t takes = takes_in_all(arrival, age);
+    if (age >= ARRIVAL_YOUNG && takes >= ARRIVAL_LONG)
+        return (struct claim){SLOW, takes};
     return (struct claim){STAYS, 0};
 }
 

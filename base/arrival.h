@@ -14,11 +14,14 @@
 
 #include <pthread.h>
 
-#define ARRIVAL_STALLED  (500 * NS_PER_MS)   /* so long without ARRIVAL_PROGRESS */
-#define ARRIVAL_YOUNG    NS_PER_S            /* before that nobody is slow */
-#define ARRIVAL_PACE     (UINT64_C(1) << 20) /* bytes a second from its begin; fewer are slow */
-#define ARRIVAL_PROGRESS (16 * 1024)         /* bytes; also the steps in which it is charged */
-#define ARRIVAL_AHEAD    (1 << 20) /* so much is allocated, not charged, for what was declared */
+#define ARRIVAL_STALLED (500 * NS_PER_MS) /* so long without ARRIVAL_PROGRESS */
+#define ARRIVAL_YOUNG   NS_PER_S          /* before that nobody is slow */
+#define ARRIVAL_LONG    (4 * NS_PER_S)    /* who is going to take so long in all is slow */
+
+enum {
+    ARRIVAL_PROGRESS = 16 * 1024, /* bytes; also the steps in which it is charged */
+    ARRIVAL_AHEAD = 1 << 20       /* so much is allocated, not charged, for what was declared */
+};
 
 struct arrival {
     struct budget *budget; /* borrowed; NULL: no limit */

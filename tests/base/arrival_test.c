@@ -139,23 +139,56 @@ START_TEST(a_few_bytes_are_no_progress)
     struct arrival arrivals[3];
     begin(16 * MIB);
     for (unsigned i = 0; i < 3; i++)
-        make_arrive(&arrivals[i], MIB, 100 * KIB, (3 - i) * NS_PER_S);
+        make_arrive(&arrivals[i], MIB, 900 * KIB, (3 - i) * NS_PER_S);
     ck_assert_int_eq(arrival_append(&arrivals[0], block, 10), BYTES_OK);
     ck_assert_int_eq(arrival_append(&arrivals[1], block, ARRIVAL_PROGRESS), BYTES_OK);
-    arrivals[1].begun += 2 * NS_PER_S; /* and at a good pace */
     expect_order(arrivals, 0, 2);
 }
 END_TEST
+
+static void set_begun(struct arrival *arrival, uint64_t ago)
+{
+    arrival->begun = clock_mono(&clock_system) - ago;
+}
 
 START_TEST(then_the_slowest_for_its_size)
 {
     struct arrival arrivals[3];
     begin(16 * MIB);
-    for (unsigned i = 0; i < 3; i++) {
-        make_arrive(&arrivals[i], MIB, (200 + 100 * i) * KIB, 0);
-        arrivals[i].begun -= (i == 1 ? 4 : 2) * NS_PER_S; /* 100, 75 and 200 KiB a second */
-    }
+    make_arrive(&arrivals[0], MIB, 200 * KIB, 0); /* 2 s for a fifth: 10 s in all */
+    set_begun(&arrivals[0], 2 * NS_PER_S);
+    make_arrive(&arrivals[1], MIB, 100 * KIB, 0); /* 2 s for a tenth: 20 s */
+    set_begun(&arrivals[1], 2 * NS_PER_S);
+    make_arrive(&arrivals[2], MIB, 700 * KIB, 0); /* 2 s for most of it: 3 s */
+    set_begun(&arrivals[2], 2 * NS_PER_S);
     expect_order(arrivals, 1, 0);
+}
+END_TEST
+
+START_TEST(one_of_unknown_size_is_slow_after_a_while)
+{
+    struct arrival arrival;
+    begin(16 * MIB);
+    arrival_begin(&arrival, &budget, MIB, SIZE_MAX);
+    ck_assert_int_eq(arrival_append(&arrival, block, 500 * KIB), BYTES_OK);
+    set_begun(&arrival, ARRIVAL_LONG / 2 - NS_PER_S / 2);
+    ck_assert(!arrival_make_way(&budget));
+    set_begun(&arrival, ARRIVAL_LONG / 2);
+    ck_assert(arrival_make_way(&budget));
+    arrival_drop(&arrival);
+}
+END_TEST
+
+START_TEST(nobody_is_slow_from_the_first_moment)
+{
+    struct arrival arrival;
+    begin(16 * MIB);
+    make_arrive(&arrival, 500 * KIB, 1, 0);
+    set_begun(&arrival, ARRIVAL_YOUNG / 2);
+    ck_assert(!arrival_make_way(&budget));
+    set_begun(&arrival, ARRIVAL_YOUNG);
+    ck_assert(arrival_make_way(&budget));
+    arrival_drop(&arrival);
 }
 END_TEST
 
@@ -262,6 +295,8 @@ int main(void)
         the_one_without_progress_for_longest_gives_way_first,
         a_few_bytes_are_no_progress,
         then_the_slowest_for_its_size,
+        one_of_unknown_size_is_slow_after_a_while,
+        nobody_is_slow_from_the_first_moment,
         who_has_more_than_a_share_gives_way_before_all_others,
         more_than_a_share_is_to_be_had_while_nobody_else_is_short,
         one_that_gave_way_is_not_whole,
