@@ -1,6 +1,6 @@
 #include "base/arrival.h"
 
-enum { LEAST_ROOM = 4096 };
+enum { LEAST_ROOM = 256 };
 
 void arrival_begin(struct arrival *arrival, struct budget *budget, size_t max, size_t declared)
 {
@@ -61,14 +61,14 @@ static bool charge(struct arrival *arrival, size_t target)
     return taken;
 }
 
-/* What is declared and not too much is allocated at once, so that it is not moved as it grows;
- * memory that nobody has written to costs nothing. */
+/* Once some of it is there, what is declared and not too much is allocated at once, so that it is
+ * not moved as it grows; memory that nobody has written to costs nothing. */
 static size_t room_for(const struct arrival *arrival, size_t need)
 {
     const struct bytes *body = &arrival->body;
     bool known = arrival->declared != SIZE_MAX;
     size_t room = 2 * body->capacity;
-    size_t least = known ? ARRIVAL_AHEAD : LEAST_ROOM;
+    size_t least = need < ARRIVAL_STEP ? LEAST_ROOM : known ? ARRIVAL_AHEAD : ARRIVAL_STEP;
     if (room < least)
         room = least;
     if (room < need)
@@ -78,7 +78,7 @@ static size_t room_for(const struct arrival *arrival, size_t need)
 
 static size_t charge_for(const struct arrival *arrival, size_t need, size_t room)
 {
-    size_t steps = (need + ARRIVAL_PROGRESS - 1) / ARRIVAL_PROGRESS * ARRIVAL_PROGRESS;
+    size_t steps = (need + ARRIVAL_STEP - 1) / ARRIVAL_STEP * ARRIVAL_STEP;
     return arrival->declared == SIZE_MAX || steps > room ? room : steps;
 }
 
@@ -197,35 +197,52 @@ static bool look_at(struct arrival *arrival, uint64_t now, struct claim *claim)
     return claim->kind != STAYS;
 }
 
-static struct arrival *first_to_go(const struct budget *budget, uint64_t now)
+static struct claim most_of(const struct budget *budget, uint64_t now)
 {
-    struct arrival *found = NULL;
     struct claim most = {STAYS, 0}, claim;
-    for (struct arrival *it = budget->arriving; it; it = it->next) {
-        if (!look_at(it, now, &claim))
-            continue;
-        if (!found || claim.kind > most.kind ||
-            (claim.kind == most.kind && claim.weight > most.weight)) {
-            found = it;
+    for (struct arrival *it = budget->arriving; it; it = it->next)
+        if (look_at(it, now, &claim) &&
+            (claim.kind > most.kind || (claim.kind == most.kind && claim.weight > most.weight)))
             most = claim;
-        }
-    }
-    return found;
+    return most;
 }
 
-bool arrival_make_way(struct budget *budget)
+/* With the list locked. Bytes that came free. */
+static size_t make_go(struct arrival *arrival)
+{
+    if (pthread_mutex_trylock(&arrival->lock) != 0)
+        return 0;
+    size_t charged = arrival->gone ? 0 : arrival->charged;
+    if (charged) {
+        give_back(arrival);
+        atomic_fetch_add_explicit(&arrival->budget->gave_way, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&arrival->lock);
+    return charged;
+}
+
+/* Those with as much to go for, or more, until n bytes came free. */
+static size_t make_such_go(const struct budget *budget, struct claim least, uint64_t now, size_t n)
+{
+    size_t freed = 0;
+    struct claim claim;
+    for (struct arrival *it = budget->arriving; it && freed < n; it = it->next)
+        if (look_at(it, now, &claim) && claim.kind == least.kind && claim.weight >= least.weight)
+            freed += make_go(it);
+    return freed;
+}
+
+/* Of many that hold little each, those that are half as far on the way out go with the first: to
+ * look at all of them for each would take too long. */
+bool arrival_make_way(struct budget *budget, size_t n)
 {
     pthread_mutex_lock(&budget->arriving_lock);
-    struct arrival *arrival = first_to_go(budget, clock_mono(&clock_system));
-    bool made = arrival && pthread_mutex_trylock(&arrival->lock) == 0;
-    if (made) {
-        made = !arrival->gone;
-        if (made)
-            give_back(arrival);
-        pthread_mutex_unlock(&arrival->lock);
-    }
+    uint64_t now = clock_mono(&clock_system);
+    struct claim claim = most_of(budget, now);
+    size_t freed = claim.kind == STAYS ? 0 : make_such_go(budget, claim, now, 1);
+    claim.weight /= 2;
+    if (freed && freed < n)
+        make_such_go(budget, claim, now, n - freed);
     pthread_mutex_unlock(&budget->arriving_lock);
-    if (made)
-        atomic_fetch_add_explicit(&budget->gave_way, 1, memory_order_relaxed);
-    return made;
+    return freed > 0;
 }

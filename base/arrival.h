@@ -19,7 +19,8 @@
 #define ARRIVAL_LONG    (4 * NS_PER_S)    /* who is going to take so long in all is slow */
 
 enum {
-    ARRIVAL_PROGRESS = 16 * 1024, /* bytes; also the steps in which it is charged */
+    ARRIVAL_PROGRESS = 16 * 1024, /* bytes */
+    ARRIVAL_STEP = 4096,          /* in which it is charged */
     ARRIVAL_AHEAD = 1 << 20       /* so much is allocated, not charged, for what was declared */
 };
 
@@ -54,7 +55,8 @@ bool arrival_end(struct arrival *arrival, struct bytes *out);
 /* Lets go of it. Legal after arrival_end, and twice. */
 void arrival_drop(struct arrival *arrival);
 
-/* For the budget: makes one give way. False: there is none that has to. Any thread. */
-bool arrival_make_way(struct budget *budget);
+/* For the budget: makes the first that has to give way, and such as have as much reason, until n
+ * bytes are free. False: there is none that has to. Any thread. */
+bool arrival_make_way(struct budget *budget, size_t n);
 
 #endif

@@ -126,6 +126,14 @@ static bool take(struct budget *budget, size_t n, bool all)
     return true;
 }
 
+/* Bytes that would have to be free for n more. */
+static size_t lack(const struct budget *budget, size_t n, bool all)
+{
+    size_t beyond = atomic_load_explicit(&budget->beyond, memory_order_relaxed);
+    size_t used = budget_used(budget) + n;
+    return excess((all ? used : taken_up(budget, used)) + beyond, budget->limit);
+}
+
 /* What comes in and has no claim to wait for gives way, as much as it takes; not for one that asks
  * for more than a share. */
 static bool take_from_others(struct budget *budget, size_t n, bool all)
@@ -135,7 +143,7 @@ static bool take_from_others(struct budget *budget, size_t n, bool all)
     if (n > budget_share(budget))
         return false;
     atomic_store_explicit(&budget->short_at, clock_mono(&clock_system), memory_order_relaxed);
-    while (arrival_make_way(budget))
+    while (arrival_make_way(budget, lack(budget, n, all)))
         if (try_take(budget, n, all))
             return true;
     return false;

@@ -45,7 +45,7 @@ START_TEST(it_is_charged_as_it_comes_in_and_comes_out_whole)
             size_t n = size - at < step ? size - at : step;
             ck_assert_int_eq(arrival_append(&arrival, block + at, n), BYTES_OK);
             if (told)
-                ck_assert_uint_le(budget_used(&budget), at + n + ARRIVAL_PROGRESS);
+                ck_assert_uint_le(budget_used(&budget), at + n + ARRIVAL_STEP);
             ck_assert_uint_ge(budget_used(&budget), at + n);
         }
         ck_assert(arrival_end(&arrival, &whole));
@@ -172,9 +172,9 @@ START_TEST(one_of_unknown_size_is_slow_after_a_while)
     arrival_begin(&arrival, &budget, MIB, SIZE_MAX);
     ck_assert_int_eq(arrival_append(&arrival, block, 500 * KIB), BYTES_OK);
     set_begun(&arrival, ARRIVAL_LONG / 2 - NS_PER_S / 2);
-    ck_assert(!arrival_make_way(&budget));
+    ck_assert(!arrival_make_way(&budget, 1));
     set_begun(&arrival, ARRIVAL_LONG / 2);
-    ck_assert(arrival_make_way(&budget));
+    ck_assert(arrival_make_way(&budget, 1));
     arrival_drop(&arrival);
 }
 END_TEST
@@ -185,9 +185,9 @@ START_TEST(nobody_is_slow_from_the_first_moment)
     begin(16 * MIB);
     make_arrive(&arrival, 500 * KIB, 1, 0);
     set_begun(&arrival, ARRIVAL_YOUNG / 2);
-    ck_assert(!arrival_make_way(&budget));
+    ck_assert(!arrival_make_way(&budget, 1));
     set_begun(&arrival, ARRIVAL_YOUNG);
-    ck_assert(arrival_make_way(&budget));
+    ck_assert(arrival_make_way(&budget, 1));
     arrival_drop(&arrival);
 }
 END_TEST
@@ -226,14 +226,34 @@ START_TEST(more_than_a_share_is_to_be_had_while_nobody_else_is_short)
 }
 END_TEST
 
+START_TEST(of_many_small_ones_as_many_go_as_it_takes)
+{
+    enum { COUNT = 200 };
+    static struct arrival arrivals[COUNT];
+    unsigned gone = 0;
+    begin(64 * MIB);
+    for (unsigned i = 0; i < COUNT; i++)
+        make_arrive(&arrivals[i], 100 * KIB, ARRIVAL_PROGRESS, (100 + i) * NS_PER_S);
+    ck_assert(budget_take(&budget, budget.limit - budget_used(&budget)));
+    ck_assert(budget_take(&budget, 50 * ARRIVAL_PROGRESS));
+    for (unsigned i = 0; i < COUNT; i++)
+        gone += arrivals[i].gone;
+    ck_assert_uint_eq(gone, 50);
+    ck_assert(arrivals[COUNT - 1].gone);
+    ck_assert(!arrivals[0].gone);
+    for (unsigned i = 0; i < COUNT; i++)
+        arrival_drop(&arrivals[i]);
+}
+END_TEST
+
 START_TEST(one_that_gave_way_is_not_whole)
 {
     struct arrival arrival;
     struct bytes whole;
     begin(MIB);
     make_arrive(&arrival, 100 * KIB, 100 * KIB - 1, NS_PER_S);
-    ck_assert(arrival_make_way(&budget));
-    ck_assert(!arrival_make_way(&budget));
+    ck_assert(arrival_make_way(&budget, 1));
+    ck_assert(!arrival_make_way(&budget, 1));
     ck_assert_uint_eq(budget_used(&budget), 0);
     ck_assert(!arrival_end(&arrival, &whole));
     ck_assert_uint_eq(whole.size, 0);
@@ -299,6 +319,7 @@ int main(void)
         nobody_is_slow_from_the_first_moment,
         who_has_more_than_a_share_gives_way_before_all_others,
         more_than_a_share_is_to_be_had_while_nobody_else_is_short,
+        of_many_small_ones_as_many_go_as_it_takes,
         one_that_gave_way_is_not_whole,
         threads_give_way_to_each_other,
         NULL,
