@@ -17,6 +17,14 @@ static size_t grown(const struct bytes *bytes, size_t need)
     return capacity > bytes->max ? bytes->max : capacity;
 }
 
+/* What is more than a share takes only what nobody else asks for. */
+static bool take(const struct bytes *bytes, size_t capacity)
+{
+    size_t more = capacity - bytes->capacity;
+    return capacity > budget_share(bytes->budget) ? budget_take_spare(bytes->budget, more)
+                                                  : budget_take(bytes->budget, more);
+}
+
 enum bytes_result bytes_reserve(struct bytes *bytes, size_t extra)
 {
     if (extra > bytes->max || bytes->size > bytes->max - extra)
@@ -25,16 +33,14 @@ enum bytes_result bytes_reserve(struct bytes *bytes, size_t extra)
     if (need <= bytes->capacity)
         return BYTES_OK;
     size_t capacity = grown(bytes, need);
-    size_t more = capacity - bytes->capacity;
-    if (!budget_take(bytes->budget, more)) {
+    if (!take(bytes, capacity)) {
         capacity = need;
-        more = capacity - bytes->capacity;
-        if (!budget_take(bytes->budget, more))
+        if (!take(bytes, capacity))
             return BYTES_NO_MEMORY;
     }
     uint8_t *data = realloc(bytes->data, capacity);
     if (!data) {
-        budget_give(bytes->budget, more);
+        budget_give(bytes->budget, capacity - bytes->capacity);
         return BYTES_NO_MEMORY;
     }
     bytes->data = data;

@@ -30,9 +30,13 @@ void journal_set_aside(struct journal *journal, const struct journal_segment *se
 {
     char name[SEGMENT_NAME_SIZE + 32];
     snprintf(name, sizeof name, "damaged/%s-%llu", segment->file.name, (unsigned long long)at);
+    pthread_mutex_lock(&journal->lock);
     mkdirat(journal->dir, "damaged", 0700);
     errno = 0;
     int fd = openat(journal->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int why = errno;
+    pthread_mutex_unlock(&journal->lock);
+    errno = why;
     if (fd < 0 && errno == EEXIST)
         return; /* an earlier start found it too */
     if (fd >= 0 && segment_copy(&segment->file, at, size, fd))
@@ -58,9 +62,11 @@ static bool add_entry(struct journal *journal, struct journal_segment *segment,
     return true;
 }
 
-static uint64_t note_expiry(struct view note)
+uint64_t journal_note_expiry(struct view note)
 {
     uint64_t expires = 0;
+    if (note.size < NOTE_HEAD)
+        return 0;
     for (int i = 0; i < 8; i++)
         expires |= (uint64_t)note.data[i] << (8 * i);
     return expires;
@@ -71,8 +77,8 @@ static void read_expiry(struct journal_segment *segment, const struct segment_en
     struct bytes body;
     bool no_room;
     bytes_init(&body, UINT32_MAX, NULL);
-    if (segment_read(&segment->file, found, &body, &no_room) && body.size >= NOTE_HEAD) {
-        uint64_t expires = note_expiry(bytes_view(&body));
+    if (segment_read(&segment->file, found, &body, &no_room)) {
+        uint64_t expires = journal_note_expiry(bytes_view(&body));
         if (expires > segment->expires)
             segment->expires = expires;
     }
@@ -253,7 +259,7 @@ static void recall_in(struct journal *journal, struct journal_segment *segment, 
             continue;
         struct view note = bytes_view(&body);
         if (note.size < NOTE_HEAD || note.size < NOTE_HEAD + (size_t)note.data[8] ||
-            note_expiry(note) <= now)
+            journal_note_expiry(note) <= now)
             continue;
         struct view name = {note.data + NOTE_HEAD, note.data[8]};
         if (view_eq(name, owner))

@@ -1,4 +1,4 @@
-#include "journal/state.h"
+#include "journal/rescue.h"
 
 #include "base/log.h"
 
@@ -143,12 +143,28 @@ void journal_figures(struct journal *journal, struct journal_figures *figures)
     pthread_mutex_unlock(&journal->lock);
 }
 
-/* When the writer has something to do at the latest. */
+bool journal_trouble(struct journal *journal, struct bytes *out)
+{
+    pthread_mutex_lock(&journal->lock);
+    if (!journal->trouble[0] && !journal_is_in_place(journal)) {
+        snprintf(journal->trouble, sizeof journal->trouble, "\"%s\" was removed",
+                 journal->settings.directory);
+        journal->probe_at = 0;
+        pthread_cond_signal(&journal->to_write);
+    }
+    bool trouble = journal->trouble[0];
+    if (trouble)
+        bytes_append(out, journal->trouble, strlen(journal->trouble));
+    pthread_mutex_unlock(&journal->lock);
+    return trouble;
+}
+
+/* When the writer has something to do at the latest. Lock held. */
 static uint64_t writer_due(const struct journal *journal)
 {
-    if (!journal->unsynced_since)
-        return TIME_NEVER;
-    return journal->unsynced_since + journal->settings.sync_interval;
+    uint64_t due = journal->trouble[0] ? journal->probe_at : TIME_NEVER;
+    uint64_t sync = journal->unsynced_since + journal->settings.sync_interval;
+    return journal->unsynced_since && sync < due ? sync : due;
 }
 
 /* Moves all of `from` behind `to`. */
@@ -172,11 +188,14 @@ static void write_what_waits(struct journal *journal)
     journal->new_notes = NULL;
     journal->notes_end = &journal->new_notes;
     size_t note_count = journal->notes_unwritten;
+    bool probe = journal->trouble[0] && journal->probe_at <= clock_mono(&clock_system);
     pthread_mutex_unlock(&journal->lock);
     if (group.first || notes)
         journal_write_group(journal, group.first, notes);
-    else
+    else if (journal->unsynced_since)
         journal_sync_late(journal);
+    if (probe && !group.first)
+        journal_probe(journal);
     pthread_mutex_lock(&journal->lock);
     notes_written(journal, note_count);
     list_join(&journal->written, &group);
@@ -271,20 +290,23 @@ static bool make_directories(const char *path)
     return good;
 }
 
+int journal_open_directory(const char *path, const char **error)
+{
+    make_directories(path);
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0)
+        return dir;
+    bool taken = dir >= 0 && errno == EWOULDBLOCK;
+    *error = taken ? "it is in use by another process" : strerrordesc_np(errno);
+    if (dir >= 0)
+        close(dir);
+    return -1;
+}
+
 static bool open_directory(struct journal *journal, const char **error)
 {
-    const char *path = journal->settings.directory;
-    make_directories(path);
-    journal->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (journal->dir < 0) {
-        *error = strerror(errno);
-        return false;
-    }
-    if (flock(journal->dir, LOCK_EX | LOCK_NB) != 0) {
-        *error = errno == EWOULDBLOCK ? "it is in use by another process" : strerror(errno);
-        return false;
-    }
-    return true;
+    journal->dir = journal_open_directory(journal->settings.directory, error);
+    return journal->dir >= 0;
 }
 
 static struct journal *journal_new(const struct journal_settings *settings)
@@ -293,7 +315,7 @@ static struct journal *journal_new(const struct journal_settings *settings)
     if (!journal)
         return NULL;
     journal->settings = *settings;
-    journal->dir = -1;
+    journal->dir = journal->old_dir = -1;
     uint64_t share = settings->max_bytes / SEGMENTS_AT_MOST;
     share = share < LEAST_SEGMENT ? LEAST_SEGMENT : share;
     share = share > LARGEST_SEGMENT ? LARGEST_SEGMENT : share;
@@ -365,6 +387,8 @@ void journal_close(struct journal *journal)
     free_row(journal, &journal->notes);
     if (journal->dir >= 0)
         close(journal->dir);
+    if (journal->old_dir >= 0)
+        close(journal->old_dir);
     free(journal->found);
     free(journal->progress);
     pthread_mutex_destroy(&journal->lock);

@@ -101,6 +101,11 @@ void journal_recall(struct journal *journal, struct view owner, journal_recall_f
 
 void journal_figures(struct journal *journal, struct journal_figures *figures);
 
+/* What keeps it from writing now, appended to out: the disk refused the last appends, or its
+ * directory is gone. False: nothing. It goes on by itself when that is over, also without appends.
+ * Any thread. */
+bool journal_trouble(struct journal *journal, struct bytes *out);
+
 /* Ends the appends under way (their done is called), syncs, and leaves the directory; without a
  * live entry no segment stays. Entries still held must have been kept or settled. */
 void journal_close(struct journal *journal);

@@ -55,14 +55,14 @@ void journal_entry_unlink(struct journal_entry *entry)
 
 void journal_segment_retire(struct journal *journal, struct journal_segment *segment)
 {
-    if (!segment->file.read_only && journal->spare_count < SPARE_SEGMENTS &&
+    if (!segment->file.read_only && !segment->lost && journal->spare_count < SPARE_SEGMENTS &&
         segment->file.size == journal->entries.segment_bytes) {
         segment->next = journal->spares;
         journal->spares = segment;
         journal->spare_count++;
         return;
     }
-    journal->figures.bytes -= segment->file.size;
+    journal->figures.bytes -= segment->lost ? 0 : segment->file.size;
     segment_remove(&segment->file);
     free(segment);
 }

@@ -37,6 +37,7 @@ struct journal_segment {
     bool unsynced;
     bool unreadable; /* in part: it is left as it is */
     bool moving;     /* its last entries were copied, but the copies are not safe yet */
+    bool lost;       /* its file has no name in the directory any more; it counts no more bytes */
 };
 
 /* Segments by number; the last one is written to while it is open. */
@@ -68,7 +69,8 @@ struct journal_progress {
 
 struct journal {
     struct journal_settings settings;
-    int dir;
+    int dir;     /* under lock, as the next */
+    int old_dir; /* of lost segments, where it is another; -1: none */
 
     pthread_mutex_t lock;
     pthread_cond_t to_write, to_answer, answered;
@@ -91,7 +93,11 @@ struct journal {
     uint64_t unsynced_since;             /* mono; 0: nothing is */
     bool sync_failed;                    /* since the last group was answered */
     bool refusing;                       /* the last group, and that was logged */
-    struct journal_entry **found;        /* left by an earlier process, by sequence */
+    uint64_t probe_wait;
+    bool left_behind;             /* entries in files that were removed */
+    char trouble[256];            /* what keeps it from writing; "": nothing. Under lock */
+    uint64_t probe_at;            /* mono: when that is looked at; under lock */
+    struct journal_entry **found; /* left by an earlier process, by sequence */
     size_t found_count, found_at;
     pthread_t writer, answerer;
     bool threads;
@@ -132,6 +138,24 @@ void journal_sync_late(struct journal *journal);
 /* Moves the live entries of a segment that is mostly settled to the end, so that it can go. False:
  * there is none, or no room. The writer's thread. */
 bool journal_compact(struct journal *journal);
+
+/* Moves an entry's worth of a segment to the end, so that it can go. The writer's thread. */
+bool journal_vacate(struct journal *journal, struct journal_segment *from);
+
+/* Writes a note's content again. The writer's thread. */
+bool journal_copy_note(struct journal *journal, struct view body, uint64_t expires);
+
+/* When a note is to be forgotten, wall time; 0: it is none. */
+uint64_t journal_note_expiry(struct view body);
+
+/* Opens the directory, which is made where it is missing, and locks it. -1: *error, static. */
+int journal_open_directory(const char *path, const char **error);
+
+/* Drops the files that are kept for later use. The writer's thread. */
+void journal_drop_spares(struct journal *journal);
+
+/* Whether the next append would find a file to go to. The writer's thread. */
+bool journal_can_write(struct journal *journal);
 
 /* Copies a damaged range to DIRECTORY/damaged, counts it and says so in the log. */
 void journal_set_aside(struct journal *journal, const struct journal_segment *segment, uint64_t at,

@@ -1,5 +1,5 @@
 /* The writer's part: groups of entries and notes go to the last segments, one sync for all. */
-#include "journal/state.h"
+#include "journal/rescue.h"
 
 #include "base/log.h"
 
@@ -68,7 +68,7 @@ static void add_bytes(struct journal *journal, uint64_t more)
 }
 
 /* A spare has another size than an entry that is larger than a segment asks for. */
-static void drop_spares(struct journal *journal)
+void journal_drop_spares(struct journal *journal)
 {
     struct journal_segment *spare;
     while ((spare = take_spare(journal))) {
@@ -89,21 +89,22 @@ static bool may_open(struct journal *journal, uint64_t size, bool compacting)
     return used + size + others <= journal->settings.max_bytes;
 }
 
-static enum journal_fault reuse(struct journal *journal, const struct journal_row *row,
-                                struct journal_segment *spare)
+/* False: the spare is gone. */
+static bool reuse(struct journal *journal, const struct journal_row *row,
+                  struct journal_segment *spare)
 {
     if (segment_reuse(&spare->file, row->prefix, journal->next_number))
-        return JOURNAL_OK;
+        return true;
     add_bytes(journal, -spare->file.size);
     free(spare);
-    return JOURNAL_DISK;
+    return false;
 }
 
 static enum journal_fault create(struct journal *journal, const struct journal_row *row,
                                  uint64_t size, struct journal_segment **made)
 {
     if (size != journal->entries.segment_bytes)
-        drop_spares(journal);
+        journal_drop_spares(journal);
     struct journal_segment *segment = calloc(1, sizeof *segment);
     if (!segment)
         return JOURNAL_NO_MEMORY;
@@ -130,19 +131,27 @@ static enum journal_fault open_segment(struct journal *journal, struct journal_r
         return JOURNAL_FULL;
     bool spare_fits = size == journal->entries.segment_bytes;
     struct journal_segment *segment = spare_fits ? take_spare(journal) : NULL;
-    enum journal_fault fault =
-        segment ? reuse(journal, row, segment) : create(journal, row, size, &segment);
-    if (fault != JOURNAL_OK)
-        return fault;
+    if (!segment || !reuse(journal, row, segment)) {
+        enum journal_fault fault = create(journal, row, size, &segment);
+        if (fault != JOURNAL_OK)
+            return fault;
+    }
     journal->next_number++;
     segment->end = segment->found_end = segment->expires = 0;
     segment->slots = 0;
-    segment->unreadable = segment->unsynced = segment->moving = false;
+    segment->unreadable = segment->unsynced = segment->moving = segment->lost = false;
     pthread_mutex_lock(&journal->lock);
     journal_row_add(row, segment);
     row->open = true;
     pthread_mutex_unlock(&journal->lock);
     return JOURNAL_OK;
+}
+
+bool journal_can_write(struct journal *journal)
+{
+    struct space one = {0, 1};
+    return journal->entries.open ||
+           open_segment(journal, &journal->entries, one, false) != JOURNAL_DISK;
 }
 
 static bool has_room(const struct journal_row *row, struct space need)
@@ -203,7 +212,8 @@ static void write_entry(struct journal *journal, struct journal_write *write)
     entry->sequence = journal->next_sequence;
     write->fault =
         put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
-    if (write->fault == JOURNAL_FULL && journal_compact(journal))
+    if ((write->fault == JOURNAL_FULL && journal_compact(journal)) ||
+        (write->fault == JOURNAL_DISK && journal_return(journal)))
         write->fault =
             put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
     if (write->fault != JOURNAL_OK) {
@@ -224,29 +234,36 @@ static void write_entry(struct journal *journal, struct journal_write *write)
     pthread_mutex_unlock(&journal->lock);
 }
 
+bool journal_copy_note(struct journal *journal, struct view body, uint64_t expires)
+{
+    if (put(journal, &journal->notes, 0, &body, 1) != JOURNAL_OK)
+        return false;
+    struct journal_segment *segment = journal->notes.last;
+    if (expires > segment->expires)
+        segment->expires = expires;
+    return true;
+}
+
 static void write_note(struct journal *journal, struct journal_pending_note *note)
 {
-    struct view body = bytes_view(&note->body);
-    if (put(journal, &journal->notes, 0, &body, 1) == JOURNAL_OK) {
-        struct journal_segment *segment = journal->notes.last;
-        if (note->expires > segment->expires)
-            segment->expires = note->expires;
-    } else {
+    if (!journal_copy_note(journal, bytes_view(&note->body), note->expires)) {
         log_warn("journal: no room for a note, it would not be known after a crash");
     }
     bytes_release(&note->body);
     free(note);
 }
 
-/* The disk refused to sync: nobody may rely on what the group wrote. */
-static void take_back(struct journal *journal, struct journal_write *first, int error)
+/* Nobody may rely on what the group wrote; lost: where that lies in files that are lost. */
+static void take_back(struct journal *journal, struct journal_write *first, bool lost,
+                      const char *error)
 {
-    seal(journal, &journal->entries);
+    if (!lost)
+        seal(journal, &journal->entries);
     for (struct journal_write *write = first; write; write = write->next) {
-        if (write->fault != JOURNAL_OK)
+        if (write->fault != JOURNAL_OK || (lost && !write->entry->segment->lost))
             continue;
         write->fault = JOURNAL_DISK;
-        write->error = disk_error(error);
+        write->error = error;
         pthread_mutex_lock(&journal->lock);
         segment_settle(&write->entry->segment->file, write->entry->slot, 0);
         journal_entry_unlink(write->entry);
@@ -266,6 +283,13 @@ static void tell(struct journal *journal, const struct journal_write *refused)
     journal->refusing = refused;
 }
 
+static const char *trouble_of(const struct journal *journal, const struct journal_write *refused)
+{
+    if (refused && refused->fault == JOURNAL_DISK)
+        return refused->error;
+    return journal->left_behind ? "requests lie in files that were removed" : NULL;
+}
+
 static void count_refused(struct journal *journal, const struct journal_write *first)
 {
     const struct journal_write *last = NULL;
@@ -277,6 +301,8 @@ static void count_refused(struct journal *journal, const struct journal_write *f
         }
     if (first)
         tell(journal, last);
+    if (first)
+        journal_set_trouble(journal, trouble_of(journal, last));
     pthread_mutex_lock(&journal->lock);
     journal->figures.refused += refused;
     pthread_mutex_unlock(&journal->lock);
@@ -294,10 +320,13 @@ void journal_write_group(struct journal *journal, struct journal_write *first,
         write_entry(journal, write);
     uint64_t interval = journal->settings.sync_interval;
     if (interval == 0 && !journal_sync(journal))
-        take_back(journal, first, EIO);
+        take_back(journal, first, false, disk_error(EIO));
     else if (interval && journal->unsynced_since &&
              clock_mono(&clock_system) - journal->unsynced_since >= interval)
         journal_sync_late(journal);
+    journal_return(journal);
+    bool synced = journal_rescue(journal);
+    take_back(journal, first, synced, synced ? "its files were removed" : disk_error(EIO));
     count_refused(journal, first);
 }
 
@@ -339,25 +368,23 @@ static bool move_all(struct journal *journal, struct journal_segment *from)
     bytes_init(&body, UINT32_MAX, NULL);
     pthread_mutex_lock(&journal->lock);
     from->moving = true;
-    while (good && from->oldest)
-        good = move(journal, from->oldest, &body);
+    for (struct journal_entry *entry = from->oldest, *next; entry; entry = next) {
+        next = entry->newer;
+        good = move(journal, entry, &body) && good;
+    }
     pthread_mutex_unlock(&journal->lock);
     bytes_release(&body);
     return good;
 }
 
-bool journal_compact(struct journal *journal)
+bool journal_vacate(struct journal *journal, struct journal_segment *from)
 {
     struct journal_row *row = &journal->entries;
     pthread_mutex_lock(&journal->lock);
-    struct journal_segment *from = mostly_settled(journal);
-    struct space need = {from ? from->live_bytes : 0, 0};
-    for (const struct journal_entry *entry = from ? from->oldest : NULL; entry;
-         entry = entry->newer)
+    struct space need = {from->live_bytes, 0};
+    for (const struct journal_entry *entry = from->oldest; entry; entry = entry->newer)
         need.entries++;
     pthread_mutex_unlock(&journal->lock);
-    if (!from)
-        return false;
     if (!has_room(row, need)) {
         seal(journal, row);
         if (open_segment(journal, row, need, true) != JOURNAL_OK)
@@ -370,4 +397,12 @@ bool journal_compact(struct journal *journal)
     journal_retire_dead(journal);
     pthread_mutex_unlock(&journal->lock);
     return good;
+}
+
+bool journal_compact(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    struct journal_segment *from = mostly_settled(journal);
+    pthread_mutex_unlock(&journal->lock);
+    return from && journal_vacate(journal, from);
 }

@@ -176,6 +176,7 @@ void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, uint64_t retr
     call->retry_after_ns = retry_after_ns;
     set_text(call, text);
     bytes_release(&call->head);
+    arrival_drop(&call->arrival);
     bytes_release(&call->message);
     grpc_call_submit(call);
 }

@@ -1,12 +1,49 @@
 #include "net/grpc_connection.h"
 
 #include "base/clock.h"
-#include "wire/compress.h"
+#include "wire/inflate_told.h"
 
 #include <stdlib.h>
 #include <strings.h>
 
 #define RETRY_SOON NS_PER_S
+
+/* ---- the time it may take ---- */
+
+/* When a call that comes in is too late or too slow, if nothing more of it comes. */
+static uint64_t due_at(const struct grpc_call *call)
+{
+    const struct grpc_server_options *options = &call->loop->server->options;
+    uint64_t timeout = options->message_timeout_ns;
+    uint64_t earned = call->received / options->message_rate * NS_PER_S;
+    uint64_t silent = call->heard + timeout;
+    uint64_t slow = call->begun + (earned > timeout ? earned : timeout);
+    return silent < slow ? silent : slow;
+}
+
+/* What has come since does not move the look at it: that finds the time anew. */
+static void look_by(struct grpc_connection *connection, uint64_t due)
+{
+    if (due >= connection->calls_due)
+        return;
+    connection->calls_due = due;
+    grpc_loop_due(connection->loop, due);
+}
+
+void grpc_calls_hurry(struct grpc_connection *connection)
+{
+    struct grpc_call *call;
+    connection->calls_due = TIME_NEVER;
+    TAILQ_FOREACH(call, &connection->calls, of_connection)
+    {
+        if (call->state != GRPC_CALL_ARRIVING)
+            continue;
+        if (due_at(call) <= connection->loop->now)
+            grpc_call_refuse(call, GRPC_DEADLINE_EXCEEDED, 0, "the message did not arrive in time");
+        else
+            look_by(connection, due_at(call));
+    }
+}
 
 /* ---- the header ---- */
 
@@ -20,11 +57,13 @@ struct grpc_call *grpc_call_new(struct grpc_connection *connection, int32_t stre
     call->connection = connection;
     call->stream = stream;
     call->http_status = 200;
+    call->begun = call->heard = connection->loop->now;
     bytes_init(&call->head, 2 * (size_t)GRPC_HEADER_LIMIT, server->options.budget);
     bytes_init(&call->message, 0, server->options.budget);
     bytes_init(&call->reply, SIZE_MAX / 2, NULL);
     TAILQ_INSERT_TAIL(&connection->calls, call, of_connection);
     grpc_server_ref(server);
+    look_by(connection, due_at(call));
     return call;
 }
 
@@ -141,37 +180,24 @@ static void start_message(struct grpc_call *call)
                          "memory limit allows",
                          size, budget_largest(options->budget));
     else
-        bytes_init(&call->message, size, options->budget);
-}
-
-/* Grows fourfold, so that a large message is moved twice or thrice and not ten times, but never
- * past what its prefix announced. */
-static void make_room(struct bytes *message, size_t more)
-{
-    enum { STEP = 64 * 1024 };
-    size_t want = message->size + more;
-    if (want <= message->capacity || want > message->max)
-        return;
-    size_t room = want < STEP / 4 ? want : want < STEP ? STEP : 4 * want;
-    if (room > message->max)
-        room = message->max;
-    bytes_reserve(message, room - message->size); /* the append reports what cannot be had */
+        arrival_begin(&call->arrival, options->budget, size, size);
 }
 
 void grpc_call_data(struct grpc_call *call, struct view data)
 {
     if (call->state != GRPC_CALL_ARRIVING || data.size == 0)
         return;
+    call->heard = call->loop->now;
+    call->received += data.size;
     while (call->prefix_size < GRPC_PREFIX_SIZE && data.size) {
         call->prefix[call->prefix_size++] = *data.data++;
         data.size--;
         if (call->prefix_size == GRPC_PREFIX_SIZE)
             start_message(call);
     }
-    if (call->state != GRPC_CALL_ARRIVING)
+    if (call->state != GRPC_CALL_ARRIVING || data.size == 0)
         return;
-    make_room(&call->message, data.size);
-    enum bytes_result result = bytes_append_view(&call->message, data);
+    enum bytes_result result = arrival_append(&call->arrival, data.data, data.size);
     if (result == BYTES_FULL)
         grpc_call_refuse(call, GRPC_INTERNAL, 0, "bytes follow the message of a unary call");
     else if (result == BYTES_NO_MEMORY)
@@ -184,7 +210,9 @@ static bool inflate_message(struct grpc_call *call)
     struct bytes plain;
     /* Content that could never be accepted is too large, not early. */
     bytes_init(&plain, budget_cap(options->budget, options->max_message), options->budget);
-    switch (inflate_append(encoding_of(call), bytes_view(&call->message), &plain)) {
+    struct view packed = bytes_view(&call->message);
+    enum inflate_result result = inflate_append(encoding_of(call), packed, &plain);
+    switch (inflate_told(encoding_of(call), packed, plain.max, result)) {
     case INFLATE_OK:
         bytes_release(&call->message);
         call->message = plain;
@@ -212,8 +240,12 @@ static bool finish_message(struct grpc_call *call)
         grpc_call_refuse(call, GRPC_INTERNAL, 0, "the call came without a message");
         return false;
     }
-    if (call->prefix_size < GRPC_PREFIX_SIZE || call->message.size < call->message.max) {
+    if (call->prefix_size < GRPC_PREFIX_SIZE || call->arrival.received < call->arrival.declared) {
         grpc_call_refuse(call, GRPC_INTERNAL, 0, "the message is cut off");
+        return false;
+    }
+    if (!arrival_end(&call->arrival, &call->message)) {
+        starve(call);
         return false;
     }
     if (!call->prefix[0])
@@ -250,6 +282,7 @@ void grpc_call_free(struct grpc_call *call)
 {
     struct grpc_server *server = call->loop->server;
     bytes_release(&call->head);
+    arrival_drop(&call->arrival);
     bytes_release(&call->message);
     bytes_release(&call->reply);
     free(call);

@@ -2,6 +2,7 @@
 #ifndef NET_GRPC_CALL_H
 #define NET_GRPC_CALL_H
 
+#include "base/arrival.h"
 #include "net/grpc_server.h"
 #include "wire/grpc_frame.h"
 
@@ -39,7 +40,11 @@ struct grpc_call {
 
     uint8_t prefix[GRPC_PREFIX_SIZE];
     size_t prefix_size;
-    struct bytes message;
+    struct arrival arrival; /* the message, while it comes in */
+    struct bytes message;   /* once it is whole */
+    uint64_t begun;         /* the call, mono */
+    uint64_t heard;         /* mono: when its last byte came */
+    uint64_t received;      /* bytes of its data */
 
     enum grpc_code code;
     unsigned http_status;
@@ -54,7 +59,9 @@ struct grpc_call *grpc_call_new(struct grpc_connection *connection, int32_t stre
 void grpc_call_header(struct grpc_call *call, struct view name, struct view value);
 void grpc_call_begin(struct grpc_call *call); /* the header is whole */
 void grpc_call_data(struct grpc_call *call, struct view data);
-void grpc_call_end(struct grpc_call *call);    /* the client's side of the stream is done */
+void grpc_call_end(struct grpc_call *call); /* the client's side of the stream is done */
+/* Refuses the calls of a connection that come in too late or too slowly. */
+void grpc_calls_hurry(struct grpc_connection *connection);
 void grpc_call_detach(struct grpc_call *call); /* its stream is gone */
 void grpc_call_free(struct grpc_call *call);   /* any thread */
 

@@ -174,7 +174,10 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *c
 static int on_stream_close(nghttp2_session *session, int32_t stream, uint32_t error, void *ctx)
 {
     struct grpc_call *call = call_of(session, stream);
-    (void)error, (void)ctx;
+    struct grpc_connection *connection = ctx;
+    (void)error;
+    if (nghttp2_session_get_stream_remote_close(session, stream) == 1)
+        h2_ends_note(&connection->ends, stream);
     if (call)
         grpc_call_detach(call);
     return 0;
@@ -208,6 +211,7 @@ struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd)
     }
     connection->loop = loop;
     connection->fd = fd;
+    connection->calls_due = TIME_NEVER;
     bytes_init(&connection->unsent, 2 * (size_t)GRPC_SCRATCH, NULL);
     TAILQ_INIT(&connection->calls);
     grpc_server_ref(loop->server);
@@ -419,7 +423,10 @@ void grpc_connection_receive(struct grpc_connection *connection, const uint8_t *
     connection->wasted += size;
     if (connection->wasted > GRPC_WASTE) /* frames that the session skips, it does not report */
         nghttp2_session_terminate_session(connection->session, NGHTTP2_ENHANCE_YOUR_CALM);
+    bool good = h2_ends_look(&connection->ends, data, size);
     ssize_t got = nghttp2_session_mem_recv(connection->session, data, size);
+    if (!good && got > 0)
+        nghttp2_session_terminate_session(connection->session, NGHTTP2_STREAM_CLOSED);
     if (got == NGHTTP2_ERR_BAD_CLIENT_MAGIC)
         refuse_protocol(connection, data[0]);
     else if (got < 0)

@@ -7,6 +7,7 @@
 #define NET_GRPC_CONNECTION_H
 
 #include "net/grpc_call.h"
+#include "net/h2_ends.h"
 #include "net/tls_session.h"
 
 #include <nghttp2/nghttp2.h>
@@ -39,11 +40,12 @@ struct grpc_connection {
     struct tls_session *tls;  /* NULL: cleartext */
     int fd;
     enum grpc_connection_state state;
-    bool dirty;        /* has something to write */
-    bool blocked;      /* the socket takes nothing now; nothing is read meanwhile either */
-    bool last_goaway;  /* no further streams are taken */
-    uint64_t progress; /* when the last stream or much of a message came or an answer went */
-    uint64_t deadline; /* grpc_connection_expire is due */
+    bool dirty;         /* has something to write */
+    bool blocked;       /* the socket takes nothing now; nothing is read meanwhile either */
+    bool last_goaway;   /* no further streams are taken */
+    uint64_t progress;  /* when the last stream or much of a message came or an answer went */
+    uint64_t deadline;  /* grpc_connection_expire is due */
+    uint64_t calls_due; /* grpc_calls_hurry is due */
     struct bytes unsent;
     size_t unsent_from;
     TAILQ_HEAD(, grpc_call) calls;
@@ -52,8 +54,9 @@ struct grpc_connection {
     size_t charged; /* to the budget, for the connection itself */
     unsigned noise; /* small frames since noise_since */
     uint64_t noise_since;
-    size_t trickled; /* message bytes since the last progress */
-    size_t wasted;   /* bytes since the last one of a call that arrives */
+    struct h2_ends ends; /* of the peer's streams */
+    size_t trickled;     /* message bytes since the last progress */
+    size_t wasted;       /* bytes since the last one of a call that arrives */
 };
 
 TAILQ_HEAD(grpc_connections, grpc_connection);

@@ -18,7 +18,9 @@
 
 enum { EVENTS_AT_ONCE = 64, ACCEPTS_AT_ONCE = 64, LAST_ACCEPTS = 64 };
 
-#define ACCEPT_PAUSE_NS (100 * NS_PER_MS) /* when the process has no file descriptor left */
+#define ACCEPT_PAUSE_NS    (100 * NS_PER_MS) /* when the process has no file descriptor left */
+#define MESSAGE_TIMEOUT_NS (10 * NS_PER_S)
+#define MESSAGE_RATE       1024
 
 /* ---- loops ---- */
 
@@ -204,10 +206,13 @@ static void expire(struct grpc_loop *loop)
     loop->next_check = TIME_NEVER;
     for (each = TAILQ_FIRST(&loop->connections); each; each = next) {
         next = TAILQ_NEXT(each, of_loop);
+        if (each->calls_due <= loop->now)
+            grpc_calls_hurry(each);
         if (each->deadline <= loop->now)
             grpc_connection_expire(each);
         else
             grpc_loop_due(loop, each->deadline);
+        grpc_loop_due(loop, each->calls_due);
     }
     if (loop == loop->server->loops && !loop->accepting && !loop->draining)
         loop->accepting = watch(loop, loop->server->listener, loop->server);
@@ -318,6 +323,10 @@ struct grpc_server *grpc_server_new(const struct grpc_server_options *options)
         return NULL;
     server->options = *options;
     server->options.max_connections = most;
+    if (!options->message_timeout_ns)
+        server->options.message_timeout_ns = MESSAGE_TIMEOUT_NS;
+    if (!options->message_rate)
+        server->options.message_rate = MESSAGE_RATE;
     server->listener = -1;
     server->loop_count = loops < most ? loops : most;
     server->loops = calloc(server->loop_count, sizeof *server->loops);

@@ -28,8 +28,13 @@ struct grpc_server_options {
                                       * that arrives (pings do not count); 0: none */
     uint64_t stall_timeout_ns;       /* with calls, none of them in its handler, and without 16 KiB
                                       * of them or a new one or an answer; 0: none */
+    uint64_t message_timeout_ns;     /* of a call that comes in, without a byte of it; 0: 10 s */
+    uint64_t message_rate;           /* its least bytes a second, once that time has passed since
+                                      * its begin; 0: 1 KiB. Past either: DEADLINE_EXCEEDED */
     uint64_t header_timeout_ns;      /* TLS's handshake, preface and first settings */
-    struct budget *budget;           /* charged as bytes arrive; outlives every call */
+    struct budget *budget;           /* charged as bytes arrive; where it has to refuse others, a
+                                      * message that comes in may give way (base/arrival.h):
+                                      * UNAVAILABLE. Outlives every call */
     grpc_handler_fn *handler;
     /* Whether a path is served at all; else UNIMPLEMENTED without reading the message. */
     bool (*serves)(void *ctx, const char *path);

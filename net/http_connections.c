@@ -1,12 +1,14 @@
 #include "net/http_connections.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -21,17 +23,23 @@
 #define UNSEEN_MAX   64
 #define PAUSES_MAX   100 /* then those that do not come are forgotten */
 #define PHASE_BITS   3
+#define LOOK         (300 * NS_PER_MS) /* between two looks at what is not idle */
+#define QUIET        (150 * NS_PER_MS) /* then nothing is on its way through the library */
+#define LEAST_PAUSE  NS_PER_MS
 
 struct http_connection {
     struct http_connection *next, *prev;
     int fd;
-    _Atomic uint64_t mark; /* time of the phase's begin or last progress, and the phase */
+    _Atomic uint64_t mark;     /* time of the phase's begin, and the phase */
+    _Atomic uint64_t received; /* bytes of the body */
 
     /* Under the table's mutex. */
-    bool registered;     /* with epoll, for the first byte of a request */
-    bool watched;        /* that byte has not come yet */
-    uint64_t watch_mark; /* the mark when the watch began */
-    uint64_t woken_ns;   /* when the byte came */
+    uint64_t seen_mark, seen_received; /* by the last look */
+    uint64_t changed_ns;               /* when one of them was seen to have changed */
+    bool registered;                   /* with epoll, for the first byte of a request */
+    bool watched;                      /* that byte has not come yet */
+    uint64_t watch_mark;               /* the mark when the watch began */
+    uint64_t woken_ns;                 /* when the byte came */
 };
 
 struct http_connections {
@@ -71,9 +79,16 @@ static uint64_t later(uint64_t since, uint64_t timeout)
     return timeout && timeout < TIME_NEVER - since ? since + timeout : TIME_NEVER;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 bool http_connection_mark(struct http_connection *connection, enum http_phase phase)
 {
     uint64_t old = atomic_load_explicit(&connection->mark, memory_order_relaxed), since = now_ns();
+    if (phase == HTTP_BODY)
+        atomic_store_explicit(&connection->received, 0, memory_order_relaxed);
     do {
         if (mark_phase(old) == HTTP_SHUT)
             return false;
@@ -83,28 +98,59 @@ bool http_connection_mark(struct http_connection *connection, enum http_phase ph
     return true;
 }
 
+bool http_connection_receive(struct http_connection *connection, uint64_t bytes)
+{
+    atomic_store_explicit(&connection->received, bytes, memory_order_relaxed);
+    return mark_phase(atomic_load_explicit(&connection->mark, memory_order_relaxed)) != HTTP_SHUT;
+}
+
+/* Best effort: it may have left, and the library may be about to answer on its own. */
+static void tell_late(const struct http_connections *all, const struct http_connection *connection,
+                      enum http_phase phase)
+{
+    static const char words[] = "HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain\r\n"
+                                "Content-Length: 37\r\nConnection: close\r\n\r\n"
+                                "the request did not arrive in time.\r\n";
+    if (all->options.cleartext && (phase == HTTP_HEADER || phase == HTTP_BODY))
+        send(connection->fd, words, sizeof words - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 /* Under the mutex. False: the connection went on meanwhile. */
 static bool shut_down(struct http_connections *all, struct http_connection *connection,
-                      uint64_t seen)
+                      uint64_t seen, bool late)
 {
+    enum http_phase phase = mark_phase(seen);
     if (!atomic_compare_exchange_strong(&connection->mark, &seen, mark_of(0, HTTP_SHUT)))
         return false;
+    if (late)
+        tell_late(all, connection, phase);
     shutdown(connection->fd, SHUT_RDWR);
     all->shut++;
     return true;
+}
+
+/* Under the mutex. When something was last known to come or go. */
+static uint64_t activity(const struct http_connection *connection, uint64_t mark)
+{
+    uint64_t since = mark >> PHASE_BITS;
+    bool same = connection->seen_mark == mark && connection->changed_ns > since;
+    return same ? connection->changed_ns : since;
 }
 
 /* Under the mutex. The one without activity for longest; NULL when all are busy. */
 static struct http_connection *oldest(struct http_connections *all, uint64_t *seen)
 {
     struct http_connection *found = NULL;
+    uint64_t since = TIME_NEVER;
     for (struct http_connection *it = all->open.next; it != &all->open; it = it->next) {
         uint64_t mark = atomic_load_explicit(&it->mark, memory_order_relaxed);
         enum http_phase phase = mark_phase(mark);
         if (phase == HTTP_BUSY || phase == HTTP_SHUT)
             continue;
-        if (!found || mark >> PHASE_BITS < *seen >> PHASE_BITS) {
+        uint64_t active = activity(it, mark);
+        if (!found || active < since) {
             found = it;
+            since = active;
             *seen = mark;
         }
     }
@@ -116,7 +162,7 @@ static void make_room(struct http_connections *all)
 {
     uint64_t seen = 0;
     struct http_connection *victim;
-    while ((victim = oldest(all, &seen)) && !shut_down(all, victim, seen)) {
+    while ((victim = oldest(all, &seen)) && !shut_down(all, victim, seen, false)) {
     }
 }
 
@@ -169,12 +215,13 @@ static void watch(struct http_connections *all, struct http_connection *connecti
     connection->watch_mark = mark;
 }
 
-/* How often connections that are not watched are looked at. */
-static uint64_t period(const struct http_connections *all)
+/* Until the next look at connections that are not watched: no longer than a timeout. */
+static uint64_t look_after(const struct http_connections *all)
 {
-    uint64_t header = later(0, all->options.header_timeout_ns);
-    uint64_t idle = later(0, all->options.idle_timeout_ns);
-    return header < idle ? header : idle;
+    const struct http_connections_options *options = &all->options;
+    uint64_t timeout =
+        least(later(0, options->header_timeout_ns), later(0, options->idle_timeout_ns));
+    return least(LOOK, least(timeout, later(0, options->body_timeout_ns)));
 }
 
 /* Under the mutex. A connection that has been idle for a while is watched: then only its first
@@ -185,9 +232,19 @@ static uint64_t idle_deadline(struct http_connections *all, struct http_connecti
     uint64_t since = mark >> PHASE_BITS;
     if (!connection->watched && connection->watch_mark == mark)
         return later(connection->woken_ns, all->options.header_timeout_ns);
-    if (!connection->watched && later(since, period(all)) <= now)
+    if (!connection->watched && later(since, look_after(all)) <= now)
         watch(all, connection, mark);
     return later(since, all->options.idle_timeout_ns);
+}
+
+/* Under the mutex. */
+static uint64_t body_deadline(const struct http_connections *all,
+                              const struct http_connection *connection, uint64_t since)
+{
+    uint64_t timeout = all->options.body_timeout_ns, rate = all->options.body_rate;
+    uint64_t earned = rate ? connection->seen_received / rate * NS_PER_S : TIME_NEVER;
+    uint64_t slow = earned > timeout ? later(since, earned) : later(since, timeout);
+    return least(later(connection->changed_ns, timeout), rate ? slow : TIME_NEVER);
 }
 
 /* Under the mutex. */
@@ -202,6 +259,7 @@ static uint64_t deadline(struct http_connections *all, struct http_connection *c
     case HTTP_IDLE:
         return idle_deadline(all, connection, mark, now);
     case HTTP_BODY:
+        return body_deadline(all, connection, since);
     case HTTP_REPLY:
         return later(since, all->options.idle_timeout_ns);
     case HTTP_BUSY:
@@ -211,28 +269,59 @@ static uint64_t deadline(struct http_connections *all, struct http_connection *c
     return TIME_NEVER;
 }
 
+/* Under the mutex. */
+static void look(struct http_connection *connection, uint64_t mark, uint64_t now)
+{
+    uint64_t received = atomic_load_explicit(&connection->received, memory_order_relaxed);
+    if (mark != connection->seen_mark)
+        connection->changed_ns = mark >> PHASE_BITS;
+    else if (received != connection->seen_received)
+        connection->changed_ns = now;
+    connection->seen_mark = mark;
+    connection->seen_received = received;
+}
+
+/* The peer has ended its side, or is gone, and all that it sent was read. */
+static bool is_left(int fd)
+{
+    struct pollfd end = {.fd = fd, .events = POLLRDHUP};
+    int unread = 0;
+    return poll(&end, 1, 0) == 1 && ioctl(fd, FIONREAD, &unread) == 0 && unread == 0;
+}
+
+/* Under the mutex. Whether nobody is there to send the rest of a request. */
+static bool is_dead(const struct http_connection *connection, uint64_t mark, uint64_t now)
+{
+    enum http_phase phase = mark_phase(mark);
+    if (phase != HTTP_FRESH && phase != HTTP_IDLE && phase != HTTP_HEADER && phase != HTTP_BODY)
+        return false;
+    return !connection->watched && now >= connection->changed_ns + QUIET && is_left(connection->fd);
+}
+
 /* Under the mutex. Shuts what is overdue; answers when to look again. */
 static uint64_t visit(struct http_connections *all, struct http_connection *connection,
                       uint64_t now)
 {
     uint64_t mark = atomic_load_explicit(&connection->mark, memory_order_relaxed);
-    uint64_t due = deadline(all, connection, mark, now), again = later(now, period(all));
-    if (mark_phase(mark) == HTTP_SHUT || (due <= now && shut_down(all, connection, mark)))
+    look(connection, mark, now);
+    uint64_t due = deadline(all, connection, mark, now), again = later(now, look_after(all));
+    bool dead = is_dead(connection, mark, now);
+    if (mark_phase(mark) == HTTP_SHUT)
         return TIME_NEVER;
-    return !connection->watched && again < due ? again : due;
+    if ((dead || due <= now) && shut_down(all, connection, mark, !dead))
+        return TIME_NEVER;
+    return connection->watched ? due : least(again, due);
 }
 
 static void visit_all(struct http_connections *all)
 {
-    uint64_t now = now_ns(), next = TIME_NEVER, pause = period(all) / 8;
+    uint64_t now = now_ns(), next = TIME_NEVER, pause = look_after(all) / 8;
     pthread_mutex_lock(&all->mutex);
-    for (struct http_connection *it = all->open.next; it != &all->open; it = it->next) {
-        uint64_t due = visit(all, it, now);
-        next = due < next ? due : next;
-    }
+    for (struct http_connection *it = all->open.next; it != &all->open; it = it->next)
+        next = least(next, visit(all, it, now));
     pthread_mutex_unlock(&all->mutex);
     /* Deadlines a little apart share a wakeup. */
-    pause = pause > NS_PER_S ? NS_PER_S : pause < NS_PER_MS ? NS_PER_MS : pause;
+    pause = pause < LEAST_PAUSE ? LEAST_PAUSE : pause;
     all->visit_ns = next < now + pause ? now + pause : next;
 }
 
@@ -307,7 +396,7 @@ static void accept_some(struct http_connections *all)
 {
     for (int i = 0; i < ACCEPT_BATCH && !is_ahead(all) && accept_one(all); i++) {
     }
-    visit_by(all, later(now_ns(), period(all)));
+    visit_by(all, later(now_ns(), look_after(all)));
 }
 
 static void first_byte(struct http_connections *all, struct http_connection *connection)
@@ -316,7 +405,7 @@ static void first_byte(struct http_connections *all, struct http_connection *con
     connection->watched = false;
     connection->woken_ns = now_ns();
     pthread_mutex_unlock(&all->mutex);
-    visit_by(all, later(connection->woken_ns, period(all)));
+    visit_by(all, later(connection->woken_ns, look_after(all)));
 }
 
 static void handle(struct http_connections *all, const struct epoll_event *event)
@@ -341,7 +430,7 @@ static void stop_listening(struct http_connections *all)
     listeners_close(all->listener);
     all->listener = -1;
     all->accept_again_ns = TIME_NEVER;
-    visit_by(all, later(now_ns(), period(all)));
+    visit_by(all, later(now_ns(), look_after(all)));
     pthread_mutex_lock(&all->mutex);
     all->closed = true;
     pthread_cond_broadcast(&all->refused);

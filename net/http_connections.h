@@ -1,7 +1,9 @@
 /*
  * The connections of one HTTP server: who is open, since when, and what for. One thread accepts,
- * closes what is overdue, and makes room when the table is full. It sleeps until the earliest
- * deadline; connections that stay idle are watched by epoll, so that idle clients cost no wakeup.
+ * closes what is overdue, and makes room when the table is full. While requests come in it looks
+ * several times a second how they get on, and whether their clients are still there: the library
+ * does not learn of an end that comes with the last bytes. Connections that stay idle are watched
+ * by epoll, so that idle clients cost no wakeup.
  */
 #ifndef NET_HTTP_CONNECTIONS_H
 #define NET_HTTP_CONNECTIONS_H
@@ -18,7 +20,7 @@ enum http_phase {
     HTTP_FRESH,  /* accepted, no request line yet: header timeout */
     HTTP_IDLE,   /* between requests: idle timeout */
     HTTP_HEADER, /* the request line is there: header timeout */
-    HTTP_BODY,   /* idle timeout since the last mark */
+    HTTP_BODY,   /* body_timeout since its last byte, and its least rate */
     HTTP_BUSY,   /* the handler has it: no timeout */
     HTTP_REPLY,  /* idle timeout */
     HTTP_SHUT    /* shut by us; its thread will see the end of the stream */
@@ -29,8 +31,11 @@ struct http_connections_options {
     unsigned max;
     struct budget *budget;      /* NULL: connections are not charged */
     size_t cost;                /* bytes charged for each */
+    bool cleartext;             /* who is late can be told so */
     uint64_t header_timeout_ns; /* 0: none */
     uint64_t idle_timeout_ns;   /* 0: none */
+    uint64_t body_timeout_ns;   /* without a byte of a body; 0: none */
+    uint64_t body_rate;         /* bytes a second, once that time has passed since its begin */
     /* Takes over an accepted, non-blocking socket, which is added soon. False: it was closed.
      * Called on the accepting thread. */
     bool (*admit)(void *ctx, int fd, const struct sockaddr *address, socklen_t size);
@@ -61,5 +66,8 @@ void http_connections_remove(struct http_connections *connections,
 /* Only from the thread that serves the connection. False: it was shut, so that no answer would
  * arrive; the caller drops what it was about to do. */
 bool http_connection_mark(struct http_connection *connection, enum http_phase phase);
+
+/* The same for the bytes of the body that have come since HTTP_BODY was marked, all together. */
+bool http_connection_receive(struct http_connection *connection, uint64_t bytes);
 
 #endif

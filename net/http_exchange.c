@@ -4,8 +4,6 @@
 
 #include "net/http_internal.h"
 
-enum { PROGRESS = 16 * 1024 };
-
 struct MHD_Response *http_response_new(const char *content_type, struct view body,
                                        unsigned retry_after_s)
 {
@@ -66,7 +64,7 @@ static enum MHD_Result queue(struct http_request *request, struct MHD_Connection
 static enum MHD_Result refuse(struct http_request *request, struct MHD_Connection *connection,
                               unsigned status)
 {
-    struct view why = VIEW("the request's framing is ambiguous or malformed\n");
+    struct view why = view_of(request->wrong);
     unsigned retry_after_s = 0;
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
         why = VIEW("shutting down or out of memory\n");
@@ -135,6 +133,7 @@ static enum MHD_Result hand_over(struct http_request *request, struct MHD_Connec
     if (!request->handed) {
         if (!http_connection_mark(request->place, HTTP_BUSY))
             return MHD_NO;
+        http_request_finish(request);
         request->handed = true;
         atomic_fetch_add(&request->refs, 1);
         http_auth_handle(request);
@@ -161,15 +160,6 @@ static enum MHD_Result begin(struct http_request *request, struct MHD_Connection
     return hand_over(request, connection);
 }
 
-/* Few bytes at a time are no progress: a body that trickles would hold its connection for ever. */
-static bool went_on(struct http_request *request, size_t more)
-{
-    if (request->received + more - request->marked < PROGRESS)
-        return true;
-    request->marked = request->received + more;
-    return http_connection_mark(request->place, HTTP_BODY);
-}
-
 enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connection, const char *url,
                                       const char *method, const char *version, const char *data,
                                       size_t *size, void **context)
@@ -185,7 +175,10 @@ enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connecti
         return hand_over(request, connection);
     size_t n = *size;
     *size = 0;
-    return went_on(request, n) && http_request_receive(request, data, n) ? MHD_YES : MHD_NO;
+    return http_connection_receive(request->place, request->received + n) &&
+                   http_request_receive(request, data, n)
+               ? MHD_YES
+               : MHD_NO;
 }
 
 void *http_exchange_uri(void *cls, const char *uri, struct MHD_Connection *connection)

@@ -6,10 +6,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/arrival.h"
 #include "net/http_connections.h"
 #include "net/http_server.h"
 
 #define HTTP_EXTRA_HEADERS 8
+
+/* Header and read buffer of one connection; the library clears it after each request, so that all
+ * of it is resident. */
+#define HTTP_CONNECTION_MEMORY (32u << 10)
 
 struct http_server {
     _Atomic unsigned refs; /* the owner's and one of each request */
@@ -53,11 +58,13 @@ struct http_request {
     struct http_request *next, *prev;
 
     const char *method, *path, *query;
+    size_t target_size;   /* of both, as it came */
+    const char *wrong;    /* with its header, for people; NULL: nothing */
     struct bytes headers; /* method, then name and value pairs, each ending in NUL */
     size_t headers_at;    /* where the pairs begin */
-    struct bytes body;
+    struct arrival arrival;
+    struct bytes body; /* once it is whole */
     uint64_t received; /* body bytes, kept or not */
-    uint64_t marked;   /* of these, when progress was last marked */
     uint64_t declared; /* Content-Length; UINT64_MAX: chunked */
     enum http_fault fault;
     bool expects_continue;
@@ -86,6 +93,9 @@ unsigned http_request_headers(struct http_request *request, struct MHD_Connectio
 
 /* Takes body bytes, or drops them where there is a fault. False: more than is read past. */
 bool http_request_receive(struct http_request *request, const char *data, size_t size);
+
+/* All bytes have come: the body is whole, unless there is a fault. */
+void http_request_finish(struct http_request *request);
 
 /* True: a rest of that body is more than is read past, or the client waits to hear of it. */
 bool http_request_hopeless(const struct http_request *request);

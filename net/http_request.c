@@ -1,7 +1,9 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "net/http_head.h"
 #include "net/http_internal.h"
+#include "wire/inflate_told.h"
 
 #define HEADERS_MAX (128u << 10) /* the library's own limit per connection is lower */
 #define DISCARD_MIN (UINT64_C(16) << 20)
@@ -25,13 +27,16 @@ struct http_request *http_request_new(struct http_server *server, const char *ur
     atomic_init(&request->refs, 1);
     atomic_init(&request->state, HTTP_HANDLING);
     memcpy(request->uri, uri, size);
+    request->target_size = size - 1;
+    if (!http_head_is_target(uri))
+        request->wrong = "the request target has a character that is not allowed there";
     char *path = path_of(request->uri), *mark = strchr(path, '?');
     if (mark)
         *mark = '\0';
     request->path = *path ? path : "/";
     request->query = mark ? mark + 1 : "";
     bytes_init(&request->headers, HEADERS_MAX, NULL);
-    bytes_init(&request->body, server->options.max_body, server->options.budget);
+    bytes_init(&request->body, 0, server->options.budget);
     atomic_fetch_add(&server->refs, 1);
     return request;
 }
@@ -46,6 +51,7 @@ void http_request_unref(struct http_request *request)
     }
     http_response_free(request->server, request->response);
     bytes_release(&request->headers);
+    arrival_drop(&request->arrival);
     bytes_release(&request->body);
     http_server_unref(request->server);
     free(request);
@@ -55,7 +61,8 @@ void http_request_unref(struct http_request *request)
 struct header_scan {
     struct http_request *request;
     const char *length, *coding, *expect;
-    bool bad, twice, no_memory;
+    unsigned hosts;
+    bool bad_host, two_lengths, two_codings, no_memory;
 };
 
 static bool is(const char *key, size_t size, const char *name, size_t name_size)
@@ -66,11 +73,14 @@ static bool is(const char *key, size_t size, const char *name, size_t name_size)
 static void note_framing(struct header_scan *scan, const char *key, size_t size, const char *value)
 {
     if (is(key, size, "content-length", 14)) {
-        scan->bad |= scan->length && strcmp(scan->length, value) != 0;
+        scan->two_lengths |= scan->length && strcmp(scan->length, value) != 0;
         scan->length = value;
     } else if (is(key, size, "transfer-encoding", 17)) {
-        scan->twice |= scan->coding != NULL;
+        scan->two_codings |= scan->coding != NULL;
         scan->coding = value;
+    } else if (is(key, size, "host", 4)) {
+        scan->bad_host |= !http_head_is_host(value);
+        scan->hosts++;
     } else if (is(key, size, "expect", 6)) {
         scan->expect = value;
     }
@@ -83,8 +93,6 @@ static enum MHD_Result note_header(void *cls, enum MHD_ValueKind kind, const cha
     struct header_scan *scan = cls;
     struct bytes *headers = &scan->request->headers;
     value = value ? value : "";
-    /* The library takes "Content-Length : 5" for another name. */
-    scan->bad |= size == 0 || key[size - 1] == ' ' || key[size - 1] == '\t';
     note_framing(scan, key, size, value);
     scan->no_memory |= bytes_append(headers, key, size) != BYTES_OK ||
                        bytes_append(headers, "", 1) != BYTES_OK ||
@@ -93,32 +101,55 @@ static enum MHD_Result note_header(void *cls, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-/* 0, or the status that the framing is refused with. */
-static unsigned judge(const struct header_scan *scan, const char *version)
+/* RFC 9112, 3.2 and 6. NULL: nothing is wrong. */
+static const char *fault_of(const struct header_scan *scan, const char *version)
+{
+    bool old = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
+    if (scan->hosts > 1 || scan->bad_host || (!old && scan->hosts == 0))
+        return "HTTP/1.1 asks for one Host header with a host and perhaps a port";
+    if (scan->two_lengths || scan->two_codings)
+        return "the framing is ambiguous: two Content-Length or two Transfer-Encoding headers";
+    if (scan->coding && scan->length)
+        return "the framing is ambiguous: Content-Length beside Transfer-Encoding";
+    return scan->coding && old ? "HTTP/1.0 has no Transfer-Encoding" : NULL;
+}
+
+/* 0, or the status that it is refused with. */
+static unsigned judge(struct http_request *request, const struct header_scan *scan,
+                      const char *version)
 {
     if (scan->no_memory)
         return MHD_HTTP_SERVICE_UNAVAILABLE;
-    if (scan->bad || scan->twice || (scan->coding && scan->length))
-        return MHD_HTTP_BAD_REQUEST;
-    if (scan->coding && strcmp(version, MHD_HTTP_VERSION_1_0) == 0)
+    if (!request->wrong)
+        request->wrong = fault_of(scan, version);
+    if (request->wrong)
         return MHD_HTTP_BAD_REQUEST;
     if (scan->coding && strcasecmp(scan->coding, "chunked") != 0)
         return MHD_HTTP_NOT_IMPLEMENTED;
     return 0;
 }
 
+static size_t header_size(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *size =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return size ? size->header_size : 0;
+}
+
 unsigned http_request_headers(struct http_request *request, struct MHD_Connection *connection,
                               const char *method, const char *version)
 {
     struct header_scan scan = {.request = request};
-    const union MHD_ConnectionInfo *size =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    if (size)
-        bytes_reserve(&request->headers, size->header_size + 16);
+    size_t size = header_size(connection);
+    if (size > HTTP_CONNECTION_MEMORY) /* it was moved, to put a continued line together */
+        request->wrong = "a header's value goes on in the next line";
+    if (!request->wrong)
+        request->wrong = http_head_fault(method, size, version, request->target_size);
+    bytes_reserve(&request->headers, size < HEADERS_MAX ? size + 16 : 0);
     scan.no_memory = bytes_append(&request->headers, method, strlen(method) + 1) != BYTES_OK;
     request->headers_at = request->headers.size;
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_header, &scan);
-    unsigned refusal = judge(&scan, version);
+    unsigned refusal = judge(request, &scan, version);
     if (refusal)
         return refusal;
     request->method = (const char *)request->headers.data;
@@ -126,10 +157,13 @@ unsigned http_request_headers(struct http_request *request, struct MHD_Connectio
     request->declared = scan.coding ? UINT64_MAX : 0;
     if (scan.length)
         request->declared = strtoull(scan.length, NULL, 10);
-    if (scan.length && request->declared > request->server->options.max_body)
+    const struct http_server_options *options = &request->server->options;
+    size_t most = budget_cap(options->budget, options->max_body);
+    if (scan.length && request->declared > most)
         request->fault = HTTP_FAULT_TOO_LARGE;
-    else if (scan.length)
-        request->body.max = (size_t)request->declared;
+    else
+        arrival_begin(&request->arrival, options->budget, most,
+                      scan.coding ? SIZE_MAX : (size_t)request->declared);
     http_auth_look(request);
     return 0;
 }
@@ -148,42 +182,44 @@ bool http_request_hopeless(const struct http_request *request)
            (request->declared != UINT64_MAX && request->declared > discard_limit(request));
 }
 
-/* Makes room for all that was declared at once where memory is plenty; else grows to twice the
- * size, so that clients who declare and do not send cannot hold it. */
-static enum bytes_result keep(struct http_request *request, const char *data, size_t size)
+static bool never_fits(const struct http_request *request)
 {
-    struct bytes *body = &request->body;
-    size_t rest = body->max - body->size, more = body->size > size ? body->size : size;
-    if (request->declared != UINT64_MAX && budget_has_ease(body->budget, rest))
-        more = rest;
-    if (size <= rest && body->capacity - body->size < size)
-        bytes_reserve(body, more < rest ? more : rest);
-    return bytes_append(body, data, size);
+    const struct http_server_options *options = &request->server->options;
+    uint64_t size = request->declared == UINT64_MAX ? request->received : request->declared;
+    return size > budget_cap(options->budget, options->max_body);
 }
 
-/* The budget could never hold it, or just not now. */
-static enum http_fault fault_of(const struct http_request *request, enum bytes_result result,
-                                size_t size)
+/* What is read past tells in the end whether it could ever have been kept. */
+static void note_fault(struct http_request *request)
 {
-    const struct budget *budget = request->server->options.budget;
-    size_t need = request->body.size + size;
-    if (request->declared != UINT64_MAX)
-        need = (size_t)request->declared;
-    return result == BYTES_FULL || budget_never_fits(budget, need) ? HTTP_FAULT_TOO_LARGE
-                                                                   : HTTP_FAULT_MEMORY;
+    if (never_fits(request))
+        request->fault = HTTP_FAULT_TOO_LARGE;
+    else if (!request->fault)
+        request->fault = HTTP_FAULT_MEMORY;
+}
+
+static bool is_kept(const struct http_request *request)
+{
+    return !request->fault && !request->refused && !http_auth_denies(request);
 }
 
 bool http_request_receive(struct http_request *request, const char *data, size_t size)
 {
     request->received += size;
-    if (!request->fault && !request->refused && !http_auth_denies(request)) {
-        enum bytes_result result = keep(request, data, size);
-        if (result == BYTES_OK)
+    if (is_kept(request)) {
+        if (arrival_append(&request->arrival, data, size) == BYTES_OK)
             return true;
-        request->fault = fault_of(request, result, size);
-        bytes_release(&request->body);
+        note_fault(request);
+    } else if (request->fault) {
+        note_fault(request);
     }
     return request->received <= discard_limit(request);
+}
+
+void http_request_finish(struct http_request *request)
+{
+    if (is_kept(request) && !arrival_end(&request->arrival, &request->body))
+        note_fault(request);
 }
 
 const char *http_request_method(const struct http_request *request)
@@ -236,7 +272,9 @@ enum inflate_result http_request_take_body(struct http_request *request, struct 
         return INFLATE_OK;
     }
     bytes_init(out, budget_cap(options->budget, options->max_body), options->budget);
-    enum inflate_result result = inflate_append(encoding, bytes_view(&request->body), out);
+    struct view packed = bytes_view(&request->body);
+    enum inflate_result result = inflate_append(encoding, packed, out);
+    result = inflate_told(encoding, packed, out->max, result);
     bytes_release(result == INFLATE_OK ? &request->body : out);
     return result;
 }

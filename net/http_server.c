@@ -14,10 +14,10 @@
 #include "net/listeners.h"
 #include "net/room.h"
 
-/* Header and read buffer of one connection; the library clears it after each request, so that all
- * of it is resident. */
-#define CONNECTION_MEMORY (32u << 10)
-#define CONNECTION_COST   (CONNECTION_MEMORY + (4u << 10))
+#define CONNECTION_COST (HTTP_CONNECTION_MEMORY + (4u << 10))
+
+#define BODY_TIMEOUT (10 * NS_PER_S)
+#define BODY_RATE    1024
 
 static void on_log(void *cls, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
@@ -103,7 +103,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server)
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)http_exchange_completed, server},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
         {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)limit, NULL},
-        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY, NULL},
         {threads ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)threads, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
@@ -141,6 +141,10 @@ static struct http_server *server_new(const struct http_server_options *options)
     server->accepted = accepted;
     atomic_init(&server->refs, 1);
     server->options = *options;
+    if (!options->body_timeout_ns)
+        server->options.body_timeout_ns = BODY_TIMEOUT;
+    if (!options->body_rate)
+        server->options.body_rate = BODY_RATE;
     server->options.max_connections =
         room_for_connections(options->max_connections, options->budget, CONNECTION_COST);
     pthread_condattr_t monotonic;
@@ -170,8 +174,11 @@ static bool start(struct http_server *server, int listener)
         .max = server->options.max_connections,
         .budget = server->options.budget,
         .cost = CONNECTION_COST,
+        .cleartext = !server->options.tls,
         .header_timeout_ns = server->options.header_timeout_ns,
         .idle_timeout_ns = server->options.idle_timeout_ns,
+        .body_timeout_ns = server->options.body_timeout_ns,
+        .body_rate = server->options.body_rate,
         .admit = on_accepted,
         .ctx = server,
     };

@@ -34,8 +34,13 @@ struct http_server_options {
     unsigned max_connections;   /* past it the longest idle connection is closed */
     uint64_t header_timeout_ns; /* to the end of the header, counted from the connection's begin,
                                    later from a request's first byte; 0: none */
-    uint64_t idle_timeout_ns;   /* between requests, and for each 16 KiB of a body; 0: none */
-    struct budget *budget;      /* charged as body bytes arrive; outlives every request */
+    uint64_t idle_timeout_ns;   /* between requests, and for an answer; 0: none */
+    uint64_t body_timeout_ns;   /* without a byte of a body; 0: 10 s */
+    uint64_t body_rate;         /* least bytes a second of a body, once that time has passed since
+                                   its begin; 0: 1 KiB */
+    struct budget *budget;      /* charged as body bytes arrive; where it has to refuse others, a
+                                   body may give way (base/arrival.h): its request then has the
+                                   fault MEMORY; outlives every request */
     http_handler_fn *handler;
     /* Who may send; NULL: everybody. The handler gets requests that it has let in, and may be
      * called from its thread. Others are read past, not kept, and answered 401 with

@@ -184,8 +184,9 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
 {
     const struct retry_settings *settings = &dispatcher->settings.retry;
     uint64_t now = clock_mono(dispatcher->clock);
-    uint64_t wait =
-        retry_wait(settings, element->attempt, draw(dispatcher), outcome->retry_after_ns);
+    double random = draw(dispatcher);
+    uint64_t own = retry_wait(settings, element->attempt, random, 0);
+    uint64_t wait = retry_wait(settings, element->attempt, random, outcome->retry_after_ns);
     element->attempt++;
     bool stopping = dispatcher->stopping;
     if (is_exhausted(element, outcome) || dispatcher->aborted || (stopping && dispatcher->waits) ||
@@ -197,6 +198,7 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
         wait = DISPATCH_STOPPING_WAIT_NS;
     meter_add(dispatcher->meter, METER_RETRIES, element->current->signal, 1);
     loss_log_retry(&dispatcher->losses, outcome, wait);
+    element->own_due = now + own;
     *due = now + wait;
     return true;
 }

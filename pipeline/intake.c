@@ -32,7 +32,7 @@ static void release(struct intake *intake, size_t count)
 void intake_release(struct intake *intake, const struct batch *batch)
 {
     release(intake, intake->queue_count);
-    budget_give(intake->budget, batch->payload->size);
+    budget_end_work(intake->budget, batch->payload->size);
 }
 
 static struct outcome untaken(const struct intake *intake, const struct batch *batch)
@@ -48,12 +48,12 @@ static struct outcome untaken(const struct intake *intake, const struct batch *b
 struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
 {
     size_t work = batch->payload->size;
-    if (!budget_take(intake->budget, work))
+    if (!budget_begin_work(intake->budget, work))
         return no_memory();
     for (size_t i = 0; i < intake->queue_count; i++)
         if (!sender_reserve(intake->queues[i].sender, intake->queues[i].places)) {
             release(intake, i);
-            budget_give(intake->budget, work);
+            budget_end_work(intake->budget, work);
             return refuse(CAUSE_FULL, "sending queue is full");
         }
     budget_pledge(intake->budget, work);

@@ -162,6 +162,18 @@ uint64_t queue_wake(struct queue *queue, uint64_t now)
     return next;
 }
 
+uint64_t queue_relent(struct queue *queue)
+{
+    uint64_t next = TIME_NEVER;
+    for (struct queue_element *element = queue->parked.head; element; element = element->next) {
+        if (element->own_due < element->due)
+            element->due = element->own_due;
+        if (element->due < next)
+            next = element->due;
+    }
+    return next;
+}
+
 void queue_finish(struct queue *queue)
 {
     queue->active--;

@@ -16,6 +16,7 @@ struct queue_element {
     struct batch *current;
     struct batch_part *rest;       /* not tried yet */
     uint64_t due;                  /* parked: when to try again */
+    uint64_t own_due;              /* the same without what the server asked for */
     uint64_t first_try;            /* of the current part */
     unsigned attempt;              /* tries of the current part that were answered RETRY */
     unsigned limited[CAUSE_COUNT]; /* those whose answer allowed so many of its cause alone */
@@ -73,6 +74,10 @@ void queue_put_back(struct queue *queue, struct queue_element *element);
 
 /* Makes parked ones ready whose time has come; returns when the next one's comes. */
 uint64_t queue_wake(struct queue *queue, uint64_t now);
+
+/* The server took another one: what waits because it asked for that waits no longer than it would
+ * by itself. Returns when the next one's time comes; TIME_NEVER: none is parked. */
+uint64_t queue_relent(struct queue *queue);
 
 /* What was taken is finished with: its place is free. */
 void queue_finish(struct queue *queue);

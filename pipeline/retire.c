@@ -7,9 +7,9 @@
 
 #define POLL_NS (20 * NS_PER_MS)
 
-void retired_init(struct retired *retired)
+void retired_init(struct retired *retired, struct runtime *runtime)
 {
-    *retired = (struct retired){0};
+    *retired = (struct retired){.runtime = runtime};
     pthread_mutex_init(&retired->lock, NULL);
     thread_cond_init(&retired->changed);
 }
@@ -250,7 +250,6 @@ void retired_let_go(struct retired *retired)
 void retired_begin(struct runtime *runtime, struct retirement *retirement, uint64_t timeout_ns)
 {
     struct retired *all = &runtime->retired;
-    all->runtime = runtime;
     retirement->all = all;
     retirement->number = all->begun++;
     retirement->deadline = clock_mono(&clock_system) + timeout_ns;

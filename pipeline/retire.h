@@ -30,12 +30,12 @@ struct retired {
     uint64_t ended; /* under lock, as the next two */
     bool hurry;
     bool held;
-    struct runtime *runtime;
+    struct runtime *runtime; /* whose it is; never changes */
     struct meter **meters; /* of instances that are gone and lost something; under runtime->lock */
     size_t meter_count;
 };
 
-void retired_init(struct retired *retired);
+void retired_init(struct retired *retired, struct runtime *runtime);
 /* After finish, or where nothing was begun; once no answer is outstanding any more. */
 void retired_release(struct retired *retired);
 

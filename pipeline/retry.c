@@ -10,6 +10,7 @@ uint64_t retry_wait(const struct retry_settings *settings, unsigned attempt, dou
     if (wait > most)
         wait = most;
     wait *= 1 + settings->randomization_factor * (2 * random - 1);
+    asked_ns = asked_ns < RETRY_ASKED_MAX ? asked_ns : RETRY_ASKED_MAX;
     return wait > (double)asked_ns ? (uint64_t)wait : asked_ns;
 }
 

@@ -45,7 +45,7 @@ struct runtime *runtime_plan(const struct settings *settings, const struct clock
     runtime->clock = clock;
     pthread_mutex_init(&runtime->lock, NULL);
     gate_init(&runtime->gate);
-    retired_init(&runtime->retired);
+    retired_init(&runtime->retired, runtime);
     runtime->root = settings_root(settings);
     if (!plan_read(runtime->root, &runtime->graph, &runtime->service, problems)) {
         runtime_free(runtime);
@@ -209,6 +209,20 @@ bool runtime_ready(const struct runtime *runtime)
     return runtime->phase == RUNTIME_READY;
 }
 
+bool runtime_trouble(struct runtime *runtime, struct bytes *out)
+{
+    struct bytes text;
+    bytes_init(&text, 1024, NULL);
+    pthread_mutex_lock(&runtime->lock);
+    bool trouble = runtime->phase == RUNTIME_READY && runtime->journal &&
+                   journal_trouble(runtime->journal, &text);
+    pthread_mutex_unlock(&runtime->lock);
+    if (trouble)
+        bytes_printf(out, "journal: %.*s", VIEW_ARG(bytes_view(&text)));
+    bytes_release(&text);
+    return trouble;
+}
+
 uint64_t runtime_step(struct runtime *runtime)
 {
     return ticker_step(runtime->ticker);
@@ -227,8 +241,13 @@ void runtime_explain(struct runtime *runtime, struct bytes *out)
 {
     const struct instance_list *instances = &runtime->graph.instances;
     pthread_mutex_lock(&runtime->lock);
-    bytes_printf(out, "memory: %zu of %zu bytes, %zu beside them\n", budget_used(&runtime->budget),
+    bytes_printf(out, "memory: %zu of %zu bytes, %zu beside them", budget_used(&runtime->budget),
                  runtime->budget.limit, atomic_load(&runtime->budget.beyond));
+    uint64_t gave_way = atomic_load(&runtime->budget.gave_way);
+    if (gave_way)
+        bytes_printf(out, "; %" PRIu64 " bodies that stalled, or were slow or large, gave way",
+                     gave_way);
+    bytes_printf(out, "\n");
     if (runtime->phase != RUNTIME_READY)
         bytes_printf(out, "%s\n", runtime->phase == RUNTIME_PLANNED ? "starting" : "stopping");
     for (size_t i = 0; runtime->phase == RUNTIME_READY && i < instances->count; i++)

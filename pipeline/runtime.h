@@ -37,6 +37,10 @@ enum reload_result runtime_reload(struct runtime *runtime, const struct settings
 /* True from a complete start until stop begins; what health_check answers. */
 bool runtime_ready(const struct runtime *runtime);
 
+/* What keeps it from taking requests though it runs, for people, appended to out. False: nothing.
+ * Any thread. */
+bool runtime_trouble(struct runtime *runtime, struct bytes *out);
+
 /* Stops: receivers first, then processors hand on what they hold, queues drain until the deadline
  * (service.shutdown_timeout), exporters and extensions last. hurry: a flag that may be set from
  * a signal handler to cut the wait short. Returns the items that were acknowledged and never

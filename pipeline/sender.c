@@ -115,6 +115,14 @@ void sender_pass(struct sender *sender, const struct batch *batch)
              taken, made);
 }
 
+/* A success of one tells those that wait at the server's request that it takes data again. */
+static void relent(struct sender *sender)
+{
+    uint64_t next = queue_relent(&sender->queue);
+    if (next != TIME_NEVER && sender->ticker)
+        ticker_at(sender->ticker, &sender->entry, next);
+}
+
 /* Back from dispatch: parked, passed to the heir, or done. */
 static void settle(struct sender *sender, struct queue_element *element,
                    enum dispatch_result result, uint64_t due)
@@ -137,6 +145,8 @@ static void settle(struct sender *sender, struct queue_element *element,
             ticker_at(sender->ticker, &sender->entry, due);
         return;
     }
+    if (element && element->delivered_any)
+        relent(sender);
     queue_element_free(element);
     queue_finish(&sender->queue);
     if (queue_used(&sender->queue) == 0)
@@ -154,7 +164,7 @@ static bool may_work(struct sender *sender, size_t work)
 {
     const struct budget *budget = sender->budget;
     return (!budget || sender->working + work <= budget->limit / WORK_SHARE) &&
-           budget_use(sender->budget, work);
+           budget_go_on_work(sender->budget, work, false);
 }
 
 /* Where memory is short fewer sends run at once, but always one. NULL: nothing to do now. */
@@ -169,7 +179,7 @@ static struct queue_element *take(struct sender *sender, size_t *work)
         sender->starved = true;
         return NULL;
     }
-    budget_force(sender->budget, *work);
+    budget_go_on_work(sender->budget, *work, true);
     return element;
 }
 
@@ -181,7 +191,7 @@ static void work_one(struct sender *sender, struct queue_element *element, size_
     sender->working += work;
     pthread_mutex_unlock(&sender->lock);
     enum dispatch_result result = dispatch_run(&sender->dispatcher, element, &due);
-    budget_give(sender->budget, work);
+    budget_finish_work(sender->budget, work);
     pthread_mutex_lock(&sender->lock);
     sender->sending--;
     sender->working -= work;

@@ -1,8 +1,9 @@
-/* Answers 200 while the pipelines run and 503 before and after; it listens until the process
- * exits. */
+/* Answers 200 while the pipelines run and take requests, and 503 otherwise; it listens until the
+ * process exits. */
 #include "net/listen.h"
 #include "pipeline/component.h"
 #include "pipeline/runtime.h"
+#include "wire/text.h"
 
 #include <string.h>
 
@@ -46,17 +47,32 @@ static void check(const void *config, struct key_report *report)
         key_report_add(report, "path", "expected a path that begins with /");
 }
 
+/* why: for people; empty: there is nothing to say. */
+static void answer(struct http_request *request, bool available, struct view why)
+{
+    struct bytes body;
+    bytes_init(&body, 4096, NULL);
+    bytes_printf(&body, "{\"status\":\"Server %s\"", available ? "available" : "not available");
+    if (why.size && (bytes_append(&body, ",\"error\":", 9) != BYTES_OK || !text_json(why, &body)))
+        bytes_clear(&body);
+    bytes_append(&body, "}", body.size > 0);
+    http_respond(request, available ? 200 : 503, "application/json", bytes_view(&body), 0);
+    bytes_release(&body);
+}
+
 static void handle(void *ctx, struct http_request *request)
 {
     struct health_check *self = ctx;
-    if (strcmp(http_request_path(request), self->path) != 0)
+    struct bytes why;
+    if (strcmp(http_request_path(request), self->path) != 0) {
         http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
-    else if (runtime_ready(self->env->runtime))
-        http_respond(request, 200, "application/json", VIEW("{\"status\":\"Server available\"}"),
-                     0);
-    else
-        http_respond(request, 503, "application/json",
-                     VIEW("{\"status\":\"Server not available\"}"), 0);
+        return;
+    }
+    bytes_init(&why, 1024, NULL);
+    bool available =
+        runtime_ready(self->env->runtime) && !runtime_trouble(self->env->runtime, &why);
+    answer(request, available, bytes_view(&why));
+    bytes_release(&why);
 }
 
 static bool health_check_open(void *instance, const struct env *env, char *error, size_t error_size)

@@ -64,6 +64,11 @@ static void explain(void *instance, struct bytes *out)
                  ", damaged %" PRIu64 "\n",
                  figures.live, figures.bytes, figures.appended, figures.syncs, figures.refused,
                  figures.damaged);
+    struct bytes trouble;
+    bytes_init(&trouble, 1024, NULL);
+    if (journal_trouble(self->journal, &trouble))
+        bytes_printf(out, "journal: %.*s\n", VIEW_ARG(bytes_view(&trouble)));
+    bytes_release(&trouble);
 }
 
 static void close_extension(void *instance)

@@ -45,11 +45,11 @@ static const struct key http_keys[] = {
     KEY_DURATION(struct otlp_http_settings, read_header_timeout, "read_header_timeout", "10s", 0,
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct otlp_http_settings, idle_timeout, "idle_timeout", "120s", 0,
-                 "time between requests, and for each 16 KiB of a body; 0: none"),
+                 "time between requests, and for an answer; 0: none"),
     TLS_SERVER_KEY(struct otlp_http_settings, tls),
     KEY_IGNORED("keep_alives_enabled", "accepted; connections are kept"),
     KEY_IGNORED("compression_algorithms", "accepted; gzip, zstd and identity are read"),
-    KEY_IGNORED("read_timeout", "accepted; idle_timeout limits a slow body"),
+    KEY_IGNORED("read_timeout", "accepted; a body has 10s for its next byte, and a least rate"),
     KEY_IGNORED("write_timeout", "accepted; idle_timeout limits a slow reader"),
     KEY_END,
 };

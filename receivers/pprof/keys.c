@@ -136,7 +136,7 @@ static const struct key server_keys[] = {
     TLS_SERVER_KEY(struct server_settings, tls),
     KEY_IGNORED("keep_alives_enabled", "accepted; connections are kept"),
     KEY_IGNORED("compression_algorithms", "accepted; gzip, zstd and identity are read"),
-    KEY_IGNORED("read_timeout", "accepted; idle_timeout limits a slow body"),
+    KEY_IGNORED("read_timeout", "accepted; a body has 10s for its next byte, and a least rate"),
     KEY_IGNORED("write_timeout", "accepted; idle_timeout limits a slow reader"),
     KEY_END,
 };

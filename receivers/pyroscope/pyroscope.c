@@ -20,7 +20,7 @@ static const struct key keys[] = {
     KEY_DURATION(struct pyroscope_receiver, read_header_timeout, "read_header_timeout", "10s", 0,
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, idle_timeout, "idle_timeout", "120s", 0,
-                 "time between requests, and for each 16 KiB of a body; 0: none"),
+                 "time between requests, and for an answer; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, reject_older_than, "reject_older_than", "1h", 0,
                  "age from which profiles are refused, as the server's limit; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, reject_newer_than, "reject_newer_than", "10m", 0,

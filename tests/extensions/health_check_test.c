@@ -4,14 +4,15 @@
 #include "tests/support/suite.h"
 #include "tests/support/unix_get.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-extern const struct component extension_health_check;
-const struct component *const component_table[] = {&scripted_source, &scripted_sink,
-                                                   &extension_health_check, NULL};
+extern const struct component extension_health_check, extension_journal;
+const struct component *const component_table[] = {
+    &scripted_source, &scripted_sink, &extension_health_check, &extension_journal, NULL};
 
 static struct given_runtime given;
 static char folder[64], path[96], answer[4096];
@@ -55,6 +56,47 @@ START_TEST(the_path_may_be_another)
     ck_assert_int_eq(unix_get(path, "/healthz", answer, sizeof answer), 200);
     ck_assert_int_eq(unix_get(path, "/", answer, sizeof answer), 404);
     given_stop(&given);
+    end();
+}
+END_TEST
+
+static enum verdict offer(void)
+{
+    struct answer accepted;
+    answer_init(&accepted);
+    source_offer("source", some_spans(0, 1, NULL), &accepted);
+    return answer_wait(&accepted).verdict;
+}
+
+START_TEST(it_says_what_is_wrong_with_the_journal_until_that_is_over)
+{
+    char yaml[1024], directory[128], error[512];
+    strcpy(folder, "/tmp/spanlink-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/health", folder);
+    snprintf(directory, sizeof directory, "%s/journal", folder);
+    snprintf(yaml, sizeof yaml,
+             "receivers: {source: }\nexporters: {sink: }\n"
+             "extensions: {health_check: {endpoint: 'unix:%s'}, journal: {directory: '%s'}}\n"
+             "service:\n  extensions: [health_check, journal]\n"
+             "  pipelines: {traces: {receivers: [source], exporters: [sink]}}\n",
+             path, directory);
+    given_start(&given, yaml);
+    ck_assert_int_eq(unix_get(path, "/", answer, sizeof answer), 200);
+    ck_assert_int_eq(rmdir(directory), 0);
+    fclose(fopen(directory, "we")); /* so it cannot be made */
+    ck_assert_int_eq(offer(), VERDICT_RETRY);
+    ck_assert_int_eq(unix_get(path, "/", answer, sizeof answer), 503);
+    snprintf(error, sizeof error,
+             "{\"status\":\"Server not available\",\"error\":\"journal: \\\"%s\\\" was removed: ",
+             directory);
+    ck_assert_msg(strstr(answer, error) != NULL, "%s", answer);
+    unlink(directory);
+    while (unix_get(path, "/", answer, sizeof answer) != 200)
+        sched_yield();
+    ck_assert_int_eq(offer(), VERDICT_OK);
+    given_stop(&given);
+    rmdir(directory);
     end();
 }
 END_TEST
@@ -105,6 +147,7 @@ int main(void)
     const TTest *const tests[] = {
         it_answers_200_while_the_pipelines_run,
         the_path_may_be_another,
+        it_says_what_is_wrong_with_the_journal_until_that_is_over,
         it_answers_503_while_a_stop_drains,
         a_bad_endpoint_or_path_is_refused,
         NULL,

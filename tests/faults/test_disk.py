@@ -3,6 +3,7 @@ was taken arrives, and the work goes on when the disk does."""
 import errno
 import os
 import pathlib
+import shutil
 import subprocess
 import threading
 
@@ -163,6 +164,23 @@ def put(file, text):
     whole = file.with_suffix(".new")
     whole.write_text(text)
     whole.rename(file)
+
+
+def test_a_directory_that_is_removed(tmp_path, sink, soak, figure):
+    """With the files that are written to, again and again, and then the process is killed."""
+    sidecar, rounds = rig.Sidecar(tmp_path, sink, journal="", hold="1s").start(), 10 if soak else 2
+    sink.rule = lambda _signal, _keys: 503
+    with clients.Load(sidecar, "removed", KINDS) as load:
+        for _ in range(rounds):
+            load.ledger.wait_taken(20)
+            shutil.rmtree(sidecar.directory, ignore_errors=True)    # some come meanwhile
+            load.ledger.wait_taken(20)
+            sidecar.kill()
+            sidecar.start()
+    sink.rule = lambda _signal, _keys: 200
+    taken = assert_all_arrive(sidecar, sink, load)
+    assert sidecar.stop() == 0
+    figure(f"{rounds} times, {len(taken)} items taken, 0 lost")
 
 
 def test_a_disk_that_is_read_only_at_the_start(tmp_path, small_disk, sink):

@@ -326,6 +326,120 @@ def test_ten_thousand_idle_connections_keep_nobody_out(spanlink, door):
             sock.close()
 
 
+def half_closed(port):
+    """How many connections to a port its listener has not closed though the peer has."""
+    lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
+    fields = [line.split() for line in lines]
+    return sum(each[1].endswith(f":{port:04X}") and each[3] == "08" for each in fields)
+
+
+@pytest.mark.parametrize("door", ["http", "ingest", "grpc"])
+def test_clients_that_end_with_their_last_bytes_are_noticed(spanlink, door):
+    """Half a header or half a body, and the end in the same segment."""
+    head = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0) + frame(HEADERS, 4, 1, GRPC)
+    halves = [head, head + frame(DATA, 0, 1, b"\0\0\1\0\0abc")] if door == "grpc" else [
+        b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nX-A: ", request(traces(b"half", b"x" * 9000))[:5000]]
+    for half in halves * 50:
+        sock = socket.create_connection((HERE, getattr(spanlink, door)), timeout=20)
+        sock.send(half, socket.MSG_MORE)
+        sock.close()
+    assert harness.wait_for(lambda: not half_closed(getattr(spanlink, door)), 2, 0.05)
+
+
+class Holders:
+    """Connections that declare much, send a part of it and trickle from then on."""
+
+    def __init__(self, spanlink, door, count, part):
+        self.ended, self.peers, self.socks = threading.Event(), [], []
+        self.drop = b"\0" if door == "http" else frame(DATA, 0, 1, b"\0")
+        self.thread = threading.Thread(target=self.trickle, daemon=True)
+        for _ in range(count):
+            (self.open_http if door == "http" else self.open_grpc)(spanlink, part)
+
+    def open_http(self, spanlink, part):
+        self.socks.append(socket.create_connection((HERE, spanlink.http), timeout=20))
+        self.socks[-1].sendall(request(b"\0" * part, f"Content-Length: {30 << 20}"))
+
+    def open_grpc(self, spanlink, part):
+        peer = H2(spanlink.grpc)
+        assert peer.wait(lambda: peer.greeted)
+        peer.sock.sendall(frame(HEADERS, 4, 1, GRPC) +
+                          frame(DATA, 0, 1, struct.pack(">BI", 0, 30 << 20)) +
+                          frame(DATA, 0, 1, b"\0" * 16384) * (part // 16384))
+        self.peers.append(peer)
+        self.socks.append(peer.sock)
+
+    def trickle(self):
+        while not self.ended.wait(0.2):
+            for sock in self.socks:
+                with contextlib.suppress(OSError):
+                    sock.sendall(self.drop)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.thread.join()
+        for peer in self.peers:
+            peer.__exit__()
+        for sock in self.socks:
+            sock.close()
+
+
+@pytest.mark.parametrize("door", ["http", "grpc"])
+@pytest.mark.parametrize("part", [16384, 2 << 20])
+def test_bodies_that_trickle_keep_nobody_out(spanlink, door, part):
+    """48 of them would take all of the budget."""
+    large = traces(b"large", b"x" * 1000, 2000)
+    with Holders(spanlink, door, 48, part):
+        # In the first second none is known to be slow.
+        assert harness.wait_for(lambda: all(post(spanlink.http, large)[0] == 200
+                                            for _ in range(30)), 15, 0.1)
+        spanlink.serves()
+    spanlink.within_budget()
+
+
+def test_a_large_request_keeps_nobody_out(spanlink):
+    """It is taken, or told to come again, as memory has it; others are not told so because of it."""
+    large, codes, ended = traces(b"name-00000000", b"x" * 1000, 26000), set(), threading.Event()
+    assert harness.wait_for(lambda: post(spanlink.http, large)[0] == 200, 10, 0.1), "alone"
+    assert harness.wait_for(lambda: b"name-00000000" in spanlink.backend.names, 20)
+
+    def others():
+        with socket.create_connection((HERE, spanlink.http), timeout=20) as sock:
+            while not ended.is_set():
+                sock.sendall(request(traces(b"other", b"x" * 1000, 5)))
+                codes.add(answer(sock)[0])
+                time.sleep(0.005)
+    threads = [threading.Thread(target=others) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        assert {post(spanlink.http, large)[0] for _ in range(5)} <= {200, 503}
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    assert codes == {200}
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_what_is_above_the_limit_is_refused_for_good(spanlink, bombs, short):
+    with Holders(spanlink, "http", 40 * short, 2 << 20):
+        for coding in bombs:        # where memory is short, once there is room for the bomb itself
+            assert harness.wait_for(lambda: post(
+                spanlink.http, bombs[coding], f"Content-Encoding: {coding}")[0] == 413, 10, 0.1)
+        assert post(spanlink.http, b"x" * (31 << 20))[0] == 413
+        with H2(spanlink.grpc) as peer:
+            assert peer.wait(lambda: peer.greeted)
+            peer.sock.sendall(frame(HEADERS, 4, 1, GRPC) +
+                              frame(DATA, 0, 1, struct.pack(">BI", 0, 31 << 20)))
+            assert peer.wait(lambda: 1 in peer.answered)
+            assert b"\x018" in peer.answered[1], "RESOURCE_EXHAUSTED"
+
+
 def test_clients_that_leave_in_the_middle_leave_nothing(spanlink):
     half = request(traces(b"half", b"x" * 200000))[:100000]
     for _ in range(300):
@@ -360,6 +474,22 @@ def test_clients_that_leave_in_the_middle_leave_nothing(spanlink):
 def test_broken_framing_is_refused_or_closed(spanlink, data):
     code, _ = send_raw(spanlink.http, data)
     assert code == 0 or 400 <= code < 500 or code in (501, 505)
+
+
+@pytest.mark.parametrize("data", [
+    b"POST /v1/traces HTTP/1.1\nHost: x\r\nContent-Length: 0\r\n\r\n",
+    b"POST /v1/traces HTTP/1.1\r\nHost: x\nContent-Length: 0\r\n\r\n",
+    b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\n",
+    b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nX-A: a\0b\r\nContent-Length: 0\r\n\r\n",
+    b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nX-A: a\rb\r\nContent-Length: 0\r\n\r\n",
+    b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nX-A: a\r\n b\r\nContent-Length: 0\r\n\r\n",
+    b"POST /v1/traces HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
+    b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nHost: y\r\nContent-Length: 0\r\n\r\n"])
+def test_malformed_headers_are_refused_with_a_sentence(spanlink, data):
+    with socket.create_connection((HERE, spanlink.http), timeout=20) as sock:
+        sock.sendall(data)
+        text = b"".join(iter(lambda: sock.recv(65536), b""))
+    assert text.startswith(b"HTTP/1.1 400 ") and b"<html>" not in text
 
 
 @pytest.mark.parametrize("extension", [b"", b";name=value", b';a="b c";d'])

@@ -4,19 +4,43 @@
 #include "tests/support/suite.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MIB (UINT64_C(1) << 20)
 
+enum { SEGMENT = 512 << 10 }; /* of a journal of 8 MiB */
+
 static char directory[64];
+static _Atomic bool syncs_fail;
+static _Atomic unsigned folder_syncs;
+
+/* In place of the C library's. */
+int fdatasync(int fd)
+{
+    if (syncs_fail)
+        errno = EIO;
+    return syncs_fail ? -1 : (int)syscall(SYS_fdatasync, fd);
+}
+
+int fsync(int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
+        folder_syncs++;
+    return (int)syscall(SYS_fsync, fd);
+}
 
 static void setup(void)
 {
@@ -555,6 +579,198 @@ START_TEST(a_disk_that_refuses_is_named_and_tried_again)
 }
 END_TEST
 
+START_TEST(what_the_disk_refuses_to_sync_is_refused_and_not_found)
+{
+    struct appended appended;
+    struct journal *journal = open_journal();
+    journal_keep(journal, append_text(journal, "before"));
+    syncs_fail = true;
+    begin(journal, &appended, VIEW("in the middle"));
+    ck_assert_int_eq(await(&appended), JOURNAL_DISK);
+    ck_assert_str_eq(appended.write.error, "Input/output error");
+    ck_assert_uint_eq(figures_of(journal).live, 1);
+    ck_assert_uint_eq(figures_of(journal).refused, 1);
+    syncs_fail = false;
+    journal_keep(journal, append_text(journal, "after"));
+    journal_close(journal);
+    journal = open_journal();
+    ck_assert_str_eq(settle_next(journal), "before");
+    ck_assert_str_eq(settle_next(journal), "after");
+    ck_assert_str_eq(settle_next(journal), "");
+    journal_close(journal);
+}
+END_TEST
+
+START_TEST(the_name_of_a_file_is_on_the_disk_before_the_answer)
+{
+    struct journal *journal = open_journal();
+    ck_assert_uint_eq(folder_syncs, 0);
+    struct journal_entry *one = append_text(journal, "one");
+    ck_assert_uint_eq(folder_syncs, 1);
+    static uint8_t large[SEGMENT - 64]; /* fills one */
+    struct journal_entry *two = append(journal, (struct view){large, sizeof large});
+    ck_assert_uint_eq(folder_syncs, 2);
+    journal_settle(journal, one); /* its file is a spare, and used again under another name */
+    struct journal_entry *three = append(journal, (struct view){large, sizeof large / 2});
+    ck_assert_uint_eq(folder_syncs, 3);
+    journal_settle(journal, two);
+    journal_settle(journal, three);
+    journal_close(journal);
+}
+END_TEST
+
+START_TEST(a_mark_is_good_for_its_own_slot_alone)
+{
+    char path[512];
+    struct stat status;
+    uint8_t mark[8];
+    in_a_process_that_is_killed(append_three);
+    segment_path(path, sizeof path);
+    int fd = open(path, O_RDWR);
+    ck_assert_int_eq(fstat(fd, &status), 0);
+    ck_assert_int_eq(pread(fd, mark, 8, status.st_size - 16), 8);
+    ck_assert_int_eq(pwrite(fd, mark, 8, status.st_size - 8), 8);
+    close(fd);
+    struct journal *journal = open_journal();
+    ck_assert_str_eq(settle_next(journal), "one");
+    ck_assert_str_eq(settle_next(journal), "three");
+    ck_assert_str_eq(settle_next(journal), "");
+    journal_close(journal);
+}
+END_TEST
+
+static void append_around(void (*harm)(void))
+{
+    struct journal *journal = open_journal();
+    journal_note(journal, VIEW("a"), VIEW("noted"), 3600 * NS_PER_S);
+    append_text(journal, "before");
+    harm();
+    struct journal_entry *gone = append_text(journal, "settled");
+    append_text(journal, "after");
+    journal_settle(journal, gone);
+    ck_assert(!journal_trouble(journal, &(struct bytes){.max = 0}));
+}
+
+static void remove_directory(void)
+{
+    remove_all(directory);
+}
+
+static void remove_files(void)
+{
+    char path[512];
+    while (find_file(directory, "", path, sizeof path))
+        unlink(path);
+}
+
+static void move_directory(void)
+{
+    char away[96];
+    snprintf(away, sizeof away, "%s.away", directory);
+    ck_assert_int_eq(rename(directory, away), 0);
+    ck_assert_int_eq(mkdir(directory, 0700), 0);
+}
+
+static void remove_it(void)
+{
+    append_around(remove_directory);
+}
+
+static void remove_its_files(void)
+{
+    append_around(remove_files);
+}
+
+static void move_it(void)
+{
+    append_around(move_directory);
+}
+
+static char recalled[256];
+
+static void recall(void *ctx, struct view content)
+{
+    (void)ctx;
+    strncat(recalled, (const char *)content.data, content.size);
+    strcat(recalled, ";");
+}
+
+START_TEST(what_was_in_files_that_are_removed_is_written_anew)
+{
+    static void (*const harms[])(void) = {remove_it, remove_its_files, move_it};
+    char path[512], away[96];
+    for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
+        in_a_process_that_is_killed(harms[i]);
+        recalled[0] = '\0';
+        struct journal *journal = open_journal();
+        journal_recall(journal, VIEW("a"), recall, NULL);
+        ck_assert_str_eq(recalled, "noted;");
+        ck_assert_str_eq(settle_next(journal), "before");
+        ck_assert_str_eq(settle_next(journal), "after");
+        ck_assert_str_eq(settle_next(journal), "");
+        journal_close(journal);
+        remove_all(directory);
+    }
+    snprintf(away, sizeof away, "%s.away", directory);
+    ck_assert(!find_file(away, "entries-", path, sizeof path));
+    remove_all(away);
+}
+END_TEST
+
+static bool troubled(struct journal *journal, char *text, size_t size)
+{
+    struct bytes out;
+    bytes_init(&out, size - 1, NULL);
+    bool trouble = journal_trouble(journal, &out);
+    snprintf(text, size, "%.*s", VIEW_ARG(bytes_view(&out)));
+    bytes_release(&out);
+    return trouble;
+}
+
+START_TEST(a_directory_that_comes_back_is_used_again)
+{
+    struct appended appended;
+    char text[256], expected[256];
+    struct journal *journal = open_journal();
+    journal_keep(journal, append_text(journal, "before"));
+    remove_all(directory);
+    close(open(directory, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)); /* it cannot be made */
+    begin(journal, &appended, VIEW("meanwhile"));
+    ck_assert_int_eq(await(&appended), JOURNAL_DISK);
+    ck_assert(troubled(journal, text, sizeof text));
+    snprintf(expected, sizeof expected, "\"%s\" was removed: %s", directory, appended.write.error);
+    ck_assert_str_eq(text, expected);
+    unlink(directory);
+    ck_assert_int_eq(mkdir(directory, 0700), 0);
+    while (troubled(journal, text, sizeof text)) /* without an append */
+        sched_yield();
+    journal_keep(journal, append_text(journal, "after"));
+    journal_close(journal);
+    journal = open_journal();
+    ck_assert_str_eq(settle_next(journal), "before");
+    ck_assert_str_eq(settle_next(journal), "after");
+    journal_close(journal);
+}
+END_TEST
+
+START_TEST(whoever_asks_for_trouble_finds_a_directory_that_is_gone)
+{
+    char text[256], path[512];
+    struct journal *journal = open_journal();
+    journal_keep(journal, append_text(journal, "kept"));
+    remove_all(directory);
+    ck_assert(troubled(journal, text, sizeof text));
+    ck_assert_ptr_nonnull(strstr(text, "was removed"));
+    while (troubled(journal, text, sizeof text))
+        sched_yield();
+    ck_assert(find_file(directory, "entries-", path, sizeof path));
+    journal_close(journal);
+    journal = open_journal();
+    ck_assert_str_eq(settle_next(journal), "kept");
+    journal_close(journal);
+}
+END_TEST
+
 START_TEST(appends_that_come_together_share_a_sync)
 {
     enum { TOGETHER = 64 };
@@ -580,15 +796,6 @@ START_TEST(an_interval_is_no_reason_to_forget)
     journal_close(journal);
 }
 END_TEST
-
-static char recalled[256];
-
-static void recall(void *ctx, struct view content)
-{
-    (void)ctx;
-    strncat(recalled, (const char *)content.data, content.size);
-    strcat(recalled, ";");
-}
 
 START_TEST(notes_are_recalled_by_their_owner_until_they_expire)
 {
@@ -625,6 +832,12 @@ int main(void)
     tcase_add_test(tests, what_could_never_fit_is_told_apart);
     tcase_add_test(tests, a_few_old_entries_do_not_hold_up_the_space_of_many);
     tcase_add_test(tests, a_disk_that_refuses_is_named_and_tried_again);
+    tcase_add_test(tests, what_the_disk_refuses_to_sync_is_refused_and_not_found);
+    tcase_add_test(tests, the_name_of_a_file_is_on_the_disk_before_the_answer);
+    tcase_add_test(tests, a_mark_is_good_for_its_own_slot_alone);
+    tcase_add_test(tests, what_was_in_files_that_are_removed_is_written_anew);
+    tcase_add_test(tests, a_directory_that_comes_back_is_used_again);
+    tcase_add_test(tests, whoever_asks_for_trouble_finds_a_directory_that_is_gone);
     tcase_add_test(tests, appends_that_come_together_share_a_sync);
     tcase_add_test(tests, an_interval_is_no_reason_to_forget);
     tcase_add_test(tests, notes_are_recalled_by_their_owner_until_they_expire);

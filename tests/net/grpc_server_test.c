@@ -168,6 +168,85 @@ START_TEST(without_room_in_the_budget_clients_are_told_to_retry)
 }
 END_TEST
 
+START_TEST(a_message_above_the_maximum_is_refused_for_good_also_while_memory_is_short)
+{
+    struct http_reply reply;
+    struct http_client *client = make_client();
+    struct grpc_server_options options = grpc_fixture_options();
+    size_t size = 3 << 20, held = grpc_fixture.budget.limit - (1 << 20);
+    uint8_t *zeros = calloc(1, size);
+    struct bytes packed;
+    options.max_message = size - 1;
+    grpc_fixture_open(&options);
+    budget_force(&grpc_fixture.budget, held);
+    call(client, "identity", (struct view){zeros, size}, &reply);
+    ck_assert_int_eq(reply.grpc_status, GRPC_RESOURCE_EXHAUSTED);
+    http_reply_release(&reply);
+    for (int zstd = 0; zstd < 2; zstd++) {
+        bytes_init(&packed, size, NULL);
+        ck_assert(deflate_append(zstd ? ENCODING_ZSTD : ENCODING_GZIP, (struct view){zeros, size},
+                                 &packed));
+        call(client, zstd ? "zstd" : "gzip", bytes_view(&packed), &reply);
+        ck_assert_int_eq(reply.grpc_status, GRPC_RESOURCE_EXHAUSTED);
+        http_reply_release(&reply);
+        bytes_release(&packed);
+    }
+    bytes_init(&packed, size, NULL);
+    ck_assert(deflate_append(ENCODING_GZIP, (struct view){zeros, size - 1}, &packed));
+    call(client, "gzip", bytes_view(&packed), &reply);
+    ck_assert_int_eq(reply.grpc_status, GRPC_UNAVAILABLE);
+    http_reply_release(&reply);
+    bytes_release(&packed);
+    budget_give(&grpc_fixture.budget, held);
+    free(zeros);
+    http_client_free(client);
+}
+END_TEST
+
+static void send_part(struct h2_peer *peer, int32_t stream, size_t size)
+{
+    static const uint8_t zeros[16000];
+    for (size_t n; size > 0; size -= n) {
+        n = size < sizeof zeros ? size : sizeof zeros;
+        h2_peer_frame(peer, NGHTTP2_DATA, 0, stream, (struct view){zeros, n});
+    }
+}
+
+START_TEST(a_message_that_stalls_gives_way_and_is_told_to_come_again)
+{
+    enum { SIZE = 3 << 20 };
+    struct http_reply reply;
+    struct http_client *client = make_client();
+    struct h2_peer stalled;
+    struct h2_answer answer;
+    uint8_t prefix[GRPC_PREFIX_SIZE], *zeros = calloc(1, SIZE);
+    size_t held = grpc_fixture.budget.limit - (4 << 20);
+    grpc_fixture_open(NULL);
+    budget_force(&grpc_fixture.budget, held);
+    h2_peer_open(&stalled, grpc_fixture.address);
+    h2_peer_settle(&stalled);
+    h2_peer_frame(&stalled, NGHTTP2_SETTINGS, NGHTTP2_FLAG_ACK, 0, (struct view){0});
+    h2_peer_call(&stalled, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    grpc_frame_prefix(prefix, false, SIZE);
+    h2_peer_frame(&stalled, NGHTTP2_DATA, 0, 1, (struct view){prefix, sizeof prefix});
+    send_part(&stalled, 1, SIZE - 1000);
+    h2_peer_settle(&stalled);
+    do { /* until that one has stalled for long enough */
+        call(client, "identity", (struct view){zeros, SIZE}, &reply);
+        http_reply_release(&reply);
+    } while (reply.grpc_status == GRPC_UNAVAILABLE);
+    ck_assert_int_eq(reply.grpc_status, GRPC_OK);
+    ck_assert_uint_eq(grpc_fixture.budget.gave_way, 1);
+    send_part(&stalled, 1, 1000);
+    h2_peer_answer(&stalled, 1, &answer);
+    ck_assert_int_eq(answer.grpc_status, GRPC_UNAVAILABLE);
+    budget_give(&grpc_fixture.budget, held);
+    free(zeros);
+    h2_peer_close(&stalled);
+    http_client_free(client);
+}
+END_TEST
+
 START_TEST(a_message_larger_than_the_whole_budget_is_refused_for_good)
 {
     struct http_reply reply;
@@ -252,13 +331,14 @@ START_TEST(a_call_behind_the_last_goaway_is_not_served)
     h2_peer_cork(&peer, true);
     h2_peer_frame(&peer, NGHTTP2_PING, NGHTTP2_FLAG_ACK, 0,
                   (struct view){frame.payload, frame.size});
-    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, "x-hold", "1");
     h2_peer_message(&peer, 1, false, VIEW("late"));
     h2_peer_cork(&peer, false);
     h2_peer_expect(&peer, NGHTTP2_GOAWAY, &frame);
     ck_assert_mem_eq(frame.payload, "\0\0\0\0\0\0\0\0", 8);
     while (h2_peer_next(&peer, &frame))
         ck_assert_int_ne(frame.type, NGHTTP2_HEADERS);
+    ck_assert_uint_eq(grpc_fixture_held(), 0); /* served, it would be there twice */
     h2_peer_close(&peer);
 }
 END_TEST
@@ -350,6 +430,9 @@ static TCase *calls(void)
     tcase_add_test(tcase, a_message_that_inflates_past_the_maximum_is_refused_for_good);
     tcase_add_test(tcase, a_message_past_the_maximum_is_refused_for_good);
     tcase_add_test(tcase, without_room_in_the_budget_clients_are_told_to_retry);
+    tcase_add_test(tcase,
+                   a_message_above_the_maximum_is_refused_for_good_also_while_memory_is_short);
+    tcase_add_test(tcase, a_message_that_stalls_gives_way_and_is_told_to_come_again);
     tcase_add_test(tcase, a_message_larger_than_the_whole_budget_is_refused_for_good);
     tcase_add_test(tcase, calls_on_many_connections_get_their_own_answers);
     return tcase;

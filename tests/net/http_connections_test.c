@@ -94,11 +94,14 @@ START_TEST(an_idle_connection_is_closed)
 }
 END_TEST
 
-START_TEST(a_body_without_progress_is_closed)
+START_TEST(a_body_without_a_byte_for_too_long_is_told_and_closed)
 {
-    fixture.options.idle_timeout_ns = 50 * NS_PER_MS;
+    fixture.options.body_timeout_ns = 50 * NS_PER_MS;
     int fd = begun();
     raw_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345");
+    raw_read(fd, &answer);
+    ck_assert_int_eq(answer.status, 408);
+    ck_assert_ptr_nonnull(strstr(answer.head, "Connection: close"));
     raw_await_close(fd);
     ck_assert_uint_eq(http_fixture_handled(&fixture), 0);
     close(fd);
@@ -106,14 +109,91 @@ START_TEST(a_body_without_progress_is_closed)
 }
 END_TEST
 
-START_TEST(a_body_that_trickles_is_closed)
+START_TEST(a_body_below_the_least_rate_is_closed)
 {
-    fixture.options.idle_timeout_ns = 100 * NS_PER_MS;
+    fixture.options.body_timeout_ns = 100 * NS_PER_MS;
+    fixture.options.body_rate = 1 << 30;
+    fixture.options.max_body = 1 << 30;
     int fd = begun();
-    raw_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+    raw_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n");
     while (send(fd, "x", 1, MSG_NOSIGNAL) == 1)
         sched_yield();
     close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+/* Another client times out meanwhile, which is how the test knows that time has passed. */
+static void drip_for_a_while(int fd)
+{
+    int clock = connected();
+    struct pollfd wait = {.fd = clock, .events = POLLIN};
+    while (poll(&wait, 1, 10) == 0)
+        raw_send(fd, "x");
+    raw_await_close(clock);
+    close(clock);
+}
+
+START_TEST(a_body_above_the_least_rate_may_take_its_time)
+{
+    static char block[60000];
+    fixture.options.header_timeout_ns = 900 * NS_PER_MS;
+    fixture.options.body_timeout_ns = 600 * NS_PER_MS;
+    fixture.options.body_rate = 1000;
+    int fd = begun();
+    raw_send(fd, "POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                 "10000\r\n"); /* 65536 */
+    raw_send_bytes(fd, block, sizeof block);
+    drip_for_a_while(fd);
+    drip_for_a_while(fd);
+    ck_assert(!closed_by_now(fd));
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+/* The end comes with the last bytes, in one segment. */
+static void leave(const char *text)
+{
+    int fd = connected();
+    ck_assert_int_eq(send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_MORE), (ssize_t)strlen(text));
+    close(fd);
+}
+
+START_TEST(a_client_that_leaves_in_the_middle_is_noticed)
+{
+    fixture.options.header_timeout_ns = fixture.options.idle_timeout_ns = 600 * NS_PER_S;
+    fixture.options.body_timeout_ns = 600 * NS_PER_S;
+    http_fixture_start(&fixture);
+    for (int i = 0; i < 10; i++) {
+        leave("POST /ec");
+        leave("POST /echo HTTP/1.1\r\nHost: x\r\nX-Half: ");
+        leave("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf");
+        leave("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf");
+        leave(REQUEST "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf");
+        leave(REQUEST "POST /ec");
+    }
+    while (http_fixture_handled(&fixture) < 20 || budget_used(&fixture.budget) > 0)
+        sched_yield();
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(a_client_that_only_ends_its_side_gets_its_answer)
+{
+    http_fixture_start(&fixture);
+    int fd = connected(), dead = connected();
+    raw_send(fd, "POST /keep HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nwhole");
+    shutdown(fd, SHUT_WR);
+    http_fixture_await_kept(&fixture, 1);
+    raw_send(dead, "POST /keep HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhal");
+    shutdown(dead, SHUT_WR);
+    raw_await_close(dead); /* by now it was looked after those who have left */
+    http_respond(fixture.kept[0], 200, NULL, VIEW("kept"), 0);
+    raw_read(fd, &answer);
+    ck_assert_str_eq(answer.body, "kept");
+    close(fd);
+    close(dead);
     http_fixture_stop(&fixture);
 }
 END_TEST
@@ -299,8 +379,11 @@ int main(void)
     tcase_add_test(tests, a_header_that_drips_is_closed);
     tcase_add_test(tests, a_later_request_that_drips_is_closed);
     tcase_add_test(tests, an_idle_connection_is_closed);
-    tcase_add_test(tests, a_body_without_progress_is_closed);
-    tcase_add_test(tests, a_body_that_trickles_is_closed);
+    tcase_add_test(tests, a_body_without_a_byte_for_too_long_is_told_and_closed);
+    tcase_add_test(tests, a_body_below_the_least_rate_is_closed);
+    tcase_add_test(tests, a_body_above_the_least_rate_may_take_its_time);
+    tcase_add_test(tests, a_client_that_leaves_in_the_middle_is_noticed);
+    tcase_add_test(tests, a_client_that_only_ends_its_side_gets_its_answer);
     tcase_add_test(tests, connections_are_charged_and_the_budget_limits_them);
     tcase_add_test(tests, idle_connections_outlive_the_header_timeout);
     tcase_add_test(tests, a_request_that_waits_for_its_answer_has_no_timeout);

@@ -1,5 +1,6 @@
 /* Bodies: framing, limits, encodings and memory. */
 #include <check.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -265,6 +266,79 @@ START_TEST(a_body_that_the_empty_budget_cannot_hold_is_413)
 }
 END_TEST
 
+START_TEST(a_body_above_the_limit_is_413_also_while_memory_is_short)
+{
+    size_t large = fixture.options.max_body + 1;
+    uint8_t *zeros = calloc(1, large);
+    int fd = begun();
+    budget_force(&fixture.budget, (16 << 20) - 1000);
+    post(fd, "/echo", (struct view){zeros, large}, "");
+    ck_assert_int_eq(answer.status, 413);
+    raw_await_close(fd);
+    close(fd);
+    fd = raw_connect(fixture.bound);
+    raw_send(fd, POST("/echo", "Transfer-Encoding: chunked\r\n", ""));
+    chunk(fd, zeros, large);
+    raw_send(fd, "0\r\n\r\n");
+    raw_read(fd, &answer);
+    ck_assert_int_eq(answer.status, 413);
+    close(fd);
+    budget_give(&fixture.budget, (16 << 20) - 1000);
+    free(zeros);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+/* It would inflate to so many bytes. */
+static int status_of_packed(int fd, size_t size)
+{
+    struct bytes packed = gzipped(size);
+    post(fd, "/take", bytes_view(&packed), "Content-Encoding: gzip\r\n");
+    bytes_release(&packed);
+    return answer.status;
+}
+
+START_TEST(a_body_that_would_inflate_above_the_limit_is_so_too)
+{
+    int fd = begun();
+    size_t held = (16 << 20) - 60000; /* and the connection */
+    budget_force(&fixture.budget, held);
+    ck_assert_int_eq(status_of_packed(fd, fixture.options.max_body + 1), 413);
+    ck_assert_int_eq(status_of_packed(fd, 50000), 503);
+    budget_give(&fixture.budget, held);
+    ck_assert_int_eq(status_of_packed(fd, 50000), 200);
+    ended(fd);
+}
+END_TEST
+
+START_TEST(a_body_that_stalls_gives_way_and_is_told_to_come_again)
+{
+    enum { PARTS = 48, SIZE = PARTS * sizeof block, HELD = (16 << 20) - 4 * (1 << 20) };
+    fixture.options.max_body = SIZE;
+    int stalled = begun(), fd = raw_connect(fixture.bound);
+    budget_force(&fixture.budget, HELD);
+    post_head(stalled, "/echo", SIZE, "");
+    for (int i = 0; i < PARTS - 1; i++)
+        raw_send_bytes(stalled, block, sizeof block);
+    while (budget_used(&fixture.budget) < HELD + (PARTS - 1) * sizeof block)
+        sched_yield();
+    do { /* until that one has stalled for long enough */
+        post_head(fd, "/about", SIZE, "");
+        for (int i = 0; i < PARTS; i++)
+            raw_send_bytes(fd, block, sizeof block);
+        raw_read(fd, &answer);
+    } while (answer.status == 503);
+    ck_assert_int_eq(answer.status, 200);
+    ck_assert_uint_eq(fixture.budget.gave_way, 1);
+    raw_send_bytes(stalled, block, sizeof block);
+    raw_read(stalled, &answer);
+    ck_assert_int_eq(answer.status, 503);
+    budget_give(&fixture.budget, HELD);
+    close(stalled);
+    ended(fd);
+}
+END_TEST
+
 START_TEST(a_declared_body_is_charged_as_it_arrives_and_never_past_its_length)
 {
     fixture.options.max_body = 1 << 20;
@@ -333,6 +407,9 @@ int main(void)
     tcase_add_test(tests, a_gzip_bomb_is_413);
     tcase_add_test(tests, a_body_past_the_budget_is_503_and_its_connection_goes_on);
     tcase_add_test(tests, a_body_that_the_empty_budget_cannot_hold_is_413);
+    tcase_add_test(tests, a_body_above_the_limit_is_413_also_while_memory_is_short);
+    tcase_add_test(tests, a_body_that_would_inflate_above_the_limit_is_so_too);
+    tcase_add_test(tests, a_body_that_stalls_gives_way_and_is_told_to_come_again);
     tcase_add_test(tests, a_declared_body_is_charged_as_it_arrives_and_never_past_its_length);
     tcase_add_test(tests, a_taken_body_outlives_its_request);
     tcase_add_test(tests, a_client_that_leaves_in_its_body_gives_the_memory_back);

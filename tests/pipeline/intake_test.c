@@ -5,6 +5,8 @@
 #include "tests/support/some_batch.h"
 #include "tests/support/suite.h"
 
+#include <sched.h>
+
 const struct component *const component_table[] = {
     &scripted_source, &scripted_opaque, &scripted_holder, &scripted_sink, &scripted_taker, NULL};
 
@@ -78,6 +80,35 @@ START_TEST(one_full_branch_and_no_branch_takes_it)
     ck_assert_uint_eq(given_stop(&given), 0);
     ck_assert_uint_eq(sink_at(0)->delivered, 1);
     ck_assert_uint_eq(sink_at(1)->delivered, 1);
+}
+END_TEST
+
+START_TEST(what_a_full_branch_refuses_leaves_its_places_and_memory_in_the_others)
+{
+    given_start(&given, BASE "exporters: {sink: {sending_queue: {queue_size: 1}}, sink/full: "
+                             "{slot: 1, sending_queue: {queue_size: 1}}}\n"
+                             "service:\n"
+                             "  pipelines:\n"
+                             "    traces: {receivers: [source], exporters: [sink]}\n"
+                             "    traces/2: {receivers: [source], exporters: [sink/full]}\n");
+    const struct budget *budget = &given.runtime->budget;
+    sink_gate(sink_at(1), true);
+    ck_assert_int_eq(offer(1).verdict, VERDICT_OK);
+    sink_wait_delivered(sink_at(0), 1);
+    sink_wait_begun(sink_at(1), 1);
+    while (sender_pending(graph_find(&given.runtime->graph, COMPONENT_EXPORTER, "sink")->sender))
+        sched_yield();
+    size_t used = budget_used(budget);
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(offer(1).cause, CAUSE_FULL);
+    ck_assert_uint_eq(budget_used(budget), used);
+    sink_gate(sink_at(1), false);
+    sink_wait_delivered(sink_at(1), 1);
+    while (offer(1).verdict != VERDICT_OK) /* until the first one's place is free */
+        sched_yield();
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_uint_eq(sink_at(0)->delivered, 2);
+    ck_assert_uint_eq(sink_at(1)->delivered, 2);
 }
 END_TEST
 
@@ -311,6 +342,7 @@ int main(void)
         what_is_accepted_is_answered_at_once_and_delivered,
         a_full_queue_refuses_and_counts_what_is_under_way,
         one_full_branch_and_no_branch_takes_it,
+        what_a_full_branch_refuses_leaves_its_places_and_memory_in_the_others,
         two_ways_to_one_exporter_need_two_places,
         drop_oldest_accepts_and_counts_what_it_loses,
         past_the_memory_budget_requests_are_refused,

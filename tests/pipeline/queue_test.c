@@ -121,6 +121,25 @@ START_TEST(parked_ones_come_back_when_due_and_before_fresh_ones)
 }
 END_TEST
 
+START_TEST(a_success_ends_the_waits_that_the_server_asked_for)
+{
+    struct queue queue = {.size = 9, .consumers = 3};
+    ck_assert_uint_eq(queue_relent(&queue), TIME_NEVER);
+    for (unsigned i = 1; i <= 2; i++)
+        queue_put(&queue, element(i));
+    struct queue_element *first = queue_take(&queue), *second = queue_take(&queue);
+    first->own_due = 70;
+    second->own_due = 60;
+    queue_park(&queue, first, 5000);
+    queue_park(&queue, second, 50);
+    ck_assert_uint_eq(queue_relent(&queue), 50);
+    ck_assert_uint_eq(first->due, 70);
+    ck_assert_uint_eq(second->due, 50);
+    ck_assert_uint_eq(queue_wake(&queue, 70), TIME_NEVER);
+    free_list(queue_clear(&queue));
+}
+END_TEST
+
 START_TEST(drop_oldest_never_refuses_and_gives_back_the_oldest_queued)
 {
     struct queue queue = {.size = 3, .consumers = 1, .drop_oldest = true};
@@ -205,6 +224,7 @@ int main(void)
         what_is_put_back_is_the_next_and_keeps_its_place,
         the_oldest_comes_first_and_consumers_are_bounded,
         parked_ones_come_back_when_due_and_before_fresh_ones,
+        a_success_ends_the_waits_that_the_server_asked_for,
         drop_oldest_never_refuses_and_gives_back_the_oldest_queued,
         an_unbounded_queue_takes_everything,
         what_goes_in_parts_waits_without_a_consumer,

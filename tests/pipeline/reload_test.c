@@ -308,7 +308,7 @@ END_TEST
 #define TWO                                                                                        \
     "receivers: {source: }\nexporters: {sink: , sink/2: {slot: 1, sending_queue: "                 \
     "{num_consumers: 1}}}\n"                                                                       \
-    "service:\n  shutdown_timeout: 300ms\n"                                                        \
+    "service:\n  shutdown_timeout: 20s\n"                                                          \
     "  pipelines:\n    traces: {receivers: [source], exporters: [sink, sink/2]}\n"
 
 START_TEST(a_removed_exporter_delivers_what_it_has)
@@ -341,6 +341,35 @@ START_TEST(what_a_removed_exporter_cannot_deliver_in_time_is_counted_as_lost)
                      RELOAD_DONE);
     ck_assert_uint_eq(end(), 5);
     ck_assert_str_eq(report, "sink/2: 5 spans acknowledged and not delivered, 5 shutdown\n");
+}
+END_TEST
+
+static void wait_until_receivers_are_closed(const struct retirement *retirement)
+{
+    pthread_mutex_lock(&retirement->all->lock);
+    while (!retirement->left)
+        pthread_cond_wait(&retirement->all->changed, &retirement->all->lock);
+    pthread_mutex_unlock(&retirement->all->lock);
+}
+
+/* So many that the exporter's thread looks around between them: for tsan. */
+START_TEST(reloads_find_the_exporter_of_an_earlier_one_still_at_work)
+{
+    begin(TWO);
+    sink_gate(sink_at(1), true);
+    for (unsigned i = 0; i < 4; i++)
+        offer(2);
+    sink_wait_begun(sink_at(1), 1);
+    ck_assert_int_eq(reload(ONE("", "")), RELOAD_DONE);
+    wait_until_receivers_are_closed(runtime->retired.first);
+    for (unsigned i = 0; i < 16; i++)
+        ck_assert_int_eq(reload(i % 2 ? ONE("holder", "slot: 2") : ONE("holder/2", "slot: 3")),
+                         RELOAD_DONE);
+    offer(1);
+    sink_gate(sink_at(1), false);
+    sink_wait_delivered(sink_at(1), 8);
+    ck_assert_uint_eq(end(), 0);
+    ck_assert_uint_eq(sink_at(2)->delivered, 1);
 }
 END_TEST
 
@@ -489,6 +518,7 @@ int main(void)
         what_waits_for_a_retry_is_tried_at_once_by_the_new_exporter,
         a_removed_exporter_delivers_what_it_has,
         what_a_removed_exporter_cannot_deliver_in_time_is_counted_as_lost,
+        reloads_find_the_exporter_of_an_earlier_one_still_at_work,
         counters_go_on_and_losses_are_kept,
         a_removed_processor_hands_on_what_it_holds,
         what_a_processor_holds_goes_the_new_way_when_it_leaves,

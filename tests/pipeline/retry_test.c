@@ -39,6 +39,17 @@ START_TEST(what_the_server_asks_counts_above_the_longest_interval)
 }
 END_TEST
 
+START_TEST(of_a_longer_wait_that_the_server_asks_for_five_minutes_count)
+{
+    ck_assert_uint_eq(retry_wait(&defaults, 0, 0.5, 300 * NS_PER_S), 300 * NS_PER_S);
+    ck_assert_uint_eq(retry_wait(&defaults, 0, 0.5, 365 * 86400 * NS_PER_S), 300 * NS_PER_S);
+    ck_assert_uint_eq(retry_wait(&defaults, 0, 0.5, UINT64_MAX), 300 * NS_PER_S);
+    struct retry_settings slow = defaults;
+    slow.initial_interval = slow.max_interval = 3600 * NS_PER_S;
+    ck_assert_uint_eq(retry_wait(&slow, 0, 0.5, UINT64_MAX), 3600 * NS_PER_S);
+}
+END_TEST
+
 START_TEST(a_multiplier_of_one_or_less_keeps_the_interval)
 {
     struct retry_settings settings = defaults;
@@ -72,6 +83,7 @@ int main(void)
         the_middle_of_the_wait_grows_to_the_longest_interval,
         the_wait_is_drawn_from_around_it,
         what_the_server_asks_counts_above_the_longest_interval,
+        of_a_longer_wait_that_the_server_asks_for_five_minutes_count,
         a_multiplier_of_one_or_less_keeps_the_interval,
         no_retry_starts_past_the_elapsed_time,
         zero_elapsed_time_is_for_ever_and_disabled_is_never,

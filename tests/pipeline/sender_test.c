@@ -16,6 +16,7 @@ struct exporter {
     bool gated;
     unsigned inside, most_inside, done;
     unsigned failures;
+    uint64_t retry_after_ns; /* of these */
 };
 
 static struct exporter exporter;
@@ -41,6 +42,7 @@ static struct outcome exporter_send(void *self, struct batch *batch)
     if (to->failures > 0) {
         to->failures--;
         outcome = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "down");
+        outcome.retry_after_ns = to->retry_after_ns;
     }
     to->done++;
     pthread_cond_broadcast(&to->changed);
@@ -191,6 +193,37 @@ START_TEST(a_request_that_waits_for_its_retry_goes_when_its_time_comes)
 }
 END_TEST
 
+static unsigned done(void)
+{
+    pthread_mutex_lock(&exporter.lock);
+    unsigned count = exporter.done;
+    pthread_mutex_unlock(&exporter.lock);
+    return count;
+}
+
+START_TEST(a_success_wakes_what_waits_because_the_server_asked_for_it)
+{
+    begin(2);
+    exporter.failures = 1;
+    exporter.retry_after_ns = 365 * 86400 * NS_PER_S;
+    put(1);
+    wait_for(&exporter.done, 1);
+    while (ticker_step(ticker) == TIME_NEVER) /* the worker parks it */
+        sched_yield();
+    fake_clock_advance(&fake, 2 * NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_uint_eq(sender_pending(sender), 1);
+    ck_assert_uint_eq(done(), 1);
+    put(1);
+    while (sender_pending(sender) > 0) {
+        ticker_step(ticker);
+        sched_yield();
+    }
+    ck_assert_uint_eq(done(), 3);
+    end();
+}
+END_TEST
+
 START_TEST(what_is_put_after_an_abort_is_counted_as_lost)
 {
     begin(1);
@@ -241,6 +274,7 @@ int main(void)
         where_memory_is_short_requests_go_one_by_one,
         work_of_all_sends_stays_below_its_share_of_the_memory,
         a_request_that_waits_for_its_retry_goes_when_its_time_comes,
+        a_success_wakes_what_waits_because_the_server_asked_for_it,
         what_is_put_after_an_abort_is_counted_as_lost,
         an_abort_gives_up_what_is_queued_and_lets_what_is_under_way_end,
         waiting_is_a_matter_of_the_settings,

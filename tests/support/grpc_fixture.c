@@ -23,6 +23,14 @@ void grpc_fixture_await_held(size_t count)
     pthread_mutex_unlock(&grpc_fixture.mutex);
 }
 
+size_t grpc_fixture_held(void)
+{
+    pthread_mutex_lock(&grpc_fixture.mutex);
+    size_t held = grpc_fixture.held_count;
+    pthread_mutex_unlock(&grpc_fixture.mutex);
+    return held;
+}
+
 static void handle(void *ctx, struct grpc_call *call)
 {
     struct bytes message;

@@ -32,6 +32,7 @@ struct grpc_server_options grpc_fixture_options(void);
 void grpc_fixture_open(const struct grpc_server_options *options); /* NULL: as they are */
 void grpc_fixture_close(void);
 void grpc_fixture_await_held(size_t count);
+size_t grpc_fixture_held(void);
 void grpc_fixture_answer_held(enum grpc_code code);
 
 #endif

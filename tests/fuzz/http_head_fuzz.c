@@ -1,0 +1,28 @@
+/* A header as the HTTP library leaves it: what was taken apart from its first two bytes on, where
+ * the first tells how long the method and the second how long the target is. */
+#include "base/view.h"
+#include "net/http_head.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const size_t version = sizeof "HTTP/1.1";
+    if (size < 2 || size - 2 < (size_t)data[0] + data[1] + 2 + version)
+        return 0;
+    size -= 2;
+    char *head = malloc(size), *text = malloc(size + 1);
+    if (!head || !text)
+        abort();
+    memcpy(head, data + 2, size);
+    memcpy(text, data + 2, size);
+    text[size] = '\0';
+    http_head_fault(head, size, head + data[0] + 1 + data[1] + 1, data[1]);
+    http_head_is_target(text);
+    http_head_is_host(text);
+    free(head);
+    free(text);
+    return 0;
+}
