@@ -1,5 +1,6 @@
 #include "net/grpc_connection.h"
 
+#include "base/clock.h"
 #include "wire/base64.h"
 
 #include <stdarg.h>
@@ -164,18 +165,46 @@ void grpc_call_submit(struct grpc_call *call)
     grpc_connection_mark(connection);
 }
 
-void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, uint64_t retry_after_ns,
-                      const char *format, ...)
+static void submit_refusal(struct grpc_call *call, enum grpc_code code, uint64_t retry_after_ns,
+                           const char *text)
 {
-    char text[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     call->code = code;
     call->retry_after_ns = retry_after_ns;
     set_text(call, text);
     bytes_release(&call->head);
     bytes_release(&call->message);
     grpc_call_submit(call);
+}
+
+/* What the codes of the server's own refusals stand for. */
+static enum cause cause_of(const struct grpc_call *call, enum grpc_code code)
+{
+    if (code == GRPC_UNAVAILABLE)
+        return CAUSE_MEMORY;
+    if (code == GRPC_RESOURCE_EXHAUSTED)
+        return CAUSE_TOO_LARGE;
+    if (call->tell_encodings)
+        return CAUSE_ENCODING;
+    return code == GRPC_UNIMPLEMENTED || call->http_status != 200 ? CAUSE_UNSUPPORTED
+                                                                  : CAUSE_INVALID;
+}
+
+void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, uint64_t retry_after_ns,
+                      const char *format, ...)
+{
+    struct outcome why = {.verdict = VERDICT_REJECT, .cause = cause_of(call, code)};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why.text, sizeof why.text, format, args);
+    va_end(args);
+    if (why.cause == CAUSE_MEMORY)
+        why.verdict = VERDICT_RETRY;
+    grpc_call_refused(call, &why);
+    submit_refusal(call, code, retry_after_ns, why.text);
+}
+
+void grpc_call_refuse_by(struct grpc_call *call, const struct outcome *why)
+{
+    grpc_call_refused(call, why);
+    submit_refusal(call, status_grpc(why), why->verdict == VERDICT_RETRY ? NS_PER_S : 0, why->text);
 }

@@ -19,6 +19,7 @@ struct grpc_call *grpc_call_new(struct grpc_connection *connection, int32_t stre
     call->loop = connection->loop;
     call->connection = connection;
     call->stream = stream;
+    call->peer = connection->peer;
     call->http_status = 200;
     bytes_init(&call->head, 2 * (size_t)GRPC_HEADER_LIMIT, server->options.budget);
     bytes_init(&call->message, 0, server->options.budget);
@@ -93,12 +94,20 @@ static enum encoding_name encoding_of(const struct grpc_call *call)
     return encoding_parse(view_of(head_text(call, call->encoding)));
 }
 
+static struct outcome unserved(const struct grpc_server_options *options, const char *path)
+{
+    if (path && options->unserved)
+        return options->unserved(options->ctx, path);
+    return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown service or method");
+}
+
 static void check_service(struct grpc_call *call)
 {
     const struct grpc_server_options *options = &call->loop->server->options;
     const char *path = head_text(call, call->path);
     if (!path || !options->serves(options->ctx, path)) {
-        grpc_call_refuse(call, GRPC_UNIMPLEMENTED, 0, "unknown service or method");
+        struct outcome why = unserved(options, path);
+        grpc_call_refuse_by(call, &why);
     } else if (encoding_of(call) == ENCODING_UNKNOWN) {
         call->tell_encodings = true;
         grpc_call_refuse(call, GRPC_UNIMPLEMENTED, 0, "grpc-encoding %.64s is not supported",
@@ -274,6 +283,18 @@ const char *grpc_call_metadata(const struct grpc_call *call, const char *name)
         at = value + strlen(value) + 1;
     }
     return NULL;
+}
+
+const struct peer *grpc_call_peer(const struct grpc_call *call)
+{
+    return &call->peer;
+}
+
+void grpc_call_refused(const struct grpc_call *call, const struct outcome *why)
+{
+    const struct grpc_server_options *options = &call->loop->server->options;
+    if (options->refused)
+        options->refused(options->ctx, grpc_call_path(call), &call->peer, why);
 }
 
 struct view grpc_call_message(const struct grpc_call *call)

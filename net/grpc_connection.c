@@ -199,7 +199,8 @@ bool grpc_connection_setup(struct grpc_server *server)
 
 /* ---- life ---- */
 
-struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd)
+struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd,
+                                            const struct sockaddr *peer)
 {
     struct grpc_connection *connection = calloc(1, sizeof *connection);
     if (!connection) {
@@ -208,6 +209,7 @@ struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd)
     }
     connection->loop = loop;
     connection->fd = fd;
+    connection->peer = peer_of(peer);
     bytes_init(&connection->unsent, 2 * (size_t)GRPC_SCRATCH, NULL);
     TAILQ_INIT(&connection->calls);
     grpc_server_ref(loop->server);

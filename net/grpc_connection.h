@@ -38,6 +38,7 @@ struct grpc_connection {
     nghttp2_session *session; /* NULL while lingering */
     struct tls_session *tls;  /* NULL: cleartext */
     int fd;
+    struct peer peer;
     enum grpc_connection_state state;
     bool dirty;        /* has something to write */
     bool blocked;      /* the socket takes nothing now; nothing is read meanwhile either */
@@ -112,8 +113,9 @@ void grpc_loop_bury(struct grpc_loop *loop);
 
 /* grpc_connection.c; all in the loop's thread. */
 bool grpc_connection_setup(struct grpc_server *server);
-/* Owns fd from here on, also on failure (NULL). */
-struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd);
+/* Owns fd from here on, also on failure (NULL). peer NULL: not known. */
+struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd,
+                                            const struct sockaddr *peer);
 /* The session begins. False: no memory, the connection is dead. */
 bool grpc_connection_start(struct grpc_connection *connection);
 void grpc_connection_event(struct grpc_connection *connection, uint32_t events);

@@ -14,6 +14,9 @@ void http_auth_look(struct http_request *request)
 static void refuse(struct http_request *request, const struct outcome *outcome)
 {
     const struct http_server_options *options = &request->server->options;
+    /* After a check who is to be told may be gone with the server. */
+    if (!atomic_load(&request->server->draining))
+        http_request_refused(request, outcome);
     if (outcome->cause == CAUSE_AUTH && options->auth->challenge)
         http_response_header(request, "WWW-Authenticate", options->auth->challenge);
     if (options->deny)

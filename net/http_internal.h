@@ -30,6 +30,7 @@ struct http_server {
 /* What stands behind an open connection of the library. */
 struct http_peer {
     struct http_connection *place;
+    struct peer address;
     struct tls_identity *identity; /* NULL: cleartext */
 };
 
@@ -53,6 +54,7 @@ struct http_request {
     struct http_request *next, *prev;
 
     const char *method, *path, *query;
+    struct peer peer;
     struct bytes headers; /* method, then name and value pairs, each ending in NUL */
     size_t headers_at;    /* where the pairs begin */
     struct bytes body;
@@ -66,6 +68,7 @@ struct http_request {
     enum auth_result auth; /* what the header told of who sends it */
     bool handed;           /* to the handler */
     bool last;             /* of its connection */
+    bool told;             /* that it is refused */
 
     struct MHD_Response *response;
     unsigned status;
@@ -86,6 +89,9 @@ unsigned http_request_headers(struct http_request *request, struct MHD_Connectio
 
 /* Takes body bytes, or drops them where there is a fault. False: more than is read past. */
 bool http_request_receive(struct http_request *request, const char *data, size_t size);
+
+/* Tells once that the server refuses the request itself. */
+void http_request_refused(struct http_request *request, const struct outcome *why);
 
 /* True: a rest of that body is more than is read past, or the client waits to hear of it. */
 bool http_request_hopeless(const struct http_request *request);

@@ -81,8 +81,12 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
         return;
     }
     int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-    *context = make_peer(server, connection, fd);
-    if (!*context)
+    struct http_peer *peer = make_peer(server, connection, fd);
+    *context = peer;
+    if (peer)
+        peer->address = peer_of(
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+    else
         shutdown(fd, SHUT_RDWR);
 }
 

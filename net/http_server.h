@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/verdict.h"
 #include "net/endpoint.h"
+#include "net/refused.h"
 #include "net/tls_server.h"
 #include "wire/compress.h"
 
@@ -43,6 +44,7 @@ struct http_server_options {
      * the body. */
     const struct authenticator *auth;
     void (*deny)(void *ctx, struct http_request *request, const struct outcome *outcome);
+    refused_fn *refused; /* NULL: nobody is told of what the server refuses itself */
     void *ctx;
 };
 
@@ -72,6 +74,7 @@ const char *http_request_query(const struct http_request *request); /* raw; "" f
 const char *http_request_header(const struct http_request *request, const char *name); /* NULL */
 struct view http_request_body(const struct http_request *request);
 enum http_fault http_request_fault(const struct http_request *request);
+const struct peer *http_request_peer(const struct http_request *request);
 
 /* The body with its Content-Encoding undone, in bytes charged to the budget; without an encoding
  * the body itself is moved out. The request's own body is then empty; on failure it stays, and out

@@ -91,6 +91,9 @@ bool runtime_prepare(struct runtime *runtime, struct graph *graph)
         instance->env.budget = &runtime->budget;
         instance->env.runtime = runtime;
         instance->env.ticker = runtime->ticker;
+        if (instance->used && instance->component->kind == COMPONENT_RECEIVER &&
+            !meter_admits(instance->meter, runtime->clock, runtime->ticker))
+            return false;
         if (!instance->used || instance->component->kind != COMPONENT_EXPORTER)
             continue;
         instance->sender = sender_new(instance->component, instance->self, &instance->env);
@@ -246,9 +249,9 @@ void runtime_free(struct runtime *runtime)
     if (!runtime || runtime->abandoned)
         return;
     graph_release(&runtime->graph);
-    ticker_free(runtime->ticker);
     service_release(&runtime->service);
     retired_release(&runtime->retired);
+    ticker_free(runtime->ticker);
     gate_release(&runtime->gate);
     pthread_mutex_destroy(&runtime->lock);
     free(runtime);

@@ -105,8 +105,7 @@ void runtime_close_all(struct runtime *runtime, uint64_t deadline)
     runtime_each(runtime, COMPONENT_EXPORTER, close_exporter);
     runtime_each(runtime, COMPONENT_EXTENSION, close_instance);
     runtime->journal = NULL;
-    ticker_free(runtime->ticker);
-    runtime->ticker = NULL;
+    ticker_stop(runtime->ticker); /* meters have an entry in it to their end */
 }
 
 /* A stop in a thread of its own, so that nothing that blocks in it can hold up the end. */

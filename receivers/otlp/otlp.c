@@ -118,6 +118,7 @@ static bool open_http(struct otlp_receiver *self, char *error, size_t error_size
         .handler = otlp_http_handle,
         .auth = http->auth.by,
         .deny = otlp_http_deny,
+        .refused = otlp_http_refused,
         .ctx = self,
     };
     struct listen_on on = http_place(self);
@@ -138,7 +139,9 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
         .budget = self->env->budget,
         .handler = otlp_grpc_handle,
         .serves = otlp_grpc_serves,
+        .unserved = otlp_grpc_unserved,
         .auth = grpc->auth.by,
+        .refused = otlp_grpc_refused,
         .ctx = self,
     };
     struct listen_on on = grpc_place(self);

@@ -16,6 +16,7 @@ static bool open_server(struct pprof_receiver *self, char *error, size_t error_s
         .idle_timeout_ns = server->idle_timeout,
         .budget = self->env->budget,
         .handler = push_handle,
+        .refused = push_refused,
         .auth = server->auth.by,
         .ctx = self,
     };

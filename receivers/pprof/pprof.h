@@ -102,5 +102,6 @@ unsigned profile_seconds(const struct pprof_receiver *self);
 
 /* push.c: the door for POST /v1/pprof */
 void push_handle(void *ctx, struct http_request *request);
+void push_refused(void *ctx, const char *path, const struct peer *peer, const struct outcome *why);
 
 #endif

@@ -313,6 +313,7 @@ void handle_ingest(const struct pyroscope_receiver *self, struct http_request *r
         outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "name: %s", reason);
     if (!ingest.series || !check_type(&ingest, &outcome)) {
         series_unref(ingest.series);
+        pyroscope_count_refused(self, request, &outcome, 0);
         answer_error(request, 400, &outcome);
         return;
     }

@@ -39,6 +39,33 @@ static const struct route routes[] = {
     {OTLP_PATH, handle_otlp},
 };
 
+static void refused(void *ctx, const char *path, const struct peer *peer, const struct outcome *why)
+{
+    const struct pyroscope_receiver *self = ctx;
+    const struct refusal refusal = {.transport = ADMISSION_HTTP,
+                                    .signal = path ? SIGNAL_PROFILES : ADMISSION_NO_SIGNAL,
+                                    .why = why,
+                                    .peer = peer};
+    meter_refused(self->env->meter, &refusal);
+}
+
+static void refuse_path(struct pyroscope_receiver *self, struct http_request *request)
+{
+    struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown path %.80s",
+                                    http_request_path(request));
+    refused(self, NULL, http_request_peer(request), &why);
+    http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
+}
+
+static void refuse_method(struct pyroscope_receiver *self, struct http_request *request)
+{
+    struct outcome why =
+        outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "405 method not allowed, supported: [POST]");
+    pyroscope_count_refused(self, request, &why, 0);
+    http_response_header(request, "Allow", "POST");
+    http_respond(request, 405, "text/plain", view_of(why.text), 0);
+}
+
 static void handle(void *ctx, struct http_request *request)
 {
     const char *path = http_request_path(request);
@@ -46,15 +73,12 @@ static void handle(void *ctx, struct http_request *request)
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (strcmp(path, routes[i].path) == 0)
             route = &routes[i];
-    if (!route) {
-        http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
-    } else if (strcmp(http_request_method(request), "POST") != 0) {
-        http_response_header(request, "Allow", "POST");
-        http_respond(request, 405, "text/plain", VIEW("405 method not allowed, supported: [POST]"),
-                     0);
-    } else {
+    if (!route)
+        refuse_path(ctx, request);
+    else if (strcmp(http_request_method(request), "POST") != 0)
+        refuse_method(ctx, request);
+    else
         route->handle(ctx, request);
-    }
 }
 
 /* As the paths' own errors are: OTLP's for OTLP, connect's for the others. */
@@ -105,6 +129,7 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
         .handler = handle,
         .auth = self->auth.by,
         .deny = deny,
+        .refused = refused,
         .ctx = self,
     };
     self->env = env;

@@ -54,6 +54,12 @@ void submission_run(const struct pyroscope_receiver *self, struct http_request *
 struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pprof,
                            struct series *series, struct batch **batch);
 
+/* Counts a request that is not taken (OK: not whole), and items of it that were read. Before its
+ * answer. Any thread. */
+void pyroscope_count_refused(const struct pyroscope_receiver *self,
+                             const struct http_request *request, const struct outcome *why,
+                             uint32_t items);
+
 /* One handler a path; each answers the request. */
 void handle_ingest(const struct pyroscope_receiver *self, struct http_request *request);
 void handle_push(const struct pyroscope_receiver *self, struct http_request *request);

@@ -97,6 +97,34 @@ START_TEST(others_get_401_and_their_body_is_not_kept)
 }
 END_TEST
 
+static _Atomic unsigned told;
+
+static void count_told(void *ctx, const char *path, const struct peer *peer,
+                       const struct outcome *why)
+{
+    char text[PEER_TEXT];
+    ck_assert_ptr_eq(ctx, &fixture);
+    ck_assert_str_eq(path, "/echo");
+    ck_assert_int_eq(why->cause, CAUSE_AUTH);
+    ck_assert_ptr_nonnull(strstr(peer_text(peer, text), "127.0.0.1:"));
+    told++;
+}
+
+START_TEST(who_is_refused_is_told_of_with_path_and_address)
+{
+    http_fixture_init(&fixture);
+    fixture.options.auth = &door;
+    fixture.options.refused = count_told;
+    http_fixture_start(&fixture);
+    int fd = raw_connect(fixture.bound);
+    raw_exchange(fd, POST("Content-Length: 2\r\n", "hi"), 401, &answer);
+    raw_exchange(fd, POST("X-Who: yes\r\nContent-Length: 2\r\n", "hi"), 200, &answer);
+    raw_exchange(fd, POST("X-Who: no\r\nContent-Length: 2\r\n", "hi"), 401, &answer);
+    ck_assert_uint_eq(told, 2);
+    ended(fd);
+}
+END_TEST
+
 START_TEST(who_waits_to_send_is_told_before)
 {
     int fd = begun();
@@ -188,6 +216,7 @@ START_TEST(a_protocol_words_its_own_refusal)
 END_TEST
 
 SUITE_MAIN("http_auth", who_is_known_is_let_in, others_get_401_and_their_body_is_not_kept,
-           who_waits_to_send_is_told_before, one_too_many_is_told_to_come_again,
-           a_check_may_take_its_time, a_check_that_ends_in_a_stop_lets_nobody_in,
-           a_check_may_outlast_its_server, a_protocol_words_its_own_refusal)
+           who_is_refused_is_told_of_with_path_and_address, who_waits_to_send_is_told_before,
+           one_too_many_is_told_to_come_again, a_check_may_take_its_time,
+           a_check_that_ends_in_a_stop_lets_nobody_in, a_check_may_outlast_its_server,
+           a_protocol_words_its_own_refusal)
