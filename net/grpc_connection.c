@@ -1,7 +1,6 @@
 #include "net/grpc_connection.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "net/h2_gather.h"
 
 #include <errno.h>
@@ -430,6 +429,14 @@ void grpc_connection_receive(struct grpc_connection *connection, const uint8_t *
         grpc_connection_mark(connection);
 }
 
+static void tell_tls(const struct grpc_connection *connection, const char *words)
+{
+    const struct grpc_server_options *options = &connection->loop->server->options;
+    struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_TLS, "%s", words);
+    if (*words && options->refused)
+        options->refused(options->ctx, NULL, &connection->peer, &why);
+}
+
 /* Goes on with TLS's handshake. True: it is done. */
 static bool shake(struct grpc_connection *connection)
 {
@@ -446,7 +453,7 @@ static bool shake(struct grpc_connection *connection)
         await(connection, true);
         break;
     case TLS_FAILED:
-        log_debug("gRPC: TLS handshake: %s", why);
+        tell_tls(connection, why);
         grpc_connection_kill(connection);
         break;
     }

@@ -2,6 +2,7 @@
 #ifndef NET_HTTP_INTERNAL_H
 #define NET_HTTP_INTERNAL_H
 
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,6 +32,8 @@ struct http_server {
 struct http_peer {
     struct http_connection *place;
     struct peer address;
+    struct http_server *server;    /* of one that speaks TLS */
+    bool shaking;                  /* the first byte of TLS came, the handshake has not ended */
     struct tls_identity *identity; /* NULL: cleartext */
 };
 
@@ -113,6 +116,11 @@ static inline bool http_auth_denies(const struct http_request *request)
 
 /* Calls the handler, now or once the credentials are checked, or answers in its place. */
 void http_auth_handle(struct http_request *request);
+
+/* http_tls.c: sees to what is said of the handshake, and tells where it fails. */
+void http_tls_watch(struct http_peer *peer, struct http_server *server, gnutls_session_t session);
+/* The connection ends. */
+void http_tls_end(const struct http_peer *peer);
 
 /* Callbacks of the library. */
 enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connection, const char *url,

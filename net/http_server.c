@@ -60,10 +60,12 @@ static struct http_peer *make_peer(struct http_server *server, struct MHD_Connec
     struct http_peer *peer = calloc(1, sizeof *peer);
     if (!peer)
         return NULL;
-    if (tls)
-        peer->identity = tls_server_equip(
-            tls,
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session);
+    if (tls) {
+        gnutls_session_t session =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
+        peer->identity = tls_server_equip(tls, session);
+        http_tls_watch(peer, server, session);
+    }
     peer->place = !tls || peer->identity ? http_connections_add(server->connections, fd) : NULL;
     if (peer->place)
         return peer;
@@ -76,8 +78,10 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 {
     struct http_server *server = cls;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-        if (*context)
+        if (*context) {
+            http_tls_end(*context);
             free_peer(server, *context);
+        }
         return;
     }
     int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;

@@ -148,14 +148,19 @@ struct admission *admission_new(const char *id, const struct clock *clock, struc
     return admission;
 }
 
+void admission_tell(struct admission *admission)
+{
+    for (int cause = 0; cause < CAUSE_COUNT; cause++)
+        tell(admission, &admission->stories[cause], NULL);
+}
+
 void admission_free(struct admission *admission)
 {
     if (!admission)
         return;
     if (admission->ticker)
         ticker_remove(admission->ticker, &admission->due);
-    for (int cause = 0; cause < CAUSE_COUNT; cause++)
-        tell(admission, &admission->stories[cause], NULL);
+    admission_tell(admission);
     pthread_mutex_destroy(&admission->lock);
     free(admission);
 }

@@ -41,6 +41,9 @@ struct admission *admission_new(const char *id, const struct clock *clock, struc
 /* Writes what was counted since the last lines. NULL is legal. Not from a tick. */
 void admission_free(struct admission *admission);
 
+/* Writes what was counted since the last lines, now. */
+void admission_tell(struct admission *admission);
+
 void admission_accept(struct admission *admission, enum admission_transport transport,
                       enum signal signal, uint64_t items);
 

@@ -88,12 +88,20 @@ static void drain(struct runtime *runtime, uint64_t deadline)
             ticker_step(runtime->ticker);
 }
 
+static void tell_refusals(struct runtime *runtime, struct instance *receiver)
+{
+    (void)runtime;
+    if (receiver->meter->admission)
+        admission_tell(receiver->meter->admission);
+}
+
 void runtime_close_all(struct runtime *runtime, uint64_t deadline)
 {
     runtime_each(runtime, COMPONENT_EXPORTER, hasten);
     replay_stop(runtime->replay);
     runtime->replay = NULL;
     runtime_each(runtime, COMPONENT_RECEIVER, close_instance);
+    runtime_each(runtime, COMPONENT_RECEIVER, tell_refusals);
     retired_hurry(&runtime->retired);
     if (runtime->journal)
         journal_flush(runtime->journal);
