@@ -1,13 +1,15 @@
 #include "net/client_keys.h"
 
 #include "late/late.h"
+#include "net/http_header.h"
 
+#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_REPLY = 64 << 10 };
+enum { MAX_REPLY = 64 << 10, CLIENT_HEADERS_MAX = 32 };
 
 const char *const compression_words[] = {"gzip", "zstd", "none", "", NULL};
 
@@ -28,8 +30,28 @@ size_t client_sender(struct http_header *headers, size_t count, const char *tena
     return count;
 }
 
+/* A request with such a header could never be sent. */
+static void check_headers(const struct key_map *headers, struct key_report *report)
+{
+    char path[160];
+    if (headers->count > CLIENT_HEADERS_MAX)
+        key_report_add(report, "headers", "are %zu, at most %d can be sent", headers->count,
+                       CLIENT_HEADERS_MAX);
+    for (size_t i = 0; i < headers->count; i++) {
+        const struct key_pair *pair = &headers->pairs[i];
+        snprintf(path, sizeof path, "headers.%.140s", pair->name);
+        if (!http_header_name_fits(pair->name))
+            key_report_add(report, path, "is no name that a header may have");
+        if (!http_header_value_fits(pair->value))
+            key_report_add(report, path,
+                           "has a value with a line's end or another control "
+                           "character in it");
+    }
+}
+
 void client_check(const struct client_settings *settings, struct key_report *report)
 {
+    check_headers(&settings->headers, report);
     tls_client_check(&settings->tls, "tls", report);
 }
 
@@ -72,5 +94,9 @@ bool url_check(const char *text, const char **why)
         host = text + 7;
     else if (strncasecmp(text, "https://", 8) == 0)
         host = text + 8;
-    return host && *host && *host != '/' && *host != ':' && !strpbrk(host, " \t\r\n");
+    bool ok = host && *host && *host != '/' && *host != ':' && !strpbrk(host, " \t\r\n");
+    CURLU *parts = ok ? curl_url() : NULL;
+    ok = parts && curl_url_set(parts, CURLUPART_URL, text, 0) == CURLUE_OK;
+    curl_url_cleanup(parts);
+    return ok;
 }

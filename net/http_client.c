@@ -1,5 +1,6 @@
 #include "net/http_client.h"
 
+#include "net/http_header.h"
 #include "net/http_line.h"
 
 #include <pthread.h>
@@ -120,17 +121,9 @@ static bool has(const struct header_list *list, size_t count, const char *name)
     return false;
 }
 
-static bool is_legal_value(const char *value)
-{
-    for (; *value; value++)
-        if (((unsigned char)*value < 0x20 && *value != '\t') || *value == 0x7f)
-            return false;
-    return true;
-}
-
 static bool add(struct header_list *list, const char *name, const char *value)
 {
-    if (list->count == HEADERS_MAX || !is_legal_value(value))
+    if (list->count == HEADERS_MAX || !http_header_value_fits(value))
         return false;
     list->headers[list->count++] = (struct http_header){name, value};
     return true;
@@ -169,6 +162,7 @@ static bool call_line(struct http_client *client, const struct http_call *call,
                       struct header_list *list, struct http_reply *reply)
 {
     if (!collect(client, call->headers, call->header_count, list)) {
+        reply->unsendable = true;
         snprintf(reply->error, sizeof reply->error, "a header's value cannot be sent");
         return false;
     }

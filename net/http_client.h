@@ -44,6 +44,7 @@ struct http_reply {
     char grpc_message[256];    /* decoded */
     struct bytes grpc_details; /* grpc-status-details-bin, base64 undone */
     bool timed_out;
+    bool unsendable; /* the URL or a header is such that no try could ever send it */
     char error[192];
 };
 

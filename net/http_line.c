@@ -206,13 +206,12 @@ CURLcode http_line_aim(struct http_line *line, const char *url)
 
 static bool add_header(struct curl_slist **list, const struct http_header *header)
 {
-    char text[8192];
+    char *text;
     /* "Name:" alone would take a header away; "Name;" sends an empty one. */
-    int size =
-        snprintf(text, sizeof text, *header->value ? "%s: %s" : "%s;", header->name, header->value);
-    if (size < 0 || (size_t)size >= sizeof text)
+    if (asprintf(&text, *header->value ? "%s: %s" : "%s;", header->name, header->value) < 0)
         return false;
     struct curl_slist *longer = curl_slist_append(*list, text);
+    free(text);
     if (longer)
         *list = longer;
     return longer;

@@ -85,6 +85,13 @@ enum inflate_result http_request_take_body(struct http_request *request, struct 
  * one that is not empty, else the first one. False: absent, or longer than out. */
 bool http_query_get(const char *query, const char *name, char *out, size_t out_size);
 
+/* Appends the query with its parameters in their order, each read and written anew: what is not
+ * unreserved (RFC 3986, 2.3) is percent-encoded, so that any client of HTTP can send it. `value`
+ * (NULL: none) may put another value in the place of a parameter's: NULL leaves it as it is.
+ * False: no memory, or out is full. */
+bool http_query_rewrite(const char *query, const char *(*value)(void *ctx, const char *name),
+                        void *ctx, struct bytes *out);
+
 /* The media type of OTLP's protobuf. An empty answer of it costs least. */
 #define HTTP_PROTOBUF "application/x-protobuf"
 

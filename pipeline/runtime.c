@@ -1,6 +1,7 @@
 #include "pipeline/runtime.h"
 
 #include "base/log.h"
+#include "pipeline/explained.h"
 #include "pipeline/memory_limit.h"
 #include "pipeline/plan.h"
 #include "pipeline/runtime_state.h"
@@ -218,11 +219,15 @@ uint64_t runtime_step(struct runtime *runtime)
 
 static void explain_instance(struct instance *instance, struct bytes *out)
 {
-    meter_explain(instance->meter, out);
+    struct bytes text;
+    bytes_init(&text, out->max - out->size, NULL);
+    meter_explain(instance->meter, &text);
     if (instance->sender)
-        sender_explain(instance->sender, out);
+        sender_explain(instance->sender, &text);
     if (instance->component->explain)
-        instance->component->explain(instance->self, out);
+        instance->component->explain(instance->self, &text);
+    explained_append(bytes_view(&text), instance->id, out);
+    bytes_release(&text);
 }
 
 void runtime_explain(struct runtime *runtime, struct bytes *out)

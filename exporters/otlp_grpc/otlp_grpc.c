@@ -203,6 +203,8 @@ static struct outcome read_failure(const struct http_reply *reply)
 
 static struct outcome read_reply(const struct http_reply *reply)
 {
+    if (reply->status == 0 && reply->unsendable)
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", reply->error);
     if (reply->status == 0)
         return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s", reply->error);
     if (reply->grpc_status == GRPC_OK)

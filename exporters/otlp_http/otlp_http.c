@@ -225,6 +225,8 @@ static struct outcome read_reply(const struct http_reply *reply)
 {
     char text[128];
     uint64_t wait;
+    if (reply->status == 0 && reply->unsendable)
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", reply->error);
     if (reply->status == 0)
         return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s", reply->error);
     struct outcome outcome = status_from_http(reply->status);

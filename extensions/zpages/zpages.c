@@ -52,6 +52,7 @@ static void handle(void *ctx, struct http_request *request)
     struct bytes page;
     bytes_init(&page, MAX_PAGE, NULL);
     runtime_explain(self->env->runtime, &page);
+    http_response_header(request, "X-Content-Type-Options", "nosniff");
     http_respond(request, 200, "text/plain; charset=utf-8", bytes_view(&page), 0);
     bytes_release(&page);
 }

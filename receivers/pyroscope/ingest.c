@@ -6,7 +6,6 @@
 #include "receivers/pyroscope/pyroscope.h"
 
 #include "wire/ingest_text.h"
-#include "wire/ingest_time.h"
 #include "wire/multipart.h"
 #include "wire/pprof.h"
 #include "wire/status.h"
@@ -73,24 +72,19 @@ static char *copy_text(struct view view)
     return view.data ? strndup((const char *)view.data, view.size) : NULL;
 }
 
-static uint64_t query_time(const char *query, const char *name)
-{
-    char text[WORD_SIZE];
-    return http_query_get(query, name, text, sizeof text) ? ingest_time_parse(text) : 0;
-}
-
 static struct profile_origin *origin_of(const struct ingest *ingest)
 {
     const char *query = http_request_query(ingest->request);
+    uint64_t now = clock_wall(ingest->self->env->clock);
     struct profile_origin *origin = calloc(1, sizeof *origin);
     char spy[WORD_SIZE];
     if (!origin)
         return NULL;
     origin->by_ingest = true;
-    origin->from_ns = query_time(query, "from");
+    origin->from_ns = ingest_query_time(query, "from", now);
     if (origin->from_ns == 0) /* as the server: now */
-        origin->from_ns = clock_wall(ingest->self->env->clock);
-    origin->until_ns = query_time(query, "until");
+        origin->from_ns = now;
+    origin->until_ns = ingest_query_time(query, "until", now);
     origin->sample_type_config = copy_text(ingest->sample_type_config);
     if (http_query_get(query, "spyName", spy, sizeof spy) && *spy)
         origin->spy_name = strdup(spy);
@@ -125,7 +119,8 @@ static struct outcome wrap_opaque(const struct ingest *ingest, struct bytes *bod
         return no_memory;
     }
     const char *type = http_request_header(ingest->request, "Content-Type");
-    opaque->query = strdup(http_request_query(ingest->request));
+    opaque->query = ingest_query_rewrite(http_request_query(ingest->request),
+                                         clock_wall(ingest->self->env->clock));
     opaque->content_type = type ? strdup(type) : NULL;
     batch_set_opaque(*batch, opaque);
     return opaque->query ? OUTCOME_OK : no_memory;

@@ -60,6 +60,14 @@ void pyroscope_count_refused(const struct pyroscope_receiver *self,
                              const struct http_request *request, const struct outcome *why,
                              uint32_t items);
 
+/* A time of the query in nanoseconds since 1970; 0: none. One that is further ahead than the server
+ * takes is `now`: it would keep a request from ever growing old, and its service's windows open. */
+uint64_t ingest_query_time(const char *query, const char *name, uint64_t now);
+
+/* The query as it is sent on: the same parameters, percent-encoded anew, so that it can be sent
+ * whatever bytes it came with, and times far ahead as above. malloc'ed; NULL: no memory. */
+char *ingest_query_rewrite(const char *query, uint64_t now);
+
 /* One handler a path; each answers the request. */
 void handle_ingest(const struct pyroscope_receiver *self, struct http_request *request);
 void handle_push(const struct pyroscope_receiver *self, struct http_request *request);

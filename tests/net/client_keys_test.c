@@ -21,9 +21,10 @@ END_TEST
 START_TEST(urls_have_a_scheme_and_a_host)
 {
     static const char *const good[] = {"http://h", "HTTPS://h:443/x?y", "http://[::1]:4318"};
-    static const char *const bad[] = {"",        "h:4318",     "http:/h",
-                                      "http://", "http:///x",  "http://:1",
-                                      "ftp://h", "http://h x", "http://h\n"};
+    static const char *const bad[] = {
+        "",           "h:4318",        "http:/h",          "http://",
+        "http:///x",  "http://:1",     "ftp://h",          "http://h x",
+        "http://h\n", "http://h:port", "http://u:p?w@h:1", "http://h:70000"};
     const char *why = NULL;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         ck_assert_msg(url_check(good[i], &why), "%s", good[i]);

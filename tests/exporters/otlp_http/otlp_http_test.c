@@ -301,12 +301,21 @@ END_TEST
 
 START_TEST(addresses_that_are_no_urls_are_errors_at_start)
 {
-    static const char *const sections[] = {"", "endpoint: 'tempo:4318'",
-                                           "traces_endpoint: 'ftp://x/y'", "endpoint: 'http://'"};
+    static const char *const sections[] = {"",
+                                           "endpoint: 'tempo:4318'",
+                                           "traces_endpoint: 'ftp://x/y'",
+                                           "endpoint: 'http://'",
+                                           "endpoint: 'http://x', headers: {A: \"b\\n\"}",
+                                           "endpoint: 'http://x', headers: {'A B': c}",
+                                           "endpoint: 'http://u:hush@x:port'"};
     static const char *const words[] = {"exporters.otlp_http.endpoint",
                                         "\"tempo:4318\" is not a URL",
-                                        "exporters.otlp_http.traces_endpoint", "is not a URL"};
-    for (size_t i = 0; i < 4; i++) {
+                                        "exporters.otlp_http.traces_endpoint",
+                                        "is not a URL",
+                                        "headers.A: has a value with a line's end",
+                                        "headers.A B: is no name",
+                                        "\"http://redacted@x:port\" is not a URL"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         char yaml[512];
         snprintf(yaml, sizeof yaml,
                  "receivers: {source: }\nexporters: {otlphttp: {%s}}\n"
