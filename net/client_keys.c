@@ -9,15 +9,40 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_REPLY = 64 << 10, CLIENT_HEADERS_MAX = 32 };
+enum { MAX_REPLY = 64 << 10 };
 
-const char *const compression_words[] = {"gzip", "zstd", "none", "", NULL};
+const char *const compression_words[] = {
+    "gzip", "zstd", "snappy", "x-snappy-framed", "zlib", "deflate", "lz4", "none", "", NULL};
 
 enum encoding_name compression_of(const struct client_settings *settings)
 {
-    static const enum encoding_name encodings[] = {ENCODING_GZIP, ENCODING_ZSTD, ENCODING_IDENTITY,
-                                                   ENCODING_IDENTITY};
+    static const enum encoding_name encodings[] = {
+        ENCODING_GZIP,    ENCODING_ZSTD, ENCODING_SNAPPY,   ENCODING_SNAPPY_FRAMED, ENCODING_ZLIB,
+        ENCODING_DEFLATE, ENCODING_LZ4,  ENCODING_IDENTITY, ENCODING_IDENTITY};
     return encodings[settings->compression];
+}
+
+/* As the key has them: "none" for identity. */
+static const char *words_of(unsigned encodings, char *out, size_t size)
+{
+    char *identity = strstr(encoding_words(encodings, out, size), "identity");
+    if (identity)
+        strcpy(identity, "none");
+    return out;
+}
+
+/* The library is asked for only where it is wanted. */
+void compression_check(const struct client_settings *settings, unsigned encodings, const char *whom,
+                       struct key_report *report)
+{
+    char words[128];
+    enum encoding_name encoding = compression_of(settings);
+    if (!(encodings & ENCODING_BIT(encoding)))
+        key_report_add(report, "compression", "is %s, which %s does not read, expected %s",
+                       encoding_text(encoding), whom, words_of(encodings, words, sizeof words));
+    else if (!encoding_ready(encoding))
+        key_report_add(report, "compression", "is %s, whose library cannot be loaded",
+                       encoding_text(encoding));
 }
 
 size_t client_sender(struct http_header *headers, size_t count, const char *tenant,
@@ -30,28 +55,9 @@ size_t client_sender(struct http_header *headers, size_t count, const char *tena
     return count;
 }
 
-/* A request with such a header could never be sent. */
-static void check_headers(const struct key_map *headers, struct key_report *report)
-{
-    char path[160];
-    if (headers->count > CLIENT_HEADERS_MAX)
-        key_report_add(report, "headers", "are %zu, at most %d can be sent", headers->count,
-                       CLIENT_HEADERS_MAX);
-    for (size_t i = 0; i < headers->count; i++) {
-        const struct key_pair *pair = &headers->pairs[i];
-        snprintf(path, sizeof path, "headers.%.140s", pair->name);
-        if (!http_header_name_fits(pair->name))
-            key_report_add(report, path, "is no name that a header may have");
-        if (!http_header_value_fits(pair->value))
-            key_report_add(report, path,
-                           "has a value with a line's end or another control "
-                           "character in it");
-    }
-}
-
 void client_check(const struct client_settings *settings, struct key_report *report)
 {
-    check_headers(&settings->headers, report);
+    http_headers_check(&settings->headers, "headers", report);
     tls_client_check(&settings->tls, "tls", report);
 }
 

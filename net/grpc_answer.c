@@ -133,7 +133,7 @@ static int submit_error(struct grpc_call *call)
                             text_field("grpc-status", code), text_field("grpc-message", message)};
     size_t count = 4;
     if (call->tell_encodings)
-        fields[count++] = text_field("grpc-accept-encoding", "identity,gzip,zstd");
+        fields[count++] = text_field("grpc-accept-encoding", "identity,gzip,zstd,snappy,deflate");
     if (call->retry_after_ns && encode_details(call, text, &details))
         fields[count++] =
             field("grpc-status-details-bin", (const char *)details.data, details.size);

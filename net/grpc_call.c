@@ -91,7 +91,7 @@ static void refuse_http(struct grpc_call *call, unsigned status, const char *tex
 
 static enum encoding_name encoding_of(const struct grpc_call *call)
 {
-    return encoding_parse(view_of(head_text(call, call->encoding)));
+    return encoding_parse_grpc(view_of(head_text(call, call->encoding)));
 }
 
 static struct outcome unserved(const struct grpc_server_options *options, const char *path)
@@ -108,7 +108,7 @@ static void check_service(struct grpc_call *call)
     if (!path || !options->serves(options->ctx, path)) {
         struct outcome why = unserved(options, path);
         grpc_call_refuse_by(call, &why);
-    } else if (encoding_of(call) == ENCODING_UNKNOWN) {
+    } else if (encoding_of(call) == ENCODING_UNKNOWN || !encoding_ready(encoding_of(call))) {
         call->tell_encodings = true;
         grpc_call_refuse(call, GRPC_UNIMPLEMENTED, 0, "grpc-encoding %.64s is not supported",
                          head_text(call, call->encoding));

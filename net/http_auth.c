@@ -7,7 +7,7 @@ void http_auth_look(struct http_request *request)
 {
     const struct authenticator *auth = request->server->options.auth;
     request->auth = AUTH_GRANTED;
-    if (auth)
+    if (auth && !(request->server->options.cors && http_cors_is_preflight(request)))
         request->auth = auth->look(auth->self, http_request_header(request, auth->header));
 }
 

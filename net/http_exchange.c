@@ -21,6 +21,14 @@ struct MHD_Response *http_response_new(const char *content_type, struct view bod
     return response;
 }
 
+void http_response_dress(const struct http_server *server, struct MHD_Response *response)
+{
+    const struct key_map *headers = server->options.response_headers;
+    for (size_t i = 0; headers && i < headers->count; i++)
+        if (!MHD_get_response_header(response, headers->pairs[i].name))
+            MHD_add_response_header(response, headers->pairs[i].name, headers->pairs[i].value);
+}
+
 void http_response_free(struct http_server *server, struct MHD_Response *response)
 {
     if (response && response != server->accepted)
@@ -52,9 +60,11 @@ static enum MHD_Result queue(struct http_request *request, struct MHD_Connection
         return MHD_NO;
     bool too_large = request->fault == HTTP_FAULT_TOO_LARGE;
     struct http_server *server = request->server;
-    if (request->last || too_large || atomic_load(&server->draining) ||
+    if (request->last || too_large || server->options.closes || atomic_load(&server->draining) ||
         atomic_load(&server->retiring))
         response = add_close(server, response);
+    if (response && response != server->accepted)
+        http_response_dress(server, response);
     enum MHD_Result result = MHD_NO;
     if (response && http_connection_mark(request->place, HTTP_REPLY))
         result = MHD_queue_response(connection, status, response);
@@ -146,7 +156,8 @@ static enum MHD_Result hand_over(struct http_request *request, struct MHD_Connec
             return MHD_NO;
         request->handed = true;
         atomic_fetch_add(&request->refs, 1);
-        http_auth_handle(request);
+        if (!http_cors_handle(request->server->options.cors, request))
+            http_auth_handle(request);
     }
     return settle(request, connection);
 }

@@ -10,7 +10,7 @@
 #include "net/http_connections.h"
 #include "net/http_server.h"
 
-#define HTTP_EXTRA_HEADERS 8
+#define HTTP_EXTRA_HEADERS 16
 
 struct http_server {
     _Atomic unsigned refs; /* the owner's and one of each request */
@@ -102,6 +102,8 @@ bool http_request_hopeless(const struct http_request *request);
 /* A response with its body copied; NULL: no memory. */
 struct MHD_Response *http_response_new(const char *content_type, struct view body,
                                        unsigned retry_after_s);
+/* Gives it the headers of every answer, unless it has them already. */
+void http_response_dress(const struct http_server *server, struct MHD_Response *response);
 /* Lets go of a response, which may be the one that all share; NULL is legal. */
 void http_response_free(struct http_server *server, struct MHD_Response *response);
 

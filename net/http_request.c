@@ -224,6 +224,12 @@ enum http_fault http_request_fault(const struct http_request *request)
     return request->fault;
 }
 
+unsigned http_request_encodings(const struct http_request *request)
+{
+    unsigned encodings = request->server->options.encodings;
+    return encodings ? encodings : ENCODINGS_ALL;
+}
+
 const struct peer *http_request_peer(const struct http_request *request)
 {
     return &request->peer;

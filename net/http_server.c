@@ -149,6 +149,7 @@ static struct http_server *server_new(const struct http_server_options *options)
     server->accepted = accepted;
     atomic_init(&server->refs, 1);
     server->options = *options;
+    http_response_dress(server, accepted);
     server->options.max_connections =
         room_for_connections(options->max_connections, options->budget, CONNECTION_COST);
     pthread_condattr_t monotonic;

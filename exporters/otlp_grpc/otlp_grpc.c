@@ -93,6 +93,7 @@ static void check(const void *config, struct key_report *report)
     char why[160];
     if (*self->endpoint && !parse_target(self, &target, why, sizeof why))
         key_report_add(report, "endpoint", "%s", why);
+    compression_check(&self->client, COMPRESSIONS_GRPC, "gRPC", report);
     client_check(&self->client, report);
     delivery_check(&self->delivery, report);
 }
@@ -150,6 +151,8 @@ static bool encode_message(const struct otlp_grpc_exporter *self, const struct b
                            struct message *message)
 {
     enum encoding_name compression = compression_of(&self->client);
+    if (compression == ENCODING_SNAPPY)
+        compression = ENCODING_SNAPPY_FRAMED; /* what the name means over gRPC */
     bool compressed = compression != ENCODING_IDENTITY;
     size_t size = payload->size, count = buffer_run_count(payload);
     bytes_init(&message->packed, UINT32_MAX, NULL);

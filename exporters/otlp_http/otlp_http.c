@@ -75,6 +75,7 @@ static void check(const void *config, struct key_report *report)
                            why);
         any |= *self->endpoints[i] != '\0';
     }
+    compression_check(&self->client, ENCODINGS_ALL, "HTTP", report);
     if (!any)
         key_report_add(report, "endpoint",
                        "is missing, expected a URL such as "

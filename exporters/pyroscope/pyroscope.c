@@ -40,10 +40,8 @@ static void check(const void *config, struct key_report *report)
     const char *why;
     if (*self->endpoint && !url_check(self->endpoint, &why))
         key_report_add(report, "endpoint", "\"%s\" is not a URL, %s", self->endpoint, why);
-    if (compression_of(&self->client) == ENCODING_ZSTD)
-        key_report_add(report, "compression",
-                       "is zstd, which Pyroscope does not read, expected "
-                       "gzip or none");
+    compression_check(&self->client, ENCODING_BIT(ENCODING_IDENTITY) | ENCODING_BIT(ENCODING_GZIP),
+                      "Pyroscope", report);
     client_check(&self->client, report);
     delivery_check(&self->delivery, report);
 }

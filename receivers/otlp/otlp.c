@@ -30,7 +30,7 @@ static const struct key http_keys[] = {
     KEY_CHOICE(struct otlp_http_settings, transport, "transport", "tcp", listen_transports,
                "tcp, or unix with a path as endpoint"),
     KEY_INT(struct otlp_http_settings, max_request_body_size, "max_request_body_size", "67108864",
-            1, 2147483647, "largest body in bytes, before and after decompression"),
+            0, 2147483647, "largest body in bytes, before and after decompression; 0: the default"),
     KEY_INT(struct otlp_http_settings, threads, "threads", "1", 1, 64,
             "threads that read connections"),
     AUTH_SERVER_KEY(struct otlp_http_settings, auth),
@@ -46,9 +46,8 @@ static const struct key http_keys[] = {
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct otlp_http_settings, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests, and for each 16 KiB of a body; 0: none"),
+    SERVER_HTTP_KEYS(struct otlp_http_settings, server),
     TLS_SERVER_KEY(struct otlp_http_settings, tls),
-    KEY_IGNORED("keep_alives_enabled", "accepted; connections are kept"),
-    KEY_IGNORED("compression_algorithms", "accepted; gzip, zstd and identity are read"),
     KEY_IGNORED("read_timeout", "accepted; idle_timeout limits a slow body"),
     KEY_IGNORED("write_timeout", "accepted; idle_timeout limits a slow reader"),
     KEY_END,
@@ -101,15 +100,16 @@ static void check(const void *config, struct key_report *report)
                        "must specify at least one protocol, expected grpc or http");
     if (self->protocols.has_grpc)
         listen_check(&grpc, report);
-    if (self->protocols.has_http)
+    if (self->protocols.has_http) {
         listen_check(&http, report);
+        server_http_check(&self->protocols.http.server, "protocols.http.", report);
+    }
 }
 
 static bool open_http(struct otlp_receiver *self, char *error, size_t error_size)
 {
-    const struct otlp_http_settings *http = &self->protocols.http;
+    struct otlp_http_settings *http = &self->protocols.http;
     struct http_server_options options = {
-        .max_body = (size_t)http->max_request_body_size,
         .threads = (unsigned)http->threads,
         .max_connections = MAX_CONNECTIONS,
         .header_timeout_ns = http->read_header_timeout,
@@ -121,6 +121,7 @@ static bool open_http(struct otlp_receiver *self, char *error, size_t error_size
         .refused = otlp_http_refused,
         .ctx = self,
     };
+    server_http_apply(&http->server, &http->max_request_body_size, &options);
     struct listen_on on = http_place(self);
     self->http_server = listen_http(&on, &options, error, error_size);
     return self->http_server != NULL;

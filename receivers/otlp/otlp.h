@@ -5,6 +5,7 @@
 #include "net/auth.h"
 #include "net/grpc_server.h"
 #include "net/otlp_http.h"
+#include "net/server_keys.h"
 #include "net/tls_server.h"
 #include "pipeline/component.h"
 #include "pipeline/otlp_request.h"
@@ -30,6 +31,7 @@ struct otlp_http_settings {
     char *paths[SIGNAL_COUNT];
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct server_http_settings server;
     struct tls_server_settings tls;
 };
 

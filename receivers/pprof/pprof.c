@@ -7,9 +7,8 @@ enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000 };
 
 static bool open_server(struct pprof_receiver *self, char *error, size_t error_size)
 {
-    const struct server_settings *server = &self->server;
+    struct server_settings *server = &self->server;
     struct http_server_options options = {
-        .max_body = (size_t)server->max_request_body_size,
         .threads = (unsigned)server->threads,
         .max_connections = MAX_CONNECTIONS,
         .header_timeout_ns = server->read_header_timeout,
@@ -28,6 +27,7 @@ static bool open_server(struct pprof_receiver *self, char *error, size_t error_s
                                  .id = self->env->id,
                                  .yields = &self->env->yields,
                                  .what = "pushed pprof"};
+    server_http_apply(&server->http, &server->max_request_body_size, &options);
     self->http_server = listen_http(&on, &options, error, error_size);
     return self->http_server != NULL;
 }

@@ -3,7 +3,7 @@
 #define RECEIVERS_PPROF_H
 
 #include "net/client_keys.h"
-#include "net/http_server.h"
+#include "net/server_keys.h"
 #include "net/tls_server.h"
 #include "pipeline/component.h"
 
@@ -71,6 +71,7 @@ struct server_settings {
     bool include_metadata;
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct server_http_settings http;
     struct tls_server_settings tls;
 };
 

@@ -11,7 +11,7 @@ static const struct key keys[] = {
     KEY_CHOICE(struct pyroscope_receiver, transport, "transport", "tcp", listen_transports,
                "tcp, or unix with a path as endpoint"),
     KEY_INT(struct pyroscope_receiver, max_request_body_size, "max_request_body_size", "67108864",
-            1, 2147483647, "largest body in bytes, before and after decompression"),
+            0, 2147483647, "largest body in bytes, before and after decompression; 0: the default"),
     KEY_INT(struct pyroscope_receiver, threads, "threads", "1", 1, 64,
             "threads that read connections"),
     AUTH_SERVER_KEY(struct pyroscope_receiver, auth),
@@ -21,6 +21,7 @@ static const struct key keys[] = {
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests, and for each 16 KiB of a body; 0: none"),
+    SERVER_HTTP_KEYS(struct pyroscope_receiver, http),
     TLS_SERVER_KEY(struct pyroscope_receiver, tls),
     KEY_END,
 };
@@ -112,15 +113,16 @@ static struct listen_on place(const struct pyroscope_receiver *self)
 
 static void check(const void *config, struct key_report *report)
 {
-    struct listen_on on = place(config);
+    const struct pyroscope_receiver *self = config;
+    struct listen_on on = place(self);
     listen_check(&on, report);
+    server_http_check(&self->http, "", report);
 }
 
 static bool pyroscope_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct pyroscope_receiver *self = instance;
     struct http_server_options options = {
-        .max_body = (size_t)self->max_request_body_size,
         .threads = (unsigned)self->threads,
         .max_connections = MAX_CONNECTIONS,
         .header_timeout_ns = self->read_header_timeout,
@@ -133,6 +135,7 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
         .ctx = self,
     };
     self->env = env;
+    server_http_apply(&self->http, &self->max_request_body_size, &options);
     struct listen_on on = place(self);
     self->server = listen_http(&on, &options, error, error_size);
     return self->server != NULL;

@@ -4,6 +4,7 @@
 
 #include "net/auth.h"
 #include "net/otlp_http.h"
+#include "net/server_keys.h"
 #include "net/tls_server.h"
 #include "pipeline/component.h"
 
@@ -16,6 +17,7 @@ struct pyroscope_receiver {
     bool include_metadata;
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct server_http_settings http;
     struct tls_server_settings tls;
     const struct env *env;
     struct http_server *server;

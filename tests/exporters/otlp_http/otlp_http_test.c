@@ -51,9 +51,11 @@ static struct outcome send_signal(enum signal signal)
 
 START_TEST(protobuf_goes_as_it_is_in_every_compression)
 {
-    static const char *const words[] = {"gzip", "zstd", "none", "''"};
-    static const char *const codings[] = {"gzip", "zstd", "-", "-"};
-    for (size_t i = 0; i < 4; i++) {
+    static const char *const words[] = {"gzip", "zstd",   "none",           "''", "zlib", "deflate",
+                                        "lz4",  "snappy", "x-snappy-framed"};
+    static const char *const codings[] = {
+        "gzip", "zstd", "-", "-", "zlib", "deflate", "lz4", "snappy", "x-snappy-framed"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         char section[128];
         snprintf(section, sizeof section, "otlp_http: {endpoint: 'http://%%s', compression: %s}",
                  words[i]);
