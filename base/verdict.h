@@ -24,6 +24,7 @@ enum cause {
     CAUSE_SHUTDOWN,    /* this process is stopping */
     CAUSE_INTERNAL,    /* our fault or the peer's, unexplained */
     CAUSE_ENCODING,    /* a compression that the peer does not have */
+    CAUSE_SLOW,        /* the data did not arrive in time */
     CAUSE_NO_PIPELINE, /* the signal goes nowhere here */
     CAUSE_TLS,         /* no TLS came about */
     CAUSE_COUNT

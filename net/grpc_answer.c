@@ -157,6 +157,7 @@ void grpc_call_submit(struct grpc_call *call)
         connection->offences--;
     if (handled)
         connection->noise = 0;
+    grpc_keepalive_answered(connection);
     nghttp2_session *session = connection->session;
     int failed = call->code == GRPC_OK ? submit_message(call) : submit_error(call);
     if (failed)
@@ -185,6 +186,8 @@ static enum cause cause_of(const struct grpc_call *call, enum grpc_code code)
         return CAUSE_TOO_LARGE;
     if (call->tell_encodings)
         return CAUSE_ENCODING;
+    if (code == GRPC_DEADLINE_EXCEEDED)
+        return CAUSE_SLOW;
     return code == GRPC_UNIMPLEMENTED || call->http_status != 200 ? CAUSE_UNSUPPORTED
                                                                   : CAUSE_INVALID;
 }

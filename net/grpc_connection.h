@@ -43,10 +43,12 @@ struct grpc_connection {
     bool dirty;        /* has something to write */
     bool blocked;      /* the socket takes nothing now; nothing is read meanwhile either */
     bool last_goaway;  /* no further streams are taken */
+    bool leaving;      /* it is told to connect anew, as in a drain, but has its time */
     uint64_t progress; /* when the last stream or much of a message came or an answer went */
     uint64_t deadline; /* grpc_connection_expire is due */
     struct bytes unsent;
     size_t unsent_from;
+    struct grpc_keepalive keepalive;
     TAILQ_HEAD(, grpc_call) calls;
     unsigned handled; /* calls that their handler has */
     unsigned offences;

@@ -204,6 +204,10 @@ static void expire(struct grpc_loop *loop)
     loop->next_check = TIME_NEVER;
     for (each = TAILQ_FIRST(&loop->connections); each; each = next) {
         next = TAILQ_NEXT(each, of_loop);
+        if (each->keepalive.due <= loop->now)
+            grpc_keepalive_expire(each);
+        else
+            grpc_loop_due(loop, each->keepalive.due);
         if (each->deadline <= loop->now)
             grpc_connection_expire(each);
         else

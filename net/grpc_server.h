@@ -8,6 +8,7 @@
 #include "base/authenticator.h"
 #include "base/bytes.h"
 #include "net/endpoint.h"
+#include "net/grpc_keepalive.h"
 #include "net/refused.h"
 #include "net/tls_server.h"
 #include "wire/status.h"
@@ -30,6 +31,7 @@ struct grpc_server_options {
     uint64_t stall_timeout_ns;       /* with calls, none of them in its handler, and without 16 KiB
                                       * of them or a new one or an answer; 0: none */
     uint64_t header_timeout_ns;      /* TLS's handshake, preface and first settings */
+    struct grpc_keepalive_settings keepalive; /* max_connection_idle is idle_timeout_ns */
     struct budget *budget;           /* charged as bytes arrive; outlives every call */
     grpc_handler_fn *handler;
     /* Whether a path is served at all; else the call is refused without reading its message:

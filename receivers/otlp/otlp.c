@@ -2,22 +2,24 @@
 
 #include "net/listen.h"
 
-enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000 };
+enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000, MESSAGE_MIB = 64, STREAMS = 256 };
 
 static const struct key grpc_keys[] = {
     KEY_STRING(struct otlp_grpc_settings, endpoint, "endpoint", "localhost:4317", KEY_REQUIRED,
                "where to listen: host:port, [ipv6]:port or unix:/path"),
     KEY_CHOICE(struct otlp_grpc_settings, transport, "transport", "tcp", listen_transports,
                "tcp, or unix with a path as endpoint"),
-    KEY_INT(struct otlp_grpc_settings, max_recv_msg_size_mib, "max_recv_msg_size_mib", "64", 1,
-            2047, "largest message in MiB, before and after decompression"),
-    KEY_INT(struct otlp_grpc_settings, max_concurrent_streams, "max_concurrent_streams", "256", 1,
-            100000, "calls that one connection may have under way"),
+    KEY_INT(struct otlp_grpc_settings, max_recv_msg_size_mib, "max_recv_msg_size_mib", "64", 0,
+            2047, "largest message in MiB, before and after decompression; 0: the default"),
+    KEY_INT(struct otlp_grpc_settings, max_concurrent_streams, "max_concurrent_streams", "256", 0,
+            100000, "calls that one connection may have under way; 0: the default"),
     KEY_INT(struct otlp_grpc_settings, threads, "threads", "1", 1, 64,
             "threads that read connections"),
     AUTH_SERVER_KEY(struct otlp_grpc_settings, auth),
     KEY_BOOL(struct otlp_grpc_settings, include_metadata, "include_metadata", "false",
              "send the client's X-Scope-OrgID and Authorization on"),
+    KEY_GROUP(struct otlp_grpc_settings, keepalive, struct grpc_keepalive_settings, "keepalive",
+              grpc_keepalive_keys, "how long connections live, and how often clients may ping"),
     TLS_SERVER_KEY(struct otlp_grpc_settings, tls),
     KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
     KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
@@ -131,10 +133,14 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
 {
     const struct otlp_grpc_settings *grpc = &self->protocols.grpc;
     struct grpc_server_options options = {
-        .max_message = (size_t)grpc->max_recv_msg_size_mib << 20,
+        .max_message =
+            (size_t)(grpc->max_recv_msg_size_mib ? grpc->max_recv_msg_size_mib : MESSAGE_MIB) << 20,
         .threads = (unsigned)grpc->threads,
         .max_connections = MAX_CONNECTIONS,
-        .max_concurrent_streams = (unsigned)grpc->max_concurrent_streams,
+        .max_concurrent_streams =
+            (unsigned)(grpc->max_concurrent_streams ? grpc->max_concurrent_streams : STREAMS),
+        .idle_timeout_ns = grpc->keepalive.server.max_connection_idle,
+        .keepalive = grpc->keepalive,
         .header_timeout_ns = 10 * NS_PER_S,
         .stall_timeout_ns = 60 * NS_PER_S,
         .budget = self->env->budget,

@@ -18,6 +18,7 @@ struct otlp_grpc_settings {
     int64_t threads;
     struct auth_settings auth;
     bool include_metadata;
+    struct grpc_keepalive_settings keepalive;
     struct tls_server_settings tls;
 };
 
