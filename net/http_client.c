@@ -24,6 +24,22 @@ static void init_curl(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
+/* libcurl's own sessions are out of reach where it is a shared library. */
+static bool suites_reach(const struct tls_client_settings *tls, char *error, size_t error_size)
+{
+#ifdef SPANLINK_CURL_STATIC
+    (void)tls, (void)error, (void)error_size;
+    return true;
+#else
+    bool any = tls->suites.cipher_suites.count || tls->suites.curve_preferences.count;
+    if (any)
+        snprintf(error, error_size,
+                 "tls: cipher_suites and curve_preferences cannot be set over HTTP in this build, "
+                 "which has libcurl as a shared library");
+    return !any;
+#endif
+}
+
 struct http_client *http_client_new(const struct http_client_options *options, char *error,
                                     size_t error_size)
 {
@@ -36,6 +52,10 @@ struct http_client *http_client_new(const struct http_client_options *options, c
         return NULL;
     }
     pthread_once(&once, init_curl);
+    if (!options->http2 && !suites_reach(&options->tls, error, error_size)) {
+        free(client);
+        return NULL;
+    }
     client->options = *options;
     client->tls = tls_client_new(&client->options.tls, options->tls_key ? options->tls_key : "tls",
                                  options->looks_always ? 0 : TLS_LOOK_NS, error, error_size);

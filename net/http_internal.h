@@ -32,7 +32,8 @@ struct http_server {
 struct http_peer {
     struct http_connection *place;
     struct peer address;
-    struct http_server *server;    /* of one that speaks TLS */
+    struct http_server *server; /* of one that speaks TLS */
+    struct tls_mark mark;
     bool shaking;                  /* the first byte of TLS came, the handshake has not ended */
     struct tls_identity *identity; /* NULL: cleartext */
 };
@@ -120,7 +121,7 @@ static inline bool http_auth_denies(const struct http_request *request)
 void http_auth_handle(struct http_request *request);
 
 /* http_tls.c: sees to what is said of the handshake, and tells where it fails. */
-void http_tls_watch(struct http_peer *peer, struct http_server *server, gnutls_session_t session);
+void http_tls_watch(struct http_peer *peer, struct http_server *server);
 /* The connection ends. */
 void http_tls_end(const struct http_peer *peer);
 

@@ -63,8 +63,8 @@ static struct http_peer *make_peer(struct http_server *server, struct MHD_Connec
     if (tls) {
         gnutls_session_t session =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
-        peer->identity = tls_server_equip(tls, session);
-        http_tls_watch(peer, server, session);
+        http_tls_watch(peer, server);
+        peer->identity = tls_server_equip(tls, session, &peer->mark);
     }
     peer->place = !tls || peer->identity ? http_connections_add(server->connections, fd) : NULL;
     if (peer->place)

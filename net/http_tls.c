@@ -3,18 +3,15 @@
  * says nothing to the client. So its call of GnuTLS comes here (CMakeLists.txt: --wrap), and goes
  * on from here.
  */
+#include <stddef.h>
 #include <stdio.h>
 
 #include "net/http_internal.h"
 #include "net/tls_handshake.h"
 
-int gnutls_itself(gnutls_session_t session) __asm__("__real_gnutls_handshake");
-int gnutls_wrapped(gnutls_session_t session) __asm__("__wrap_gnutls_handshake");
-
-void http_tls_watch(struct http_peer *peer, struct http_server *server, gnutls_session_t session)
+static struct http_peer *peer_of_mark(struct tls_mark *mark)
 {
-    peer->server = server;
-    gnutls_db_set_ptr(session, peer); /* free for us: no session is resumed */
+    return (struct http_peer *)((char *)mark - offsetof(struct http_peer, mark));
 }
 
 static void tell(const struct http_peer *peer, const char *why)
@@ -46,14 +43,15 @@ static bool opens(struct http_peer *peer, int fd, int *code)
     return false;
 }
 
-static int shake_hands(struct http_peer *peer, gnutls_session_t session)
+static int shake_hands(struct tls_mark *mark, gnutls_session_t session)
 {
+    struct http_peer *peer = peer_of_mark(mark);
     char why[256];
     int code, fd = gnutls_transport_get_int(session);
     if (!peer->shaking && !opens(peer, fd, &code))
         return code;
     do
-        code = gnutls_itself(session);
+        code = tls_handshake_itself(session);
     while (code == GNUTLS_E_WARNING_ALERT_RECEIVED);
     if (code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED)
         return code;
@@ -74,9 +72,8 @@ void http_tls_end(const struct http_peer *peer)
         tell(peer, TLS_LEFT);
 }
 
-/* Every call in the process comes here; other sessions than the server's have no peer. */
-int gnutls_wrapped(gnutls_session_t session)
+void http_tls_watch(struct http_peer *peer, struct http_server *server)
 {
-    struct http_peer *peer = gnutls_db_get_ptr(session);
-    return peer ? shake_hands(peer, session) : gnutls_itself(session);
+    peer->server = server;
+    peer->mark.shake = shake_hands;
 }

@@ -1,7 +1,6 @@
 #include "net/tls_session.h"
 
 #include "net/tls_handshake.h"
-#include "net/tls_version.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -13,6 +12,7 @@ enum { RECORD = 16 * 1024 };
 
 struct tls_session {
     gnutls_session_t gnutls;
+    struct tls_mark mark;
     int fd;
     bool opened;                                  /* a server's: its client spoke */
     struct tls_identity *identity;                /* a server's */
@@ -48,7 +48,7 @@ static struct tls_session *begin(unsigned end, int fd, const char *protocol)
 struct tls_session *tls_session_accept(struct tls_server *server, int fd, const char *protocol)
 {
     struct tls_session *session = begin(GNUTLS_SERVER, fd, protocol);
-    if (session && (session->identity = tls_server_equip(server, session->gnutls)))
+    if (session && (session->identity = tls_server_equip(server, session->gnutls, &session->mark)))
         return session;
     tls_session_free(session);
     return NULL;
@@ -77,10 +77,12 @@ struct tls_session *tls_session_connect(const struct tls_material *material,
     if (!session)
         return NULL;
     session->credentials = tls_material_credentials(material, settings);
+    session->mark = (struct tls_mark){
+        .suites = &settings->suites, .min = settings->min_version, .max = settings->max_version};
     if (!session->credentials ||
         gnutls_credentials_set(session->gnutls, GNUTLS_CRD_CERTIFICATE, session->credentials) !=
             0 ||
-        !tls_version_set(settings->min_version, settings->max_version, session->gnutls)) {
+        !tls_mark_set(&session->mark, session->gnutls)) {
         tls_session_free(session);
         return NULL;
     }

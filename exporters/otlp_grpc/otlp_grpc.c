@@ -64,7 +64,9 @@ static bool parse_target(const struct otlp_grpc_exporter *self, struct target *t
 {
     const char *text = self->endpoint, *rest;
     struct endpoint endpoint;
-    *target = (struct target){.tls = !self->client.tls.insecure};
+    const struct tls_client_settings *tls = &self->client.tls;
+    bool has_ca = *tls->ca_file || *tls->ca_pem;
+    *target = (struct target){.tls = !tls->insecure || has_ca};
     if ((rest = without_prefix(text, "http://"))) {
         target->tls = false;
         text = rest;

@@ -5,6 +5,7 @@
 #include "tests/support/proto_build.h"
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
+#include "tests/support/tls_world.h"
 #include "wire/status.h"
 
 #include <stdio.h>
@@ -197,6 +198,21 @@ START_TEST(a_unix_socket_is_an_endpoint_in_both_spellings)
 }
 END_TEST
 
+START_TEST(insecure_with_a_ca_is_tls_as_in_the_collector)
+{
+    struct tls_world world;
+    char keys[256];
+    tls_world_make(&world);
+    snprintf(keys, sizeof keys, ", tls: {insecure: true, ca_file: '%s'}", world.paths[WORLD_CA]);
+    begin("%s", keys);
+    struct outcome outcome = send_spans();
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_msg(strstr(outcome.text, "TLS with"), "%s", outcome.text);
+    end();
+    tls_world_remove(&world);
+}
+END_TEST
+
 START_TEST(without_a_scheme_it_is_tls)
 {
     begin("%s", "");
@@ -332,7 +348,7 @@ SUITE_MAIN("otlp_grpc_exporter", messages_arrive_whole_in_every_compression,
            a_compression_that_no_grpc_peer_reads_is_an_error_at_start, each_signal_has_its_service,
            many_calls_share_a_connection, endpoints_may_name_a_resolver,
            a_unix_socket_is_an_endpoint_in_both_spellings, without_a_scheme_it_is_tls,
-           codes_are_retried_as_the_protocol_says, partial_success_is_counted,
-           the_senders_metadata_go_on_unless_the_exporter_has_its_own,
+           insecure_with_a_ca_is_tls_as_in_the_collector, codes_are_retried_as_the_protocol_says,
+           partial_success_is_counted, the_senders_metadata_go_on_unless_the_exporter_has_its_own,
            a_server_that_is_not_there_is_retried_and_named, an_http_server_is_no_grpc_server,
            endpoints_without_a_numeric_port_are_errors_at_start)

@@ -88,6 +88,23 @@ START_TEST(an_algorithm_that_is_none_is_an_error_at_start)
 }
 END_TEST
 
+START_TEST(suites_and_curves_that_are_none_are_errors_at_start)
+{
+    char *faults =
+        given_faults("receivers:\n  otlp:\n    protocols:\n      http:\n        tls:\n"
+                     "          cert_file: a\n          key_file: b\n"
+                     "          cipher_suites: [TLS_FOO, TLS_RSA_WITH_AES_128_CBC_SHA]\n"
+                     "          curve_preferences: [P224]\n"
+                     "exporters: {keeper: }\n"
+                     "service: {pipelines: {traces: {receivers: [otlp], exporters: [keeper]}}}\n");
+    ck_assert_ptr_nonnull(strstr(faults, "http.tls.cipher_suites: \"TLS_FOO\" is not known"));
+    ck_assert_ptr_nonnull(strstr(faults, "TLS_RSA_WITH_AES_128_CBC_SHA is insecure, and "
+                                         "include_insecure_cipher_suites is not true"));
+    ck_assert_ptr_nonnull(strstr(faults, "tls.curve_preferences: \"P224\" is not known"));
+    free(faults);
+}
+END_TEST
+
 START_TEST(a_body_size_of_0_is_the_default)
 {
     static uint8_t large[100000];
@@ -205,7 +222,8 @@ END_TEST
 
 SUITE_MAIN("otlp_http_keys", every_encoding_of_the_collector_is_read,
            compression_algorithms_are_obeyed, an_algorithm_that_is_none_is_an_error_at_start,
-           a_body_size_of_0_is_the_default, response_headers_are_on_every_answer,
+           suites_and_curves_that_are_none_are_errors_at_start, a_body_size_of_0_is_the_default,
+           response_headers_are_on_every_answer,
            without_keep_alives_a_connection_ends_with_its_answer,
            a_preflight_of_an_allowed_origin_is_answered, others_are_told_nothing_of_what_is_allowed,
            a_request_of_an_allowed_origin_has_its_headers_also_where_it_is_refused,
