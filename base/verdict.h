@@ -27,6 +27,7 @@ enum cause {
     CAUSE_SLOW,        /* the data did not arrive in time */
     CAUSE_NO_PIPELINE, /* the signal goes nowhere here */
     CAUSE_TLS,         /* no TLS came about */
+    CAUSE_LOOP,        /* this process sent it itself */
     CAUSE_COUNT
 };
 

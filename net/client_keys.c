@@ -71,6 +71,7 @@ struct http_client *client_open(const struct client_settings *settings, bool htt
         .tls = settings->tls,
         .headers = &settings->headers,
         .auth = settings->auth.by,
+        .tells_process = true,
         .max_reply = MAX_REPLY,
     };
     return http_client_new(&options, error, error_size);
@@ -105,4 +106,23 @@ bool url_check(const char *text, const char **why)
     ok = parts && curl_url_set(parts, CURLUPART_URL, text, 0) == CURLUE_OK;
     curl_url_cleanup(parts);
     return ok;
+}
+
+void url_place(const char *key, const char *url, place_visit_fn *visit, void *ctx)
+{
+    CURLU *parts = curl_url();
+    char *host = NULL, *port = NULL;
+    if (parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK) {
+        struct place place = {.key = key};
+        size_t bracket = *host == '[';
+        snprintf(place.host, sizeof place.host, "%.*s", (int)(strlen(host) - 2 * bracket),
+                 host + bracket);
+        snprintf(place.port, sizeof place.port, "%s", port);
+        visit(ctx, &place);
+    }
+    curl_free(host);
+    curl_free(port);
+    curl_url_cleanup(parts);
 }

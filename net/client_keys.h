@@ -2,6 +2,7 @@
 #ifndef NET_CLIENT_KEYS_H
 #define NET_CLIENT_KEYS_H
 
+#include "base/place.h"
 #include "net/auth.h"
 #include "net/http_client.h"
 #include "settings/key.h"
@@ -57,6 +58,9 @@ bool client_reaches(const char *url, char *error, size_t error_size);
 
 /* base (a URL, trailing slashes or not) and path joined; malloc'ed, NULL without memory. */
 char *url_join(const char *base, const char *path);
+
+/* Calls visit with the host and port of a URL, if it can be read. */
+void url_place(const char *key, const char *url, place_visit_fn *visit, void *ctx);
 
 /* False: text is not http://host... or https://host...; why says what was expected. */
 bool url_check(const char *text, const char **why);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "net/auth.h"
 #include "net/grpc_connection.h"
+#include "net/loop.h"
 
 static const char *credentials(const struct grpc_call *call)
 {
@@ -11,6 +12,12 @@ static const char *credentials(const struct grpc_call *call)
 bool grpc_auth_admits(struct grpc_call *call)
 {
     const struct authenticator *auth = call->loop->server->options.auth;
+    if (call->loop->server->options.refuses_own &&
+        loop_is_ours(grpc_call_metadata(call, LOOP_HEADER))) {
+        struct outcome loop = loop_outcome();
+        grpc_call_refuse_by(call, &loop);
+        return false;
+    }
     call->auth = AUTH_GRANTED;
     if (auth)
         call->auth = auth->look(auth->self, credentials(call));

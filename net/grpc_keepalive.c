@@ -47,7 +47,7 @@ static const struct grpc_keepalive_settings *settings_of(const struct grpc_conne
     return &connection->loop->server->options.keepalive;
 }
 
-static uint64_t or(uint64_t value, uint64_t otherwise)
+static uint64_t or (uint64_t value, uint64_t otherwise)
 {
     return value ? value : otherwise;
 }
@@ -57,8 +57,8 @@ static void plan(struct grpc_connection *connection)
 {
     struct grpc_keepalive *keepalive = &connection->keepalive;
     const struct grpc_keepalive_server *server = &settings_of(connection)->server;
-    keepalive->due = keepalive->pinged ? keepalive->pinged + or(server->timeout, PING_TIMEOUT)
-                                       : keepalive->heard + or(server->time, PING_TIME);
+    keepalive->due = keepalive->pinged ? keepalive->pinged + or (server->timeout, PING_TIMEOUT)
+                                       : keepalive->heard + or (server->time, PING_TIME);
     if (keepalive->leaves < keepalive->due)
         keepalive->due = keepalive->leaves;
     if (keepalive->ends < keepalive->due)
@@ -109,14 +109,15 @@ void grpc_keepalive_expire(struct grpc_connection *connection)
     }
     if (keepalive->pinged && keepalive->heard > keepalive->pinged)
         keepalive->pinged = 0;
-    bool silent = keepalive->pinged && now >= keepalive->pinged + or(server->timeout, PING_TIMEOUT);
+    bool silent =
+        keepalive->pinged && now >= keepalive->pinged + or (server->timeout, PING_TIMEOUT);
     if (now >= keepalive->ends || silent) {
         grpc_connection_evict(connection);
         return;
     }
     if (now >= keepalive->leaves)
         leave(connection);
-    if (!keepalive->pinged && now >= keepalive->heard + or(server->time, PING_TIME))
+    if (!keepalive->pinged && now >= keepalive->heard + or (server->time, PING_TIME))
         ask(connection);
     plan(connection);
 }
@@ -125,10 +126,11 @@ static bool too_soon(const struct grpc_connection *connection)
 {
     const struct grpc_keepalive_policy *policy = &settings_of(connection)->policy;
     bool calls = !TAILQ_EMPTY(&connection->calls);
-    uint64_t least = or(policy->min_time, PING_MIN_TIME);
+    uint64_t least = or (policy->min_time, PING_MIN_TIME);
     if (!calls && !policy->permit_without_stream)
         least = PING_IDLE_TIME;
-    return connection->keepalive.asked && connection->loop->now < connection->keepalive.asked + least;
+    return connection->keepalive.asked &&
+           connection->loop->now < connection->keepalive.asked + least;
 }
 
 void grpc_keepalive_pinged(struct grpc_connection *connection)

@@ -32,7 +32,7 @@ struct grpc_server_options {
                                       * of them or a new one or an answer; 0: none */
     uint64_t header_timeout_ns;      /* TLS's handshake, preface and first settings */
     struct grpc_keepalive_settings keepalive; /* max_connection_idle is idle_timeout_ns */
-    struct budget *budget;           /* charged as bytes arrive; outlives every call */
+    struct budget *budget;                    /* charged as bytes arrive; outlives every call */
     grpc_handler_fn *handler;
     /* Whether a path is served at all; else the call is refused without reading its message:
      * unserved says why. NULL: as a service that is not known, UNIMPLEMENTED. */
@@ -41,6 +41,7 @@ struct grpc_server_options {
     /* Who may call; NULL: everybody. Others get UNAUTHENTICATED, or UNAVAILABLE, before the message
      * is read where that can be told. The handler may then be called from its thread. */
     const struct authenticator *auth;
+    bool refuses_own;    /* what this process's exporters send (net/loop.h) */
     refused_fn *refused; /* NULL: nobody is told of what the server refuses itself */
     void *ctx;
 };

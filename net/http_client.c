@@ -2,6 +2,7 @@
 
 #include "net/http_header.h"
 #include "net/http_line.h"
+#include "net/loop.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -166,6 +167,8 @@ static bool collect(const struct http_client *client, const struct http_header *
             ok = add(list, headers[i].name, headers[i].value);
     if (ok && !has(list, list->count, "user-agent"))
         ok = add(list, "user-agent", "spanlink");
+    if (ok && client->options.tells_process && *loop_value())
+        ok = add(list, LOOP_HEADER, loop_value());
     return ok;
 }
 

@@ -24,6 +24,7 @@ struct http_client_options {
                                     * name; borrowed for the client's life, like the texts here */
     const struct authenticator *auth; /* gives every request a header, which wins over all others
                                        * of its name; NULL: none */
+    bool tells_process;               /* requests bear LOOP_HEADER (net/loop.h) */
     size_t max_reply;      /* bytes of a reply's body that are kept; the rest is read past */
     struct budget *budget; /* charged with the bodies of replies; NULL: none */
 };

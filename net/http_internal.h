@@ -70,6 +70,7 @@ struct http_request {
     bool begun;            /* the header is complete */
     bool refused;          /* came while draining */
     enum auth_result auth; /* what the header told of who sends it */
+    bool looped;           /* this process did */
     bool handed;           /* to the handler */
     bool last;             /* of its connection */
     bool told;             /* that it is refused */
@@ -114,7 +115,7 @@ void http_auth_look(struct http_request *request);
 /* Whether the header tells that the request is not let in. */
 static inline bool http_auth_denies(const struct http_request *request)
 {
-    return request->auth == AUTH_DENIED || request->auth == AUTH_LATER;
+    return request->auth == AUTH_DENIED || request->auth == AUTH_LATER || request->looped;
 }
 
 /* Calls the handler, now or once the credentials are checked, or answers in its place. */

@@ -46,6 +46,7 @@ struct http_server_options {
      * the body. */
     const struct authenticator *auth;
     void (*deny)(void *ctx, struct http_request *request, const struct outcome *outcome);
+    bool refuses_own;                 /* what this process's exporters send (net/loop.h) */
     refused_fn *refused;              /* NULL: nobody is told of what the server refuses itself */
     const struct cors_settings *cors; /* NULL: no page of another origin is let in */
     const struct key_map *response_headers; /* of every answer; NULL: none */

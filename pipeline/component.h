@@ -12,11 +12,9 @@
 #define PIPELINE_COMPONENT_H
 
 #include "base/authenticator.h"
-#include "base/budget.h"
-#include "base/clock.h"
+#include "base/place.h"
 #include "pipeline/batch.h"
-#include "pipeline/intake.h"
-#include "pipeline/meter.h"
+#include "pipeline/env.h"
 #include "settings/key.h"
 
 enum component_kind {
@@ -27,7 +25,6 @@ enum component_kind {
     COMPONENT_KINDS
 };
 
-struct journal;  /* journal/journal.h */
 struct delivery; /* pipeline/delivery.h: queue, retry and timeout settings of an exporter */
 
 /* The way ahead of a processor in one pipeline. Lives until the processor is closed. */
@@ -37,28 +34,6 @@ struct outlet;
  * was accepted and offers it again from tick. REJECT: by none, ever; already counted. Any thread,
  * never blocks. A batch that is not `admitted` may get RETRY where a queue is full. */
 enum verdict outlet_push(struct outlet *outlet, struct batch *batch);
-
-/* What an instance gets at open; everything in it outlives the instance. */
-struct env {
-    const char *id;                       /* "otlp/2" */
-    _Atomic bool yields;                  /* a reload is about to close it: others may take its
-                                           * sockets over (net/listeners.h) */
-    const struct clock *clock;            /* the only source of time */
-    struct budget *budget;                /* the process's memory budget */
-    struct meter *meter;                  /* this instance's counters */
-    struct intake *intakes[SIGNAL_COUNT]; /* receivers; NULL: no pipeline of that signal */
-    struct runtime *runtime;              /* pipeline/runtime.h */
-    struct ticker *ticker;                /* for env_tick_at */
-    struct journal *journal;              /* NULL: none */
-    void *instance;
-};
-
-/* Asks for tick at a monotonic time (0: at once). The earliest one asked counts. Any thread. */
-void env_tick_at(const struct env *env, uint64_t mono_ns);
-
-/* Keeps content for keep_ns, over a crash, where there is a journal: the next process's instance of
- * this id gets it by `recall`. Any thread. */
-void env_note(const struct env *env, struct view content, uint64_t keep_ns);
 
 struct component {
     const char *type;
@@ -119,7 +94,19 @@ struct component {
      * be called next, or TIME_NEVER. One thread for all instances. NULL: nothing ever waits. */
     uint64_t (*tick)(void *self, uint64_t mono_ns);
 
-    /* Lines for people about what it did and why. Any thread. NULL: none. */
+    /* Calls visit for every address that it listens on or sends to, of its filled keys. NULL: it
+     * has none. */
+    void (*places)(const void *self, place_visit_fn *visit, void *ctx);
+
+    /* What `validate` asks beside the checks: reports what of open would fail, such as a file that
+     * is not there, and opens nothing. NULL: nothing more can be told. */
+    void (*rehearse)(const void *self, struct key_report *report);
+
+    /* open reads files at most: then `validate` opens and closes it instead. */
+    bool opens_quietly;
+
+    /* Lines for people about what it did and why: each begins with its id and a colon. Any thread.
+     * NULL: none. */
     void (*explain)(void *self, struct bytes *out);
 
     /* Receivers and extensions that serve: a reload takes the instance out; close follows when time

@@ -17,7 +17,8 @@ static const char *const cause_words[CAUSE_COUNT] = {
     [CAUSE_FULL] = "queue full",         [CAUSE_MEMORY] = "out of memory",
     [CAUSE_UNAVAILABLE] = "unavailable", [CAUSE_SHUTDOWN] = "shutdown",
     [CAUSE_INTERNAL] = "internal error", [CAUSE_NO_PIPELINE] = "no pipeline",
-    [CAUSE_SLOW] = "too slow",           [CAUSE_ENCODING] = "encoding",       [CAUSE_TLS] = "TLS failed",
+    [CAUSE_SLOW] = "too slow",           [CAUSE_ENCODING] = "encoding",
+    [CAUSE_TLS] = "TLS failed",          [CAUSE_LOOP] = "came back",
 };
 
 const char *cause_name(enum cause cause)

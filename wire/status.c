@@ -24,6 +24,7 @@ static const struct status_row rejects[CAUSE_COUNT] = {
     [CAUSE_SLOW] = {408, GRPC_INTERNAL},
     [CAUSE_NO_PIPELINE] = {404, GRPC_UNIMPLEMENTED},
     [CAUSE_TLS] = {400, GRPC_INTERNAL},
+    [CAUSE_LOOP] = {508, GRPC_INTERNAL},
 };
 
 static struct status_row row_of(const struct outcome *outcome)

@@ -100,6 +100,24 @@ static void check(const void *config, struct key_report *report)
     delivery_check(&self->delivery, report);
 }
 
+static void places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    const struct otlp_grpc_exporter *self = config;
+    struct target target;
+    struct endpoint endpoint;
+    struct place place = {.key = "endpoint"};
+    char why[160];
+    if (!*self->endpoint || !parse_target(self, &target, why, sizeof why))
+        return;
+    if (target.unix_path)
+        snprintf(place.unix_path, sizeof place.unix_path, "%s", target.unix_path);
+    else if (endpoint_parse(target.authority, false, &endpoint, why, sizeof why)) {
+        memcpy(place.host, endpoint.host, sizeof place.host);
+        memcpy(place.port, endpoint.service, sizeof place.port);
+    }
+    visit(ctx, &place);
+}
+
 static bool otlp_grpc_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct otlp_grpc_exporter *self = instance;
@@ -275,6 +293,8 @@ const struct component exporter_otlp_grpc = {
     .size = sizeof(struct otlp_grpc_exporter),
     .keys = keys,
     .check = check,
+    .places = places,
+    .opens_quietly = true,
     .open = otlp_grpc_open,
     .gathers = true,
     .send = otlp_grpc_send,

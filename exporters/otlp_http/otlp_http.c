@@ -62,6 +62,16 @@ static const char *const paths[SIGNAL_COUNT] = {"/v1/traces", "/v1/metrics", "/v
 static const char *const endpoint_keys[SIGNAL_COUNT] = {"traces_endpoint", "metrics_endpoint",
                                                         "logs_endpoint", "profiles_endpoint"};
 
+static void places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    const struct otlp_http_exporter *self = config;
+    if (*self->endpoint)
+        url_place("endpoint", self->endpoint, visit, ctx);
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        if (*self->endpoints[i])
+            url_place(endpoint_keys[i], self->endpoints[i], visit, ctx);
+}
+
 static void check(const void *config, struct key_report *report)
 {
     const struct otlp_http_exporter *self = config;
@@ -295,6 +305,8 @@ const struct component exporter_otlp_http = {
     .size = sizeof(struct otlp_http_exporter),
     .keys = keys,
     .check = check,
+    .places = places,
+    .opens_quietly = true,
     .open = otlp_http_open,
     .gathers = true,
     .send = otlp_http_send,

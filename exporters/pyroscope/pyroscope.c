@@ -46,6 +46,13 @@ static void check(const void *config, struct key_report *report)
     delivery_check(&self->delivery, report);
 }
 
+static void places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    const struct pyroscope_exporter *self = config;
+    if (*self->endpoint)
+        url_place("endpoint", self->endpoint, visit, ctx);
+}
+
 static bool pyroscope_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct pyroscope_exporter *self = instance;
@@ -149,6 +156,8 @@ const struct component exporter_pyroscope = {
     .size = sizeof(struct pyroscope_exporter),
     .keys = keys,
     .check = check,
+    .places = places,
+    .opens_quietly = true,
     .open = pyroscope_open,
     .send = pyroscope_send,
     .abort = pyroscope_abort,

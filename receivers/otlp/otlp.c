@@ -108,6 +108,26 @@ static void check(const void *config, struct key_report *report)
     }
 }
 
+static void otlp_places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    const struct otlp_receiver *self = config;
+    struct listen_on grpc = grpc_place(self), http = http_place(self);
+    if (self->protocols.has_grpc)
+        listen_place(&grpc, visit, ctx);
+    if (self->protocols.has_http)
+        listen_place(&http, visit, ctx);
+}
+
+static void rehearse(const void *config, struct key_report *report)
+{
+    const struct otlp_receiver *self = config;
+    struct listen_on grpc = grpc_place(self), http = http_place(self);
+    if (self->protocols.has_grpc)
+        listen_rehearse(&grpc, report);
+    if (self->protocols.has_http)
+        listen_rehearse(&http, report);
+}
+
 static bool open_http(struct otlp_receiver *self, char *error, size_t error_size)
 {
     struct otlp_http_settings *http = &self->protocols.http;
@@ -120,6 +140,7 @@ static bool open_http(struct otlp_receiver *self, char *error, size_t error_size
         .handler = otlp_http_handle,
         .auth = http->auth.by,
         .deny = otlp_http_deny,
+        .refuses_own = true,
         .refused = otlp_http_refused,
         .ctx = self,
     };
@@ -148,6 +169,7 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
         .serves = otlp_grpc_serves,
         .unserved = otlp_grpc_unserved,
         .auth = grpc->auth.by,
+        .refuses_own = true,
         .refused = otlp_grpc_refused,
         .ctx = self,
     };
@@ -199,6 +221,8 @@ const struct component receiver_otlp = {
     .size = sizeof(struct otlp_receiver),
     .keys = keys,
     .check = check,
+    .places = otlp_places,
+    .rehearse = rehearse,
     .open = otlp_open,
     .retire = otlp_retire,
     .close = otlp_close,

@@ -240,6 +240,47 @@ static void check_twins(const struct pprof_receiver *self, struct key_report *re
                            "would be sent twice: set enabled: false where godeltaprof has it");
 }
 
+struct listen_on pprof_place(const struct pprof_receiver *self)
+{
+    return (struct listen_on){.key = "server.endpoint",
+                              .endpoint = self->server.endpoint,
+                              .transport = self->server.transport,
+                              .tls_key = "server.tls",
+                              .tls = &self->server.tls,
+                              .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
+                              .what = "pushed pprof"};
+}
+
+void pprof_places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    const struct pprof_receiver *self = config;
+    struct listen_on on = pprof_place(self);
+    if (self->has_server)
+        listen_place(&on, visit, ctx);
+}
+
+static void rehearse_client(const struct tls_client_settings *tls, const char *key,
+                            struct key_report *report)
+{
+    char error[512];
+    struct tls_client *client = tls_client_new(tls, key, TLS_LOOK_NS, error, sizeof error);
+    if (!client)
+        key_report_sentence(report, error);
+    tls_client_free(client);
+}
+
+void pprof_rehearse(const void *config, struct key_report *report)
+{
+    const struct pprof_receiver *self = config;
+    struct listen_on on = pprof_place(self);
+    rehearse_client(&self->client.tls, "tls", report);
+    if (self->has_remote)
+        rehearse_client(&self->remote.client.tls, "remote.tls", report);
+    if (self->has_server)
+        listen_rehearse(&on, report);
+}
+
 void pprof_check(const void *config, struct key_report *report)
 {
     const struct pprof_receiver *self = config;
@@ -262,13 +303,7 @@ void pprof_check(const void *config, struct key_report *report)
     if (self->has_remote)
         tls_client_check(&self->remote.client.tls, "remote.tls", report);
     if (self->has_server) {
-        const struct listen_on on = {.key = "server.endpoint",
-                                     .endpoint = self->server.endpoint,
-                                     .transport = self->server.transport,
-                                     .tls_key = "server.tls",
-                                     .tls = &self->server.tls,
-                                     .id = "",
-                                     .what = ""};
+        const struct listen_on on = pprof_place(self);
         listen_check(&on, report);
         server_http_check(&self->server.http, "server.", report);
     }

@@ -15,18 +15,12 @@ static bool open_server(struct pprof_receiver *self, char *error, size_t error_s
         .idle_timeout_ns = server->idle_timeout,
         .budget = self->env->budget,
         .handler = push_handle,
+        .refuses_own = true,
         .refused = push_refused,
         .auth = server->auth.by,
         .ctx = self,
     };
-    const struct listen_on on = {.key = "server.endpoint",
-                                 .endpoint = server->endpoint,
-                                 .transport = server->transport,
-                                 .tls_key = "server.tls",
-                                 .tls = &server->tls,
-                                 .id = self->env->id,
-                                 .yields = &self->env->yields,
-                                 .what = "pushed pprof"};
+    const struct listen_on on = pprof_place(self);
     server_http_apply(&server->http, &server->max_request_body_size, &options);
     self->http_server = listen_http(&on, &options, error, error_size);
     return self->http_server != NULL;
@@ -85,6 +79,8 @@ const struct component receiver_pprof = {
     .size = sizeof(struct pprof_receiver),
     .keys = pprof_keys,
     .check = pprof_check,
+    .places = pprof_places,
+    .rehearse = pprof_rehearse,
     .open = pprof_receiver_open,
     .explain = pprof_receiver_explain,
     .retire = pprof_receiver_retire,

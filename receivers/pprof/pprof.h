@@ -3,6 +3,7 @@
 #define RECEIVERS_PPROF_H
 
 #include "net/client_keys.h"
+#include "net/listen.h"
 #include "net/server_keys.h"
 #include "net/tls_server.h"
 #include "pipeline/component.h"
@@ -97,6 +98,9 @@ struct pprof_receiver {
 /* keys.c */
 extern const struct key pprof_keys[];
 void pprof_check(const void *config, struct key_report *report);
+void pprof_places(const void *config, place_visit_fn *visit, void *ctx);
+void pprof_rehearse(const void *config, struct key_report *report);
+struct listen_on pprof_place(const struct pprof_receiver *self); /* of its server */
 
 /* Seconds that a timed profile is taken for. */
 unsigned profile_seconds(const struct pprof_receiver *self);

@@ -111,6 +111,18 @@ static struct listen_on place(const struct pyroscope_receiver *self)
                               .what = "Pyroscope"};
 }
 
+static void places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    struct listen_on on = place(config);
+    listen_place(&on, visit, ctx);
+}
+
+static void rehearse(const void *config, struct key_report *report)
+{
+    struct listen_on on = place(config);
+    listen_rehearse(&on, report);
+}
+
 static void check(const void *config, struct key_report *report)
 {
     const struct pyroscope_receiver *self = config;
@@ -131,6 +143,7 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
         .handler = handle,
         .auth = self->auth.by,
         .deny = deny,
+        .refuses_own = true,
         .refused = refused,
         .ctx = self,
     };
@@ -168,6 +181,8 @@ const struct component receiver_pyroscope = {
     .size = sizeof(struct pyroscope_receiver),
     .keys = keys,
     .check = check,
+    .places = places,
+    .rehearse = rehearse,
     .open = pyroscope_open,
     .retire = pyroscope_retire,
     .close = pyroscope_close,
