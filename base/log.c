@@ -1,5 +1,8 @@
 #include "base/log.h"
 
+#include "base/redact.h"
+#include "base/shown.h"
+
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -49,18 +52,15 @@ void log_line(enum log_level level, const char *format, ...)
 {
     if (!log_enabled(level))
         return;
-    char line[1024];
-    size_t head = stamp(line, sizeof line, level);
+    char text[1024], redacted[1024], line[1088];
     va_list args;
     va_start(args, format);
-    int need = vsnprintf(line + head, sizeof line - head - 1, format, args);
+    int need = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    size_t size = head + (need < 0 ? 0 : (size_t)need);
-    if (size > sizeof line - 2)
-        size = sizeof line - 2;
-    for (size_t i = head; i < size; i++)
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-            line[i] = '?';
+    struct view shown = {(const uint8_t *)redacted, 0};
+    shown.size = need < 0 ? 0 : redact_copy(text, redacted, sizeof redacted);
+    size_t size = stamp(line, sizeof line, level);
+    size += shown_copy(shown, line + size, sizeof line - size - 1);
     line[size++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, size);
     (void)written;

@@ -13,7 +13,8 @@ bool log_enabled(enum log_level level);
 /* "debug", "info", "warn" (or "warning"), "error" in any case; false: another word. */
 bool log_level_parse(const char *word, enum log_level *level);
 
-/* Writes one line; control characters in the text become '?'. */
+/* Writes one line, cut to 1 KiB. What cannot be seen in the text is escaped (base/shown.h), and
+ * secrets of URLs are blotted out (base/redact.h). */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)

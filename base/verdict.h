@@ -15,7 +15,7 @@ enum cause {
     CAUSE_NONE,
     CAUSE_INVALID,     /* the data are wrong */
     CAUSE_TOO_LARGE,   /* the data are too large; smaller parts may pass */
-    CAUSE_UNSUPPORTED, /* an encoding, signal or path that the peer does not have */
+    CAUSE_UNSUPPORTED, /* a form, signal or path that the peer does not have */
     CAUSE_AUTH,        /* who are you */
     CAUSE_FORBIDDEN,   /* you may not */
     CAUSE_FULL,        /* a queue is full */
@@ -23,6 +23,11 @@ enum cause {
     CAUSE_UNAVAILABLE, /* the peer is down, restarting or overloaded */
     CAUSE_SHUTDOWN,    /* this process is stopping */
     CAUSE_INTERNAL,    /* our fault or the peer's, unexplained */
+    CAUSE_ENCODING,    /* a compression that the peer does not have */
+    CAUSE_SLOW,        /* the data did not arrive in time */
+    CAUSE_NO_PIPELINE, /* the signal goes nowhere here */
+    CAUSE_TLS,         /* no TLS came about */
+    CAUSE_LOOP,        /* this process sent it itself */
     CAUSE_COUNT
 };
 

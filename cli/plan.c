@@ -28,6 +28,8 @@ bool plan_make(struct plan *plan, const struct flags *flags)
     set_level(plan->runtime);
     if (plan->settings)
         settings_log_warnings(plan->settings);
+    if (plan->runtime)
+        runtime_log_warnings(plan->runtime);
     problems_print(&problems, stderr);
     log_warnings(&problems);
     plan->severe = problems.severe;
@@ -68,6 +70,7 @@ void plan_reload(struct plan *plan, const struct flags *flags)
     log_warnings(&problems);
     if (result == RELOAD_DONE) {
         set_level(plan->runtime);
+        runtime_log_warnings(plan->runtime);
         settings_free(plan->settings);
         plan->settings = settings;
     } else {

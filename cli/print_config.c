@@ -1,7 +1,7 @@
+#include "base/redact.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/plan.h"
-#include "cli/redact.h"
 #include "pipeline/component.h"
 #include "settings/fill.h"
 #include "settings/scalar.h"

@@ -4,10 +4,20 @@
 
 #include <stdio.h>
 
+/* What would fail at the start, as far as that can be seen from here. */
+static bool rehearse(const struct plan *plan)
+{
+    struct problems problems = {0};
+    bool good = runtime_rehearse(plan->runtime, &problems);
+    problems_print(&problems, stderr);
+    problems_release(&problems);
+    return good;
+}
+
 int validate_command(const struct flags *flags)
 {
     struct plan plan;
-    bool good = plan_make(&plan, flags) && !plan.severe;
+    bool good = plan_make(&plan, flags) && !plan.severe && rehearse(&plan);
     const char *comma = "";
     for (size_t i = 0; good && i < flags->count; i++)
         if (flags->sources[i].origin == SETTINGS_FILE) {

@@ -1,7 +1,9 @@
 #include "net/client_keys.h"
 
 #include "late/late.h"
+#include "net/http_header.h"
 
+#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +11,38 @@
 
 enum { MAX_REPLY = 64 << 10 };
 
-const char *const compression_words[] = {"gzip", "zstd", "none", "", NULL};
+const char *const compression_words[] = {
+    "gzip", "zstd", "snappy", "x-snappy-framed", "zlib", "deflate", "lz4", "none", "", NULL};
 
 enum encoding_name compression_of(const struct client_settings *settings)
 {
-    static const enum encoding_name encodings[] = {ENCODING_GZIP, ENCODING_ZSTD, ENCODING_IDENTITY,
-                                                   ENCODING_IDENTITY};
+    static const enum encoding_name encodings[] = {
+        ENCODING_GZIP,    ENCODING_ZSTD, ENCODING_SNAPPY,   ENCODING_SNAPPY_FRAMED, ENCODING_ZLIB,
+        ENCODING_DEFLATE, ENCODING_LZ4,  ENCODING_IDENTITY, ENCODING_IDENTITY};
     return encodings[settings->compression];
+}
+
+/* As the key has them: "none" for identity. */
+static const char *words_of(unsigned encodings, char *out, size_t size)
+{
+    char *identity = strstr(encoding_words(encodings, out, size), "identity");
+    if (identity)
+        strcpy(identity, "none");
+    return out;
+}
+
+/* The library is asked for only where it is wanted. */
+void compression_check(const struct client_settings *settings, unsigned encodings, const char *whom,
+                       struct key_report *report)
+{
+    char words[128];
+    enum encoding_name encoding = compression_of(settings);
+    if (!(encodings & ENCODING_BIT(encoding)))
+        key_report_add(report, "compression", "is %s, which %s does not read, expected %s",
+                       encoding_text(encoding), whom, words_of(encodings, words, sizeof words));
+    else if (!encoding_ready(encoding))
+        key_report_add(report, "compression", "is %s, whose library cannot be loaded",
+                       encoding_text(encoding));
 }
 
 size_t client_sender(struct http_header *headers, size_t count, const char *tenant,
@@ -30,6 +57,7 @@ size_t client_sender(struct http_header *headers, size_t count, const char *tena
 
 void client_check(const struct client_settings *settings, struct key_report *report)
 {
+    http_headers_check(&settings->headers, "headers", report);
     tls_client_check(&settings->tls, "tls", report);
 }
 
@@ -43,6 +71,7 @@ struct http_client *client_open(const struct client_settings *settings, bool htt
         .tls = settings->tls,
         .headers = &settings->headers,
         .auth = settings->auth.by,
+        .tells_process = true,
         .max_reply = MAX_REPLY,
     };
     return http_client_new(&options, error, error_size);
@@ -72,5 +101,28 @@ bool url_check(const char *text, const char **why)
         host = text + 7;
     else if (strncasecmp(text, "https://", 8) == 0)
         host = text + 8;
-    return host && *host && *host != '/' && *host != ':' && !strpbrk(host, " \t\r\n");
+    bool ok = host && *host && *host != '/' && *host != ':' && !strpbrk(host, " \t\r\n");
+    CURLU *parts = ok ? curl_url() : NULL;
+    ok = parts && curl_url_set(parts, CURLUPART_URL, text, 0) == CURLUE_OK;
+    curl_url_cleanup(parts);
+    return ok;
+}
+
+void url_place(const char *key, const char *url, place_visit_fn *visit, void *ctx)
+{
+    CURLU *parts = curl_url();
+    char *host = NULL, *port = NULL;
+    if (parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK) {
+        struct place place = {.key = key};
+        size_t bracket = *host == '[';
+        snprintf(place.host, sizeof place.host, "%.*s", (int)(strlen(host) - 2 * bracket),
+                 host + bracket);
+        snprintf(place.port, sizeof place.port, "%s", port);
+        visit(ctx, &place);
+    }
+    curl_free(host);
+    curl_free(port);
+    curl_url_cleanup(parts);
 }

@@ -2,6 +2,7 @@
 #ifndef NET_CLIENT_KEYS_H
 #define NET_CLIENT_KEYS_H
 
+#include "base/place.h"
 #include "net/auth.h"
 #include "net/http_client.h"
 #include "settings/key.h"
@@ -25,9 +26,19 @@ struct client_settings {
         KEY_GROUP(T, client.tls, struct tls_client_settings, "tls", tls_client_keys,               \
                   "TLS of the connection to the backend")
 
-/* The words of `compression`, and what one means. */
+/* The words of `compression`, and what one means: over gRPC or HTTP. */
 extern const char *const compression_words[];
 enum encoding_name compression_of(const struct client_settings *settings);
+
+/* Reports a compression that is not in a set (ENCODING_BITs), or whose library is missing; whom:
+ * who reads no other, e.g. "Pyroscope". */
+void compression_check(const struct client_settings *settings, unsigned encodings, const char *whom,
+                       struct key_report *report);
+
+/* What gRPC's peers read. */
+#define COMPRESSIONS_GRPC                                                                          \
+    (ENCODING_BIT(ENCODING_IDENTITY) | ENCODING_BIT(ENCODING_GZIP) | ENCODING_BIT(ENCODING_ZSTD) | \
+     ENCODING_BIT(ENCODING_SNAPPY))
 
 /* What a request's sender wants known of itself (NULL: nothing), behind the headers given; room for
  * two more. Returns the new count. A header of that name in `headers` wins. */
@@ -47,6 +58,9 @@ bool client_reaches(const char *url, char *error, size_t error_size);
 
 /* base (a URL, trailing slashes or not) and path joined; malloc'ed, NULL without memory. */
 char *url_join(const char *base, const char *path);
+
+/* Calls visit with the host and port of a URL, if it can be read. */
+void url_place(const char *key, const char *url, place_visit_fn *visit, void *ctx);
 
 /* False: text is not http://host... or https://host...; why says what was expected. */
 bool url_check(const char *text, const char **why);

@@ -1,5 +1,6 @@
 #include "net/grpc_connection.h"
 
+#include "base/clock.h"
 #include "wire/base64.h"
 
 #include <stdarg.h>
@@ -132,7 +133,7 @@ static int submit_error(struct grpc_call *call)
                             text_field("grpc-status", code), text_field("grpc-message", message)};
     size_t count = 4;
     if (call->tell_encodings)
-        fields[count++] = text_field("grpc-accept-encoding", "identity,gzip,zstd");
+        fields[count++] = text_field("grpc-accept-encoding", "identity,gzip,zstd,snappy,deflate");
     if (call->retry_after_ns && encode_details(call, text, &details))
         fields[count++] =
             field("grpc-status-details-bin", (const char *)details.data, details.size);
@@ -156,6 +157,7 @@ void grpc_call_submit(struct grpc_call *call)
         connection->offences--;
     if (handled)
         connection->noise = 0;
+    grpc_keepalive_answered(connection);
     nghttp2_session *session = connection->session;
     int failed = call->code == GRPC_OK ? submit_message(call) : submit_error(call);
     if (failed)
@@ -164,14 +166,9 @@ void grpc_call_submit(struct grpc_call *call)
     grpc_connection_mark(connection);
 }
 
-void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, uint64_t retry_after_ns,
-                      const char *format, ...)
+static void submit_refusal(struct grpc_call *call, enum grpc_code code, uint64_t retry_after_ns,
+                           const char *text)
 {
-    char text[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     call->code = code;
     call->retry_after_ns = retry_after_ns;
     set_text(call, text);
@@ -179,4 +176,39 @@ void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, uint64_t retr
     arrival_drop(&call->arrival);
     bytes_release(&call->message);
     grpc_call_submit(call);
+}
+
+/* What the codes of the server's own refusals stand for. */
+static enum cause cause_of(const struct grpc_call *call, enum grpc_code code)
+{
+    if (code == GRPC_UNAVAILABLE)
+        return CAUSE_MEMORY;
+    if (code == GRPC_RESOURCE_EXHAUSTED)
+        return CAUSE_TOO_LARGE;
+    if (call->tell_encodings)
+        return CAUSE_ENCODING;
+    if (code == GRPC_DEADLINE_EXCEEDED)
+        return CAUSE_SLOW;
+    return code == GRPC_UNIMPLEMENTED || call->http_status != 200 ? CAUSE_UNSUPPORTED
+                                                                  : CAUSE_INVALID;
+}
+
+void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, uint64_t retry_after_ns,
+                      const char *format, ...)
+{
+    struct outcome why = {.verdict = VERDICT_REJECT, .cause = cause_of(call, code)};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why.text, sizeof why.text, format, args);
+    va_end(args);
+    if (why.cause == CAUSE_MEMORY)
+        why.verdict = VERDICT_RETRY;
+    grpc_call_refused(call, &why);
+    submit_refusal(call, code, retry_after_ns, why.text);
+}
+
+void grpc_call_refuse_by(struct grpc_call *call, const struct outcome *why)
+{
+    grpc_call_refused(call, why);
+    submit_refusal(call, status_grpc(why), why->verdict == VERDICT_RETRY ? NS_PER_S : 0, why->text);
 }

@@ -2,11 +2,7 @@
 #include "base/clock.h"
 #include "net/auth.h"
 #include "net/grpc_connection.h"
-
-static uint64_t retry_after(const struct outcome *outcome)
-{
-    return outcome->verdict == VERDICT_RETRY ? NS_PER_S : 0;
-}
+#include "net/loop.h"
 
 static const char *credentials(const struct grpc_call *call)
 {
@@ -16,13 +12,19 @@ static const char *credentials(const struct grpc_call *call)
 bool grpc_auth_admits(struct grpc_call *call)
 {
     const struct authenticator *auth = call->loop->server->options.auth;
+    if (call->loop->server->options.refuses_own &&
+        loop_is_ours(grpc_call_metadata(call, LOOP_HEADER))) {
+        struct outcome loop = loop_outcome();
+        grpc_call_refuse_by(call, &loop);
+        return false;
+    }
     call->auth = AUTH_GRANTED;
     if (auth)
         call->auth = auth->look(auth->self, credentials(call));
     if (call->auth == AUTH_GRANTED || call->auth == AUTH_PENDING)
         return true;
     struct outcome outcome = auth_outcome(call->auth);
-    grpc_call_refuse(call, status_grpc(&outcome), retry_after(&outcome), "%s", outcome.text);
+    grpc_call_refuse_by(call, &outcome);
     return false;
 }
 
@@ -35,11 +37,15 @@ static void decided(void *ctx, enum auth_result result)
     bool late = call->auth == AUTH_PENDING && atomic_load(&call->loop->server->draining);
     if (result == AUTH_GRANTED && late)
         outcome = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
-    if (result == AUTH_GRANTED && !late)
+    if (result == AUTH_GRANTED && !late) {
         options->handler(options->ctx, call);
-    else
-        grpc_respond(call, status_grpc(&outcome), outcome.text, retry_after(&outcome),
-                     (struct view){0});
+        return;
+    }
+    /* After a check who is to be told may be gone with the server. */
+    if (!atomic_load(&call->loop->server->draining))
+        grpc_call_refused(call, &outcome);
+    grpc_respond(call, status_grpc(&outcome), outcome.text,
+                 outcome.verdict == VERDICT_RETRY ? NS_PER_S : 0, (struct view){0});
 }
 
 void grpc_auth_handle(struct grpc_call *call)

@@ -56,6 +56,7 @@ struct grpc_call *grpc_call_new(struct grpc_connection *connection, int32_t stre
     call->loop = connection->loop;
     call->connection = connection;
     call->stream = stream;
+    call->peer = connection->peer;
     call->http_status = 200;
     call->begun = call->heard = connection->loop->now;
     bytes_init(&call->head, 2 * (size_t)GRPC_HEADER_LIMIT, server->options.budget);
@@ -129,7 +130,14 @@ static void refuse_http(struct grpc_call *call, unsigned status, const char *tex
 
 static enum encoding_name encoding_of(const struct grpc_call *call)
 {
-    return encoding_parse(view_of(head_text(call, call->encoding)));
+    return encoding_parse_grpc(view_of(head_text(call, call->encoding)));
+}
+
+static struct outcome unserved(const struct grpc_server_options *options, const char *path)
+{
+    if (path && options->unserved)
+        return options->unserved(options->ctx, path);
+    return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown service or method");
 }
 
 static void check_service(struct grpc_call *call)
@@ -137,8 +145,9 @@ static void check_service(struct grpc_call *call)
     const struct grpc_server_options *options = &call->loop->server->options;
     const char *path = head_text(call, call->path);
     if (!path || !options->serves(options->ctx, path)) {
-        grpc_call_refuse(call, GRPC_UNIMPLEMENTED, 0, "unknown service or method");
-    } else if (encoding_of(call) == ENCODING_UNKNOWN) {
+        struct outcome why = unserved(options, path);
+        grpc_call_refuse_by(call, &why);
+    } else if (encoding_of(call) == ENCODING_UNKNOWN || !encoding_ready(encoding_of(call))) {
         call->tell_encodings = true;
         grpc_call_refuse(call, GRPC_UNIMPLEMENTED, 0, "grpc-encoding %.64s is not supported",
                          head_text(call, call->encoding));
@@ -307,6 +316,18 @@ const char *grpc_call_metadata(const struct grpc_call *call, const char *name)
         at = value + strlen(value) + 1;
     }
     return NULL;
+}
+
+const struct peer *grpc_call_peer(const struct grpc_call *call)
+{
+    return &call->peer;
+}
+
+void grpc_call_refused(const struct grpc_call *call, const struct outcome *why)
+{
+    const struct grpc_server_options *options = &call->loop->server->options;
+    if (options->refused)
+        options->refused(options->ctx, grpc_call_path(call), &call->peer, why);
 }
 
 struct view grpc_call_message(const struct grpc_call *call)

@@ -28,6 +28,7 @@ struct grpc_call {
     int32_t stream;
     enum grpc_call_state state; /* the loop's thread */
 
+    struct peer peer;
     struct bytes head;  /* "name\0value\0" each; charged */
     size_t header_size; /* as GRPC_HEADER_LIMIT counts */
     size_t path;        /* offsets of values in head; 0: absent */
@@ -70,9 +71,13 @@ bool grpc_auth_admits(struct grpc_call *call);
 /* Calls the handler, now or once the credentials are checked, or answers in its place. */
 void grpc_auth_handle(struct grpc_call *call);
 
+/* Tells that the server refuses the call itself, while its header is there. Any thread. */
+void grpc_call_refused(const struct grpc_call *call, const struct outcome *why);
+
 /* grpc_answer.c */
 void grpc_call_submit(struct grpc_call *call); /* after grpc_respond; the loop's thread */
-/* Fills the answer of a call that no handler has or gets, and submits it. */
+/* Fill the answer of a call that no handler has or gets, tell of it, and submit it. */
+void grpc_call_refuse_by(struct grpc_call *call, const struct outcome *why);
 void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, uint64_t retry_after_ns,
                       const char *format, ...) __attribute__((format(printf, 4, 5)));
 

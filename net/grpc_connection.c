@@ -1,7 +1,6 @@
 #include "net/grpc_connection.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "net/h2_gather.h"
 
 #include <errno.h>
@@ -24,6 +23,9 @@ enum {
 #define DRAIN_QUIET_NS (300 * NS_PER_MS)
 #define DRAIN_STALL_NS NS_PER_S
 #define LINGER_NS      (500 * NS_PER_MS)
+
+/* What the ping says that follows the notice of a drain. */
+static const uint8_t drained[8] = "drained";
 
 /* ---- what the session reports ---- */
 
@@ -147,7 +149,10 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
         greeted(connection);
         break;
     case NGHTTP2_PING:
-        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) && connection->loop->draining)
+        if (!(frame->hd.flags & NGHTTP2_FLAG_ACK))
+            grpc_keepalive_pinged(connection);
+        else if (memcmp(frame->ping.opaque_data, drained, sizeof drained) == 0 &&
+                 (connection->loop->draining || connection->leaving))
             last_goaway(connection);
         break;
     case NGHTTP2_RST_STREAM:
@@ -164,10 +169,9 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 /* The ping follows the notice, so that its answer tells that the notice was read. */
 static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
-    static const uint8_t payload[8] = "drained";
     const struct grpc_connection *connection = ctx;
     if (frame->hd.type == NGHTTP2_GOAWAY && !connection->last_goaway)
-        nghttp2_submit_ping(session, NGHTTP2_FLAG_NONE, payload);
+        nghttp2_submit_ping(session, NGHTTP2_FLAG_NONE, drained);
     return 0;
 }
 
@@ -202,7 +206,8 @@ bool grpc_connection_setup(struct grpc_server *server)
 
 /* ---- life ---- */
 
-struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd)
+struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd,
+                                            const struct sockaddr *peer)
 {
     struct grpc_connection *connection = calloc(1, sizeof *connection);
     if (!connection) {
@@ -212,6 +217,7 @@ struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd)
     connection->loop = loop;
     connection->fd = fd;
     connection->calls_due = TIME_NEVER;
+    connection->peer = peer_of(peer);
     bytes_init(&connection->unsent, 2 * (size_t)GRPC_SCRATCH, NULL);
     TAILQ_INIT(&connection->calls);
     grpc_server_ref(loop->server);
@@ -258,6 +264,7 @@ bool grpc_connection_start(struct grpc_connection *connection)
     TAILQ_INSERT_TAIL(&loop->connections, connection, of_loop);
     connection->progress = loop->now;
     due_in(connection, loop->server->options.header_timeout_ns);
+    grpc_keepalive_begin(connection);
     if (start_tls(connection) && start_session(connection))
         return true;
     grpc_connection_kill(connection);
@@ -306,7 +313,7 @@ static void due_when_quiet(struct grpc_connection *connection)
     const struct grpc_server_options *options = &connection->loop->server->options;
     uint64_t idle = options->idle_timeout_ns, stall = options->stall_timeout_ns;
     bool calls = !TAILQ_EMPTY(&connection->calls);
-    if (!connection->loop->draining)
+    if (!connection->loop->draining && (calls || !connection->leaving))
         due_in(connection, calls && stall && (!idle || stall < idle) ? stall : idle);
     else
         due_in(connection, calls ? DRAIN_STALL_NS : DRAIN_QUIET_NS);
@@ -343,7 +350,7 @@ void grpc_connection_drain(struct grpc_connection *connection)
 
 void grpc_connection_expire(struct grpc_connection *connection)
 {
-    bool draining = connection->loop->draining;
+    bool draining = connection->loop->draining || connection->leaving;
     bool may_idle = connection->loop->server->options.idle_timeout_ns == 0;
     if (connection->state != GRPC_SERVING || connection->blocked) {
         grpc_connection_kill(connection);
@@ -420,6 +427,7 @@ void grpc_connection_receive(struct grpc_connection *connection, const uint8_t *
 {
     if (connection->state == GRPC_LINGERING || connection->state == GRPC_DEAD || size == 0)
         return;
+    connection->keepalive.heard = connection->loop->now;
     connection->wasted += size;
     if (connection->wasted > GRPC_WASTE) /* frames that the session skips, it does not report */
         nghttp2_session_terminate_session(connection->session, NGHTTP2_ENHANCE_YOUR_CALM);
@@ -433,6 +441,14 @@ void grpc_connection_receive(struct grpc_connection *connection, const uint8_t *
         grpc_connection_kill(connection);
     else
         grpc_connection_mark(connection);
+}
+
+static void tell_tls(const struct grpc_connection *connection, const char *words)
+{
+    const struct grpc_server_options *options = &connection->loop->server->options;
+    struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_TLS, "%s", words);
+    if (*words && options->refused)
+        options->refused(options->ctx, NULL, &connection->peer, &why);
 }
 
 /* Goes on with TLS's handshake. True: it is done. */
@@ -451,7 +467,7 @@ static bool shake(struct grpc_connection *connection)
         await(connection, true);
         break;
     case TLS_FAILED:
-        log_debug("gRPC: TLS handshake: %s", why);
+        tell_tls(connection, why);
         grpc_connection_kill(connection);
         break;
     }

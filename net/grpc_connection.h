@@ -39,15 +39,18 @@ struct grpc_connection {
     nghttp2_session *session; /* NULL while lingering */
     struct tls_session *tls;  /* NULL: cleartext */
     int fd;
+    struct peer peer;
     enum grpc_connection_state state;
     bool dirty;         /* has something to write */
     bool blocked;       /* the socket takes nothing now; nothing is read meanwhile either */
     bool last_goaway;   /* no further streams are taken */
+    bool leaving;       /* it is told to connect again, as in a drain, but has its time */
     uint64_t progress;  /* when the last stream or much of a message came or an answer went */
     uint64_t deadline;  /* grpc_connection_expire is due */
     uint64_t calls_due; /* grpc_calls_hurry is due */
     struct bytes unsent;
     size_t unsent_from;
+    struct grpc_keepalive keepalive;
     TAILQ_HEAD(, grpc_call) calls;
     unsigned handled; /* calls that their handler has */
     unsigned offences;
@@ -115,8 +118,9 @@ void grpc_loop_bury(struct grpc_loop *loop);
 
 /* grpc_connection.c; all in the loop's thread. */
 bool grpc_connection_setup(struct grpc_server *server);
-/* Owns fd from here on, also on failure (NULL). */
-struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd);
+/* Owns fd from here on, also on failure (NULL). peer NULL: not known. */
+struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd,
+                                            const struct sockaddr *peer);
 /* The session begins. False: no memory, the connection is dead. */
 bool grpc_connection_start(struct grpc_connection *connection);
 void grpc_connection_event(struct grpc_connection *connection, uint32_t events);

@@ -98,12 +98,12 @@ static struct grpc_loop *roomiest_loop(struct grpc_server *server)
     return best;
 }
 
-static void hand_over(struct grpc_loop *loop, int fd)
+static void hand_over(struct grpc_loop *loop, int fd, const struct sockaddr *peer)
 {
     const int one = 1;
     struct grpc_loop *to = roomiest_loop(loop->server);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    struct grpc_connection *connection = grpc_connection_new(to, fd);
+    struct grpc_connection *connection = grpc_connection_new(to, fd, peer);
     if (!connection)
         return;
     if (to == loop) {
@@ -132,7 +132,7 @@ static void accept_some(struct grpc_loop *loop)
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             loopback_unpace(fd, (const struct sockaddr *)&peer);
-            hand_over(loop, fd);
+            hand_over(loop, fd, (const struct sockaddr *)&peer);
         } else if (errno != EINTR && errno != ECONNABORTED) {
             if (errno == EAGAIN)
                 return;
@@ -208,6 +208,10 @@ static void expire(struct grpc_loop *loop)
         next = TAILQ_NEXT(each, of_loop);
         if (each->calls_due <= loop->now)
             grpc_calls_hurry(each);
+        if (each->keepalive.due <= loop->now)
+            grpc_keepalive_expire(each);
+        else
+            grpc_loop_due(loop, each->keepalive.due);
         if (each->deadline <= loop->now)
             grpc_connection_expire(each);
         else

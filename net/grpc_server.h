@@ -8,6 +8,8 @@
 #include "base/authenticator.h"
 #include "base/bytes.h"
 #include "net/endpoint.h"
+#include "net/grpc_keepalive.h"
+#include "net/refused.h"
 #include "net/tls_server.h"
 #include "wire/status.h"
 
@@ -32,15 +34,20 @@ struct grpc_server_options {
     uint64_t message_rate;           /* its least bytes a second, once that time has passed since
                                       * its begin; 0: 1 KiB. Past either: DEADLINE_EXCEEDED */
     uint64_t header_timeout_ns;      /* TLS's handshake, preface and first settings */
-    struct budget *budget;           /* charged as bytes arrive; where it has to refuse others, a
-                                      * message that comes in may give way (base/arrival.h):
-                                      * UNAVAILABLE. Outlives every call */
+    struct grpc_keepalive_settings keepalive; /* max_connection_idle is idle_timeout_ns */
+    struct budget *budget; /* charged as bytes arrive; where it has to refuse others, a
+                            * message that comes in may give way (base/arrival.h):
+                            * UNAVAILABLE. Outlives every call */
     grpc_handler_fn *handler;
-    /* Whether a path is served at all; else UNIMPLEMENTED without reading the message. */
+    /* Whether a path is served at all; else the call is refused without reading its message:
+     * unserved says why. NULL: as a service that is not known, UNIMPLEMENTED. */
     bool (*serves)(void *ctx, const char *path);
+    struct outcome (*unserved)(void *ctx, const char *path);
     /* Who may call; NULL: everybody. Others get UNAUTHENTICATED, or UNAVAILABLE, before the message
      * is read where that can be told. The handler may then be called from its thread. */
     const struct authenticator *auth;
+    bool refuses_own;    /* what this process's exporters send (net/loop.h) */
+    refused_fn *refused; /* NULL: nobody is told of what the server refuses itself */
     void *ctx;
 };
 
@@ -64,6 +71,7 @@ void grpc_server_close(struct grpc_server *server, uint64_t deadline_mono_ns);
 const char *grpc_call_path(const struct grpc_call *call);
 const char *grpc_call_metadata(const struct grpc_call *call, const char *name); /* NULL: absent */
 struct view grpc_call_message(const struct grpc_call *call);
+const struct peer *grpc_call_peer(const struct grpc_call *call);
 
 /* Moves the message out, charged to the budget. */
 void grpc_call_take_message(struct grpc_call *call, struct bytes *out);

@@ -1,19 +1,25 @@
 /* Requests and the authenticator of their server. */
 #include "net/auth.h"
 #include "net/http_internal.h"
+#include "net/loop.h"
 #include "wire/status.h"
 
 void http_auth_look(struct http_request *request)
 {
     const struct authenticator *auth = request->server->options.auth;
+    request->looped = request->server->options.refuses_own &&
+                      loop_is_ours(http_request_header(request, LOOP_HEADER));
     request->auth = AUTH_GRANTED;
-    if (auth)
+    if (auth && !(request->server->options.cors && http_cors_is_preflight(request)))
         request->auth = auth->look(auth->self, http_request_header(request, auth->header));
 }
 
 static void refuse(struct http_request *request, const struct outcome *outcome)
 {
     const struct http_server_options *options = &request->server->options;
+    /* After a check who is to be told may be gone with the server. */
+    if (!atomic_load(&request->server->draining))
+        http_request_refused(request, outcome);
     if (outcome->cause == CAUSE_AUTH && options->auth->challenge)
         http_response_header(request, "WWW-Authenticate", options->auth->challenge);
     if (options->deny)
@@ -41,6 +47,11 @@ static void decided(void *ctx, enum auth_result result)
 void http_auth_handle(struct http_request *request)
 {
     const struct authenticator *auth = request->server->options.auth;
+    if (request->looped) {
+        struct outcome outcome = loop_outcome();
+        refuse(request, &outcome);
+        return;
+    }
     if (request->auth == AUTH_PENDING)
         auth->check(auth->self, http_request_header(request, auth->header), decided, request);
     else

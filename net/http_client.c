@@ -1,6 +1,8 @@
 #include "net/http_client.h"
 
+#include "net/http_header.h"
 #include "net/http_line.h"
+#include "net/loop.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -23,6 +25,22 @@ static void init_curl(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
+/* libcurl's own sessions are out of reach where it is a shared library. */
+static bool suites_reach(const struct tls_client_settings *tls, char *error, size_t error_size)
+{
+#ifdef SPANLINK_CURL_STATIC
+    (void)tls, (void)error, (void)error_size;
+    return true;
+#else
+    bool any = tls->suites.cipher_suites.count || tls->suites.curve_preferences.count;
+    if (any)
+        snprintf(error, error_size,
+                 "tls: cipher_suites and curve_preferences cannot be set over HTTP in this build, "
+                 "which has libcurl as a shared library");
+    return !any;
+#endif
+}
+
 struct http_client *http_client_new(const struct http_client_options *options, char *error,
                                     size_t error_size)
 {
@@ -35,6 +53,10 @@ struct http_client *http_client_new(const struct http_client_options *options, c
         return NULL;
     }
     pthread_once(&once, init_curl);
+    if (!options->http2 && !suites_reach(&options->tls, error, error_size)) {
+        free(client);
+        return NULL;
+    }
     client->options = *options;
     client->tls = tls_client_new(&client->options.tls, options->tls_key ? options->tls_key : "tls",
                                  options->looks_always ? 0 : TLS_LOOK_NS, error, error_size);
@@ -120,17 +142,9 @@ static bool has(const struct header_list *list, size_t count, const char *name)
     return false;
 }
 
-static bool is_legal_value(const char *value)
-{
-    for (; *value; value++)
-        if (((unsigned char)*value < 0x20 && *value != '\t') || *value == 0x7f)
-            return false;
-    return true;
-}
-
 static bool add(struct header_list *list, const char *name, const char *value)
 {
-    if (list->count == HEADERS_MAX || !is_legal_value(value))
+    if (list->count == HEADERS_MAX || !http_header_value_fits(value))
         return false;
     list->headers[list->count++] = (struct http_header){name, value};
     return true;
@@ -153,6 +167,8 @@ static bool collect(const struct http_client *client, const struct http_header *
             ok = add(list, headers[i].name, headers[i].value);
     if (ok && !has(list, list->count, "user-agent"))
         ok = add(list, "user-agent", "spanlink");
+    if (ok && client->options.tells_process && *loop_value())
+        ok = add(list, LOOP_HEADER, loop_value());
     return ok;
 }
 
@@ -169,6 +185,7 @@ static bool call_line(struct http_client *client, const struct http_call *call,
                       struct header_list *list, struct http_reply *reply)
 {
     if (!collect(client, call->headers, call->header_count, list)) {
+        reply->unsendable = true;
         snprintf(reply->error, sizeof reply->error, "a header's value cannot be sent");
         return false;
     }

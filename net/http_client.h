@@ -25,6 +25,7 @@ struct http_client_options {
                                     * name; borrowed for the client's life, like the texts here */
     const struct authenticator *auth; /* gives every request a header, which wins over all others
                                        * of its name; NULL: none */
+    bool tells_process;               /* requests bear LOOP_HEADER (net/loop.h) */
     size_t max_reply;      /* bytes of a reply's body that are kept; the rest is read past */
     struct budget *budget; /* charged with the bodies of replies; NULL: none */
 };
@@ -45,6 +46,7 @@ struct http_reply {
     char grpc_message[256];    /* decoded */
     struct bytes grpc_details; /* grpc-status-details-bin, base64 undone */
     bool timed_out;
+    bool unsendable; /* the URL or a header is such that no try could ever send it */
     char error[192];
     char *redirect; /* of a GET's 3xx: the URL that Location means; NULL: none */
 };

@@ -19,6 +19,14 @@ struct MHD_Response *http_response_new(const char *content_type, struct view bod
     return response;
 }
 
+void http_response_dress(const struct http_server *server, struct MHD_Response *response)
+{
+    const struct key_map *headers = server->options.response_headers;
+    for (size_t i = 0; headers && i < headers->count; i++)
+        if (!MHD_get_response_header(response, headers->pairs[i].name))
+            MHD_add_response_header(response, headers->pairs[i].name, headers->pairs[i].value);
+}
+
 void http_response_free(struct http_server *server, struct MHD_Response *response)
 {
     if (response && response != server->accepted)
@@ -50,9 +58,11 @@ static enum MHD_Result queue(struct http_request *request, struct MHD_Connection
         return MHD_NO;
     bool too_large = request->fault == HTTP_FAULT_TOO_LARGE;
     struct http_server *server = request->server;
-    if (request->last || too_large || atomic_load(&server->draining) ||
+    if (request->last || too_large || server->options.closes || atomic_load(&server->draining) ||
         atomic_load(&server->retiring))
         response = add_close(server, response);
+    if (response && response != server->accepted)
+        http_response_dress(server, response);
     enum MHD_Result result = MHD_NO;
     if (response && http_connection_mark(request->place, HTTP_REPLY))
         result = MHD_queue_response(connection, status, response);
@@ -60,20 +70,29 @@ static enum MHD_Result queue(struct http_request *request, struct MHD_Connection
     return result;
 }
 
+static struct outcome why_refused(const struct http_request *request, unsigned status)
+{
+    if (status == MHD_HTTP_NOT_IMPLEMENTED)
+        return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
+                          "the only transfer encoding understood is chunked");
+    if (status != MHD_HTTP_SERVICE_UNAVAILABLE)
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s",
+                          request->wrong ? request->wrong : "the request is malformed");
+    if (request->refused)
+        return outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+}
+
 /* Answers without the handler and ends the connection. */
 static enum MHD_Result refuse(struct http_request *request, struct MHD_Connection *connection,
                               unsigned status)
 {
-    struct view why = view_of(request->wrong);
-    unsigned retry_after_s = 0;
-    if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
-        why = VIEW("shutting down or out of memory\n");
-        retry_after_s = 1;
-    } else if (status == MHD_HTTP_NOT_IMPLEMENTED) {
-        why = VIEW("the only transfer encoding understood is chunked\n");
-    }
+    struct outcome why = why_refused(request, status);
+    http_request_refused(request, &why);
     request->last = true;
-    return queue(request, connection, status, http_response_new("text/plain", why, retry_after_s));
+    strcat(why.text, "\n");
+    return queue(request, connection, status,
+                 http_response_new("text/plain", view_of(why.text), why.verdict == VERDICT_RETRY));
 }
 
 /* Under the server's mutex. */
@@ -136,7 +155,8 @@ static enum MHD_Result hand_over(struct http_request *request, struct MHD_Connec
         http_request_finish(request);
         request->handed = true;
         atomic_fetch_add(&request->refs, 1);
-        http_auth_handle(request);
+        if (!http_cors_handle(request->server->options.cors, request))
+            http_auth_handle(request);
     }
     return settle(request, connection);
 }
@@ -189,8 +209,10 @@ void *http_exchange_uri(void *cls, const char *uri, struct MHD_Connection *conne
     if (!peer || !http_connection_mark(peer->place, HTTP_HEADER))
         return NULL;
     struct http_request *request = http_request_new(cls, uri);
-    if (request)
-        request->place = peer->place;
+    if (!request)
+        return NULL;
+    request->place = peer->place;
+    request->peer = peer->address;
     return request;
 }
 
@@ -203,15 +225,24 @@ static void one_less(struct http_server *server)
     pthread_mutex_unlock(&server->mutex);
 }
 
+/* The library has answered it by itself, or given it up. */
+static void tell_malformed(struct http_request *request)
+{
+    struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                                    "the request is malformed or its header is too large");
+    http_request_refused(request, &why);
+}
+
 void http_exchange_completed(void *cls, struct MHD_Connection *connection, void **context,
                              enum MHD_RequestTerminationCode how)
 {
     (void)connection;
-    (void)how;
     struct http_request *request = *context;
     if (!request)
         return;
     *context = NULL;
+    if (how == MHD_REQUEST_TERMINATED_WITH_ERROR && !request->handed)
+        tell_malformed(request);
     http_connection_mark(request->place, HTTP_IDLE);
     if (request->begun)
         one_less(cls);

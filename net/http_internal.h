@@ -2,6 +2,7 @@
 #ifndef NET_HTTP_INTERNAL_H
 #define NET_HTTP_INTERNAL_H
 
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,7 +11,7 @@
 #include "net/http_connections.h"
 #include "net/http_server.h"
 
-#define HTTP_EXTRA_HEADERS 8
+#define HTTP_EXTRA_HEADERS 16
 
 /* Header and read buffer of one connection; the library clears it after each request, so that all
  * of it is resident. */
@@ -35,6 +36,10 @@ struct http_server {
 /* What stands behind an open connection of the library. */
 struct http_peer {
     struct http_connection *place;
+    struct peer address;
+    struct http_server *server; /* of one that speaks TLS */
+    struct tls_mark mark;
+    bool shaking;                  /* the first byte of TLS came, the handshake has not ended */
     struct tls_identity *identity; /* NULL: cleartext */
 };
 
@@ -58,6 +63,7 @@ struct http_request {
     struct http_request *next, *prev;
 
     const char *method, *path, *query;
+    struct peer peer;
     size_t target_size;   /* of both, as it came */
     const char *wrong;    /* with its header, for people; NULL: nothing */
     struct bytes headers; /* method, then name and value pairs, each ending in NUL */
@@ -71,8 +77,10 @@ struct http_request {
     bool begun;            /* the header is complete */
     bool refused;          /* came while draining */
     enum auth_result auth; /* what the header told of who sends it */
+    bool looped;           /* this process did */
     bool handed;           /* to the handler */
     bool last;             /* of its connection */
+    bool told;             /* that it is refused */
 
     struct MHD_Response *response;
     unsigned status;
@@ -96,6 +104,8 @@ bool http_request_receive(struct http_request *request, const char *data, size_t
 
 /* All bytes have come: the body is whole, unless there is a fault. */
 void http_request_finish(struct http_request *request);
+/* Tells once that the server refuses the request itself. */
+void http_request_refused(struct http_request *request, const struct outcome *why);
 
 /* True: a rest of that body is more than is read past, or the client waits to hear of it. */
 bool http_request_hopeless(const struct http_request *request);
@@ -103,6 +113,8 @@ bool http_request_hopeless(const struct http_request *request);
 /* A response with its body copied; NULL: no memory. */
 struct MHD_Response *http_response_new(const char *content_type, struct view body,
                                        unsigned retry_after_s);
+/* Gives it the headers of every answer, unless it has them already. */
+void http_response_dress(const struct http_server *server, struct MHD_Response *response);
 /* Lets go of a response, which may be the one that all share; NULL is legal. */
 void http_response_free(struct http_server *server, struct MHD_Response *response);
 
@@ -112,11 +124,16 @@ void http_auth_look(struct http_request *request);
 /* Whether the header tells that the request is not let in. */
 static inline bool http_auth_denies(const struct http_request *request)
 {
-    return request->auth == AUTH_DENIED || request->auth == AUTH_LATER;
+    return request->auth == AUTH_DENIED || request->auth == AUTH_LATER || request->looped;
 }
 
 /* Calls the handler, now or once the credentials are checked, or answers in its place. */
 void http_auth_handle(struct http_request *request);
+
+/* http_tls.c: sees to what is said of the handshake, and tells where it fails. */
+void http_tls_watch(struct http_peer *peer, struct http_server *server);
+/* The connection ends. */
+void http_tls_end(const struct http_peer *peer);
 
 /* Callbacks of the library. */
 enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connection, const char *url,

@@ -108,6 +108,15 @@ static void set_tls(CURL *easy, const struct tls_client_settings *settings)
                      least[settings->min_version] | most[settings->max_version]);
 }
 
+/* Nothing is to be set where nothing is asked for: libcurl has its own way to the usual. */
+static struct tls_mark mark_of(const struct tls_client_settings *settings)
+{
+    const struct tls_suite_settings *suites = &settings->suites;
+    bool any = suites->cipher_suites.count || suites->curve_preferences.count;
+    return (struct tls_mark){
+        .suites = any ? suites : NULL, .min = settings->min_version, .max = settings->max_version};
+}
+
 void http_line_free(struct http_line *line)
 {
     http_line_hang_up(line);
@@ -138,6 +147,7 @@ struct http_line *http_line_new(const struct http_client_options *options,
     set_limits(line->easy, options);
     set_tls(line->easy, &options->tls);
     set_files(line->easy, material);
+    line->mark = mark_of(&options->tls);
     if (options->unix_path && options->unix_path[0])
         curl_easy_setopt(line->easy, CURLOPT_UNIX_SOCKET_PATH, options->unix_path);
     curl_easy_setopt(line->easy, CURLOPT_ERRORBUFFER, line->problem);
@@ -207,13 +217,12 @@ CURLcode http_line_aim(struct http_line *line, const char *url)
 
 static bool add_header(struct curl_slist **list, const struct http_header *header)
 {
-    char text[8192];
+    char *text;
     /* "Name:" alone would take a header away; "Name;" sends an empty one. */
-    int size =
-        snprintf(text, sizeof text, *header->value ? "%s: %s" : "%s;", header->name, header->value);
-    if (size < 0 || (size_t)size >= sizeof text)
+    if (asprintf(&text, *header->value ? "%s: %s" : "%s;", header->name, header->value) < 0)
         return false;
     struct curl_slist *longer = curl_slist_append(*list, text);
+    free(text);
     if (longer)
         *list = longer;
     return longer;
@@ -260,6 +269,7 @@ static CURLcode result_of(CURLM *multi)
 CURLcode http_line_run(struct http_line *line)
 {
     int running = 1;
+    tls_mark_next(line->mark.suites ? &line->mark : NULL);
     CURLMcode code = curl_multi_add_handle(line->multi, line->easy);
     while (code == CURLM_OK && !atomic_load(line->aborted)) {
         code = curl_multi_perform(line->multi, &running);
@@ -267,6 +277,7 @@ CURLcode http_line_run(struct http_line *line)
             break;
         code = curl_multi_poll(line->multi, NULL, 0, PATIENCE_MS, NULL);
     }
+    tls_mark_next(NULL);
     return code == CURLM_OK ? result_of(line->multi) : CURLE_OUT_OF_MEMORY;
 }
 

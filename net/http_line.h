@@ -32,6 +32,7 @@ struct http_line {
     bool own_h2;             /* this call goes over h2_session, not through libcurl's HTTP */
     struct h2_session *h2;   /* while there is a connection */
     struct tls_session *tls; /* of that connection; NULL: cleartext */
+    struct tls_mark mark;    /* of sessions that libcurl makes */
     uint8_t *out;            /* what the socket did not take yet */
     size_t out_from;
     size_t out_size;

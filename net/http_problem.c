@@ -1,7 +1,17 @@
 #include "base/clock.h"
+#include "base/redact.h"
 #include "net/http_line.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+/* Of a URL that cannot be read, what may be shown: no user, no query. */
+static void name_unread(const char *url, char *out, size_t size)
+{
+    char *shown = redact_urls(url);
+    snprintf(out, size, "%.*s", shown ? (int)strcspn(shown, "?#") : 0, shown ? shown : "");
+    free(shown);
+}
 
 /* "host:port" of a URL, or the unix socket. */
 static void name_peer(const struct http_client_options *options, const char *url, char *out,
@@ -16,7 +26,7 @@ static void name_peer(const struct http_client_options *options, const char *url
              curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK)
         snprintf(out, size, "%s:%s", host, port);
     else
-        snprintf(out, size, "%s", url);
+        name_unread(url, out, size);
     curl_free(host);
     curl_free(port);
     curl_url_cleanup(parts);
@@ -86,6 +96,11 @@ void http_problem_explain(const struct http_line *line, const char *url, CURLcod
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CONNECT_ERROR:
         snprintf(text, size, "TLS with %.80s: %.90s", peer, problem);
+        break;
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        line->reply->unsendable = true;
+        snprintf(text, size, "%.100s cannot be sent to: %.70s", peer, problem);
         break;
     case CURLE_ABORTED_BY_CALLBACK:
         snprintf(text, size, "the call was given up for shutdown");

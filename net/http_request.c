@@ -260,6 +260,25 @@ enum http_fault http_request_fault(const struct http_request *request)
     return request->fault;
 }
 
+unsigned http_request_encodings(const struct http_request *request)
+{
+    unsigned encodings = request->server->options.encodings;
+    return encodings ? encodings : ENCODINGS_ALL;
+}
+
+const struct peer *http_request_peer(const struct http_request *request)
+{
+    return &request->peer;
+}
+
+void http_request_refused(struct http_request *request, const struct outcome *why)
+{
+    const struct http_server_options *options = &request->server->options;
+    if (options->refused && !request->told)
+        options->refused(options->ctx, request->path, &request->peer, why);
+    request->told = true;
+}
+
 enum inflate_result http_request_take_body(struct http_request *request, struct bytes *out)
 {
     const struct http_server_options *options = &request->server->options;

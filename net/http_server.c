@@ -60,10 +60,12 @@ static struct http_peer *make_peer(struct http_server *server, struct MHD_Connec
     struct http_peer *peer = calloc(1, sizeof *peer);
     if (!peer)
         return NULL;
-    if (tls)
-        peer->identity = tls_server_equip(
-            tls,
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session);
+    if (tls) {
+        gnutls_session_t session =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
+        http_tls_watch(peer, server);
+        peer->identity = tls_server_equip(tls, session, &peer->mark);
+    }
     peer->place = !tls || peer->identity ? http_connections_add(server->connections, fd) : NULL;
     if (peer->place)
         return peer;
@@ -76,13 +78,19 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 {
     struct http_server *server = cls;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-        if (*context)
+        if (*context) {
+            http_tls_end(*context);
             free_peer(server, *context);
+        }
         return;
     }
     int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-    *context = make_peer(server, connection, fd);
-    if (!*context)
+    struct http_peer *peer = make_peer(server, connection, fd);
+    *context = peer;
+    if (peer)
+        peer->address = peer_of(
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+    else
         shutdown(fd, SHUT_RDWR);
 }
 
@@ -145,6 +153,7 @@ static struct http_server *server_new(const struct http_server_options *options)
         server->options.body_timeout_ns = BODY_TIMEOUT;
     if (!options->body_rate)
         server->options.body_rate = BODY_RATE;
+    http_response_dress(server, accepted);
     server->options.max_connections =
         room_for_connections(options->max_connections, options->budget, CONNECTION_COST);
     pthread_condattr_t monotonic;

@@ -10,6 +10,8 @@
 #include "base/bytes.h"
 #include "base/verdict.h"
 #include "net/endpoint.h"
+#include "net/http_cors.h"
+#include "net/refused.h"
 #include "net/tls_server.h"
 #include "wire/compress.h"
 
@@ -30,6 +32,7 @@ struct http_server_options {
     struct tls_server *tls;     /* NULL: cleartext; taken over where the server opens */
     const _Atomic bool *yields; /* its socket is to be taken over; NULL: never (net/listeners.h) */
     size_t max_body;            /* bytes as they arrive, and again after decompression */
+    unsigned encodings;         /* that bodies may have (ENCODING_BITs); 0: all */
     unsigned threads;
     unsigned max_connections;   /* past it the longest idle connection is closed */
     uint64_t header_timeout_ns; /* to the end of the header, counted from the connection's begin,
@@ -48,6 +51,11 @@ struct http_server_options {
      * the body. */
     const struct authenticator *auth;
     void (*deny)(void *ctx, struct http_request *request, const struct outcome *outcome);
+    bool refuses_own;                 /* what this process's exporters send (net/loop.h) */
+    refused_fn *refused;              /* NULL: nobody is told of what the server refuses itself */
+    const struct cors_settings *cors; /* NULL: no page of another origin is let in */
+    const struct key_map *response_headers; /* of every answer; NULL: none */
+    bool closes;                            /* each connection, with its first answer */
     void *ctx;
 };
 
@@ -77,6 +85,8 @@ const char *http_request_query(const struct http_request *request); /* raw; "" f
 const char *http_request_header(const struct http_request *request, const char *name); /* NULL */
 struct view http_request_body(const struct http_request *request);
 enum http_fault http_request_fault(const struct http_request *request);
+const struct peer *http_request_peer(const struct http_request *request);
+unsigned http_request_encodings(const struct http_request *request); /* that its server takes */
 
 /* The body with its Content-Encoding undone, in bytes charged to the budget; without an encoding
  * the body itself is moved out. The request's own body is then empty; on failure it stays, and out
@@ -87,6 +97,13 @@ enum inflate_result http_request_take_body(struct http_request *request, struct 
  * one that is not empty, else the first one. False: absent, or longer than out. */
 bool http_query_get(const char *query, const char *name, char *out, size_t out_size);
 
+/* Appends the query with its parameters in their order, each read and written anew: what is not
+ * unreserved (RFC 3986, 2.3) is percent-encoded, so that any client of HTTP can send it. `value`
+ * (NULL: none) may put another value in the place of a parameter's: NULL leaves it as it is.
+ * False: no memory, or out is full. */
+bool http_query_rewrite(const char *query, const char *(*value)(void *ctx, const char *name),
+                        void *ctx, struct bytes *out);
+
 /* The media type of OTLP's protobuf. An empty answer of it costs least. */
 #define HTTP_PROTOBUF "application/x-protobuf"
 
@@ -95,7 +112,7 @@ bool http_query_get(const char *query, const char *name, char *out, size_t out_s
 void http_respond(struct http_request *request, unsigned status, const char *content_type,
                   struct view body, unsigned retry_after_s);
 
-/* Adds a header to the answer; before http_respond. Eight at most; both texts are copied. */
+/* Adds a header to the answer; before http_respond. 16 at most; both texts are copied. */
 void http_response_header(struct http_request *request, const char *name, const char *value);
 
 #endif

@@ -35,6 +35,29 @@ static bool open_tls(const struct listen_on *on, struct tls_server **tls, char *
     return *tls;
 }
 
+void listen_rehearse(const struct listen_on *on, struct key_report *report)
+{
+    char error[512];
+    struct tls_server *tls;
+    if (open_tls(on, &tls, error, sizeof error))
+        tls_server_free(tls);
+    else
+        key_report_sentence(report, error);
+}
+
+void listen_place(const struct listen_on *on, place_visit_fn *visit, void *ctx)
+{
+    char reason[REASON_SIZE];
+    struct endpoint endpoint;
+    struct place place = {.key = on->key, .listens = true};
+    if (!parse(on, &endpoint, reason))
+        return;
+    memcpy(place.host, endpoint.host, sizeof place.host);
+    memcpy(place.port, endpoint.service, sizeof place.port);
+    memcpy(place.unix_path, endpoint.unix_path, sizeof place.unix_path);
+    visit(ctx, &place);
+}
+
 static void tell(const struct listen_on *on, bool open, const char *words, char *error,
                  size_t error_size)
 {

@@ -3,6 +3,7 @@
 #ifndef NET_LISTEN_H
 #define NET_LISTEN_H
 
+#include "base/place.h"
 #include "net/grpc_server.h"
 #include "net/http_server.h"
 #include "net/tls_server.h"
@@ -26,6 +27,12 @@ struct listen_on {
 
 /* Reports an endpoint that cannot be parsed, and what of TLS does not go together. */
 void listen_check(const struct listen_on *on, struct key_report *report);
+
+/* Reports certificates and keys that cannot be read or do not fit. */
+void listen_rehearse(const struct listen_on *on, struct key_report *report);
+
+/* Calls visit with its address, if it can be parsed. */
+void listen_place(const struct listen_on *on, place_visit_fn *visit, void *ctx);
 
 /* Fill options->endpoint and tls, and open; the address is logged at info. NULL: error is a
  * sentence that begins with the key at fault. */

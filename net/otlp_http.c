@@ -21,6 +21,19 @@ static struct outcome no_memory(void)
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
 }
 
+/* With those that it could be. */
+static struct outcome unknown_encoding(const struct http_request *request, const char *name)
+{
+    char words[128];
+    unsigned encodings = http_request_encodings(request);
+    for (int i = 0; i < ENCODING_UNKNOWN; i++)
+        if ((encodings & ENCODING_BIT(i)) && !encoding_ready((enum encoding_name)i))
+            encodings &= ~ENCODING_BIT(i);
+    return outcome_of(VERDICT_REJECT, CAUSE_ENCODING,
+                      "unknown Content-Encoding \"%.40s\", expected %s", name ? name : "",
+                      encoding_words(encodings, words, sizeof words));
+}
+
 struct outcome request_take_body(struct http_request *request, struct bytes *out)
 {
     const char *name = http_request_header(request, "Content-Encoding");
@@ -31,10 +44,8 @@ struct outcome request_take_body(struct http_request *request, struct bytes *out
     if (http_request_fault(request) == HTTP_FAULT_MEMORY)
         return no_memory();
     enum encoding_name encoding = encoding_parse(view_of(name));
-    if (encoding == ENCODING_UNKNOWN)
-        return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
-                          "unknown Content-Encoding \"%.40s\", expected gzip, zstd or identity",
-                          name);
+    if (!(http_request_encodings(request) & ENCODING_BIT(encoding)) || !encoding_ready(encoding))
+        return unknown_encoding(request, name);
     /* What the empty budget could not hold is too large for good. */
     out->max = budget_cap(out->budget, out->max);
     switch (http_request_take_body(request, out)) {
@@ -51,14 +62,6 @@ struct outcome request_take_body(struct http_request *request, struct bytes *out
     }
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the body is not valid %s",
                       encoding_text(encoding));
-}
-
-struct outcome otlp_http_take_body(struct http_request *request, struct bytes *out)
-{
-    struct outcome outcome = request_take_body(request, out);
-    if (outcome.cause == CAUSE_UNSUPPORTED)
-        outcome.cause = CAUSE_INVALID;
-    return outcome;
 }
 
 unsigned outcome_retry_seconds(const struct outcome *outcome)
@@ -82,13 +85,16 @@ void otlp_http_succeed(struct http_request *request, enum signal signal, bool js
 void otlp_http_refuse(struct http_request *request, bool json, const struct outcome *outcome)
 {
     struct bytes body;
+    struct outcome told = *outcome;
     unsigned wait = outcome_retry_seconds(outcome);
     bytes_init(&body, 4096, NULL);
+    if (told.cause == CAUSE_ENCODING)
+        told.cause = CAUSE_INVALID;
     if (json)
-        rpc_status_encode_json(status_grpc(outcome), outcome->text, wait * NS_PER_S, &body);
+        rpc_status_encode_json(status_grpc(&told), told.text, wait * NS_PER_S, &body);
     else
-        rpc_status_encode(status_grpc(outcome), outcome->text, wait * NS_PER_S, &body);
-    http_respond(request, status_http(outcome), json ? type_json : HTTP_PROTOBUF, bytes_view(&body),
+        rpc_status_encode(status_grpc(&told), told.text, wait * NS_PER_S, &body);
+    http_respond(request, status_http(&told), json ? type_json : HTTP_PROTOBUF, bytes_view(&body),
                  wait);
     bytes_release(&body);
 }

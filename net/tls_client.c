@@ -1,5 +1,6 @@
 #include "net/tls_client.h"
 
+#include "late/late.h"
 #include "net/tls_version.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 const struct key tls_client_keys[] = {
     KEY_BOOL(struct tls_client_settings, insecure, "insecure", "false",
-             "cleartext where the endpoint names no scheme"),
+             "cleartext where the endpoint names no scheme and no CA is given"),
     KEY_BOOL(struct tls_client_settings, insecure_skip_verify, "insecure_skip_verify", "false",
              "accept any certificate"),
     KEY_STRING(struct tls_client_settings, ca_file, "ca_file", NULL, 0,
@@ -36,6 +37,7 @@ const struct key tls_client_keys[] = {
     KEY_STRING(struct tls_client_settings, server_name_override, "server_name_override", NULL, 0,
                "the name that the server's certificate is to bear"),
     TLS_VERSION_KEYS(struct tls_client_settings),
+    TLS_SUITE_KEYS(struct tls_client_settings, suites),
     KEY_IGNORED("reload_interval", "accepted; changed files are always read anew"),
     KEY_END,
 };
@@ -73,6 +75,7 @@ void tls_client_check(const struct tls_client_settings *settings, const char *ke
     const struct tls_files files = files_of(settings, key);
     tls_files_check(&files, report);
     tls_version_check(settings->min_version, settings->max_version, key, report);
+    tls_suites_check(&settings->suites, key, report);
 }
 
 const char *tls_system_ca(void)
@@ -188,6 +191,20 @@ static bool read_files(struct tls_client *client, char *error, size_t error_size
     return checked;
 }
 
+static bool suites_usable(const struct tls_client_settings *settings, const char *key, char *error,
+                          size_t error_size)
+{
+    const struct tls_suite_settings *suites = &settings->suites;
+    if (suites->cipher_suites.count == 0 && suites->curve_preferences.count == 0)
+        return true;
+    char why[256];
+    if (late_has_tls(why, sizeof why))
+        return tls_suites_usable(suites, settings->min_version, settings->max_version, key, error,
+                                 error_size);
+    snprintf(error, error_size, "%s: %s", key, why);
+    return false;
+}
+
 struct tls_client *tls_client_new(const struct tls_client_settings *settings, const char *key,
                                   uint64_t look_every_ns, char *error, size_t error_size)
 {
@@ -200,7 +217,7 @@ struct tls_client *tls_client_new(const struct tls_client_settings *settings, co
     client->adds_system = settings->include_system_ca_certs_pool;
     client->files = files_of(settings, key);
     client->files.look_every_ns = look_every_ns;
-    if (read_files(client, error, error_size)) {
+    if (suites_usable(settings, key, error, error_size) && read_files(client, error, error_size)) {
         client->material = material_new(client);
         if (client->material)
             return client;

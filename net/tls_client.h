@@ -7,6 +7,7 @@
 #define NET_TLS_CLIENT_H
 
 #include "net/tls_files.h"
+#include "net/tls_suites.h"
 
 struct tls_client_settings {
     bool insecure; /* gRPC: no TLS where the endpoint names no scheme */
@@ -21,6 +22,7 @@ struct tls_client_settings {
     char *server_name_override;
     int min_version; /* as in net/tls_version.h */
     int max_version;
+    struct tls_suite_settings suites;
 };
 
 /* Rows of the tls group. */

@@ -200,9 +200,13 @@ static bool add_ca(const struct tls_files *files, struct bytes pem[TLS_PARTS],
                    gnutls_certificate_credentials_t to, const struct fault *fault)
 {
     const gnutls_datum_t text = datum(&pem[TLS_CA]);
-    if (!has(files, TLS_CA) ||
-        gnutls_certificate_set_x509_trust_mem(to, &text, GNUTLS_X509_FMT_PEM) > 0)
+    if (!has(files, TLS_CA))
         return true;
+    if (gnutls_certificate_set_x509_trust_mem(to, &text, GNUTLS_X509_FMT_PEM) > 0) {
+        if (files->adds_system)
+            gnutls_certificate_set_x509_system_trust(to);
+        return true;
+    }
     blame(files, TLS_CA, fault, "holds no certificate in PEM");
     return false;
 }

@@ -25,6 +25,7 @@ struct tls_files {
     const char *id;  /* of the component, for the log; "": unknown */
     const char *key; /* the group's path, e.g. "protocols.grpc.tls"; for people */
     struct tls_source sources[TLS_PARTS];
+    bool adds_system; /* trust the system's CAs beside those given */
     uint64_t look_every_ns;
 
     struct bytes pem[TLS_PARTS]; /* the last good ones; empty: not given */

@@ -19,8 +19,13 @@ const struct key tls_server_keys[] = {
                "the same as text, in place of the file"),
     KEY_STRING(struct tls_server_settings, client_ca_file, "client_ca_file", NULL, 0,
                "PEM file of CAs: clients need a certificate of one of them"),
+    KEY_BOOL(struct tls_server_settings, include_system_ca_certs_pool,
+             "include_system_ca_certs_pool", "false",
+             "trust the system's CAs beside client_ca_file"),
     TLS_VERSION_KEYS(struct tls_server_settings),
+    TLS_SUITE_KEYS(struct tls_server_settings, suites),
     KEY_IGNORED("ca_file", "accepted; clients are verified by client_ca_file"),
+    KEY_IGNORED("ca_pem", "accepted; clients are verified by client_ca_file"),
     KEY_IGNORED("client_ca_file_reload", "accepted; changed files are always read anew"),
     KEY_IGNORED("reload_interval", "accepted; changed files are always read anew"),
     KEY_END,
@@ -47,6 +52,7 @@ static struct tls_files files_of(const struct tls_server_settings *settings, con
     return (struct tls_files){
         .id = "",
         .key = key,
+        .adds_system = settings->include_system_ca_certs_pool,
         .sources = {
             [TLS_CERT] = {cert_text ? "cert_pem" : "cert_file", settings->cert_file,
                           settings->cert_pem},
@@ -73,6 +79,7 @@ void tls_server_check(const struct tls_server_settings *settings, const char *ke
     const struct tls_files files = files_of(settings, key);
     tls_files_check(&files, report);
     tls_version_check(settings->min_version, settings->max_version, key, report);
+    tls_suites_check(&settings->suites, key, report);
     if (!has_certificate(settings) && !has_key(settings))
         key_report_add(report, key, "a server needs cert_file and key_file");
 }
@@ -114,7 +121,8 @@ struct tls_server *tls_server_new(const struct tls_server_settings *settings, co
     server->files.look_every_ns = look_every_ns;
     gnutls_certificate_credentials_t first = tls_files_open(&server->files, error, error_size);
     server->identity = first ? identity_new(first) : NULL;
-    if (server->identity)
+    if (server->identity && tls_suites_usable(&settings->suites, settings->min_version,
+                                              settings->max_version, key, error, error_size))
         return server;
     tls_server_free(server);
     return NULL;
@@ -156,13 +164,17 @@ static void demand_certificate(gnutls_session_t session)
     gnutls_session_set_verify_cert2(session, purpose, 1, 0);
 }
 
-struct tls_identity *tls_server_equip(struct tls_server *server, gnutls_session_t session)
+struct tls_identity *tls_server_equip(struct tls_server *server, gnutls_session_t session,
+                                      struct tls_mark *mark)
 {
     const struct tls_server_settings *settings = server->settings;
     struct tls_identity *identity = identity_now(server);
+    mark->suites = &settings->suites;
+    mark->min = settings->min_version;
+    mark->max = settings->max_version;
     gnutls_credentials_clear(session);
     if (gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, identity->credentials) != 0 ||
-        !tls_version_set(settings->min_version, settings->max_version, session)) {
+        !tls_mark_set(mark, session)) {
         tls_identity_unref(identity);
         return NULL;
     }

@@ -8,6 +8,7 @@
 #define NET_TLS_SERVER_H
 
 #include "net/tls_files.h"
+#include "net/tls_suites.h"
 
 struct tls_server_settings {
     bool given; /* the group is there */
@@ -16,8 +17,10 @@ struct tls_server_settings {
     char *key_file;
     char *key_pem;
     char *client_ca_file;
+    bool include_system_ca_certs_pool;
     int min_version; /* as in net/tls_version.h */
     int max_version;
+    struct tls_suite_settings suites;
 };
 
 extern const struct key tls_server_keys[];
@@ -40,9 +43,11 @@ struct tls_server *tls_server_new(const struct tls_server_settings *settings, co
                                   size_t error_size);
 void tls_server_free(struct tls_server *server); /* NULL is legal; no session is left */
 
-/* Gives a session that has not begun its handshake its credentials and rules. What is returned is
- * to be let go of when the session has ended; NULL: no memory. Any thread. */
-struct tls_identity *tls_server_equip(struct tls_server *server, gnutls_session_t session);
+/* Gives a session that has not begun its handshake its credentials and rules. The mark, whose shake
+ * is set, outlives the session. What is returned is to be let go of when the session has ended;
+ * NULL: no memory. Any thread. */
+struct tls_identity *tls_server_equip(struct tls_server *server, gnutls_session_t session,
+                                      struct tls_mark *mark);
 void tls_identity_unref(struct tls_identity *identity); /* NULL is legal */
 
 #endif

@@ -1,6 +1,6 @@
 #include "net/tls_session.h"
 
-#include "net/tls_version.h"
+#include "net/tls_handshake.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -12,6 +12,9 @@ enum { RECORD = 16 * 1024 };
 
 struct tls_session {
     gnutls_session_t gnutls;
+    struct tls_mark mark;
+    int fd;
+    bool opened;                                  /* a server's: its client spoke */
     struct tls_identity *identity;                /* a server's */
     gnutls_certificate_credentials_t credentials; /* a client's */
     char name[256];                               /* a client's server */
@@ -37,13 +40,15 @@ static struct tls_session *begin(unsigned end, int fd, const char *protocol)
     /* Who waits, and for how long, is the caller's affair. */
     gnutls_handshake_set_timeout(session->gnutls, GNUTLS_INDEFINITE_TIMEOUT);
     gnutls_transport_set_int(session->gnutls, fd);
+    session->fd = fd;
+    session->opened = end == GNUTLS_CLIENT;
     return session;
 }
 
 struct tls_session *tls_session_accept(struct tls_server *server, int fd, const char *protocol)
 {
     struct tls_session *session = begin(GNUTLS_SERVER, fd, protocol);
-    if (session && (session->identity = tls_server_equip(server, session->gnutls)))
+    if (session && (session->identity = tls_server_equip(server, session->gnutls, &session->mark)))
         return session;
     tls_session_free(session);
     return NULL;
@@ -72,10 +77,12 @@ struct tls_session *tls_session_connect(const struct tls_material *material,
     if (!session)
         return NULL;
     session->credentials = tls_material_credentials(material, settings);
+    session->mark = (struct tls_mark){
+        .suites = &settings->suites, .min = settings->min_version, .max = settings->max_version};
     if (!session->credentials ||
         gnutls_credentials_set(session->gnutls, GNUTLS_CRD_CERTIFICATE, session->credentials) !=
             0 ||
-        !tls_version_set(settings->min_version, settings->max_version, session->gnutls)) {
+        !tls_mark_set(&session->mark, session->gnutls)) {
         tls_session_free(session);
         return NULL;
     }
@@ -104,23 +111,34 @@ const char *tls_session_refusal(const struct tls_session *session)
     return words ? words : "refused";
 }
 
-static void explain(struct tls_session *session, int code, char *why, size_t why_size)
+/* Where the client speaks no TLS, there is no handshake to go on with. */
+static enum tls_step open_up(struct tls_session *session, char *why, size_t why_size)
 {
-    gnutls_datum_t words = {0};
-    snprintf(why, why_size, "%s", gnutls_strerror(code));
-    if (code == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR &&
-        gnutls_certificate_verification_status_print(
-            gnutls_session_get_verify_cert_status(session->gnutls), GNUTLS_CRT_X509, &words, 0) ==
-            0)
-        snprintf(why, why_size, "%s", (const char *)words.data);
-    else if (code == GNUTLS_E_FATAL_ALERT_RECEIVED)
-        snprintf(why, why_size, "%s", tls_session_refusal(session));
-    gnutls_free(words.data);
+    *why = '\0';
+    switch (tls_opening_of(session->fd)) {
+    case TLS_OPENING_NONE:
+        return TLS_READS;
+    case TLS_OPENING_TLS:
+        session->opened = true;
+        return TLS_READY;
+    case TLS_OPENING_HTTP:
+        tls_answer_clear(session->fd);
+        snprintf(why, why_size, TLS_SPOKE_CLEAR);
+        break;
+    case TLS_OPENING_END:
+        break;
+    }
+    return TLS_FAILED;
 }
 
 enum tls_step tls_session_handshake(struct tls_session *session, char *why, size_t why_size)
 {
     int code;
+    if (!session->opened) {
+        enum tls_step step = open_up(session, why, why_size);
+        if (step != TLS_READY)
+            return step;
+    }
     do {
         code = gnutls_handshake(session->gnutls);
     } while (code == GNUTLS_E_INTERRUPTED || code == GNUTLS_E_WARNING_ALERT_RECEIVED);
@@ -129,7 +147,7 @@ enum tls_step tls_session_handshake(struct tls_session *session, char *why, size
     if (code == 0)
         return TLS_READY;
     gnutls_alert_send_appropriate(session->gnutls, code);
-    explain(session, code, why, why_size);
+    tls_explain(session->gnutls, code, why, why_size);
     return TLS_FAILED;
 }
 

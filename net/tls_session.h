@@ -21,7 +21,8 @@ struct tls_session *tls_session_connect(const struct tls_material *material,
 void tls_session_free(struct tls_session *session); /* NULL is legal */
 
 /* Goes on with the handshake. TLS_READS and TLS_WRITES: call again when the socket can. TLS_FAILED:
- * the peer was told, as far as the socket took it; why is words for people. */
+ * the peer was told, as far as the socket took it; why is words for people, "" where a client left
+ * without a word. */
 enum tls_step tls_session_handshake(struct tls_session *session, char *why, size_t why_size);
 
 /* After the handshake. What is there now, as far as there is room for whole records (16 KiB at

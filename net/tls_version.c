@@ -16,10 +16,12 @@ void tls_version_check(int min, int max, const char *key, struct key_report *rep
                        tls_min_versions[min]);
 }
 
-bool tls_version_set(int min, int max, gnutls_session_t session)
+bool tls_version_has_12(int min)
 {
-    char words[128];
-    snprintf(words, sizeof words, "NORMAL:-VERS-ALL%s%s", max == MAX_1_2 ? "" : ":+VERS-TLS1.3",
-             min == MIN_1_2 ? ":+VERS-TLS1.2" : "");
-    return gnutls_priority_set_direct(session, words, NULL) == 0;
+    return min == MIN_1_2;
+}
+
+bool tls_version_has_13(int max)
+{
+    return max != MAX_1_2;
 }

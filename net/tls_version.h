@@ -1,10 +1,8 @@
-/* The versions of TLS that a server or a client speaks, as keys and in GnuTLS's words. */
+/* The versions of TLS that a server or a client speaks, as keys. */
 #ifndef NET_TLS_VERSION_H
 #define NET_TLS_VERSION_H
 
 #include "settings/key.h"
-
-#include <gnutls/gnutls.h>
 
 /* The words of min_version: "1.2", "1.3"; of max_version: "" for no limit, "1.2", "1.3". */
 extern const char *const tls_min_versions[];
@@ -19,7 +17,7 @@ extern const char *const tls_max_versions[];
 /* Reports a smallest version above the largest. key is the group's path. */
 void tls_version_check(int min, int max, const char *key, struct key_report *report);
 
-/* False: no memory. */
-bool tls_version_set(int min, int max, gnutls_session_t session);
+bool tls_version_has_12(int min);
+bool tls_version_has_13(int max);
 
 #endif

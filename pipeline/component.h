@@ -12,6 +12,7 @@
 #define PIPELINE_COMPONENT_H
 
 #include "base/authenticator.h"
+#include "base/place.h"
 #include "pipeline/env.h"
 #include "pipeline/progress.h"
 #include "settings/key.h"
@@ -89,6 +90,17 @@ struct component {
     /* Called once after the start; returns the monotonic time of the next call, or TIME_NEVER. One
      * thread for all instances. NULL: nothing ever waits. */
     uint64_t (*tick)(void *self, uint64_t mono_ns);
+
+    /* Calls visit for every address that it listens on or sends to, of its filled keys. NULL: it
+     * has none. */
+    void (*places)(const void *self, place_visit_fn *visit, void *ctx);
+
+    /* What `validate` asks beside the checks: reports what of open would fail, such as a file that
+     * is not there, and opens nothing. NULL: nothing more can be told. */
+    void (*rehearse)(const void *self, struct key_report *report);
+
+    /* open reads files at most: then `validate` opens and closes it instead. */
+    bool opens_quietly;
 
     /* Lines for people: what it did and why. Any thread. NULL: none. */
     void (*explain)(void *self, struct bytes *out);

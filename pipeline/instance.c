@@ -2,7 +2,6 @@
 
 #include "settings/fill.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,19 +56,9 @@ bool instance_fill(struct instance *instance, const struct node *place, struct p
     return filled && checked;
 }
 
-/* Length of the dotted key path that a sentence may begin with ("protocols.grpc.endpoint: "). */
-static size_t path_length(const char *sentence)
-{
-    size_t n = 0;
-    while (islower((unsigned char)sentence[n]) || isdigit((unsigned char)sentence[n]) ||
-           sentence[n] == '_' || sentence[n] == '.')
-        n++;
-    return n > 0 && sentence[n] == ':' && sentence[n + 1] == ' ' ? n : 0;
-}
-
 static void report(const struct instance *instance, char *error, struct problems *problems)
 {
-    size_t n = path_length(error);
+    size_t n = key_path_length(error);
     if (n == 0) {
         problems_add(problems, instance->section, instance->path, "%s", error);
         return;

@@ -16,7 +16,9 @@ static const char *const cause_words[CAUSE_COUNT] = {
     [CAUSE_AUTH] = "not authenticated",  [CAUSE_FORBIDDEN] = "forbidden",
     [CAUSE_FULL] = "queue full",         [CAUSE_MEMORY] = "out of memory",
     [CAUSE_UNAVAILABLE] = "unavailable", [CAUSE_SHUTDOWN] = "shutdown",
-    [CAUSE_INTERNAL] = "internal error",
+    [CAUSE_INTERNAL] = "internal error", [CAUSE_NO_PIPELINE] = "no pipeline",
+    [CAUSE_SLOW] = "too slow",           [CAUSE_ENCODING] = "encoding",
+    [CAUSE_TLS] = "TLS failed",          [CAUSE_LOOP] = "came back",
 };
 
 const char *cause_name(enum cause cause)
@@ -49,8 +51,36 @@ struct meter *meter_ref(struct meter *meter)
 
 void meter_unref(struct meter *meter)
 {
-    if (meter && atomic_fetch_sub(&meter->refs, 1) == 1)
-        free(meter);
+    if (!meter || atomic_fetch_sub(&meter->refs, 1) != 1)
+        return;
+    admission_free(meter->admission);
+    free(meter);
+}
+
+bool meter_admits(struct meter *meter, const struct clock *clock, struct ticker *ticker)
+{
+    if (!meter->admission)
+        meter->admission = admission_new(meter->id, clock, ticker);
+    return meter->admission;
+}
+
+void meter_accepted(struct meter *meter, enum admission_transport transport, enum signal signal,
+                    uint64_t items)
+{
+    meter_add(meter, METER_RECEIVED, signal, items);
+    meter_add(meter, METER_ACCEPTED, signal, items);
+    if (meter->admission)
+        admission_accept(meter->admission, transport, signal, items);
+}
+
+void meter_refused(struct meter *meter, const struct refusal *refusal)
+{
+    if (refusal->items && refusal->signal < SIGNAL_COUNT) {
+        meter_add(meter, METER_RECEIVED, (enum signal)refusal->signal, refusal->items);
+        meter_add(meter, METER_REFUSED, (enum signal)refusal->signal, refusal->items);
+    }
+    if (meter->admission)
+        admission_refuse(meter->admission, refusal);
 }
 
 void meter_add(struct meter *meter, enum meter_count what, enum signal signal, uint64_t n)
@@ -98,6 +128,8 @@ static void explain_signal(const struct meter *meter, enum signal signal, struct
         bytes_printf(out, "%s %" PRIu64, count_words[i], n);
         if (i == METER_DROPPED)
             explain_causes(meter, signal, out);
+        if (i == METER_REFUSED && meter->admission)
+            admission_explain_items(meter->admission, signal, out);
         any = true;
     }
     if (any)
@@ -108,4 +140,6 @@ void meter_explain(const struct meter *meter, struct bytes *out)
 {
     for (int i = 0; i < SIGNAL_COUNT; i++)
         explain_signal(meter, (enum signal)i, out);
+    if (meter->admission)
+        admission_explain(meter->admission, out);
 }

@@ -5,9 +5,7 @@
 #ifndef PIPELINE_METER_H
 #define PIPELINE_METER_H
 
-#include "base/bytes.h"
-#include "base/verdict.h"
-#include "wire/signal.h"
+#include "pipeline/admission.h"
 
 enum meter_count {
     METER_RECEIVED, /* items of requests that came whole */
@@ -21,8 +19,9 @@ enum meter_count {
 };
 
 struct meter {
-    _Atomic unsigned refs; /* of one from meter_new */
-    const char *id;        /* the instance's, borrowed */
+    _Atomic unsigned refs;       /* of one from meter_new */
+    const char *id;              /* the instance's, borrowed */
+    struct admission *admission; /* a receiver's; NULL: another's */
     _Atomic uint64_t counts[METER_COUNT][SIGNAL_COUNT];
     _Atomic uint64_t dropped_by_cause[CAUSE_COUNT][SIGNAL_COUNT];
 };
@@ -35,11 +34,21 @@ struct meter *meter_new(const char *id);
 struct meter *meter_ref(struct meter *meter);
 void meter_unref(struct meter *meter); /* NULL is legal */
 
+/* Gives a receiver's meter the counters of its requests, if it has none yet; they end with it.
+ * False: no memory. */
+bool meter_admits(struct meter *meter, const struct clock *clock, struct ticker *ticker);
+
+/* Items that a client was told are taken; and a request that was not, or not whole. */
+void meter_accepted(struct meter *meter, enum admission_transport transport, enum signal signal,
+                    uint64_t items);
+void meter_refused(struct meter *meter, const struct refusal *refusal);
+
 void meter_add(struct meter *meter, enum meter_count what, enum signal signal, uint64_t n);
 void meter_drop(struct meter *meter, enum cause cause, enum signal signal, uint64_t n);
 uint64_t meter_get(const struct meter *meter, enum meter_count what, enum signal signal);
 
-/* "id: spans accepted 10, sent 9, dropped 1 (invalid 1)": a line per signal with any count. */
+/* "id: spans accepted 10, sent 9, dropped 1 (invalid 1)": a line per signal with any count, and
+ * those of the requests refused. */
 void meter_explain(const struct meter *meter, struct bytes *out);
 
 /* A cause in a word or two. */

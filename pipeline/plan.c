@@ -188,5 +188,6 @@ bool plan_read(const struct node *root, struct graph *graph, struct service_sett
         plan_extensions(root, &service->extensions, graph, problems);
     plan_pipelines(root, graph, problems);
     plan_auth(root, graph, problems);
+    plan_places(graph, problems);
     return problems->count == before;
 }

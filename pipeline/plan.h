@@ -27,6 +27,12 @@ struct instance *plan_resolve(const struct node *root, const struct graph *graph
                               enum component_kind kind, const struct node *place, const char *path,
                               struct problems *problems);
 
+/* Reports listeners on one address. */
+void plan_places(const struct graph *graph, struct problems *problems);
+
+/* Tells of exporters that send to a receiver of the same configuration. */
+void plan_places_warn(const struct graph *graph, struct problems *warnings);
+
 /* Gives every `auth` section of an instance in use its authenticator, found by its id among the
  * extensions in use. */
 void plan_auth(const struct node *root, const struct graph *graph, struct problems *problems);

@@ -1,6 +1,7 @@
 #include "pipeline/runtime.h"
 
 #include "base/log.h"
+#include "pipeline/explained.h"
 #include "pipeline/memory_limit.h"
 #include "pipeline/plan.h"
 #include "pipeline/runtime_state.h"
@@ -91,6 +92,9 @@ bool runtime_prepare(struct runtime *runtime, struct graph *graph)
         instance->env.budget = &runtime->budget;
         instance->env.runtime = runtime;
         instance->env.ticker = runtime->ticker;
+        if (instance->used && instance->component->kind == COMPONENT_RECEIVER &&
+            !meter_admits(instance->meter, runtime->clock, runtime->ticker))
+            return false;
         if (!instance->used || instance->component->kind != COMPONENT_EXPORTER)
             continue;
         instance->sender = sender_new(instance->component, instance->self, &instance->env);
@@ -230,11 +234,15 @@ uint64_t runtime_step(struct runtime *runtime)
 
 static void explain_instance(struct instance *instance, struct bytes *out)
 {
-    meter_explain(instance->meter, out);
+    struct bytes text;
+    bytes_init(&text, out->max - out->size, NULL);
+    meter_explain(instance->meter, &text);
     if (instance->sender)
-        sender_explain(instance->sender, out);
+        sender_explain(instance->sender, &text);
     if (instance->component->explain)
-        instance->component->explain(instance->self, out);
+        instance->component->explain(instance->self, &text);
+    explained_append(bytes_view(&text), instance->id, out);
+    bytes_release(&text);
 }
 
 void runtime_explain(struct runtime *runtime, struct bytes *out)
@@ -266,9 +274,9 @@ void runtime_free(struct runtime *runtime)
     if (!runtime || runtime->abandoned)
         return;
     graph_release(&runtime->graph);
-    ticker_free(runtime->ticker);
     service_release(&runtime->service);
     retired_release(&runtime->retired);
+    ticker_free(runtime->ticker);
     gate_release(&runtime->gate);
     pthread_mutex_destroy(&runtime->lock);
     free(runtime);

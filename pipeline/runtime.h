@@ -16,6 +16,13 @@ struct runtime;
 struct runtime *runtime_plan(const struct settings *settings, const struct clock *clock,
                              struct problems *problems);
 
+/* What a plan that can run does not do as one may think, in the log. */
+void runtime_log_warnings(const struct runtime *runtime);
+
+/* Looks, for a plan that is not to be started, at what its start would find, as far as that can be
+ * done without taking anything: files that are named. False: problems were added. */
+bool runtime_rehearse(struct runtime *runtime, struct problems *problems);
+
 /* Opens everything. False: problems say why, and what was open is closed again. */
 bool runtime_start(struct runtime *runtime, struct problems *problems);
 

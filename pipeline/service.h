@@ -21,6 +21,8 @@ struct service_settings {
 /* Fills from the section, NULL for none. False: problems were added. */
 bool service_fill(struct service_settings *service, const struct node *section,
                   const struct node *place, struct problems *problems);
+/* Tells of keys that are given and have no effect. */
+void service_warn(const struct node *section, struct problems *warnings);
 void service_release(struct service_settings *service);
 
 #endif

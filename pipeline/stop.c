@@ -88,12 +88,20 @@ static void drain(struct runtime *runtime, uint64_t deadline)
             ticker_step(runtime->ticker);
 }
 
+static void tell_refusals(struct runtime *runtime, struct instance *receiver)
+{
+    (void)runtime;
+    if (receiver->meter->admission)
+        admission_tell(receiver->meter->admission);
+}
+
 void runtime_close_all(struct runtime *runtime, uint64_t deadline)
 {
     runtime_each(runtime, COMPONENT_EXPORTER, hasten);
     replay_stop(runtime->replay);
     runtime->replay = NULL;
     runtime_each(runtime, COMPONENT_RECEIVER, close_instance);
+    runtime_each(runtime, COMPONENT_RECEIVER, tell_refusals);
     retired_hurry(&runtime->retired);
     if (runtime->journal)
         journal_flush(runtime->journal);
@@ -105,8 +113,7 @@ void runtime_close_all(struct runtime *runtime, uint64_t deadline)
     runtime_each(runtime, COMPONENT_EXPORTER, close_exporter);
     runtime_each(runtime, COMPONENT_EXTENSION, close_instance);
     runtime->journal = NULL;
-    ticker_free(runtime->ticker);
-    runtime->ticker = NULL;
+    ticker_stop(runtime->ticker); /* meters have an entry in it to their end */
 }
 
 /* A stop in a thread of its own, so that nothing that blocks in it can hold up the end. */

@@ -159,7 +159,7 @@ void ticker_resume(struct ticker *ticker)
     pthread_mutex_unlock(&ticker->lock);
 }
 
-void ticker_free(struct ticker *ticker)
+void ticker_stop(struct ticker *ticker)
 {
     if (!ticker)
         return;
@@ -169,6 +169,14 @@ void ticker_free(struct ticker *ticker)
     pthread_mutex_unlock(&ticker->lock);
     if (ticker->threaded)
         pthread_join(ticker->thread, NULL);
+    ticker->threaded = false;
+}
+
+void ticker_free(struct ticker *ticker)
+{
+    if (!ticker)
+        return;
+    ticker_stop(ticker);
     pthread_mutex_destroy(&ticker->lock);
     pthread_cond_destroy(&ticker->changed);
     free(ticker);

@@ -24,6 +24,9 @@ struct ticker_entry {
 struct ticker *ticker_new(const struct clock *clock); /* NULL: no memory */
 void ticker_free(struct ticker *ticker);              /* NULL is legal; ends the thread */
 
+/* Ends the thread: no tick follows, whatever is asked for. NULL is legal, and twice. */
+void ticker_stop(struct ticker *ticker);
+
 /* Starts the thread, where the clock is the system's. False: no thread to be had. */
 bool ticker_start(struct ticker *ticker);
 bool ticker_threaded(const struct ticker *ticker);

@@ -5,6 +5,7 @@
 #include "settings/scalar.h"
 #include "settings/yaml.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,6 +302,23 @@ void key_report_add(struct key_report *report, const char *path, const char *for
                  n < 0 ? "out of memory" : text);
     if (n >= 0)
         free(text);
+}
+
+size_t key_path_length(const char *sentence)
+{
+    size_t n = 0;
+    while (islower((unsigned char)sentence[n]) || isdigit((unsigned char)sentence[n]) ||
+           sentence[n] == '_' || sentence[n] == '.')
+        n++;
+    return n > 0 && sentence[n] == ':' && sentence[n + 1] == ' ' ? n : 0;
+}
+
+void key_report_sentence(struct key_report *report, const char *sentence)
+{
+    char path[FILL_PATH];
+    size_t n = key_path_length(sentence);
+    snprintf(path, sizeof path, "%.*s", (int)n, sentence);
+    key_report_add(report, path, "%s", sentence + (n ? n + 2 : 0));
 }
 
 bool keys_check(void (*check)(const void *config, struct key_report *report), const void *config,

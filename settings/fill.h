@@ -17,6 +17,10 @@ bool keys_check(void (*check)(const void *config, struct key_report *report), co
                 const struct node *section, const struct node *place, const char *path,
                 struct problems *problems);
 
+/* Length of the dotted key path that a sentence begins with ("protocols.grpc.endpoint: ..."); 0: it
+ * begins with none. */
+size_t key_path_length(const char *sentence);
+
 /* Frees what keys_fill made. */
 void keys_release(const struct key *table, void *config);
 

@@ -6,6 +6,8 @@
 #ifndef SETTINGS_KEY_H
 #define SETTINGS_KEY_H
 
+#include "settings/key_report.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -138,11 +140,6 @@ struct key {
 /* clang-format off */
 #define KEY_END {.type = KEY_TYPE_END}
 /* clang-format on */
-
-/* What a component's own cross checks complain about; path is dotted, below the component. */
-struct key_report;
-void key_report_add(struct key_report *report, const char *path, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* Value of a map's entry; NULL: absent. */
 const char *key_map_get(const struct key_map *map, const char *name);

@@ -1,5 +1,7 @@
 #include "settings/problems.h"
 
+#include "base/redact.h"
+#include "base/shown.h"
 #include "settings/node.h"
 
 #include <stdarg.h>
@@ -38,7 +40,9 @@ static void print_place(FILE *out, const struct node *node, const char *path)
 {
     const char *set = set_of(node);
     size_t n = path ? strlen(path) : 0;
-    if (node && node->file)
+    if (set && path && redact_name(path))
+        fprintf(out, "--set %.*s=" REDACTED, (int)strcspn(set, "="), set);
+    else if (node && node->file)
         fputs(node->file, out);
     if (node && node->file && node->line && !set)
         fprintf(out, ":%u", node->line);
@@ -46,6 +50,18 @@ static void print_place(FILE *out, const struct node *node, const char *path)
         fputs(": ", out);
     if (n && !(set && strncmp(set, path, n) == 0 && set[n] == '='))
         fprintf(out, "%s: ", path);
+}
+
+/* Without secrets of URLs, and with what cannot be seen escaped. NULL: no memory. */
+static char *show(const char *line)
+{
+    char *redacted = redact_urls(line);
+    size_t size = redacted ? 4 * strlen(redacted) + 1 : 0;
+    char *shown = redacted ? malloc(size) : NULL;
+    if (shown)
+        shown_copy(view_of(redacted), shown, size);
+    free(redacted);
+    return shown;
 }
 
 /* "FILE:LINE: path: sentence"; NULL: no memory. */
@@ -65,10 +81,9 @@ static char *sentence(const struct node *node, const char *path, const char *for
         free(line);
         return NULL;
     }
-    for (char *c = line; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    return line;
+    char *shown = show(line);
+    free(line);
+    return shown;
 }
 
 void problems_add(struct problems *problems, const struct node *node, const char *path,

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_KEYS = 128 };
+enum { MAX_KEYS = 256 };
 
 /* One component's instance with its settings. */
 struct subject {

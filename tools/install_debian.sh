@@ -4,7 +4,7 @@ set -euo pipefail
 
 build="gcc cmake ninja-build pkg-config libmicrohttpd-dev libcurl4-gnutls-dev libnghttp2-dev
   libgnutls28-dev libcrypt-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev libyaml-dev
-  libisal-dev  libdeflate-dev libzstd-dev python3 ca-certificates"
+  libisal-dev libdeflate-dev libzstd-dev libsnappy-dev liblz4-dev python3 ca-certificates"
 check="check clang libclang-rt-14-dev clang-tidy clang-format universal-ctags python3-venv curl
   openssl git valgrind"
 

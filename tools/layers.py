@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Refuses an include that does not point down. Usage: layers.py [ROOT]
 
-The layers: cli -> pipeline -> settings -> wire -> base, and net beside pipeline, above wire,
-late and the key tables. A component sees the framework's contracts, everything below, and its own folder.
+The layers: cli -> pipeline -> settings -> wire -> late -> base, and net beside pipeline, above wire
+and the key tables. A component sees the framework's contracts, everything below, and its own folder.
 """
 import pathlib
 import re
@@ -10,7 +10,7 @@ import sys
 
 BELOW = {
     "base": {"base"},
-    "wire": {"wire", "base"},
+    "wire": {"wire", "late", "base"},
     "journal": {"journal", "base"},
     "settings": {"settings", "wire", "base"},
     "late": {"late", "base"},

@@ -1,11 +1,22 @@
 #!/usr/bin/env bash
-# Passes every configuration in configs/ through `spanlink validate`.
+# Passes every configuration in configs/ through `spanlink validate`, which reads what they name.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 bad=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+for name in server client; do
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=$name" \
+    -keyout "$folder/$name.key" -out "$folder/$name.pem" 2>/dev/null || exit 1
+done
+cp "$folder/client.pem" "$folder/clients.pem"
+cp "$folder/server.pem" "$folder/backends.pem"
+echo 'user:secret' >"$folder/users"
+echo 'token' >"$folder/token"
+export TEMPO_ENDPOINT=tempo:4317 PYROSCOPE_URL=http://pyroscope:4040
+export OTLP_ENDPOINT=http://gateway:4318
+export TLS_DIR=$folder HTPASSWD_FILE=$folder/users TOKEN_FILE=$folder/token
 for file in configs/*.yaml; do
-  TEMPO_ENDPOINT=tempo:4317 PYROSCOPE_URL=http://pyroscope:4040 \
-    OTLP_ENDPOINT=http://gateway:4318 HTPASSWD_FILE=users TOKEN_FILE=token \
-    build/release/spanlink validate --config "$file" || bad=1
+  build/release/spanlink validate --config "$file" || bad=1
 done
 exit $bad

@@ -1,7 +1,9 @@
 #include "wire/compress.h"
 
+#include "wire/coding.h"
 #include "wire/gzip.h"
 
+#include <stdio.h>
 #include <strings.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -9,7 +11,8 @@
 /* What RFC 9659 allows for zstd as a content coding: 8 MiB. */
 enum { ZSTD_WINDOW_LOG = 23, ZSTD_LEVEL = 1 };
 
-static const char *const names[] = {"identity", "gzip", "zstd", "unknown"};
+static const char *const names[] = {
+    "identity", "gzip", "zstd", "zlib", "deflate", "snappy", "x-snappy-framed", "lz4", "unknown"};
 
 static bool same(struct view name, const char *word)
 {
@@ -18,16 +21,64 @@ static bool same(struct view name, const char *word)
 
 enum encoding_name encoding_parse(struct view name)
 {
-    if (name.size == 0 || same(name, "identity"))
+    if (name.size == 0)
         return ENCODING_IDENTITY;
-    if (same(name, "gzip") || same(name, "x-gzip"))
-        return ENCODING_GZIP;
-    return same(name, "zstd") ? ENCODING_ZSTD : ENCODING_UNKNOWN;
+    for (int i = 0; i < ENCODING_UNKNOWN; i++)
+        if (same(name, names[i]))
+            return (enum encoding_name)i;
+    return same(name, "x-gzip") ? ENCODING_GZIP : ENCODING_UNKNOWN;
+}
+
+enum encoding_name encoding_parse_grpc(struct view name)
+{
+    enum encoding_name encoding = encoding_parse(name);
+    switch (encoding) {
+    case ENCODING_IDENTITY:
+    case ENCODING_GZIP:
+    case ENCODING_ZSTD:
+    case ENCODING_DEFLATE:
+        return encoding;
+    case ENCODING_SNAPPY:
+        return ENCODING_SNAPPY_FRAMED;
+    case ENCODING_ZLIB:
+    case ENCODING_SNAPPY_FRAMED:
+    case ENCODING_LZ4:
+    case ENCODING_UNKNOWN:
+        break;
+    }
+    return ENCODING_UNKNOWN;
 }
 
 const char *encoding_text(enum encoding_name encoding)
 {
     return names[encoding];
+}
+
+/* Identity comes last. */
+const char *encoding_words(unsigned encodings, char *out, size_t size)
+{
+    size_t at = 0;
+    unsigned left = encodings & ENCODINGS_ALL;
+    *out = '\0';
+    for (int i = 1; left && at < size; i++) {
+        int encoding = i == ENCODING_UNKNOWN ? ENCODING_IDENTITY : i;
+        if (!(left & ENCODING_BIT(encoding)))
+            continue;
+        left &= ~ENCODING_BIT(encoding);
+        at += (size_t)snprintf(out + at, size - at, "%s%s",
+                               at == 0 ? ""
+                               : left  ? ", "
+                                       : " or ",
+                               names[encoding]);
+    }
+    return out;
+}
+
+bool encoding_ready(enum encoding_name encoding)
+{
+    if (encoding == ENCODING_SNAPPY || encoding == ENCODING_SNAPPY_FRAMED)
+        return snappy_ready();
+    return encoding != ENCODING_LZ4 || lz4_ready();
 }
 
 bool looks_gzip(struct view data)
@@ -60,42 +111,26 @@ static enum inflate_result zstd_failure(size_t code)
     }
 }
 
-/* Room for the next piece of output, doubling; at the ceiling one spare byte tells a body that is
- * too large from one that fits exactly. */
-static enum inflate_result zstd_room(struct bytes *out, uint8_t *spare, ZSTD_outBuffer *room)
-{
-    size_t left = out->max - out->size;
-    if (left == 0) {
-        *room = (ZSTD_outBuffer){spare, 1, 0};
-        return INFLATE_OK;
-    }
-    size_t wanted = out->size > 65536 ? out->size : 65536;
-    if (out->size == out->capacity && bytes_reserve(out, wanted < left ? wanted : left) != BYTES_OK)
-        return INFLATE_NO_MEMORY;
-    *room = (ZSTD_outBuffer){out->data + out->size, out->capacity - out->size, 0};
-    return INFLATE_OK;
-}
-
 static enum inflate_result zstd_run(ZSTD_DStream *stream, struct view in, struct bytes *out)
 {
     ZSTD_inBuffer input = {in.data, in.size, 0};
     size_t more = 1; /* 0 at the end of a frame */
     for (;;) {
-        uint8_t spare;
-        ZSTD_outBuffer room;
-        enum inflate_result result = zstd_room(out, &spare, &room);
+        struct coding_room room;
+        enum inflate_result result = coding_make_room(out, &room);
         if (result != INFLATE_OK)
             return result;
+        ZSTD_outBuffer output = {room.data ? room.data : &room.spare, room.data ? room.size : 1, 0};
         size_t before = input.pos;
-        more = ZSTD_decompressStream(stream, &room, &input);
+        more = ZSTD_decompressStream(stream, &output, &input);
         if (ZSTD_isError(more))
             return zstd_failure(more);
-        if (room.dst == &spare && room.pos)
-            return INFLATE_TOO_LARGE;
-        out->size += room.pos;
+        result = coding_take(out, &room, output.pos);
+        if (result != INFLATE_OK)
+            return result;
         if (more == 0 && input.pos == input.size)
             return INFLATE_OK;
-        if (input.pos == before && room.pos == 0)
+        if (input.pos == before && output.pos == 0)
             return INFLATE_BAD;
     }
 }
@@ -154,6 +189,15 @@ enum inflate_result inflate_append(enum encoding_name encoding, struct view in, 
         return gzip_inflate(gzip_engine_here(), in, out);
     case ENCODING_ZSTD:
         return zstd_inflate(in, out);
+    case ENCODING_ZLIB:
+    case ENCODING_DEFLATE:
+        return zlib_inflate(in, out);
+    case ENCODING_SNAPPY:
+        return snappy_inflate(in, out);
+    case ENCODING_SNAPPY_FRAMED:
+        return snappy_framed_inflate(in, out);
+    case ENCODING_LZ4:
+        return lz4_inflate(in, out);
     case ENCODING_UNKNOWN:
         break;
     }
@@ -185,6 +229,15 @@ bool deflate_append_pieces(enum encoding_name encoding, struct pieces in, struct
         return gzip_deflate(gzip_engine_here(), in, out);
     case ENCODING_ZSTD:
         return zstd_deflate(in, out);
+    case ENCODING_ZLIB:
+    case ENCODING_DEFLATE:
+        return zlib_deflate(in, out);
+    case ENCODING_SNAPPY:
+        return snappy_deflate(in, out);
+    case ENCODING_SNAPPY_FRAMED:
+        return snappy_framed_deflate(in, out);
+    case ENCODING_LZ4:
+        return lz4_deflate(in, out);
     case ENCODING_UNKNOWN:
         break;
     }

@@ -1,5 +1,7 @@
 #include "wire/gzip.h"
 
+#include "wire/coding.h"
+
 #include <isa-l/igzip_lib.h>
 #include <libdeflate.h>
 #include <stdlib.h>
@@ -173,6 +175,12 @@ static enum inflate_result libdeflate_raw(struct view in, struct bytes *out, siz
     return INFLATE_OK;
 }
 
+enum inflate_result deflate_inflate(enum gzip_engine engine, struct view in, struct bytes *out,
+                                    size_t *consumed)
+{
+    return engine == GZIP_ISAL ? isal_raw(in, out, consumed) : libdeflate_raw(in, out, consumed);
+}
+
 /* One member; *used is its length. */
 static enum inflate_result inflate_member(enum gzip_engine engine, struct view in,
                                           struct bytes *out, size_t *used)
@@ -181,8 +189,7 @@ static enum inflate_result inflate_member(enum gzip_engine engine, struct view i
     if (header == 0)
         return INFLATE_BAD;
     struct view body = {in.data + header, in.size - header};
-    enum inflate_result result =
-        engine == GZIP_ISAL ? isal_raw(body, out, &consumed) : libdeflate_raw(body, out, &consumed);
+    enum inflate_result result = deflate_inflate(engine, body, out, &consumed);
     if (result != INFLATE_OK)
         return result;
     if (body.size - consumed < TRAILER_SIZE)
@@ -227,7 +234,7 @@ static void isal_feed(struct isal_zstream *stream, struct pieces *in, struct vie
     stream->end_of_stream = in->count == 0 && stream->avail_in == view->size;
 }
 
-static bool isal_deflate_append(struct pieces in, struct bytes *out)
+static bool isal_deflate_append(enum deflate_wrapper wrapper, struct pieces in, struct bytes *out)
 {
     struct view view = {0};
     size_t size = pieces_size(in), wanted = size / 4 < 256 ? 256 : size / 4;
@@ -241,7 +248,7 @@ static bool isal_deflate_append(struct pieces in, struct bytes *out)
         stream->level_buf = scratch->level;
         stream->level_buf_size = sizeof scratch->level;
     }
-    stream->gzip_flag = IGZIP_GZIP;
+    stream->gzip_flag = wrapper == DEFLATE_ZLIB ? IGZIP_ZLIB : IGZIP_GZIP;
     bool ok = true;
     while (ok && stream->internal_state.state != ZSTATE_END) {
         if (out->size == out->capacity && make_room(out, wanted) != INFLATE_OK)
@@ -259,39 +266,47 @@ static bool isal_deflate_append(struct pieces in, struct bytes *out)
     return ok;
 }
 
-static bool libdeflate_run(struct view in, struct bytes *out)
+static bool libdeflate_run(enum deflate_wrapper wrapper, struct view in, struct bytes *out)
 {
     struct libdeflate_compressor *engine = libdeflate_alloc_compressor(1);
     if (!engine)
         return false;
     size_t made = 0;
-    if (make_room(out, libdeflate_gzip_compress_bound(engine, in.size)) == INFLATE_OK)
-        made = libdeflate_gzip_compress(engine, in.data, in.size, out->data + out->size,
-                                        out->capacity - out->size);
+    /* gzip's clothes are the larger ones. */
+    if (make_room(out, libdeflate_gzip_compress_bound(engine, in.size)) == INFLATE_OK) {
+        uint8_t *to = out->data + out->size;
+        size_t room = out->capacity - out->size;
+        made = wrapper == DEFLATE_ZLIB
+                   ? libdeflate_zlib_compress(engine, in.data, in.size, to, room)
+                   : libdeflate_gzip_compress(engine, in.data, in.size, to, room);
+    }
     libdeflate_free_compressor(engine);
     out->size += made;
     return made > 0;
 }
 
 /* libdeflate wants all in one run. */
-static bool libdeflate_append(struct pieces pieces, struct bytes *out)
+static bool libdeflate_append(enum deflate_wrapper wrapper, struct pieces pieces, struct bytes *out)
 {
-    struct pieces_reader reader = pieces_read_begin(pieces);
-    size_t size = pieces_size(pieces);
-    uint8_t *copy = pieces.count > 1 ? malloc(size) : NULL;
-    if (pieces.count > 1 && !copy)
-        return false;
-    struct view in = copy ? (struct view){copy, pieces_read(&reader, copy, size)} : *pieces.views;
-    bool ok = libdeflate_run(in, out);
+    struct view in;
+    uint8_t *copy;
+    bool ok = coding_flatten(pieces, &in, &copy) && libdeflate_run(wrapper, in, out);
     free(copy);
+    return ok;
+}
+
+bool deflate_wrapped(enum gzip_engine engine, enum deflate_wrapper wrapper, struct pieces in,
+                     struct bytes *out)
+{
+    size_t before = out->size;
+    bool ok = engine == GZIP_ISAL ? isal_deflate_append(wrapper, in, out)
+                                  : libdeflate_append(wrapper, in, out);
+    if (!ok)
+        out->size = before;
     return ok;
 }
 
 bool gzip_deflate(enum gzip_engine engine, struct pieces in, struct bytes *out)
 {
-    size_t before = out->size;
-    bool ok = engine == GZIP_ISAL ? isal_deflate_append(in, out) : libdeflate_append(in, out);
-    if (!ok)
-        out->size = before;
-    return ok;
+    return deflate_wrapped(engine, DEFLATE_GZIP, in, out);
 }

@@ -20,6 +20,11 @@ static const struct status_row rejects[CAUSE_COUNT] = {
     [CAUSE_UNAVAILABLE] = {500, GRPC_INTERNAL},
     [CAUSE_SHUTDOWN] = {500, GRPC_INTERNAL},
     [CAUSE_INTERNAL] = {500, GRPC_INTERNAL},
+    [CAUSE_ENCODING] = {415, GRPC_UNIMPLEMENTED},
+    [CAUSE_SLOW] = {408, GRPC_INTERNAL},
+    [CAUSE_NO_PIPELINE] = {404, GRPC_UNIMPLEMENTED},
+    [CAUSE_TLS] = {400, GRPC_INTERNAL},
+    [CAUSE_LOOP] = {508, GRPC_INTERNAL},
 };
 
 static struct status_row row_of(const struct outcome *outcome)

@@ -64,7 +64,9 @@ static bool parse_target(const struct otlp_grpc_exporter *self, struct target *t
 {
     const char *text = self->endpoint, *rest;
     struct endpoint endpoint;
-    *target = (struct target){.tls = !self->client.tls.insecure};
+    const struct tls_client_settings *tls = &self->client.tls;
+    bool has_ca = *tls->ca_file || *tls->ca_pem;
+    *target = (struct target){.tls = !tls->insecure || has_ca};
     if ((rest = without_prefix(text, "http://"))) {
         target->tls = false;
         text = rest;
@@ -93,8 +95,27 @@ static void check(const void *config, struct key_report *report)
     char why[160];
     if (*self->endpoint && !parse_target(self, &target, why, sizeof why))
         key_report_add(report, "endpoint", "%s", why);
+    compression_check(&self->client, COMPRESSIONS_GRPC, "gRPC", report);
     client_check(&self->client, report);
     delivery_check(&self->delivery, report);
+}
+
+static void places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    const struct otlp_grpc_exporter *self = config;
+    struct target target;
+    struct endpoint endpoint;
+    struct place place = {.key = "endpoint"};
+    char why[160];
+    if (!*self->endpoint || !parse_target(self, &target, why, sizeof why))
+        return;
+    if (target.unix_path)
+        snprintf(place.unix_path, sizeof place.unix_path, "%s", target.unix_path);
+    else if (endpoint_parse(target.authority, false, &endpoint, why, sizeof why)) {
+        memcpy(place.host, endpoint.host, sizeof place.host);
+        memcpy(place.port, endpoint.service, sizeof place.port);
+    }
+    visit(ctx, &place);
 }
 
 static bool otlp_grpc_open(void *instance, const struct env *env, char *error, size_t error_size)
@@ -150,6 +171,8 @@ static bool encode_message(const struct otlp_grpc_exporter *self, const struct b
                            struct message *message)
 {
     enum encoding_name compression = compression_of(&self->client);
+    if (compression == ENCODING_SNAPPY)
+        compression = ENCODING_SNAPPY_FRAMED; /* what the name means over gRPC */
     bool compressed = compression != ENCODING_IDENTITY;
     size_t size = payload->size, count = buffer_run_count(payload);
     bytes_init(&message->packed, UINT32_MAX, NULL);
@@ -203,6 +226,8 @@ static struct outcome read_failure(const struct http_reply *reply)
 
 static struct outcome read_reply(const struct http_reply *reply)
 {
+    if (reply->status == 0 && reply->unsendable)
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", reply->error);
     if (reply->status == 0)
         return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s", reply->error);
     if (reply->grpc_status == GRPC_OK)
@@ -268,6 +293,8 @@ const struct component exporter_otlp_grpc = {
     .size = sizeof(struct otlp_grpc_exporter),
     .keys = keys,
     .check = check,
+    .places = places,
+    .opens_quietly = true,
     .open = otlp_grpc_open,
     .gathers = true,
     .send = otlp_grpc_send,

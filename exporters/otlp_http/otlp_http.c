@@ -62,6 +62,16 @@ static const char *const paths[SIGNAL_COUNT] = {"/v1/traces", "/v1/metrics", "/v
 static const char *const endpoint_keys[SIGNAL_COUNT] = {"traces_endpoint", "metrics_endpoint",
                                                         "logs_endpoint", "profiles_endpoint"};
 
+static void places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    const struct otlp_http_exporter *self = config;
+    if (*self->endpoint)
+        url_place("endpoint", self->endpoint, visit, ctx);
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        if (*self->endpoints[i])
+            url_place(endpoint_keys[i], self->endpoints[i], visit, ctx);
+}
+
 static void check(const void *config, struct key_report *report)
 {
     const struct otlp_http_exporter *self = config;
@@ -75,6 +85,7 @@ static void check(const void *config, struct key_report *report)
                            why);
         any |= *self->endpoints[i] != '\0';
     }
+    compression_check(&self->client, ENCODINGS_ALL, "HTTP", report);
     if (!any)
         key_report_add(report, "endpoint",
                        "is missing, expected a URL such as "
@@ -225,6 +236,8 @@ static struct outcome read_reply(const struct http_reply *reply)
 {
     char text[128];
     uint64_t wait;
+    if (reply->status == 0 && reply->unsendable)
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", reply->error);
     if (reply->status == 0)
         return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s", reply->error);
     struct outcome outcome = status_from_http(reply->status);
@@ -292,6 +305,8 @@ const struct component exporter_otlp_http = {
     .size = sizeof(struct otlp_http_exporter),
     .keys = keys,
     .check = check,
+    .places = places,
+    .opens_quietly = true,
     .open = otlp_http_open,
     .gathers = true,
     .send = otlp_http_send,

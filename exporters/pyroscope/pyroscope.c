@@ -40,12 +40,17 @@ static void check(const void *config, struct key_report *report)
     const char *why;
     if (*self->endpoint && !url_check(self->endpoint, &why))
         key_report_add(report, "endpoint", "\"%s\" is not a URL, %s", self->endpoint, why);
-    if (compression_of(&self->client) == ENCODING_ZSTD)
-        key_report_add(report, "compression",
-                       "is zstd, which Pyroscope does not read, expected "
-                       "gzip or none");
+    compression_check(&self->client, ENCODING_BIT(ENCODING_IDENTITY) | ENCODING_BIT(ENCODING_GZIP),
+                      "Pyroscope", report);
     client_check(&self->client, report);
     delivery_check(&self->delivery, report);
+}
+
+static void places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    const struct pyroscope_exporter *self = config;
+    if (*self->endpoint)
+        url_place("endpoint", self->endpoint, visit, ctx);
 }
 
 static bool pyroscope_open(void *instance, const struct env *env, char *error, size_t error_size)
@@ -159,6 +164,8 @@ const struct component exporter_pyroscope = {
     .size = sizeof(struct pyroscope_exporter),
     .keys = keys,
     .check = check,
+    .places = places,
+    .opens_quietly = true,
     .open = pyroscope_open,
     .send = pyroscope_send,
     .send_on = pyroscope_send_on,

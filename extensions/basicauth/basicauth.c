@@ -438,6 +438,7 @@ const struct component extension_basicauth = {
     .size = sizeof(struct basicauth),
     .keys = keys,
     .check = check,
+    .opens_quietly = true,
     .open = basicauth_open,
     .authenticator = basicauth_authenticator,
     .explain = basicauth_explain,

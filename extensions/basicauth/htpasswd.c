@@ -45,8 +45,9 @@ static const char *read_line(char *line, struct htpasswd_user *user)
                                    .hash = colon + 1,
                                    .kind = password_kind(colon + 1)};
     if (user->kind == PASSWORD_UNKNOWN)
-        return "has a hash that is damaged or of a kind not known here, expected bcrypt ($2y$), "
-               "apr1, {SHA}, {SSHA}, $5$, $6$ or a plain password";
+        return "has a hash that is damaged or of a kind not known here (DES-crypt is none), "
+               "expected "
+               "bcrypt ($2y$), apr1, {SHA}, {SSHA}, $5$, $6$ or a plain password";
     return NULL;
 }
 

@@ -65,6 +65,22 @@ static bool is_sha(const char *hash)
     return good;
 }
 
+/* DES-crypt, 13 letters, and its extended form: what a short password may look like too, but taken
+ * as one it would let in who has read the file. */
+static bool is_des(const char *hash)
+{
+    return ends_in_letters(hash, 13) || (*hash == '_' && ends_in_letters(hash + 1, 19));
+}
+
+/* As files of users mark one who is to log in no more. */
+static bool is_locked(const char *hash)
+{
+    size_t marks = strspn(hash, "*!");
+    const char *rest = hash + marks;
+    return marks > 0 && (*rest == '\0' || *rest == '$' || *rest == '{' || is_des(rest) ||
+                         strcmp(hash, "*LK*") == 0 || strcmp(hash, "*NP*") == 0);
+}
+
 enum password_kind password_kind(const char *hash)
 {
     if (starts(hash, "{SHA}") || starts(hash, "{SSHA}"))
@@ -75,7 +91,9 @@ enum password_kind password_kind(const char *hash)
         return is_sha_crypt(hash) ? PASSWORD_CRYPT : PASSWORD_UNKNOWN;
     if (is_bcrypt(hash))
         return PASSWORD_CRYPT;
-    return *hash == '\0' || *hash == '$' || *hash == '{' ? PASSWORD_UNKNOWN : PASSWORD_PLAIN;
+    if (*hash == '\0' || *hash == '$' || *hash == '{' || is_des(hash) || is_locked(hash))
+        return PASSWORD_UNKNOWN;
+    return PASSWORD_PLAIN;
 }
 
 bool password_slow(enum password_kind kind)

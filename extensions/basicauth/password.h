@@ -12,7 +12,8 @@ enum password_kind {
     PASSWORD_CRYPT /* bcrypt $2a$ $2b$ $2y$; SHA-crypt $5$ $6$ */
 };
 
-/* By its form; UNKNOWN: one of those that is damaged, or another scheme. */
+/* By its form; UNKNOWN: one of those that is damaged, or another scheme, DES-crypt among them, or
+ * the mark of a user who is locked out. */
 enum password_kind password_kind(const char *hash);
 
 /* Whether its check takes so long that it must not run in a server's thread. */

@@ -228,6 +228,7 @@ const struct component extension_bearertokenauth = {
     .size = sizeof(struct bearertokenauth),
     .keys = keys,
     .check = check,
+    .opens_quietly = true,
     .open = bearertokenauth_open,
     .authenticator = bearertokenauth_authenticator,
     .explain = bearertokenauth_explain,

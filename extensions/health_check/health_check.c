@@ -38,6 +38,18 @@ static struct listen_on place(const struct health_check *self)
                               .what = "health checks"};
 }
 
+static void places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    struct listen_on on = place(config);
+    listen_place(&on, visit, ctx);
+}
+
+static void rehearse(const void *config, struct key_report *report)
+{
+    struct listen_on on = place(config);
+    listen_rehearse(&on, report);
+}
+
 static void check(const void *config, struct key_report *report)
 {
     const struct health_check *self = config;
@@ -116,6 +128,8 @@ const struct component extension_health_check = {
     .size = sizeof(struct health_check),
     .keys = keys,
     .check = check,
+    .places = places,
+    .rehearse = rehearse,
     .open = health_check_open,
     .retire = health_check_retire,
     .close = health_check_close,

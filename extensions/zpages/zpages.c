@@ -34,6 +34,18 @@ static struct listen_on place(const struct zpages *self)
                               .what = "/debug/explain"};
 }
 
+static void places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    struct listen_on on = place(config);
+    listen_place(&on, visit, ctx);
+}
+
+static void rehearse(const void *config, struct key_report *report)
+{
+    struct listen_on on = place(config);
+    listen_rehearse(&on, report);
+}
+
 static void check(const void *config, struct key_report *report)
 {
     const struct zpages *self = config;
@@ -52,6 +64,7 @@ static void handle(void *ctx, struct http_request *request)
     struct bytes page;
     bytes_init(&page, MAX_PAGE, NULL);
     runtime_explain(self->env->runtime, &page);
+    http_response_header(request, "X-Content-Type-Options", "nosniff");
     http_respond(request, 200, "text/plain; charset=utf-8", bytes_view(&page), 0);
     bytes_release(&page);
 }
@@ -97,6 +110,8 @@ const struct component extension_zpages = {
     .size = sizeof(struct zpages),
     .keys = keys,
     .check = check,
+    .places = places,
+    .rehearse = rehearse,
     .open = zpages_open,
     .retire = zpages_retire,
     .close = zpages_close,

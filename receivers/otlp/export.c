@@ -3,13 +3,21 @@
 
 #include <stdlib.h>
 
-static void count(const struct otlp_export *export, uint32_t accepted)
+static void count_refused(const struct otlp_export *export, const struct outcome *why,
+                          uint32_t items)
 {
-    struct meter *meter = export->self->env->meter;
-    uint32_t received = export->read.received;
-    meter_add(meter, METER_RECEIVED, export->signal, received);
-    meter_add(meter, METER_ACCEPTED, export->signal, accepted);
-    meter_add(meter, METER_REFUSED, export->signal, received - accepted);
+    const struct refusal refusal = {.transport = export->door->transport,
+                                    .signal = (int)export->signal,
+                                    .why = why,
+                                    .items = items,
+                                    .peer = export->door->peer(export)};
+    meter_refused(export->self->env->meter, &refusal);
+}
+
+void otlp_export_refuse(const struct otlp_export *export, const struct outcome *why)
+{
+    count_refused(export, why, export->read.received);
+    export->door->refuse(export, why);
 }
 
 /* A backend whose answer was waited for may have left items out too. */
@@ -23,13 +31,17 @@ static uint32_t rejected_items(const struct otlp_export *export, const struct ou
 static void answer(const struct otlp_export *export, const struct outcome *outcome)
 {
     if (outcome->verdict != VERDICT_OK) {
-        count(export, 0);
-        export->door->refuse(export, outcome);
+        otlp_export_refuse(export, outcome);
         return;
     }
     uint32_t rejected = rejected_items(export, outcome);
     const char *reason = export->read.reason ? export->read.reason : outcome->text;
-    count(export, export->read.received - rejected);
+    meter_accepted(export->self->env->meter, export->door->transport, export->signal,
+                   export->read.received - rejected);
+    if (rejected) {
+        struct outcome why = outcome_of(VERDICT_OK, CAUSE_INVALID, "%s", reason);
+        count_refused(export, &why, rejected);
+    }
     export->door->succeed(export, rejected, rejected ? reason : NULL);
 }
 
@@ -77,13 +89,16 @@ void otlp_export_run(struct otlp_export *export, struct bytes *message)
         answer(export, &outcome);
 }
 
-bool otlp_export_signal(const struct otlp_receiver *self, const char *path,
-                        const char *const paths[], enum signal *signal)
+int otlp_export_signal(const char *path, const char *const paths[])
 {
-    for (int i = 0; i < SIGNAL_COUNT; i++)
-        if (self->env->intakes[i] && strcmp(path, paths[i]) == 0) {
-            *signal = (enum signal)i;
-            return true;
-        }
-    return false;
+    int signal = 0;
+    while (signal < SIGNAL_COUNT && strcmp(path, paths[signal]) != 0)
+        signal++;
+    return signal;
+}
+
+struct outcome otlp_export_unwanted(enum signal signal)
+{
+    return outcome_of(VERDICT_REJECT, CAUSE_NO_PIPELINE, "no pipeline of %s names this receiver",
+                      signal_name(signal));
 }

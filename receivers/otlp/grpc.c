@@ -11,8 +11,35 @@ static const char *const paths[SIGNAL_COUNT] = {
 
 bool otlp_grpc_serves(void *ctx, const char *path)
 {
-    enum signal signal;
-    return otlp_export_signal(ctx, path, paths, &signal);
+    const struct otlp_receiver *self = ctx;
+    int signal = otlp_export_signal(path, paths);
+    return signal < SIGNAL_COUNT && self->env->intakes[signal];
+}
+
+struct outcome otlp_grpc_unserved(void *ctx, const char *path)
+{
+    int signal = otlp_export_signal(path, paths);
+    (void)ctx;
+    if (signal < SIGNAL_COUNT)
+        return otlp_export_unwanted((enum signal)signal);
+    return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown service or method %.100s", path);
+}
+
+void otlp_grpc_refused(void *ctx, const char *path, const struct peer *peer,
+                       const struct outcome *why)
+{
+    const struct otlp_receiver *self = ctx;
+    const struct refusal refusal = {.transport = ADMISSION_GRPC,
+                                    .signal = path ? otlp_export_signal(path, paths)
+                                                   : ADMISSION_NO_SIGNAL,
+                                    .why = why,
+                                    .peer = peer};
+    meter_refused(self->env->meter, &refusal);
+}
+
+static const struct peer *peer_of_call(const struct otlp_export *export)
+{
+    return grpc_call_peer(export->call);
 }
 
 static bool sends_metadata_on(const struct otlp_receiver *self)
@@ -40,16 +67,18 @@ static void succeed(const struct otlp_export *export, uint32_t rejected, const c
     bytes_release(&message);
 }
 
-static const struct otlp_door door = {sends_metadata_on, header, succeed, refuse};
+static const struct otlp_door door = {.transport = ADMISSION_GRPC,
+                                      .peer = peer_of_call,
+                                      .sends_metadata_on = sends_metadata_on,
+                                      .header = header,
+                                      .succeed = succeed,
+                                      .refuse = refuse};
 
 void otlp_grpc_handle(void *ctx, struct grpc_call *call)
 {
     struct otlp_export export = {.self = ctx, .door = &door, .call = call};
     struct bytes message;
-    if (!otlp_export_signal(ctx, grpc_call_path(call), paths, &export.signal)) {
-        grpc_respond(call, GRPC_UNIMPLEMENTED, "unknown service or method", 0, (struct view){0});
-        return;
-    }
+    export.signal = (enum signal)otlp_export_signal(grpc_call_path(call), paths);
     bytes_init(&message, 0, NULL);
     grpc_call_take_message(call, &message);
     otlp_export_run(&export, &message);

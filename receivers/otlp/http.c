@@ -1,6 +1,8 @@
 /* The HTTP door. Statuses: OTLP specification 1.11, "OTLP/HTTP"; see README.md. */
 #include "receivers/otlp/otlp.h"
 
+#include <stdio.h>
+
 static const char *const paths[SIGNAL_COUNT] = {
     [SIGNAL_TRACES] = "/v1/traces",
     [SIGNAL_METRICS] = "/v1/metrics",
@@ -28,7 +30,17 @@ static void refuse(const struct otlp_export *export, const struct outcome *outco
     otlp_http_refuse(export->call, export->json, outcome);
 }
 
-static const struct otlp_door door = {sends_metadata_on, header, succeed, refuse};
+static const struct peer *peer_of_request(const struct otlp_export *export)
+{
+    return http_request_peer(export->call);
+}
+
+static const struct otlp_door door = {.transport = ADMISSION_HTTP,
+                                      .peer = peer_of_request,
+                                      .sends_metadata_on = sends_metadata_on,
+                                      .header = header,
+                                      .succeed = succeed,
+                                      .refuse = refuse};
 
 static void handle_export(struct otlp_receiver *self, struct http_request *request,
                           enum signal signal, bool json)
@@ -37,16 +49,16 @@ static void handle_export(struct otlp_receiver *self, struct http_request *reque
         .self = self, .door = &door, .call = request, .signal = signal, .json = json};
     struct bytes body;
     bytes_init(&body, (size_t)self->protocols.http.max_request_body_size, self->env->budget);
-    struct outcome outcome = otlp_http_take_body(request, &body);
+    struct outcome outcome = request_take_body(request, &body);
     if (outcome.verdict == VERDICT_OK)
         otlp_export_run(&export, &body);
     else
-        refuse(&export, &outcome);
+        otlp_export_refuse(&export, &outcome);
     bytes_release(&body);
 }
 
 /* The configured paths; the Collector adds a leading slash where it is missing, and so do we. */
-static bool find_signal(const struct otlp_receiver *self, const char *path, enum signal *signal)
+static int signal_of(const struct otlp_receiver *self, const char *path)
 {
     const char *wanted[SIGNAL_COUNT];
     for (int i = 0; i < SIGNAL_COUNT; i++) {
@@ -55,15 +67,54 @@ static bool find_signal(const struct otlp_receiver *self, const char *path, enum
         if (*wanted[i] != '/' && *path == '/' && strcmp(wanted[i], path + 1) == 0)
             wanted[i] = path;
     }
-    return otlp_export_signal(self, path, wanted, signal);
+    return otlp_export_signal(path, wanted);
 }
 
-static void refuse_type(struct http_request *request)
+void otlp_http_refused(void *ctx, const char *path, const struct peer *peer,
+                       const struct outcome *why)
 {
-    struct outcome outcome =
+    const struct otlp_receiver *self = ctx;
+    const struct refusal refusal = {.transport = ADMISSION_HTTP,
+                                    .signal = path ? signal_of(self, path) : ADMISSION_NO_SIGNAL,
+                                    .why = why,
+                                    .peer = peer};
+    meter_refused(self->env->meter, &refusal);
+}
+
+static void count_refused(struct otlp_receiver *self, const struct http_request *request,
+                          const struct outcome *why)
+{
+    otlp_http_refused(self, http_request_path(request), http_request_peer(request), why);
+}
+
+static void refuse_path(struct otlp_receiver *self, struct http_request *request, int signal)
+{
+    char text[256];
+    bool known = signal < SIGNAL_COUNT;
+    struct outcome why = known ? otlp_export_unwanted((enum signal)signal)
+                               : outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown path %.80s",
+                                            http_request_path(request));
+    count_refused(self, request, &why);
+    snprintf(text, sizeof text, "%s\n", known ? why.text : "404 page not found");
+    http_respond(request, 404, "text/plain", view_of(text), 0);
+}
+
+static void refuse_method(struct otlp_receiver *self, struct http_request *request)
+{
+    struct outcome why =
+        outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "405 method not allowed, supported: [POST]");
+    count_refused(self, request, &why);
+    http_response_header(request, "Allow", "POST");
+    http_respond(request, 405, "text/plain", view_of(why.text), 0);
+}
+
+static void refuse_type(struct otlp_receiver *self, struct http_request *request)
+{
+    struct outcome why =
         outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
                    "unsupported media type, supported: [application/json, application/x-protobuf]");
-    otlp_http_refuse(request, true, &outcome);
+    count_refused(self, request, &why);
+    otlp_http_refuse(request, true, &why);
 }
 
 void otlp_http_deny(void *ctx, struct http_request *request, const struct outcome *outcome)
@@ -79,16 +130,13 @@ void otlp_http_handle(void *ctx, struct http_request *request)
     const char *type = http_request_header(request, "Content-Type");
     bool protobuf = media_type_is(type, HTTP_PROTOBUF);
     bool json = media_type_is(type, "application/json");
-    enum signal signal;
-    if (!find_signal(self, http_request_path(request), &signal)) {
-        http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
-    } else if (strcmp(http_request_method(request), "POST") != 0) {
-        http_response_header(request, "Allow", "POST");
-        http_respond(request, 405, "text/plain", VIEW("405 method not allowed, supported: [POST]"),
-                     0);
-    } else if (!protobuf && !json) {
-        refuse_type(request);
-    } else {
-        handle_export(self, request, signal, json);
-    }
+    int signal = signal_of(self, http_request_path(request));
+    if (signal == ADMISSION_NO_SIGNAL || !self->env->intakes[signal])
+        refuse_path(self, request, signal);
+    else if (strcmp(http_request_method(request), "POST") != 0)
+        refuse_method(self, request);
+    else if (!protobuf && !json)
+        refuse_type(self, request);
+    else
+        handle_export(self, request, (enum signal)signal, json);
 }

@@ -2,22 +2,24 @@
 
 #include "net/listen.h"
 
-enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000 };
+enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000, MESSAGE_MIB = 64, STREAMS = 256 };
 
 static const struct key grpc_keys[] = {
     KEY_STRING(struct otlp_grpc_settings, endpoint, "endpoint", "localhost:4317", KEY_REQUIRED,
                "where to listen: host:port, [ipv6]:port or unix:/path"),
     KEY_CHOICE(struct otlp_grpc_settings, transport, "transport", "tcp", listen_transports,
                "tcp, or unix with a path as endpoint"),
-    KEY_INT(struct otlp_grpc_settings, max_recv_msg_size_mib, "max_recv_msg_size_mib", "64", 1,
-            2047, "largest message in MiB, before and after decompression"),
-    KEY_INT(struct otlp_grpc_settings, max_concurrent_streams, "max_concurrent_streams", "256", 1,
-            100000, "calls that one connection may have under way"),
+    KEY_INT(struct otlp_grpc_settings, max_recv_msg_size_mib, "max_recv_msg_size_mib", "64", 0,
+            2047, "largest message in MiB, before and after decompression; 0: the default"),
+    KEY_INT(struct otlp_grpc_settings, max_concurrent_streams, "max_concurrent_streams", "256", 0,
+            100000, "calls that one connection may have under way; 0: the default"),
     KEY_INT(struct otlp_grpc_settings, threads, "threads", "1", 1, 64,
             "threads that read connections"),
     AUTH_SERVER_KEY(struct otlp_grpc_settings, auth),
     KEY_BOOL(struct otlp_grpc_settings, include_metadata, "include_metadata", "false",
              "send the client's X-Scope-OrgID and Authorization on"),
+    KEY_GROUP(struct otlp_grpc_settings, keepalive, struct grpc_keepalive_settings, "keepalive",
+              grpc_keepalive_keys, "how long connections live, and how often clients may ping"),
     TLS_SERVER_KEY(struct otlp_grpc_settings, tls),
     KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
     KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
@@ -30,7 +32,7 @@ static const struct key http_keys[] = {
     KEY_CHOICE(struct otlp_http_settings, transport, "transport", "tcp", listen_transports,
                "tcp, or unix with a path as endpoint"),
     KEY_INT(struct otlp_http_settings, max_request_body_size, "max_request_body_size", "67108864",
-            1, 2147483647, "largest body in bytes, before and after decompression"),
+            0, 2147483647, "largest body in bytes, before and after decompression; 0: the default"),
     KEY_INT(struct otlp_http_settings, threads, "threads", "1", 1, 64,
             "threads that read connections"),
     AUTH_SERVER_KEY(struct otlp_http_settings, auth),
@@ -46,9 +48,8 @@ static const struct key http_keys[] = {
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct otlp_http_settings, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests, and for an answer; 0: none"),
+    SERVER_HTTP_KEYS(struct otlp_http_settings, server),
     TLS_SERVER_KEY(struct otlp_http_settings, tls),
-    KEY_IGNORED("keep_alives_enabled", "accepted; connections are kept"),
-    KEY_IGNORED("compression_algorithms", "accepted; gzip, zstd and identity are read"),
     KEY_IGNORED("read_timeout", "accepted; a body has 10s for its next byte, and a least rate"),
     KEY_IGNORED("write_timeout", "accepted; idle_timeout limits a slow reader"),
     KEY_END,
@@ -101,15 +102,36 @@ static void check(const void *config, struct key_report *report)
                        "must specify at least one protocol, expected grpc or http");
     if (self->protocols.has_grpc)
         listen_check(&grpc, report);
-    if (self->protocols.has_http)
+    if (self->protocols.has_http) {
         listen_check(&http, report);
+        server_http_check(&self->protocols.http.server, "protocols.http.", report);
+    }
+}
+
+static void otlp_places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    const struct otlp_receiver *self = config;
+    struct listen_on grpc = grpc_place(self), http = http_place(self);
+    if (self->protocols.has_grpc)
+        listen_place(&grpc, visit, ctx);
+    if (self->protocols.has_http)
+        listen_place(&http, visit, ctx);
+}
+
+static void rehearse(const void *config, struct key_report *report)
+{
+    const struct otlp_receiver *self = config;
+    struct listen_on grpc = grpc_place(self), http = http_place(self);
+    if (self->protocols.has_grpc)
+        listen_rehearse(&grpc, report);
+    if (self->protocols.has_http)
+        listen_rehearse(&http, report);
 }
 
 static bool open_http(struct otlp_receiver *self, char *error, size_t error_size)
 {
-    const struct otlp_http_settings *http = &self->protocols.http;
+    struct otlp_http_settings *http = &self->protocols.http;
     struct http_server_options options = {
-        .max_body = (size_t)http->max_request_body_size,
         .threads = (unsigned)http->threads,
         .max_connections = MAX_CONNECTIONS,
         .header_timeout_ns = http->read_header_timeout,
@@ -118,8 +140,11 @@ static bool open_http(struct otlp_receiver *self, char *error, size_t error_size
         .handler = otlp_http_handle,
         .auth = http->auth.by,
         .deny = otlp_http_deny,
+        .refuses_own = true,
+        .refused = otlp_http_refused,
         .ctx = self,
     };
+    server_http_apply(&http->server, &http->max_request_body_size, &options);
     struct listen_on on = http_place(self);
     self->http_server = listen_http(&on, &options, error, error_size);
     return self->http_server != NULL;
@@ -129,16 +154,23 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
 {
     const struct otlp_grpc_settings *grpc = &self->protocols.grpc;
     struct grpc_server_options options = {
-        .max_message = (size_t)grpc->max_recv_msg_size_mib << 20,
+        .max_message =
+            (size_t)(grpc->max_recv_msg_size_mib ? grpc->max_recv_msg_size_mib : MESSAGE_MIB) << 20,
         .threads = (unsigned)grpc->threads,
         .max_connections = MAX_CONNECTIONS,
-        .max_concurrent_streams = (unsigned)grpc->max_concurrent_streams,
+        .max_concurrent_streams =
+            (unsigned)(grpc->max_concurrent_streams ? grpc->max_concurrent_streams : STREAMS),
+        .idle_timeout_ns = grpc->keepalive.server.max_connection_idle,
+        .keepalive = grpc->keepalive,
         .header_timeout_ns = 10 * NS_PER_S,
         .stall_timeout_ns = 60 * NS_PER_S,
         .budget = self->env->budget,
         .handler = otlp_grpc_handle,
         .serves = otlp_grpc_serves,
+        .unserved = otlp_grpc_unserved,
         .auth = grpc->auth.by,
+        .refuses_own = true,
+        .refused = otlp_grpc_refused,
         .ctx = self,
     };
     struct listen_on on = grpc_place(self);
@@ -196,6 +228,8 @@ const struct component receiver_otlp = {
     .keys = keys,
     .check = check,
     .gives_metadata = gives_metadata,
+    .places = otlp_places,
+    .rehearse = rehearse,
     .open = otlp_open,
     .retire = otlp_retire,
     .close = otlp_close,

@@ -5,6 +5,7 @@
 #include "net/auth.h"
 #include "net/grpc_server.h"
 #include "net/otlp_http.h"
+#include "net/server_keys.h"
 #include "net/tls_server.h"
 #include "pipeline/component.h"
 #include "pipeline/otlp_request.h"
@@ -17,6 +18,7 @@ struct otlp_grpc_settings {
     int64_t threads;
     struct auth_settings auth;
     bool include_metadata;
+    struct grpc_keepalive_settings keepalive;
     struct tls_server_settings tls;
 };
 
@@ -30,6 +32,7 @@ struct otlp_http_settings {
     char *paths[SIGNAL_COUNT];
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct server_http_settings server;
     struct tls_server_settings tls;
 };
 
@@ -59,6 +62,8 @@ struct otlp_export {
 
 /* How a door answers. Any thread. */
 struct otlp_door {
+    enum admission_transport transport;
+    const struct peer *(*peer)(const struct otlp_export *export);
     bool (*sends_metadata_on)(const struct otlp_receiver *self);
     const char *(*header)(const struct otlp_export *export, const char *name); /* NULL: absent */
     /* rejected items that were left out, and why; 0 and NULL: none. */
@@ -66,18 +71,28 @@ struct otlp_door {
     void (*refuse)(const struct otlp_export *export, const struct outcome *outcome);
 };
 
+/* Counts and answers a request that is not taken. */
+void otlp_export_refuse(const struct otlp_export *export, const struct outcome *why);
+
 /* Reads the message (its content is taken over), offers what is in it to the pipelines and
  * answers, now or later. */
 void otlp_export_run(struct otlp_export *export, struct bytes *message);
 
-/* The pipelines' signal whose path (of SIGNAL_COUNT ones) this is. False: none. */
-bool otlp_export_signal(const struct otlp_receiver *self, const char *path,
-                        const char *const paths[], enum signal *signal);
+/* The signal whose path (of SIGNAL_COUNT ones) this is, or ADMISSION_NO_SIGNAL. */
+int otlp_export_signal(const char *path, const char *const paths[]);
+
+/* "no pipeline of logs names this receiver" */
+struct outcome otlp_export_unwanted(enum signal signal);
 
 /* Handlers of the doors; ctx is the struct otlp_receiver. Their servers' threads. */
 void otlp_http_handle(void *ctx, struct http_request *request);
 void otlp_http_deny(void *ctx, struct http_request *request, const struct outcome *outcome);
+void otlp_http_refused(void *ctx, const char *path, const struct peer *peer,
+                       const struct outcome *why);
 void otlp_grpc_handle(void *ctx, struct grpc_call *call);
 bool otlp_grpc_serves(void *ctx, const char *path);
+struct outcome otlp_grpc_unserved(void *ctx, const char *path);
+void otlp_grpc_refused(void *ctx, const char *path, const struct peer *peer,
+                       const struct outcome *why);
 
 #endif

@@ -3,6 +3,7 @@
 #include "receivers/pprof/pprof.h"
 
 #include "net/dns.h"
+#include "net/http_header.h"
 #include "net/listen.h"
 #include "receivers/pprof/scraper.h"
 
@@ -122,8 +123,8 @@ static const struct key server_keys[] = {
                "tcp, or unix with a path as endpoint"),
     KEY_STRING(struct server_settings, service_name, "service_name", "unknown_service",
                KEY_REQUIRED, "of profiles that come without ?name="),
-    KEY_INT(struct server_settings, max_request_body_size, "max_request_body_size", "67108864", 1,
-            2147483647, "largest body in bytes, before and after decompression"),
+    KEY_INT(struct server_settings, max_request_body_size, "max_request_body_size", "67108864", 0,
+            2147483647, "largest body in bytes, before and after decompression; 0: the default"),
     KEY_INT(struct server_settings, threads, "threads", "1", 1, 64,
             "threads that read connections"),
     AUTH_SERVER_KEY(struct server_settings, auth),
@@ -133,9 +134,8 @@ static const struct key server_keys[] = {
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct server_settings, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests and between parts of a body; 0: none"),
+    SERVER_HTTP_KEYS(struct server_settings, http),
     TLS_SERVER_KEY(struct server_settings, tls),
-    KEY_IGNORED("keep_alives_enabled", "accepted; connections are kept"),
-    KEY_IGNORED("compression_algorithms", "accepted; gzip, zstd and identity are read"),
     KEY_IGNORED("read_timeout", "accepted; a body has 10s for its next byte, and a least rate"),
     KEY_IGNORED("write_timeout", "accepted; idle_timeout limits a slow reader"),
     KEY_END,
@@ -276,6 +276,47 @@ static void check_twins(const struct pprof_receiver *self, struct key_report *re
                            "would be sent twice: set enabled: false where godeltaprof has it");
 }
 
+struct listen_on pprof_place(const struct pprof_receiver *self)
+{
+    return (struct listen_on){.key = "server.endpoint",
+                              .endpoint = self->server.endpoint,
+                              .transport = self->server.transport,
+                              .tls_key = "server.tls",
+                              .tls = &self->server.tls,
+                              .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
+                              .what = "pushed pprof"};
+}
+
+void pprof_places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    const struct pprof_receiver *self = config;
+    struct listen_on on = pprof_place(self);
+    if (self->has_server)
+        listen_place(&on, visit, ctx);
+}
+
+static void rehearse_client(const struct tls_client_settings *tls, const char *key,
+                            struct key_report *report)
+{
+    char error[512];
+    struct tls_client *client = tls_client_new(tls, key, TLS_LOOK_NS, error, sizeof error);
+    if (!client)
+        key_report_sentence(report, error);
+    tls_client_free(client);
+}
+
+void pprof_rehearse(const void *config, struct key_report *report)
+{
+    const struct pprof_receiver *self = config;
+    struct listen_on on = pprof_place(self);
+    rehearse_client(&self->client.tls, "tls", report);
+    if (self->has_remote)
+        rehearse_client(&self->remote.client.tls, "remote.tls", report);
+    if (self->has_server)
+        listen_rehearse(&on, report);
+}
+
 void pprof_check(const void *config, struct key_report *report)
 {
     const struct pprof_receiver *self = config;
@@ -298,17 +339,13 @@ void pprof_check(const void *config, struct key_report *report)
         key_report_add(report, "remote.endpoint", "%s", why);
     if (self->has_remote && self->remote.interval < NS_PER_S)
         key_report_add(report, "remote.collection_interval", "must be at least 1s");
+    http_headers_check(&self->client.headers, "headers", report);
     tls_client_check(&self->client.tls, "tls", report);
     if (self->has_remote)
         tls_client_check(&self->remote.client.tls, "remote.tls", report);
     if (self->has_server) {
-        const struct listen_on on = {.key = "server.endpoint",
-                                     .endpoint = self->server.endpoint,
-                                     .transport = self->server.transport,
-                                     .tls_key = "server.tls",
-                                     .tls = &self->server.tls,
-                                     .id = "",
-                                     .what = ""};
+        const struct listen_on on = pprof_place(self);
         listen_check(&on, report);
+        server_http_check(&self->server.http, "server.", report);
     }
 }

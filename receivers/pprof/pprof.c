@@ -7,26 +7,21 @@ enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000 };
 
 static bool open_server(struct pprof_receiver *self, char *error, size_t error_size)
 {
-    const struct server_settings *server = &self->server;
+    struct server_settings *server = &self->server;
     struct http_server_options options = {
-        .max_body = (size_t)server->max_request_body_size,
         .threads = (unsigned)server->threads,
         .max_connections = MAX_CONNECTIONS,
         .header_timeout_ns = server->read_header_timeout,
         .idle_timeout_ns = server->idle_timeout,
         .budget = self->env->budget,
         .handler = push_handle,
+        .refuses_own = true,
+        .refused = push_refused,
         .auth = server->auth.by,
         .ctx = self,
     };
-    const struct listen_on on = {.key = "server.endpoint",
-                                 .endpoint = server->endpoint,
-                                 .transport = server->transport,
-                                 .tls_key = "server.tls",
-                                 .tls = &server->tls,
-                                 .id = self->env->id,
-                                 .yields = &self->env->yields,
-                                 .what = "pushed pprof"};
+    const struct listen_on on = pprof_place(self);
+    server_http_apply(&server->http, &server->max_request_body_size, &options);
     self->http_server = listen_http(&on, &options, error, error_size);
     return self->http_server != NULL;
 }
@@ -91,6 +86,8 @@ const struct component receiver_pprof = {
     .keys = pprof_keys,
     .check = pprof_check,
     .gives_metadata = gives_metadata,
+    .places = pprof_places,
+    .rehearse = pprof_rehearse,
     .open = pprof_receiver_open,
     .explain = pprof_receiver_explain,
     .retire = pprof_receiver_retire,

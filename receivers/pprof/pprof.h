@@ -3,7 +3,8 @@
 #define RECEIVERS_PPROF_H
 
 #include "net/client_keys.h"
-#include "net/http_server.h"
+#include "net/listen.h"
+#include "net/server_keys.h"
 #include "net/tls_server.h"
 #include "pipeline/component.h"
 
@@ -76,6 +77,7 @@ struct server_settings {
     bool include_metadata;
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct server_http_settings http;
     struct tls_server_settings tls;
 };
 
@@ -106,11 +108,15 @@ struct pprof_receiver {
 /* keys.c */
 extern const struct key pprof_keys[];
 void pprof_check(const void *config, struct key_report *report);
+void pprof_places(const void *config, place_visit_fn *visit, void *ctx);
+void pprof_rehearse(const void *config, struct key_report *report);
+struct listen_on pprof_place(const struct pprof_receiver *self); /* of its server */
 
 /* Seconds that a timed profile is taken for. */
 unsigned profile_seconds(const struct pprof_receiver *self);
 
 /* push.c: the door for POST /v1/pprof */
 void push_handle(void *ctx, struct http_request *request);
+void push_refused(void *ctx, const char *path, const struct peer *peer, const struct outcome *why);
 
 #endif

@@ -129,12 +129,15 @@ static struct outcome offer_copies(struct scraper *scraper, const struct batch *
 static void offer(struct scraper *scraper, struct job *job, struct batch *batch)
 {
     struct meter *meter = scraper->env->meter;
-    meter_add(meter, METER_RECEIVED, SIGNAL_PROFILES, 1);
     struct outcome outcome = offer_copies(scraper, batch);
-    bool taken = outcome.verdict == VERDICT_OK;
-    meter_add(meter, taken ? METER_ACCEPTED : METER_REFUSED, SIGNAL_PROFILES, 1);
-    if (!taken)
-        log_warn("%s: %s: a profile is lost: %s", scraper->env->id, job->shown, outcome.text);
+    if (outcome.verdict == VERDICT_OK) {
+        meter_accepted(meter, ADMISSION_PULL, SIGNAL_PROFILES, 1);
+        return;
+    }
+    const struct refusal refusal = {
+        .transport = ADMISSION_PULL, .signal = SIGNAL_PROFILES, .why = &outcome, .items = 1};
+    meter_refused(meter, &refusal);
+    log_warn("%s: %s: a profile is lost: %s", scraper->env->id, job->shown, outcome.text);
 }
 
 /* ---- the profile ---- */

@@ -9,6 +9,27 @@
 
 enum { NAME_SIZE = 64 << 10 };
 
+void push_refused(void *ctx, const char *path, const struct peer *peer, const struct outcome *why)
+{
+    const struct pprof_receiver *self = ctx;
+    const struct refusal refusal = {.transport = ADMISSION_HTTP,
+                                    .signal = path ? SIGNAL_PROFILES : ADMISSION_NO_SIGNAL,
+                                    .why = why,
+                                    .peer = peer};
+    meter_refused(self->env->meter, &refusal);
+}
+
+static void count_refused(const struct pprof_receiver *self, const struct http_request *request,
+                          const struct outcome *why, uint32_t items)
+{
+    const struct refusal refusal = {.transport = ADMISSION_HTTP,
+                                    .signal = SIGNAL_PROFILES,
+                                    .why = why,
+                                    .items = items,
+                                    .peer = http_request_peer(request)};
+    meter_refused(self->env->meter, &refusal);
+}
+
 static void refuse(struct http_request *request, const struct outcome *outcome)
 {
     http_respond(request, status_http(outcome), "text/plain", view_of(outcome->text),
@@ -28,14 +49,13 @@ struct push {
 static void offered(void *ctx, const struct outcome *outcome)
 {
     struct push *push = ctx;
-    struct meter *meter = push->self->env->meter;
-    bool taken = outcome->verdict == VERDICT_OK;
-    meter_add(meter, METER_RECEIVED, SIGNAL_PROFILES, 1);
-    meter_add(meter, taken ? METER_ACCEPTED : METER_REFUSED, SIGNAL_PROFILES, 1);
-    if (taken)
+    if (outcome->verdict == VERDICT_OK) {
+        meter_accepted(push->self->env->meter, ADMISSION_HTTP, SIGNAL_PROFILES, 1);
         http_respond(push->request, 204, NULL, (struct view){0}, 0);
-    else
+    } else {
+        count_refused(push->self, push->request, outcome, 1);
         refuse(push->request, outcome);
+    }
     free(push);
 }
 
@@ -124,6 +144,7 @@ static void handle_profile(const struct pprof_receiver *self, struct http_reques
     } else {
         if (outcome.verdict == VERDICT_OK)
             outcome = no_memory();
+        count_refused(self, request, &outcome, 0);
         refuse(request, &outcome);
     }
     batch_unref(batch);
@@ -131,12 +152,17 @@ static void handle_profile(const struct pprof_receiver *self, struct http_reques
 
 void push_handle(void *ctx, struct http_request *request)
 {
+    struct outcome why =
+        outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "405 method not allowed, supported: [POST]");
     if (strcmp(http_request_path(request), "/v1/pprof") != 0) {
+        why = outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown path %.80s",
+                         http_request_path(request));
+        push_refused(ctx, NULL, http_request_peer(request), &why);
         http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
     } else if (strcmp(http_request_method(request), "POST") != 0) {
+        count_refused(ctx, request, &why, 0);
         http_response_header(request, "Allow", "POST");
-        http_respond(request, 405, "text/plain", VIEW("405 method not allowed, supported: [POST]"),
-                     0);
+        http_respond(request, 405, "text/plain", view_of(why.text), 0);
     } else {
         handle_profile(ctx, request);
     }

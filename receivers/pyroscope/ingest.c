@@ -6,7 +6,6 @@
 #include "receivers/pyroscope/pyroscope.h"
 
 #include "wire/ingest_text.h"
-#include "wire/ingest_time.h"
 #include "wire/jfr_labels.h"
 #include "wire/multipart.h"
 #include "wire/pprof_agents.h"
@@ -84,28 +83,29 @@ static char *copy_text(struct view view)
     return view.data ? strndup((const char *)view.data, view.size) : NULL;
 }
 
-static uint64_t query_time(const char *query, const char *name)
-{
-    char text[WORD_SIZE];
-    return http_query_get(query, name, text, sizeof text) ? ingest_time_parse(text) : 0;
-}
-
 static struct profile_origin *origin_of(const struct ingest *ingest)
 {
     const char *query = http_request_query(ingest->request);
+    uint64_t now = clock_wall(ingest->self->env->clock);
     struct profile_origin *origin = calloc(1, sizeof *origin);
     char spy[WORD_SIZE];
     if (!origin)
         return NULL;
     origin->by_ingest = true;
-    origin->from_ns = query_time(query, "from");
+    origin->from_ns = ingest_query_time(query, "from", now);
     if (origin->from_ns == 0) /* as the server: now */
-        origin->from_ns = clock_wall(ingest->self->env->clock);
-    origin->until_ns = query_time(query, "until");
+        origin->from_ns = now;
+    origin->until_ns = ingest_query_time(query, "until", now);
     origin->sample_type_config = copy_text(ingest->sample_type_config);
     if (http_query_get(query, "spyName", spy, sizeof spy) && *spy)
         origin->spy_name = strdup(spy);
     return origin;
+}
+
+static uint64_t from_of(const struct ingest *ingest)
+{
+    return ingest_query_time(http_request_query(ingest->request), "from",
+                             clock_wall(ingest->self->env->clock));
 }
 
 static bool is_dotnet(const struct ingest *ingest)
@@ -120,7 +120,7 @@ static struct outcome read_profile(const struct ingest *ingest, struct batch **b
     const struct pprof_way way = {
         .by_ingest = true,
         .is_dotnet = is_dotnet(ingest),
-        .no_time_ns = query_time(http_request_query(ingest->request), "from"),
+        .no_time_ns = from_of(ingest),
     };
     struct outcome outcome =
         pprof_batch(ingest->self, ingest->profile, &way, series_ref(ingest->series), batch);
@@ -148,7 +148,8 @@ static struct outcome wrap_opaque(const struct ingest *ingest, struct bytes *bod
         return no_memory;
     }
     const char *type = http_request_header(ingest->request, "Content-Type");
-    opaque->query = strdup(http_request_query(ingest->request));
+    opaque->query = ingest_query_rewrite(http_request_query(ingest->request),
+                                         clock_wall(ingest->self->env->clock));
     opaque->content_type = type ? strdup(type) : NULL;
     batch_set_opaque(*batch, opaque);
     return opaque->query ? OUTCOME_OK : no_memory;
@@ -329,7 +330,7 @@ static struct outcome check_query(const struct ingest *ingest)
 {
     struct outcome outcome = check_labels(ingest->self, ingest->series);
     if (outcome.verdict == VERDICT_OK)
-        outcome = check_time(ingest->self, query_time(http_request_query(ingest->request), "from"));
+        outcome = check_time(ingest->self, from_of(ingest));
     return outcome;
 }
 
@@ -386,6 +387,7 @@ void handle_ingest(const struct pyroscope_receiver *self, struct http_request *r
         outcome = ingest.format <= FORMAT_TREE ? check_text(&ingest) : OUTCOME_OK;
     if (outcome.verdict != VERDICT_OK) {
         series_unref(ingest.series);
+        pyroscope_count_refused(self, request, &outcome, 0);
         answer_error(request, 400, &outcome);
         return;
     }

@@ -29,7 +29,7 @@ static void answer(const struct pyroscope_receiver *self, struct http_request *r
     if (outcome->verdict == VERDICT_OK)
         http_respond(request, 200, is_json(request) ? "application/json" : "application/proto",
                      is_json(request) ? VIEW("{}") : VIEW(""), 0);
-    else if (outcome->cause == CAUSE_UNSUPPORTED)
+    else if (outcome->cause == CAUSE_UNSUPPORTED || outcome->cause == CAUSE_ENCODING)
         answer_error(request, 501, GRPC_UNIMPLEMENTED, outcome);
     else if (outcome->verdict == VERDICT_REJECT && status_http(outcome) >= 500)
         /* Alloy offers `internal` again, and this was refused for good. */
@@ -101,11 +101,12 @@ void handle_push(const struct pyroscope_receiver *self, struct http_request *req
 {
     const char *type = http_request_header(request, "Content-Type");
     if (!is_json(request) && !media_type_is(type, "application/proto")) {
+        struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
+                                        "415 unsupported media type, supported: "
+                                        "[application/json, application/proto]");
+        pyroscope_count_refused(self, request, &why, 0);
         http_response_header(request, "Accept-Post", "application/json, application/proto");
-        http_respond(request, 415, "text/plain",
-                     VIEW("415 unsupported media type, supported: "
-                          "[application/json, application/proto]"),
-                     0);
+        http_respond(request, 415, "text/plain", view_of(why.text), 0);
         return;
     }
     struct bytes message;
@@ -116,10 +117,12 @@ void handle_push(const struct pyroscope_receiver *self, struct http_request *req
     else if (outcome.verdict == VERDICT_OK)
         outcome = add_profiles(self, bytes_view(&message), submission);
     bytes_release(&message);
-    if (!submission)
+    if (!submission) {
+        pyroscope_count_refused(self, request, &outcome, 0);
         answer(self, request, &outcome);
-    else if (outcome.verdict == VERDICT_OK)
+    } else if (outcome.verdict == VERDICT_OK) {
         submission_offer(submission);
-    else
+    } else {
         submission_refuse(submission, &outcome);
+    }
 }

@@ -11,7 +11,7 @@ static const struct key keys[] = {
     KEY_CHOICE(struct pyroscope_receiver, transport, "transport", "tcp", listen_transports,
                "tcp, or unix with a path as endpoint"),
     KEY_INT(struct pyroscope_receiver, max_request_body_size, "max_request_body_size", "67108864",
-            1, 2147483647, "largest body in bytes, before and after decompression"),
+            0, 2147483647, "largest body in bytes, before and after decompression; 0: the default"),
     KEY_INT(struct pyroscope_receiver, threads, "threads", "1", 1, 64,
             "threads that read connections"),
     AUTH_SERVER_KEY(struct pyroscope_receiver, auth),
@@ -29,6 +29,7 @@ static const struct key keys[] = {
             2147483647, "bytes of a series label's name, as the server's limit; 0: any"),
     KEY_INT(struct pyroscope_receiver, max_label_value_length, "max_label_value_length", "2048", 0,
             2147483647, "likewise of its value"),
+    SERVER_HTTP_KEYS(struct pyroscope_receiver, http),
     TLS_SERVER_KEY(struct pyroscope_receiver, tls),
     KEY_END,
 };
@@ -47,6 +48,33 @@ static const struct route routes[] = {
     {OTLP_PATH, handle_otlp},
 };
 
+static void refused(void *ctx, const char *path, const struct peer *peer, const struct outcome *why)
+{
+    const struct pyroscope_receiver *self = ctx;
+    const struct refusal refusal = {.transport = ADMISSION_HTTP,
+                                    .signal = path ? SIGNAL_PROFILES : ADMISSION_NO_SIGNAL,
+                                    .why = why,
+                                    .peer = peer};
+    meter_refused(self->env->meter, &refusal);
+}
+
+static void refuse_path(struct pyroscope_receiver *self, struct http_request *request)
+{
+    struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown path %.80s",
+                                    http_request_path(request));
+    refused(self, NULL, http_request_peer(request), &why);
+    http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
+}
+
+static void refuse_method(struct pyroscope_receiver *self, struct http_request *request)
+{
+    struct outcome why =
+        outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "405 method not allowed, supported: [POST]");
+    pyroscope_count_refused(self, request, &why, 0);
+    http_response_header(request, "Allow", "POST");
+    http_respond(request, 405, "text/plain", view_of(why.text), 0);
+}
+
 static void handle(void *ctx, struct http_request *request)
 {
     const char *path = http_request_path(request);
@@ -54,17 +82,14 @@ static void handle(void *ctx, struct http_request *request)
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (strcmp(path, routes[i].path) == 0)
             route = &routes[i];
-    if (strcmp(path, "/ready") == 0) {
+    if (strcmp(path, "/ready") == 0)
         http_respond(request, 200, "text/plain", VIEW("ready\n"), 0);
-    } else if (!route) {
-        http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
-    } else if (strcmp(http_request_method(request), "POST") != 0) {
-        http_response_header(request, "Allow", "POST");
-        http_respond(request, 405, "text/plain", VIEW("405 method not allowed, supported: [POST]"),
-                     0);
-    } else {
+    else if (!route)
+        refuse_path(ctx, request);
+    else if (strcmp(http_request_method(request), "POST") != 0)
+        refuse_method(ctx, request);
+    else
         route->handle(ctx, request);
-    }
 }
 
 /* As the paths' own errors are: OTLP's for OTLP, connect's for the others. */
@@ -96,17 +121,30 @@ static struct listen_on place(const struct pyroscope_receiver *self)
                               .what = "Pyroscope"};
 }
 
-static void check(const void *config, struct key_report *report)
+static void places(const void *config, place_visit_fn *visit, void *ctx)
 {
     struct listen_on on = place(config);
+    listen_place(&on, visit, ctx);
+}
+
+static void rehearse(const void *config, struct key_report *report)
+{
+    struct listen_on on = place(config);
+    listen_rehearse(&on, report);
+}
+
+static void check(const void *config, struct key_report *report)
+{
+    const struct pyroscope_receiver *self = config;
+    struct listen_on on = place(self);
     listen_check(&on, report);
+    server_http_check(&self->http, "", report);
 }
 
 static bool pyroscope_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct pyroscope_receiver *self = instance;
     struct http_server_options options = {
-        .max_body = (size_t)self->max_request_body_size,
         .threads = (unsigned)self->threads,
         .max_connections = MAX_CONNECTIONS,
         .header_timeout_ns = self->read_header_timeout,
@@ -115,9 +153,12 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
         .handler = handle,
         .auth = self->auth.by,
         .deny = deny,
+        .refuses_own = true,
+        .refused = refused,
         .ctx = self,
     };
     self->env = env;
+    server_http_apply(&self->http, &self->max_request_body_size, &options);
     struct listen_on on = place(self);
     self->server = listen_http(&on, &options, error, error_size);
     return self->server != NULL;
@@ -157,6 +198,8 @@ const struct component receiver_pyroscope = {
     .keys = keys,
     .check = check,
     .gives_metadata = gives_metadata,
+    .places = places,
+    .rehearse = rehearse,
     .open = pyroscope_open,
     .retire = pyroscope_retire,
     .close = pyroscope_close,

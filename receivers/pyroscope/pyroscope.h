@@ -4,6 +4,7 @@
 
 #include "net/auth.h"
 #include "net/otlp_http.h"
+#include "net/server_keys.h"
 #include "net/tls_server.h"
 #include "pipeline/component.h"
 
@@ -16,6 +17,7 @@ struct pyroscope_receiver {
     bool include_metadata;
     uint64_t read_header_timeout;
     uint64_t idle_timeout;
+    struct server_http_settings http;
     struct tls_server_settings tls;
     uint64_t reject_older_than; /* 0: never */
     uint64_t reject_newer_than;
@@ -70,6 +72,20 @@ struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pp
  * sender learns it. */
 struct outcome check_labels(const struct pyroscope_receiver *self, const struct series *series);
 struct outcome check_time(const struct pyroscope_receiver *self, uint64_t time_ns);
+
+/* Counts a request that is not taken (OK: not whole), and items of it that were read. Before its
+ * answer. Any thread. */
+void pyroscope_count_refused(const struct pyroscope_receiver *self,
+                             const struct http_request *request, const struct outcome *why,
+                             uint32_t items);
+
+/* A time of the query in nanoseconds since 1970; 0: none. One that is further ahead than the server
+ * takes is `now`: it would keep a request from ever growing old, and its service's windows open. */
+uint64_t ingest_query_time(const char *query, const char *name, uint64_t now);
+
+/* The query as it is sent on: the same parameters, percent-encoded anew, so that it can be sent
+ * whatever bytes it came with, and times far ahead as above. malloc'ed; NULL: no memory. */
+char *ingest_query_rewrite(const char *query, uint64_t now);
 
 /* One handler a path; each answers the request. */
 void handle_ingest(const struct pyroscope_receiver *self, struct http_request *request);

@@ -20,7 +20,28 @@ struct submission {
     pthread_mutex_t lock; /* over waiting and worst */
     size_t waiting;
     struct outcome worst;
+    uint32_t refused; /* profiles */
 };
+
+void pyroscope_count_refused(const struct pyroscope_receiver *self,
+                             const struct http_request *request, const struct outcome *why,
+                             uint32_t items)
+{
+    const struct refusal refusal = {.transport = ADMISSION_HTTP,
+                                    .signal = SIGNAL_PROFILES,
+                                    .why = why,
+                                    .items = items,
+                                    .peer = http_request_peer(request)};
+    meter_refused(self->env->meter, &refusal);
+}
+
+static void refuse(const struct pyroscope_receiver *self, struct http_request *request,
+                   submission_answer_fn *answer, const struct outcome *outcome)
+{
+    if (outcome->verdict != VERDICT_OK)
+        pyroscope_count_refused(self, request, outcome, 0);
+    answer(self, request, outcome);
+}
 
 struct submission *submission_new(const struct pyroscope_receiver *self,
                                   struct http_request *request, submission_answer_fn *answer)
@@ -71,6 +92,9 @@ bool submission_add(struct submission *submission, struct batch *batch)
 
 static void end(struct submission *submission, const struct outcome *outcome)
 {
+    if (outcome->verdict != VERDICT_OK || submission->refused)
+        pyroscope_count_refused(submission->self, submission->request, outcome,
+                                submission->refused);
     submission->answer(submission->self, submission->request, outcome);
     for (size_t i = 0; i < submission->count; i++)
         batch_unref(submission->entries[i].batch);
@@ -80,9 +104,10 @@ static void end(struct submission *submission, const struct outcome *outcome)
 }
 
 /* One of those that the answer waits for is through. */
-static void arrive(struct submission *submission, const struct outcome *outcome)
+static void arrive(struct submission *submission, const struct outcome *outcome, uint32_t refused)
 {
     pthread_mutex_lock(&submission->lock);
+    submission->refused += refused;
     uint32_t rejected = submission->worst.rejected + outcome->rejected;
     bool partial = outcome->rejected && submission->worst.verdict == VERDICT_OK;
     if (outcome->verdict > submission->worst.verdict || partial)
@@ -97,11 +122,11 @@ static void arrive(struct submission *submission, const struct outcome *outcome)
 static void offered(void *ctx, const struct outcome *outcome)
 {
     const struct entry *entry = ctx;
-    struct meter *meter = entry->submission->self->env->meter;
-    meter_add(meter, METER_RECEIVED, SIGNAL_PROFILES, entry->items);
-    meter_add(meter, outcome->verdict == VERDICT_OK ? METER_ACCEPTED : METER_REFUSED,
-              SIGNAL_PROFILES, entry->items);
-    arrive(entry->submission, outcome);
+    bool taken = outcome->verdict == VERDICT_OK;
+    if (taken)
+        meter_accepted(entry->submission->self->env->meter, ADMISSION_HTTP, SIGNAL_PROFILES,
+                       entry->items);
+    arrive(entry->submission, outcome, taken ? 0 : entry->items);
 }
 
 void submission_offer(struct submission *submission)
@@ -117,7 +142,7 @@ void submission_offer(struct submission *submission)
         intake_accept(intake, batch, offered, entry);
         batch_unref(batch);
     }
-    arrive(submission, &ok);
+    arrive(submission, &ok, 0);
 }
 
 void submission_refuse(struct submission *submission, const struct outcome *outcome)
@@ -132,13 +157,13 @@ void submission_run(const struct pyroscope_receiver *self, struct http_request *
     struct outcome no_memory = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     if (!batch || outcome->verdict != VERDICT_OK) {
         batch_unref(batch);
-        answer(self, request, outcome);
+        refuse(self, request, answer, outcome);
         return;
     }
     struct submission *submission = submission_new(self, request, answer);
     if (!submission) {
         batch_unref(batch);
-        answer(self, request, &no_memory);
+        refuse(self, request, answer, &no_memory);
     } else if (submission_add(submission, batch)) {
         submission_offer(submission);
     } else {

@@ -9,7 +9,8 @@ START_TEST(what_is_printed_has_no_secret_and_validates)
     ck_assert_ptr_null(strstr(got->out, "hush"));
     ck_assert_ptr_nonnull(strstr(got->out, "Authorization: \"[redacted]\"\n"));
     ck_assert_ptr_nonnull(strstr(got->out, "X-Scope-OrgID: \"[redacted]\"\n"));
-    ck_assert_ptr_nonnull(strstr(got->out, "endpoint: \"http://redacted@localhost:1/base\"\n"));
+    ck_assert_ptr_nonnull(
+        strstr(got->out, "endpoint: \"http://redacted@localhost:1/base?token=redacted&a=b\"\n"));
     ran_file(got->out, again);
     struct ran *second = ran(WORDS("validate", "--config", again));
     ck_assert_str_eq(second->err, "");

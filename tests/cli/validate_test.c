@@ -112,9 +112,7 @@ START_TEST(what_of_tls_does_not_go_together_is_told)
         ":5: receivers.otlp.protocols.http.tls: a server needs cert_file and key_file\n",
         ":6: receivers.pyroscope.tls.min_version: found 1.1, expected one of 1.2, 1.3",
         ":7: receivers.pyroscope/b.tls.max_version: 1.2 is below min_version, which is 1.3\n",
-        ":8: receivers.pyroscope/b.tls.cipher_suites: a key of the Collector that spanlink does "
-        "not "
-        "have\n",
+        ":8: receivers.pyroscope/b.tls.tpm: a key of the Collector that spanlink does not have\n",
         ":10: exporters.otlp_http.tls.cert_file: is missing beside key_file\n",
         ":10: exporters.otlp_http.tls.ca_pem: is given twice, as a file and as text\n",
     };
@@ -127,7 +125,7 @@ START_TEST(what_of_tls_does_not_go_together_is_told)
         "      http: {tls: }\n"
         "  pyroscope: {tls: {cert_file: a, key_file: b, min_version: 1.1}}\n"
         "  pyroscope/b: {tls: {cert_file: a, key_file: b, min_version: 1.3, max_version: 1.2,\n"
-        "    cipher_suites: [x]}}\n"
+        "    tpm: {enabled: true}}}\n"
         "exporters:\n"
         "  otlp_http: {endpoint: 'https://x', tls: {key_file: b, ca_file: a, ca_pem: b}}\n"
         "  debug:\n"
@@ -145,6 +143,164 @@ START_TEST(what_of_tls_does_not_go_together_is_told)
 }
 END_TEST
 
+/* A configuration of receivers and exporters in flow style, each used. */
+static struct ran *validated(const char *receivers, const char *exporters, const char *rest)
+{
+    char path[64], yaml[4096], names[2][256] = {"", ""};
+    const char *sections[] = {receivers, exporters};
+    for (int i = 0; i < 2; i++)
+        for (const char *at = sections[i], *end; (end = strstr(at, ": {"));
+             at = strchr(end, '\n')) {
+            const char *from = end;
+            while (from > sections[i] && from[-1] != '\n')
+                from--;
+            size_t n = strlen(names[i]);
+            from += strspn(from, " ");
+            snprintf(names[i] + n, sizeof names[i] - n, "%s%.*s", n ? ", " : "", (int)(end - from),
+                     from);
+        }
+    snprintf(yaml, sizeof yaml,
+             "receivers:\n%sexporters:\n%s%sservice:\n  pipelines:\n"
+             "    profiles: {receivers: [%s], exporters: [%s]}\n",
+             receivers, exporters, rest, names[0], names[1]);
+    ran_file(yaml, path);
+    struct ran *got = ran(WORDS("validate", "--config", path));
+    unlink(path);
+    return got;
+}
+
+static void fails(const char *receivers, const char *exporters, const char *rest, const char *want)
+{
+    struct ran *got = validated(receivers, exporters, rest);
+    ck_assert_msg(got->code == EXIT_CONFIG && strstr(got->err, want), "%d %s", got->code, got->err);
+    free(got);
+}
+
+static void passes(const char *receivers, const char *exporters, const char *warning)
+{
+    struct ran *got = validated(receivers, exporters, "");
+    ck_assert_msg(got->code == EXIT_OK, "%s", got->err);
+    if (warning)
+        ck_assert_msg(strstr(got->err, warning), "%s", got->err);
+    else
+        ck_assert_str_eq(got->err, "");
+    free(got);
+}
+
+#define DEBUG "  debug: {}\n"
+
+START_TEST(two_listeners_on_one_address_are_told)
+{
+    fails(
+        "  pyroscope: {endpoint: 'localhost:4040'}\n  pyroscope/b: {endpoint: '127.0.0.1:4040'}\n",
+        DEBUG, "",
+        ":3: receivers.pyroscope/b.endpoint: listens on 127.0.0.1:4040, as "
+        "receivers.pyroscope.endpoint does\n");
+    fails("  pyroscope: {endpoint: ':4040'}\n  pyroscope/b: {endpoint: '10.0.0.1:4040'}\n", DEBUG,
+          "", "receivers.pyroscope/b.endpoint: listens on 10.0.0.1:4040, as");
+    fails("  pyroscope: {endpoint: 'unix:/a'}\n  pyroscope/b: {endpoint: 'unix:/a'}\n", DEBUG, "",
+          "receivers.pyroscope/b.endpoint: listens on unix:/a, as");
+    fails("  otlp: {protocols: {grpc: {endpoint: 'h:1'}, http: {endpoint: 'h:1'}}}\n", DEBUG, "",
+          "receivers.otlp.protocols.http.endpoint: listens on h:1, as "
+          "receivers.otlp.protocols.grpc.endpoint does");
+    passes("  pyroscope: {endpoint: 'localhost:0'}\n  pyroscope/b: {endpoint: 'localhost:0'}\n",
+           DEBUG, NULL);
+    passes("  pyroscope: {endpoint: '10.0.0.1:1'}\n  pyroscope/b: {endpoint: '10.0.0.2:1'}\n",
+           DEBUG, NULL);
+}
+END_TEST
+
+START_TEST(an_exporter_to_an_own_receiver_is_warned_of)
+{
+    passes("  otlp: {protocols: {http: {endpoint: '0.0.0.0:4318'}}}\n",
+           "  otlp_http: {endpoint: 'http://localhost:4318'}\n",
+           ": exporters.otlp_http.endpoint: sends to localhost:4318, which is "
+           "receivers.otlp.protocols.http.endpoint of this process: what comes back is refused\n");
+    passes("  pyroscope: {endpoint: 'localhost:4040'}\n",
+           "  pyroscope: {endpoint: 'http://127.0.0.1:4040/'}\n", "sends to 127.0.0.1:4040");
+    passes("  otlp: {protocols: {grpc: {endpoint: 'unix:/a'}}}\n",
+           "  otlp_grpc: {endpoint: 'unix:/a', tls: {insecure: true}}\n", "sends to unix:/a");
+    passes("  otlp: {protocols: {http: {endpoint: 'localhost:4318'}}}\n",
+           "  otlp_http: {endpoint: 'http://localhost:4319'}\n", NULL);
+    passes("  otlp: {protocols: {http: {endpoint: 'localhost:4318'}}}\n",
+           "  otlp_http: {endpoint: 'http://backend:4318'}\n", NULL);
+}
+END_TEST
+
+START_TEST(certificates_that_are_not_there_are_told)
+{
+    fails("  pyroscope: {tls: {cert_file: /nowhere/c, key_file: /nowhere/k}}\n", DEBUG, "",
+          ":2: receivers.pyroscope.tls.cert_file: /nowhere/c cannot be read: No such file");
+    fails("  pyroscope: {}\n",
+          "  pyroscope: {endpoint: 'https://x', tls: {ca_file: /nowhere/ca}}\n", "",
+          "exporters.pyroscope.tls.ca_file: /nowhere/ca cannot be read: No such file");
+    fails(
+        "  pprof: {server: {endpoint: 'localhost:0', tls: {cert_file: /nowhere/c, key_file: k}}}\n",
+        DEBUG, "", "receivers.pprof.server.tls.cert_file: /nowhere/c cannot be read");
+    fails("  otlp: {protocols: {grpc: {tls: {cert_pem: x, key_pem: y}}}}\n", DEBUG, "",
+          "receivers.otlp.protocols.grpc.tls.cert_pem: it holds no certificate in PEM");
+}
+END_TEST
+
+START_TEST(files_of_users_and_tokens_are_read)
+{
+    char users[64], yaml[512];
+    ran_file("good:plain\nbad:rqXexS6ZhobKA\n", users);
+    snprintf(yaml, sizeof yaml, "extensions: {basicauth: {htpasswd: {file: %s}}}\n", users);
+    struct ran *got;
+    char path[64], whole[2048];
+    static const char rest[] = "receivers: {pyroscope: {auth: {authenticator: %s}}}\n"
+                               "exporters: {debug: }\n"
+                               "service: {extensions: [%s], pipelines: "
+                               "{profiles: {receivers: [pyroscope], exporters: [debug]}}}\n";
+    size_t n = (size_t)snprintf(whole, sizeof whole, "%s", yaml);
+    snprintf(whole + n, sizeof whole - n, rest, "basicauth", "basicauth");
+    ran_file(whole, path);
+    got = ran(WORDS("validate", "--config", path));
+    ck_assert_int_eq(got->code, EXIT_CONFIG);
+    ck_assert_msg(strstr(got->err, "extensions.basicauth.htpasswd.file: ") &&
+                      strstr(got->err, "line 2 has a hash that is damaged or of a kind not known"),
+                  "%s", got->err);
+    ck_assert_ptr_null(strstr(got->err, "rqXex"));
+    free(got);
+    unlink(users);
+    unlink(path);
+    n = (size_t)snprintf(whole, sizeof whole,
+                         "extensions: {bearertokenauth: {filename: /nowhere/t}}\n");
+    snprintf(whole + n, sizeof whole - n, rest, "bearertokenauth", "bearertokenauth");
+    ran_file(whole, path);
+    got = ran(WORDS("validate", "--config", path));
+    ck_assert_int_eq(got->code, EXIT_CONFIG);
+    ck_assert_msg(strstr(got->err, "extensions.bearertokenauth.filename: cannot read /nowhere/t"),
+                  "%s", got->err);
+    free(got);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(service_keys_without_effect_are_warned_of)
+{
+    char path[64];
+    ran_file(ran_config, path);
+    struct ran *got =
+        ran(WORDS("validate", "--config", path, "--set", "service.telemetry.metrics.level=detailed",
+                  "--set", "service.telemetry.logs.encoding=json"));
+    ck_assert_int_eq(got->code, EXIT_OK);
+    ck_assert_msg(strstr(got->err, "service.telemetry.metrics: has no effect: "), "%s", got->err);
+    ck_assert_msg(strstr(got->err,
+                         "service.telemetry.logs.encoding=json: has no effect: the log is "
+                         "text, one line an event\n"),
+                  "%s", got->err);
+    free(got);
+    got = ran(WORDS("validate", "--config", path, "--set", "service.telemetry.metrics.level=none",
+                    "--set", "service.telemetry.logs.encoding=console", "--set",
+                    "service.telemetry.logs.output_paths=[stderr]"));
+    ck_assert_str_eq(got->err, "");
+    free(got);
+    unlink(path);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return ran_main(argc, argv, "validate",
@@ -157,6 +313,11 @@ int main(int argc, char **argv)
                         an_endpoint_from_an_unset_variable_is_refused,
                         a_missing_file_is_named,
                         what_of_tls_does_not_go_together_is_told,
+                        two_listeners_on_one_address_are_told,
+                        an_exporter_to_an_own_receiver_is_warned_of,
+                        certificates_that_are_not_there_are_told,
+                        files_of_users_and_tokens_are_read,
+                        service_keys_without_effect_are_warned_of,
                         NULL,
                     });
 }

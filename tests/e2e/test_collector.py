@@ -27,11 +27,13 @@ receivers:
 processors:
   correlation: {{}}
 exporters:
-  otlp_grpc: {{endpoint: "127.0.0.1:{to.grpc}", tls: {{insecure: true}}}}
-  otlp_http: {{endpoint: "http://127.0.0.1:{to.http}"}}
+  otlp_grpc:
+    {{endpoint: "127.0.0.1:{to.grpc}", tls: {{insecure: true}}, compression: {packed.grpc}}}
+  otlp_http: {{endpoint: "http://127.0.0.1:{to.http}", compression: {packed.http}}}
 service:
   pipelines:
 """
+GZIP = Ends("gzip", "gzip")
 PIPELINE = "    {0}/{1}: {{receivers: [otlp/{1}], processors: [{2}], exporters: [otlp_{1}]}}\n"
 
 
@@ -44,11 +46,11 @@ def needs_spanlink(bypass):
 class Relay(harness.Program):
     """spanlink that hands every signal on, through the processors that are named."""
 
-    def __init__(self, folder, to, processors=""):
+    def __init__(self, folder, to, processors="", packed=GZIP):
         self.at = Ends(harness.free_port(), harness.free_port())
         folder.mkdir()
         config = folder / "relay.yaml"
-        config.write_text(RELAY.format(at=self.at, to=to) + "".join(
+        config.write_text(RELAY.format(at=self.at, to=to, packed=packed) + "".join(
             PIPELINE.format(signal, protocol, processors)
             for signal in SIGNALS for protocol in Ends._fields))
         super().__init__("spanlink", folder, [harness.SPANLINK, "--config", config])
@@ -56,14 +58,15 @@ class Relay(harness.Program):
 
 
 class CollectorRelay(harness.Program):
-    def __init__(self, folder, to):
+    def __init__(self, folder, to, packed=GZIP):
         self.at = Ends(harness.free_port(), harness.free_port())
         super().__init__(
             "collector-relay", folder,
             [harness.BUILT / "otelcol-e2e", "--feature-gates=+service.profilesSupport",
              "--config", harness.HERE / "backends" / "collector" / "relay.yaml"],
             env={"RELAY_GRPC_PORT": str(self.at.grpc), "RELAY_HTTP_PORT": str(self.at.http),
-                 "TO_GRPC_PORT": str(to.grpc), "TO_HTTP_PORT": str(to.http)})
+                 "TO_GRPC_PORT": str(to.grpc), "TO_HTTP_PORT": str(to.http),
+                 "GRPC_COMPRESSION": packed.grpc, "HTTP_COMPRESSION": packed.http})
         self.wait_ports(*self.at)
 
 
@@ -220,6 +223,34 @@ def test_with_a_collector_every_field_is_kept(request, sink, signal, place, prot
     message, _, got = through(chain.at, sink, signal, protocol)
     if signal == "profiles":
         message.dictionary.attribute_table[0].value.SetInParent()   # the Collector writes it empty
+    assert payloads.parse(signal, got) == message
+
+
+COMPRESSIONS = {"grpc": ["none", "gzip", "zstd", "snappy"],
+                "http": ["none", "gzip", "zstd", "zlib", "deflate", "snappy", "x-snappy-framed",
+                         "lz4"]}
+
+
+@pytest.fixture(scope="module")
+def packing(request, tmp_path_factory, sink):
+    """spanlink, a Collector and spanlink, which compress alike between them."""
+    folder = tmp_path_factory.mktemp(request.param)
+    packed = Ends(request.param if request.param in COMPRESSIONS["grpc"] else "gzip", request.param)
+    last = Relay(folder / "last", sink)
+    collector = CollectorRelay(folder, last.at, packed)
+    first = Relay(folder / "first", collector.at, packed=packed)
+    yield first
+    assert first.stop() == 0, first.tail()
+    collector.stop()
+    assert last.stop() == 0, last.tail()
+
+
+@pytest.mark.parametrize(
+    "packing, protocol", [(name, protocol) for protocol, names in COMPRESSIONS.items()
+                          for name in names], indirect=["packing"])
+@pytest.mark.parametrize("signal", ["traces", "logs"])
+def test_every_compression_of_a_collector_is_written_and_read(packing, sink, signal, protocol):
+    message, _, got = through(packing.at, sink, signal, protocol)
     assert payloads.parse(signal, got) == message
 
 

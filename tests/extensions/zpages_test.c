@@ -28,6 +28,7 @@ START_TEST(both_pages_explain_and_others_do_not_exist)
     given_start(&given, yaml);
     ck_assert_int_eq(unix_get(path, "/debug/explain", answer, sizeof answer), 200);
     ck_assert_ptr_nonnull(strstr(answer, "sink: queue holds 0 of 1000 requests"));
+    ck_assert_ptr_nonnull(strstr(answer, "X-Content-Type-Options: nosniff"));
     ck_assert_int_eq(unix_get(path, "/debug/pipelinez", answer, sizeof answer), 200);
     ck_assert_ptr_nonnull(strstr(answer, "memory: "));
     ck_assert_int_eq(unix_get(path, "/debug/tracez", answer, sizeof answer), 404);

@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!server)
         return 0;
     struct grpc_loop *loop = &server->loops[0];
-    struct grpc_connection *connection = grpc_connection_new(loop, -1);
+    struct grpc_connection *connection = grpc_connection_new(loop, -1, NULL);
     if (connection && grpc_connection_start(connection)) {
         if (data[0] & 1)
             step(connection, greeting, sizeof greeting);

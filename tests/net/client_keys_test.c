@@ -21,9 +21,10 @@ END_TEST
 START_TEST(urls_have_a_scheme_and_a_host)
 {
     static const char *const good[] = {"http://h", "HTTPS://h:443/x?y", "http://[::1]:4318"};
-    static const char *const bad[] = {"",        "h:4318",     "http:/h",
-                                      "http://", "http:///x",  "http://:1",
-                                      "ftp://h", "http://h x", "http://h\n"};
+    static const char *const bad[] = {
+        "",           "h:4318",        "http:/h",          "http://",
+        "http:///x",  "http://:1",     "ftp://h",          "http://h x",
+        "http://h\n", "http://h:port", "http://u:p?w@h:1", "http://h:70000"};
     const char *why = NULL;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         ck_assert_msg(url_check(good[i], &why), "%s", good[i]);
@@ -36,15 +37,14 @@ END_TEST
 
 START_TEST(compression_words_are_the_codings_that_they_name)
 {
-    static const enum encoding_name codings[] = {ENCODING_GZIP, ENCODING_ZSTD, ENCODING_IDENTITY,
-                                                 ENCODING_IDENTITY};
-    static const char *const words[] = {"gzip", "zstd", "none", ""};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; compression_words[i]; i++) {
         struct client_settings settings = {.compression = i};
-        ck_assert_str_eq(compression_words[i], words[i]);
-        ck_assert_int_eq(compression_of(&settings), codings[i]);
+        const char *word = compression_words[i];
+        bool none = strcmp(word, "none") == 0 || !*word;
+        ck_assert_str_eq(encoding_text(compression_of(&settings)), none ? "identity" : word);
     }
-    ck_assert_ptr_null(compression_words[4]);
+    struct client_settings first = {.compression = 0};
+    ck_assert_int_eq(compression_of(&first), ENCODING_GZIP);
 }
 END_TEST
 

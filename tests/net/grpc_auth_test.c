@@ -88,6 +88,38 @@ START_TEST(others_are_told_before_their_message_is_read)
 }
 END_TEST
 
+static _Atomic unsigned told;
+
+static void count_told(void *ctx, const char *path, const struct peer *from,
+                       const struct outcome *why)
+{
+    char text[PEER_TEXT];
+    (void)ctx;
+    ck_assert_str_eq(path, GRPC_FIXTURE_PATH);
+    ck_assert_int_eq(why->cause, CAUSE_AUTH);
+    ck_assert_ptr_nonnull(strstr(peer_text(from, text), "127.0.0.1:"));
+    told++;
+}
+
+START_TEST(who_is_refused_is_told_of_with_path_and_address)
+{
+    struct grpc_server_options options = grpc_fixture_options();
+    options.auth = &door;
+    options.refused = count_told;
+    grpc_fixture_open(&options);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    h2_peer_answer(&peer, 1, &answer);
+    ck_assert_uint_eq(told, 1);
+    h2_peer_call(&peer, 3, GRPC_FIXTURE_PATH, "x-who", "ask");
+    h2_peer_message(&peer, 3, false, VIEW("hi"));
+    say(AUTH_DENIED);
+    h2_peer_answer(&peer, 3, &answer);
+    ck_assert_uint_eq(told, 2);
+    h2_peer_close(&peer);
+}
+END_TEST
+
 static void ask_and_say(int32_t stream, enum auth_result result, enum grpc_code code)
 {
     h2_peer_call(&peer, stream, GRPC_FIXTURE_PATH, "x-who", "ask");
@@ -141,6 +173,7 @@ int main(void)
     TCase *tests = grpc_fixture_case("grpc_auth");
     tcase_add_test(tests, who_is_known_is_let_in);
     tcase_add_test(tests, others_are_told_before_their_message_is_read);
+    tcase_add_test(tests, who_is_refused_is_told_of_with_path_and_address);
     tcase_add_test(tests, a_check_may_take_its_time);
     tcase_add_test(tests, a_check_that_ends_in_a_stop_lets_nobody_in);
     tcase_add_test(tests, a_check_may_outlast_its_caller);

@@ -97,6 +97,56 @@ START_TEST(others_get_401_and_their_body_is_not_kept)
 }
 END_TEST
 
+START_TEST(a_browser_may_ask_without_credentials_whether_it_may_send)
+{
+    char *origins[] = {"http://a.b"};
+    const struct cors_settings cors = {.allowed_origins = {origins, 1}};
+    http_fixture_init(&fixture);
+    fixture.options.auth = &door;
+    fixture.options.cors = &cors;
+    http_fixture_start(&fixture);
+    int fd = raw_connect(fixture.bound);
+    raw_exchange(fd,
+                 "OPTIONS /echo HTTP/1.1\r\nHost: x\r\nOrigin: http://a.b\r\n"
+                 "Access-Control-Request-Method: POST\r\n\r\n",
+                 204, &answer);
+    ck_assert_ptr_nonnull(strstr(answer.head, "Access-Control-Allow-Origin: http://a.b"));
+    raw_exchange(fd, POST("Origin: http://a.b\r\nContent-Length: 2\r\n", "hi"), 401, &answer);
+    ck_assert_ptr_nonnull(strstr(answer.head, "Access-Control-Allow-Origin: http://a.b"));
+    raw_exchange(fd, "OPTIONS /echo HTTP/1.1\r\nHost: x\r\nOrigin: http://a.b\r\n\r\n", 401,
+                 &answer);
+    ended(fd);
+}
+END_TEST
+
+static _Atomic unsigned told;
+
+static void count_told(void *ctx, const char *path, const struct peer *peer,
+                       const struct outcome *why)
+{
+    char text[PEER_TEXT];
+    ck_assert_ptr_eq(ctx, &fixture);
+    ck_assert_str_eq(path, "/echo");
+    ck_assert_int_eq(why->cause, CAUSE_AUTH);
+    ck_assert_ptr_nonnull(strstr(peer_text(peer, text), "127.0.0.1:"));
+    told++;
+}
+
+START_TEST(who_is_refused_is_told_of_with_path_and_address)
+{
+    http_fixture_init(&fixture);
+    fixture.options.auth = &door;
+    fixture.options.refused = count_told;
+    http_fixture_start(&fixture);
+    int fd = raw_connect(fixture.bound);
+    raw_exchange(fd, POST("Content-Length: 2\r\n", "hi"), 401, &answer);
+    raw_exchange(fd, POST("X-Who: yes\r\nContent-Length: 2\r\n", "hi"), 200, &answer);
+    raw_exchange(fd, POST("X-Who: no\r\nContent-Length: 2\r\n", "hi"), 401, &answer);
+    ck_assert_uint_eq(told, 2);
+    ended(fd);
+}
+END_TEST
+
 START_TEST(who_waits_to_send_is_told_before)
 {
     int fd = begun();
@@ -188,6 +238,8 @@ START_TEST(a_protocol_words_its_own_refusal)
 END_TEST
 
 SUITE_MAIN("http_auth", who_is_known_is_let_in, others_get_401_and_their_body_is_not_kept,
-           who_waits_to_send_is_told_before, one_too_many_is_told_to_come_again,
-           a_check_may_take_its_time, a_check_that_ends_in_a_stop_lets_nobody_in,
-           a_check_may_outlast_its_server, a_protocol_words_its_own_refusal)
+           a_browser_may_ask_without_credentials_whether_it_may_send,
+           who_is_refused_is_told_of_with_path_and_address, who_waits_to_send_is_told_before,
+           one_too_many_is_told_to_come_again, a_check_may_take_its_time,
+           a_check_that_ends_in_a_stop_lets_nobody_in, a_check_may_outlast_its_server,
+           a_protocol_words_its_own_refusal)

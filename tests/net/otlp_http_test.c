@@ -22,8 +22,7 @@ static void handle(void *ctx, struct http_request *request)
     struct bytes body;
     (void)ctx;
     bytes_init(&body, ceiling, &fixture.budget);
-    last = strcmp(http_request_path(request), "/otlp") == 0 ? otlp_http_take_body(request, &body)
-                                                            : request_take_body(request, &body);
+    last = request_take_body(request, &body);
     if (last.verdict == VERDICT_OK)
         http_respond(request, 200, NULL, bytes_view(&body), 0);
     else
@@ -70,12 +69,13 @@ START_TEST(bodies_come_out_of_their_encoding)
 }
 END_TEST
 
-START_TEST(an_unknown_encoding_is_415_and_400_where_otlp_is_spoken)
+START_TEST(an_unknown_encoding_is_400_where_otlp_is_spoken)
 {
     int fd = begin();
-    door_post(fd, "/take", "Content-Encoding: br\r\n", VIEW("x"), 415, &answer);
-    ck_assert_str_eq(last.text, "unknown Content-Encoding \"br\", expected gzip, zstd or identity");
-    door_post(fd, "/otlp", "Content-Encoding: br\r\nX-Json: 1\r\n", VIEW("x"), 400, &answer);
+    door_post(fd, "/take", "Content-Encoding: br\r\nX-Json: 1\r\n", VIEW("x"), 400, &answer);
+    ck_assert_str_eq(last.text, "unknown Content-Encoding \"br\", expected gzip, zstd, "
+                                "zlib, deflate, snappy, x-snappy-framed, lz4 or identity");
+    ck_assert_int_eq(last.cause, CAUSE_ENCODING);
     ck_assert_msg(strstr(answer.body, "\"code\":3"), "%s", answer.body);
     end(fd);
 }
@@ -113,7 +113,6 @@ START_TEST(waits_are_whole_seconds_and_only_for_what_may_be_tried_again)
 END_TEST
 
 SUITE_MAIN("otlp_http", media_types_are_told_without_case_and_parameters,
-           bodies_come_out_of_their_encoding,
-           an_unknown_encoding_is_415_and_400_where_otlp_is_spoken,
+           bodies_come_out_of_their_encoding, an_unknown_encoding_is_400_where_otlp_is_spoken,
            what_could_never_fit_the_budget_is_413_that_names_it,
            waits_are_whole_seconds_and_only_for_what_may_be_tried_again)

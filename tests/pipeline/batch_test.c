@@ -16,12 +16,18 @@ static void settled(void *ctx, const struct outcome *worst)
     settled_worst = *worst;
 }
 
-static struct metadata *tenant(const char *name)
+static struct metadata *metadata(const char *name, const char *authorization)
 {
     bool failed;
-    struct metadata *metadata = metadata_new(view_of(name), (struct view){0}, &failed);
+    struct view credentials = authorization ? view_of(authorization) : (struct view){0};
+    struct metadata *metadata = metadata_new(view_of(name), credentials, &failed);
     ck_assert(!failed);
     return metadata;
+}
+
+static struct metadata *tenant(const char *name)
+{
+    return metadata(name, NULL);
 }
 
 static struct profile_origin *origin(void)
@@ -97,6 +103,22 @@ START_TEST(only_equal_signal_and_metadata_merge)
 }
 END_TEST
 
+/* What a client may write to is what its own credentials allow. */
+START_TEST(spans_of_different_credentials_never_merge)
+{
+    struct batch *a = some_spans(0, 1, NULL), *b = some_spans(1, 1, NULL);
+    batch_set_metadata(a, metadata("t", "Bearer a"));
+    batch_set_metadata(b, metadata("t", "Bearer b"));
+    ck_assert(!batch_mergeable(a, b));
+    batch_set_metadata(b, metadata("t", NULL));
+    ck_assert(!batch_mergeable(a, b) && !batch_mergeable(b, a));
+    batch_set_metadata(b, metadata("t", "Bearer a"));
+    ck_assert(batch_mergeable(a, b));
+    batch_unref(a);
+    batch_unref(b);
+}
+END_TEST
+
 START_TEST(a_split_batch_is_two_whole_ones_under_one_receipt)
 {
     struct budget budget;
@@ -154,6 +176,7 @@ int main(void)
         a_copy_with_another_payload_shares_the_rest,
         a_merged_batch_settles_the_receipts_of_all_its_parts,
         only_equal_signal_and_metadata_merge,
+        spans_of_different_credentials_never_merge,
         a_split_batch_is_two_whole_ones_under_one_receipt,
         no_metadata_is_no_object,
         a_batch_gives_its_bytes_back_to_the_budget,

@@ -1,5 +1,6 @@
 #include "pipeline/runtime.h"
 
+#include "net/auth.h"
 #include "pipeline/runtime_state.h"
 #include "tests/support/scripted.h"
 #include "tests/support/some_batch.h"
@@ -13,8 +14,62 @@
 static const struct component anchor = {
     .type = "anchor", .text = "cannot be changed", .kind = COMPONENT_EXTENSION, .fixed = true};
 
-const struct component *const component_table[] = {
-    &scripted_source, &scripted_guest, &scripted_holder, &scripted_sink, &anchor, NULL};
+/* An authenticator that knows one word, and a receiver that asks one. */
+struct word {
+    char *word;
+    struct authenticator by;
+};
+
+static const struct key word_keys[] = {
+    KEY_STRING(struct word, word, "word", "", 0, "what is let in"),
+    KEY_END,
+};
+
+static enum auth_result word_look(void *self, const char *value)
+{
+    return strcmp(((struct word *)self)->word, value) == 0 ? AUTH_GRANTED : AUTH_DENIED;
+}
+
+static const struct authenticator *word_authenticator(void *instance)
+{
+    struct word *self = instance;
+    self->by = (struct authenticator){.self = self, .header = "X", .look = word_look};
+    return &self->by;
+}
+
+static const struct component word = {
+    .type = "word",
+    .text = "lets a word in",
+    .kind = COMPONENT_EXTENSION,
+    .size = sizeof(struct word),
+    .keys = word_keys,
+    .authenticator = word_authenticator,
+};
+
+struct door {
+    struct auth_settings auth;
+};
+
+static const struct key door_keys[] = {AUTH_SERVER_KEY(struct door, auth), KEY_END};
+
+static const struct component door = {
+    .type = "door",
+    .text = "asks an authenticator",
+    .kind = COMPONENT_RECEIVER,
+    .signals = SIGNALS_ALL,
+    .encodings = BATCH_BIT(BATCH_OTLP),
+    .size = sizeof(struct door),
+    .keys = door_keys,
+};
+
+const struct component *const component_table[] = {&scripted_source,
+                                                   &scripted_guest,
+                                                   &scripted_holder,
+                                                   &scripted_sink,
+                                                   &anchor,
+                                                   &word,
+                                                   &door,
+                                                   NULL};
 
 enum { MAX_SETTINGS = 64 };
 
@@ -430,6 +485,59 @@ START_TEST(a_processor_whose_pipeline_goes_hands_on_before)
 }
 END_TEST
 
+#define DOORS(word, extensions)                                                                    \
+    "receivers: {source: , door: {auth: {authenticator: word}}}\nexporters: {sink: }\n"            \
+    "extensions: {word: {word: " word "}, word/2: {word: c}}\n"                                    \
+    "service:\n  extensions: [" extensions "]\n"                                                   \
+    "  pipelines: {traces: {receivers: [source, door], exporters: [sink]}}\n"
+
+static enum auth_result door_says(const char *value)
+{
+    const struct authenticator *by =
+        ((const struct door *)instance(COMPONENT_RECEIVER, "door")->self)->auth.by;
+    return by->look(by->self, value);
+}
+
+START_TEST(a_receiver_asks_the_authenticator_that_is_in_force)
+{
+    begin(DOORS("a", "word"));
+    const struct env *source = source_env("source");
+    const struct instance *before = instance(COMPONENT_RECEIVER, "door");
+    ck_assert_int_eq(door_says("a"), AUTH_GRANTED);
+    ck_assert_int_eq(reload(DOORS("a", "word, word/2")), RELOAD_DONE);
+    ck_assert_ptr_eq(instance(COMPONENT_RECEIVER, "door"), before);
+    ck_assert_int_eq(reload(DOORS("b", "word, word/2")), RELOAD_DONE);
+    ck_assert_int_eq(door_says("a"), AUTH_DENIED);
+    ck_assert_int_eq(door_says("b"), AUTH_GRANTED);
+    ck_assert_ptr_eq(source_env("source"), source);
+    ck_assert_uint_eq(end(), 0);
+}
+END_TEST
+
+#define SIGNALS(logs)                                                                              \
+    "receivers: {source: }\nexporters: {sink: }\n"                                                 \
+    "service:\n  pipelines:\n    traces: {receivers: [source], exporters: [sink]}\n" logs
+
+/* What it serves is settled when it opens. */
+START_TEST(a_receiver_whose_signals_change_opens_anew)
+{
+    static const char with_logs[] = SIGNALS("    logs: {receivers: [source], exporters: [sink]}\n");
+    begin(SIGNALS(""));
+    const struct env *before = source_env("source");
+    ck_assert_ptr_null(before->intakes[SIGNAL_LOGS]);
+    ck_assert_int_eq(reload(with_logs), RELOAD_DONE);
+    const struct env *both = source_env("source");
+    ck_assert_ptr_ne(both, before);
+    ck_assert_ptr_nonnull(both->intakes[SIGNAL_LOGS]);
+    ck_assert_int_eq(reload(SIGNALS("")), RELOAD_DONE);
+    ck_assert_ptr_ne(source_env("source"), both);
+    ck_assert_ptr_null(source_env("source")->intakes[SIGNAL_LOGS]);
+    offer(2);
+    ck_assert_uint_eq(end(), 0);
+    ck_assert_uint_eq(sink_at(0)->delivered, 2);
+}
+END_TEST
+
 #define ANCHOR(extensions)                                                                         \
     "receivers: {source: }\nexporters: {sink: }\nextensions: {anchor: }\n"                         \
     "service:\n  extensions: [" extensions "]\n"                                                   \
@@ -523,6 +631,8 @@ int main(void)
         a_removed_processor_hands_on_what_it_holds,
         what_a_processor_holds_goes_the_new_way_when_it_leaves,
         a_processor_whose_pipeline_goes_hands_on_before,
+        a_receiver_asks_the_authenticator_that_is_in_force,
+        a_receiver_whose_signals_change_opens_anew,
         what_cannot_change_at_run_time_asks_for_a_restart,
         under_load_nothing_is_refused_lost_or_doubled,
         NULL,

@@ -35,7 +35,7 @@ START_TEST(a_sentence_is_one_line)
     struct problems problems = {0};
     problems_add(&problems, NULL, NULL, "a\nb\tc");
     char *text = given_sentences(&problems);
-    ck_assert_str_eq(text, "a?b?c\n");
+    ck_assert_str_eq(text, "a\\nb\\tc\n");
     free(text);
 }
 END_TEST

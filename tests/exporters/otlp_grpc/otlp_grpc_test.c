@@ -5,6 +5,7 @@
 #include "tests/support/proto_build.h"
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
+#include "tests/support/tls_world.h"
 #include "wire/status.h"
 
 #include <stdio.h>
@@ -111,9 +112,10 @@ static struct outcome send_spans(void)
 
 START_TEST(messages_arrive_whole_in_every_compression)
 {
-    static const char *const keys[] = {"", ", compression: zstd", ", compression: none"};
-    static const char *const codings[] = {"gzip", "zstd", "-"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const keys[] = {"", ", compression: zstd", ", compression: none",
+                                       ", compression: snappy"};
+    static const char *const codings[] = {"gzip", "zstd", "-", "snappy"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         begin("http://%s", keys[i]);
         struct outcome outcome = send_spans();
         ck_assert_msg(outcome.verdict == VERDICT_OK, "%s", outcome.text);
@@ -121,6 +123,19 @@ START_TEST(messages_arrive_whole_in_every_compression)
         ck_assert(view_eq(bytes_view(&peer.calls[i].message), spans()));
         end();
     }
+}
+END_TEST
+
+START_TEST(a_compression_that_no_grpc_peer_reads_is_an_error_at_start)
+{
+    char *faults = given_faults(
+        "receivers: {source: }\nexporters: {otlp_grpc: {endpoint: 'h:1', compression: lz4}}\n"
+        "service: {pipelines: {traces: {receivers: [source], exporters: [otlp_grpc]}}}\n");
+    ck_assert_msg(strstr(faults,
+                         "otlp_grpc.compression: is lz4, which gRPC does not read, expected "
+                         "gzip, zstd, snappy or none"),
+                  "%s", faults);
+    free(faults);
 }
 END_TEST
 
@@ -180,6 +195,21 @@ START_TEST(a_unix_socket_is_an_endpoint_in_both_spellings)
         exporter_stop(&exporter);
     }
     grpc_server_close(peer.server, clock_mono(&clock_system) + 20 * NS_PER_S);
+}
+END_TEST
+
+START_TEST(insecure_with_a_ca_is_tls_as_in_the_collector)
+{
+    struct tls_world world;
+    char keys[256];
+    tls_world_make(&world);
+    snprintf(keys, sizeof keys, ", tls: {insecure: true, ca_file: '%s'}", world.paths[WORLD_CA]);
+    begin("%s", keys);
+    struct outcome outcome = send_spans();
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_msg(strstr(outcome.text, "TLS with"), "%s", outcome.text);
+    end();
+    tls_world_remove(&world);
 }
 END_TEST
 
@@ -315,9 +345,10 @@ START_TEST(endpoints_without_a_numeric_port_are_errors_at_start)
 END_TEST
 
 SUITE_MAIN("otlp_grpc_exporter", messages_arrive_whole_in_every_compression,
-           each_signal_has_its_service, many_calls_share_a_connection,
-           endpoints_may_name_a_resolver, a_unix_socket_is_an_endpoint_in_both_spellings,
-           without_a_scheme_it_is_tls, codes_are_retried_as_the_protocol_says,
+           a_compression_that_no_grpc_peer_reads_is_an_error_at_start, each_signal_has_its_service,
+           many_calls_share_a_connection, endpoints_may_name_a_resolver,
+           a_unix_socket_is_an_endpoint_in_both_spellings, without_a_scheme_it_is_tls,
+           insecure_with_a_ca_is_tls_as_in_the_collector, codes_are_retried_as_the_protocol_says,
            partial_success_is_counted, the_senders_metadata_go_on_unless_the_exporter_has_its_own,
            a_server_that_is_not_there_is_retried_and_named, an_http_server_is_no_grpc_server,
            endpoints_without_a_numeric_port_are_errors_at_start)

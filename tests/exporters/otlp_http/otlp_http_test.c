@@ -51,9 +51,11 @@ static struct outcome send_signal(enum signal signal)
 
 START_TEST(protobuf_goes_as_it_is_in_every_compression)
 {
-    static const char *const words[] = {"gzip", "zstd", "none", "''"};
-    static const char *const codings[] = {"gzip", "zstd", "-", "-"};
-    for (size_t i = 0; i < 4; i++) {
+    static const char *const words[] = {"gzip", "zstd",   "none",           "''", "zlib", "deflate",
+                                        "lz4",  "snappy", "x-snappy-framed"};
+    static const char *const codings[] = {
+        "gzip", "zstd", "-", "-", "zlib", "deflate", "lz4", "snappy", "x-snappy-framed"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         char section[128];
         snprintf(section, sizeof section, "otlp_http: {endpoint: 'http://%%s', compression: %s}",
                  words[i]);
@@ -301,12 +303,21 @@ END_TEST
 
 START_TEST(addresses_that_are_no_urls_are_errors_at_start)
 {
-    static const char *const sections[] = {"", "endpoint: 'tempo:4318'",
-                                           "traces_endpoint: 'ftp://x/y'", "endpoint: 'http://'"};
+    static const char *const sections[] = {"",
+                                           "endpoint: 'tempo:4318'",
+                                           "traces_endpoint: 'ftp://x/y'",
+                                           "endpoint: 'http://'",
+                                           "endpoint: 'http://x', headers: {A: \"b\\n\"}",
+                                           "endpoint: 'http://x', headers: {'A B': c}",
+                                           "endpoint: 'http://u:hush@x:port'"};
     static const char *const words[] = {"exporters.otlp_http.endpoint",
                                         "\"tempo:4318\" is not a URL",
-                                        "exporters.otlp_http.traces_endpoint", "is not a URL"};
-    for (size_t i = 0; i < 4; i++) {
+                                        "exporters.otlp_http.traces_endpoint",
+                                        "is not a URL",
+                                        "headers.A: has a value with a line's end",
+                                        "headers.A B: is no name",
+                                        "\"http://redacted@x:port\" is not a URL"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         char yaml[512];
         snprintf(yaml, sizeof yaml,
                  "receivers: {source: }\nexporters: {otlphttp: {%s}}\n"

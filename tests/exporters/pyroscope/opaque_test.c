@@ -201,8 +201,23 @@ START_TEST(a_full_memory_budget_holds_nothing_up)
 }
 END_TEST
 
+START_TEST(a_query_that_cannot_be_sent_is_refused_for_good)
+{
+    begin();
+    struct outcome outcome =
+        exporter_send(&exporter, batch_of("name=a\x01&format=jfr", TYPE, VIEW("x")));
+    ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
+    ck_assert_int_eq(outcome.cause, CAUSE_INVALID);
+    outcome = exporter_send(&exporter, batch_of("name=a&format=jfr", "text/plain\x01", VIEW("x")));
+    ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
+    ck_assert_uint_eq(backend.count, 0);
+    end();
+}
+END_TEST
+
 SUITE_MAIN("pyroscope opaque", a_gzip_part_that_the_server_would_refuse_is_sent_inflated,
            everything_else_goes_as_it_came,
            what_the_server_files_series_by_series_is_repeated_a_few_times_at_most,
            a_part_with_the_boundary_inside_stays_packed,
-           what_would_become_larger_than_64_MiB_stays_packed, a_full_memory_budget_holds_nothing_up)
+           what_would_become_larger_than_64_MiB_stays_packed, a_full_memory_budget_holds_nothing_up,
+           a_query_that_cannot_be_sent_is_refused_for_good)

@@ -94,13 +94,30 @@ START_TEST(damaged_and_unknown_hashes_are_no_plain_passwords)
         "{SHA}VBPuJHI7uixaa6LQGWx4s+5GKN==",
         "{SSHA}VBPuJHI7uixaa6LQGWx4s+5GKNE=",
         "{MD5}xyz",
+        "rqXexS6ZhobKA", /* DES-crypt of "password" */
+        "_J9..rasmBYk8r9AiWNc",
+        "*",
+        "!",
+        "!!",
+        "*LK*",
+        "!$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl",
+        "!rqXexS6ZhobKA",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(password_kind(bad[i]) == PASSWORD_UNKNOWN, "%s", bad[i]);
 }
 END_TEST
 
-SUITE_MAIN("password", every_kind_takes_its_password_and_no_other,
-           an_empty_password_is_no_pointer_at_all, a_password_does_not_end_at_a_nul,
-           long_passwords_are_hashed_whole_by_apr1,
+START_TEST(short_passwords_are_plain_unless_they_look_like_des_crypt)
+{
+    static const char *const good[] = {"a",       "rqXexS6ZhobK", "rqXexS6ZhobKAb", "rqXexS6-hobKA",
+                                       "!secret", "*star",        "_under"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        ck_assert_msg(password_kind(good[i]) == PASSWORD_PLAIN, "%s", good[i]);
+}
+END_TEST
+
+SUITE_MAIN("password", short_passwords_are_plain_unless_they_look_like_des_crypt,
+           every_kind_takes_its_password_and_no_other, an_empty_password_is_no_pointer_at_all,
+           a_password_does_not_end_at_a_nul, long_passwords_are_hashed_whole_by_apr1,
            damaged_and_unknown_hashes_are_no_plain_passwords)

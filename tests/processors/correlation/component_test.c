@@ -91,9 +91,9 @@ START_TEST(settings_that_cannot_work_are_refused)
 }
 END_TEST
 
-enum place { FITS, DOUBTFUL, REFUSED };
+enum fit { FITS, DOUBTFUL, REFUSED };
 
-static enum place place_of(const char *yaml, unsigned signals)
+static enum fit fit_of(const char *yaml, unsigned signals)
 {
     struct rig rig;
     bool severe = false;
@@ -106,13 +106,13 @@ static enum place place_of(const char *yaml, unsigned signals)
 START_TEST(confirmed_links_need_both_signals)
 {
     const unsigned traces = SIGNAL_BIT(SIGNAL_TRACES), profiles = SIGNAL_BIT(SIGNAL_PROFILES);
-    ck_assert_int_eq(place_of("{}", traces | profiles), FITS);
-    ck_assert_int_eq(place_of("{}", traces), REFUSED);
-    ck_assert_int_eq(place_of("{}", traces | SIGNAL_BIT(SIGNAL_LOGS)), REFUSED);
-    ck_assert_int_eq(place_of("{}", profiles), DOUBTFUL);
-    ck_assert_int_eq(place_of("{}", SIGNAL_BIT(SIGNAL_METRICS)), FITS);
-    ck_assert_int_eq(place_of("{link: local_root}", traces), FITS);
-    ck_assert_int_eq(place_of("{link: all}", traces), FITS);
+    ck_assert_int_eq(fit_of("{}", traces | profiles), FITS);
+    ck_assert_int_eq(fit_of("{}", traces), REFUSED);
+    ck_assert_int_eq(fit_of("{}", traces | SIGNAL_BIT(SIGNAL_LOGS)), REFUSED);
+    ck_assert_int_eq(fit_of("{}", profiles), DOUBTFUL);
+    ck_assert_int_eq(fit_of("{}", SIGNAL_BIT(SIGNAL_METRICS)), FITS);
+    ck_assert_int_eq(fit_of("{link: local_root}", traces), FITS);
+    ck_assert_int_eq(fit_of("{link: all}", traces), FITS);
 }
 END_TEST
 

@@ -2,6 +2,7 @@
 #include "receivers/otlp/otlp.h"
 
 #include "net/http_client.h"
+#include "tests/support/forever.h"
 #include "tests/support/keeper.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
@@ -101,6 +102,14 @@ static uint64_t told_rejected(char *text, size_t size)
     return rejected;
 }
 
+static struct view packed(enum encoding_name encoding, struct view body)
+{
+    struct bytes out;
+    bytes_init(&out, 1 << 20, NULL);
+    ck_assert(deflate_append(encoding, body, &out));
+    return forever(out);
+}
+
 START_TEST(accepted_requests_go_on_as_they_came)
 {
     char text[64];
@@ -110,7 +119,9 @@ START_TEST(accepted_requests_go_on_as_they_came)
     ck_assert_uint_eq(told_rejected(text, sizeof text), 0);
     ck_assert_str_eq(text, "");
     call(TRACE_EXPORT, "gzip", NULL, door_gzip(body), GRPC_OK);
-    for (size_t i = 0; i < 2; i++) {
+    call(TRACE_EXPORT, "snappy", NULL, packed(ENCODING_SNAPPY_FRAMED, body), GRPC_OK);
+    call(TRACE_EXPORT, "deflate", NULL, packed(ENCODING_DEFLATE, body), GRPC_OK);
+    for (size_t i = 0; i < 4; i++) {
         ck_assert(view_eq(buffer_view(keeper_batch(i)->payload), body));
         ck_assert_uint_eq(keeper_batch(i)->items, 3);
     }

@@ -1,0 +1,263 @@
+#include "pipeline/admission.h"
+
+#include "base/log.h"
+#include "pipeline/meter.h"
+#include "pipeline/ticker.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUIET_NS (60 * NS_PER_S)
+
+/* What is kept of a refusal for its line. */
+struct last {
+    struct outcome why;
+    struct peer peer;
+    enum admission_transport transport;
+    int signal;
+};
+
+/* The lines about one cause. */
+struct story {
+    _Atomic uint64_t pending; /* refusals since the last line */
+    _Atomic uint64_t next_ns; /* no line before that time; 0: there was none */
+    struct last last;         /* under the lock */
+};
+
+struct counters {
+    _Atomic uint64_t accepted[SIGNAL_COUNT];
+    _Atomic uint64_t items[SIGNAL_COUNT][CAUSE_COUNT];
+    _Atomic uint64_t requests[ADMISSION_SIGNALS][CAUSE_COUNT];
+};
+
+struct admission {
+    const char *id;
+    const struct clock *clock;
+    struct ticker *ticker;
+    struct ticker_entry due;
+    pthread_mutex_t lock;
+    struct counters counters[ADMISSION_TRANSPORTS];
+    struct story stories[CAUSE_COUNT];
+};
+
+static const char *const transports[ADMISSION_TRANSPORTS] = {
+    [ADMISSION_HTTP] = "over HTTP",
+    [ADMISSION_GRPC] = "over gRPC",
+    [ADMISSION_PULL] = "when pulled",
+};
+
+/* ---- lines ---- */
+
+static const char *what_became(enum verdict verdict)
+{
+    if (verdict == VERDICT_OK)
+        return "taken in part";
+    return verdict == VERDICT_RETRY ? "told to come again" : "refused";
+}
+
+static void write_line(const struct admission *admission, const struct last *last, uint64_t count)
+{
+    char peer[PEER_TEXT];
+    bool known = last->signal < SIGNAL_COUNT;
+    const struct outcome *why = &last->why;
+    log_warn("%s: %" PRIu64 " request%s %s: %s%s%s (%s%s%s%s from %s)", admission->id, count,
+             count == 1 ? "" : "s", what_became(why->verdict), cause_name(why->cause),
+             *why->text ? ": " : "", why->text,
+             count == 1 ? "" : "the last: ", known ? signal_name((enum signal)last->signal) : "",
+             known ? " " : "", transports[last->transport], peer_text(&last->peer, peer));
+}
+
+/* False: nothing is pending, or its time has not come. Who gets true writes the line. */
+static bool claim(struct story *story, uint64_t now)
+{
+    uint64_t next = atomic_load(&story->next_ns);
+    return now >= next && atomic_load(&story->pending) > 0 &&
+           atomic_compare_exchange_strong(&story->next_ns, &next, now + QUIET_NS);
+}
+
+static void tell(struct admission *admission, struct story *story, const struct last *newest)
+{
+    pthread_mutex_lock(&admission->lock);
+    if (newest)
+        story->last = *newest;
+    struct last last = story->last;
+    pthread_mutex_unlock(&admission->lock);
+    uint64_t count = atomic_exchange(&story->pending, 0);
+    if (count)
+        write_line(admission, &last, count);
+}
+
+/* The one that is stored need not be the very last: nobody waits for the lock. */
+static void store(struct admission *admission, struct story *story, const struct last *newest)
+{
+    if (pthread_mutex_trylock(&admission->lock) != 0)
+        return;
+    story->last = *newest;
+    pthread_mutex_unlock(&admission->lock);
+}
+
+static void tell_or_store(struct admission *admission, const struct refusal *refusal)
+{
+    struct story *story = &admission->stories[refusal->why->cause];
+    const struct last newest = {.why = *refusal->why,
+                                .peer = refusal->peer ? *refusal->peer : (struct peer){0},
+                                .transport = refusal->transport,
+                                .signal = refusal->signal};
+    bool first = atomic_fetch_add(&story->pending, 1) == 0;
+    if (claim(story, clock_mono(admission->clock))) {
+        tell(admission, story, &newest);
+        return;
+    }
+    store(admission, story, &newest);
+    if (first && admission->ticker)
+        ticker_at(admission->ticker, &admission->due, atomic_load(&story->next_ns));
+}
+
+static uint64_t tell_due(void *ctx, uint64_t mono_ns)
+{
+    struct admission *admission = ctx;
+    uint64_t earliest = TIME_NEVER;
+    for (int cause = 0; cause < CAUSE_COUNT; cause++) {
+        struct story *story = &admission->stories[cause];
+        if (claim(story, mono_ns))
+            tell(admission, story, NULL);
+        uint64_t next = atomic_load(&story->next_ns);
+        if (atomic_load(&story->pending) && next < earliest)
+            earliest = next;
+    }
+    return earliest;
+}
+
+/* ---- life ---- */
+
+struct admission *admission_new(const char *id, const struct clock *clock, struct ticker *ticker)
+{
+    struct admission *admission = calloc(1, sizeof *admission);
+    if (!admission)
+        return NULL;
+    admission->id = id;
+    admission->clock = clock;
+    admission->ticker = ticker;
+    admission->due = (struct ticker_entry){.tick = tell_due, .ctx = admission};
+    pthread_mutex_init(&admission->lock, NULL);
+    if (ticker)
+        ticker_add(ticker, &admission->due);
+    return admission;
+}
+
+void admission_tell(struct admission *admission)
+{
+    for (int cause = 0; cause < CAUSE_COUNT; cause++)
+        tell(admission, &admission->stories[cause], NULL);
+}
+
+void admission_free(struct admission *admission)
+{
+    if (!admission)
+        return;
+    if (admission->ticker)
+        ticker_remove(admission->ticker, &admission->due);
+    admission_tell(admission);
+    pthread_mutex_destroy(&admission->lock);
+    free(admission);
+}
+
+/* ---- counting ---- */
+
+static void add(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static uint64_t get(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void admission_accept(struct admission *admission, enum admission_transport transport,
+                      enum signal signal, uint64_t items)
+{
+    add(&admission->counters[transport].accepted[signal], items);
+}
+
+void admission_refuse(struct admission *admission, const struct refusal *refusal)
+{
+    struct counters *counters = &admission->counters[refusal->transport];
+    enum cause cause = refusal->why->cause;
+    if (refusal->items && refusal->signal < SIGNAL_COUNT)
+        add(&counters->items[refusal->signal][cause], refusal->items);
+    if (refusal->why->verdict != VERDICT_OK)
+        add(&counters->requests[refusal->signal][cause], 1);
+    if (cause != CAUSE_SHUTDOWN && refusal->transport != ADMISSION_PULL)
+        tell_or_store(admission, refusal);
+}
+
+uint64_t admission_accepted(const struct admission *admission, enum admission_transport transport,
+                            enum signal signal)
+{
+    return get(&admission->counters[transport].accepted[signal]);
+}
+
+uint64_t admission_items(const struct admission *admission, enum admission_transport transport,
+                         enum signal signal, enum cause cause)
+{
+    return get(&admission->counters[transport].items[signal][cause]);
+}
+
+uint64_t admission_requests(const struct admission *admission, enum admission_transport transport,
+                            int signal, enum cause cause)
+{
+    return get(&admission->counters[transport].requests[signal][cause]);
+}
+
+/* ---- for people ---- */
+
+/* Returns whether the list is open. */
+static bool explain_cause(bool open, enum cause cause, uint64_t n, struct bytes *out)
+{
+    if (n)
+        bytes_printf(out, "%s%s %" PRIu64, open ? ", " : " (", cause_name(cause), n);
+    return open || n;
+}
+
+void admission_explain_items(const struct admission *admission, enum signal signal,
+                             struct bytes *out)
+{
+    bool open = false;
+    for (int cause = 0; cause < CAUSE_COUNT; cause++) {
+        uint64_t n = 0;
+        for (int t = 0; t < ADMISSION_TRANSPORTS; t++)
+            n += get(&admission->counters[t].items[signal][cause]);
+        open = explain_cause(open, (enum cause)cause, n, out);
+    }
+    if (open)
+        bytes_printf(out, ")");
+}
+
+static void explain_requests(const struct admission *admission, int transport, int signal,
+                             struct bytes *out)
+{
+    const _Atomic uint64_t *requests = admission->counters[transport].requests[signal];
+    bool known = signal < SIGNAL_COUNT, open = false;
+    uint64_t sum = 0;
+    for (int cause = 0; cause < CAUSE_COUNT; cause++)
+        sum += get(&requests[cause]);
+    if (sum == 0)
+        return;
+    bytes_printf(out, "%s: %" PRIu64 " request%s%s%s refused %s", admission->id, sum,
+                 sum == 1 ? "" : "s", known ? " of " : "",
+                 known ? signal_name((enum signal)signal) : "", transports[transport]);
+    for (int cause = 0; cause < CAUSE_COUNT; cause++)
+        open = explain_cause(open, (enum cause)cause, get(&requests[cause]), out);
+    bytes_printf(out, open ? ")\n" : "\n");
+}
+
+void admission_explain(const struct admission *admission, struct bytes *out)
+{
+    for (int transport = 0; transport < ADMISSION_TRANSPORTS; transport++)
+        for (int signal = 0; signal < ADMISSION_SIGNALS; signal++)
+            explain_requests(admission, transport, signal, out);
+}

@@ -1,0 +1,236 @@
+/* What the doors refuse is counted by signal and cause, and told with the client's address. */
+#include "receivers/otlp/otlp.h"
+
+#include "net/http_client.h"
+#include "tests/support/captured.h"
+#include "tests/support/keeper.h"
+#include "tests/support/proto_build.h"
+#include "tests/support/suite.h"
+#include "wire/grpc_frame.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern const struct component receiver_otlp;
+const struct component *const component_table[] = {&receiver_otlp, &scripted_keeper, NULL};
+
+#define PROTO "Content-Type: application/x-protobuf\r\n"
+#define DOORS(keys)                                                                                \
+    "receivers: {otlp: {protocols: {http: {endpoint: 'unix:%s/http', max_request_body_size: 2000}" \
+    ", grpc: {endpoint: 'unix:%s/grpc', max_recv_msg_size_mib: 1}}}}\n"                            \
+    "exporters: {keeper: {" keys "}}\n"                                                            \
+    "service: {pipelines: {traces: {receivers: [otlp], exporters: [keeper]}}}\n"
+#define SERVICE(name) "/opentelemetry.proto.collector." name "/Export"
+#define TRACE_EXPORT  SERVICE("trace.v1.TraceService")
+
+static struct given_runtime given;
+static struct http_answer answer;
+static struct http_reply reply;
+static int fd;
+
+static void begin(const char *yaml)
+{
+    captured_begin();
+    door_start(&given, yaml);
+    fd = door_connect("http");
+}
+
+static void end(void)
+{
+    close(fd);
+    given_stop(&given);
+}
+
+static uint64_t requests(enum admission_transport transport, int signal, enum cause cause)
+{
+    return admission_requests(given_meter(&given, "otlp")->admission, transport, signal, cause);
+}
+
+static uint64_t over_http(int signal, enum cause cause)
+{
+    return requests(ADMISSION_HTTP, signal, cause);
+}
+
+static uint64_t over_grpc(int signal, enum cause cause)
+{
+    return requests(ADMISSION_GRPC, signal, cause);
+}
+
+static const char *explained(void)
+{
+    static char text[8192];
+    struct bytes out;
+    bytes_init(&out, sizeof text - 1, NULL);
+    runtime_explain(given.runtime, &out);
+    snprintf(text, sizeof text, "%.*s", (int)out.size, (const char *)out.data);
+    bytes_release(&out);
+    return text;
+}
+
+static void call(const char *path, const char *encoding, struct view message, int code)
+{
+    char url[256], unix_path[128], error[192];
+    uint8_t framed[4096];
+    struct http_header headers[3] = {{"Content-Type", "application/grpc"}, {"TE", "trailers"}};
+    size_t count = 2;
+    if (encoding)
+        headers[count++] = (struct http_header){"grpc-encoding", encoding};
+    snprintf(unix_path, sizeof unix_path, "%s/grpc", door_folder());
+    struct http_client_options options = {
+        .http2 = true, .timeout_ns = 30 * NS_PER_S, .unix_path = unix_path, .max_reply = 1 << 16};
+    struct http_client *client = http_client_new(&options, error, sizeof error);
+    ck_assert_ptr_nonnull(client);
+    grpc_frame_prefix(framed, encoding != NULL, (uint32_t)message.size);
+    memcpy(framed + GRPC_PREFIX_SIZE, message.data, message.size);
+    snprintf(url, sizeof url, "http://localhost%s", path);
+    http_client_post(client, url, headers, count,
+                     (struct view){framed, GRPC_PREFIX_SIZE + message.size}, &reply);
+    ck_assert_msg(reply.grpc_status == code, "%d: %s", reply.grpc_status, reply.grpc_message);
+    http_reply_release(&reply);
+    http_client_free(client);
+}
+
+static struct view span(void)
+{
+    return PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "work"))));
+}
+
+START_TEST(refusals_over_http_are_counted_by_signal_and_cause)
+{
+    static uint8_t large[2001];
+    begin(DOORS());
+    door_post(fd, "/v1/traces", PROTO, VIEW("garbage"), 400, &answer);
+    door_post(fd, "/v1/traces", PROTO "Content-Encoding: br\r\n", VIEW("x"), 400, &answer);
+    door_post(fd, "/v1/traces", PROTO "Content-Encoding: gzip\r\n", VIEW("x"), 400, &answer);
+    door_post(fd, "/v1/traces", "Content-Type: text/plain\r\n", VIEW("x"), 415, &answer);
+    door_post(fd, "/v1/logs", PROTO, span(), 404, &answer);
+    ck_assert_str_eq(answer.body, "no pipeline of logs names this receiver\n");
+    door_post(fd, "/v1/trace", PROTO, span(), 404, &answer);
+    ck_assert_str_eq(answer.body, "404 page not found\n");
+    raw_exchange(fd, "GET /v1/traces HTTP/1.1\r\nHost: a\r\n\r\n", 405, &answer);
+    door_post(fd, "/v1/traces", PROTO, (struct view){large, sizeof large}, 413, &answer);
+    ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_INVALID), 2);
+    ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_ENCODING), 1);
+    ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_UNSUPPORTED), 2);
+    ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_TOO_LARGE), 1);
+    ck_assert_uint_eq(over_http(SIGNAL_LOGS, CAUSE_NO_PIPELINE), 1);
+    ck_assert_uint_eq(over_http(ADMISSION_NO_SIGNAL, CAUSE_UNSUPPORTED), 1);
+    ck_assert_ptr_nonnull(strstr(explained(),
+                                 "otlp: 6 requests of traces refused over HTTP (invalid "
+                                 "2, too large 1, unsupported 2, encoding 1)\n"));
+    ck_assert_uint_eq(captured_with("request refused:"), 5);
+    ck_assert_uint_eq(
+        captured_with("otlp: 1 request refused: no pipeline: no pipeline of logs names "
+                      "this receiver (logs over HTTP from a unix socket)"),
+        1);
+    end();
+}
+END_TEST
+
+START_TEST(refusals_over_grpc_are_counted_by_signal_and_cause)
+{
+    begin(DOORS());
+    call(TRACE_EXPORT, NULL, VIEW("garbage"), GRPC_INVALID_ARGUMENT);
+    call(TRACE_EXPORT, "br", VIEW("x"), GRPC_UNIMPLEMENTED);
+    call(TRACE_EXPORT, "gzip", VIEW("x"), GRPC_INVALID_ARGUMENT);
+    call(SERVICE("logs.v1.LogsService"), NULL, VIEW("x"), GRPC_UNIMPLEMENTED);
+    call("/other.Service/Export", NULL, VIEW("x"), GRPC_UNIMPLEMENTED);
+    ck_assert_uint_eq(over_grpc(SIGNAL_TRACES, CAUSE_INVALID), 2);
+    ck_assert_uint_eq(over_grpc(SIGNAL_TRACES, CAUSE_ENCODING), 1);
+    ck_assert_uint_eq(over_grpc(SIGNAL_LOGS, CAUSE_NO_PIPELINE), 1);
+    ck_assert_uint_eq(over_grpc(ADMISSION_NO_SIGNAL, CAUSE_UNSUPPORTED), 1);
+    ck_assert_uint_eq(captured_with("otlp: 1 request refused: encoding: grpc-encoding br is not "
+                                    "supported (traces over gRPC from a unix socket)"),
+                      1);
+    end();
+}
+END_TEST
+
+START_TEST(a_service_without_a_pipeline_names_its_signal)
+{
+    begin(DOORS());
+    char url[256], unix_path[128], error[192];
+    snprintf(unix_path, sizeof unix_path, "%s/grpc", door_folder());
+    struct http_client_options options = {
+        .http2 = true, .timeout_ns = 30 * NS_PER_S, .unix_path = unix_path, .max_reply = 1 << 16};
+    struct http_client *client = http_client_new(&options, error, sizeof error);
+    const struct http_header headers[] = {{"Content-Type", "application/grpc"}};
+    snprintf(url, sizeof url, "http://localhost%s", SERVICE("metrics.v1.MetricsService"));
+    http_client_post(client, url, headers, 1, VIEW("\0\0\0\0\0"), &reply);
+    ck_assert_int_eq(reply.grpc_status, GRPC_UNIMPLEMENTED);
+    ck_assert_str_eq(reply.grpc_message, "no pipeline of metrics names this receiver");
+    http_reply_release(&reply);
+    http_client_free(client);
+    end();
+}
+END_TEST
+
+START_TEST(a_full_queue_is_counted_with_its_items)
+{
+    begin(DOORS("sending_queue: {queue_size: 1, num_consumers: 1}"));
+    keeper_gate(true);
+    door_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
+    door_post(fd, "/v1/traces", PROTO, span(), 503, &answer);
+    ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_FULL), 1);
+    const struct meter *meter = given_meter(&given, "otlp");
+    ck_assert_uint_eq(admission_items(meter->admission, ADMISSION_HTTP, SIGNAL_TRACES, CAUSE_FULL),
+                      1);
+    ck_assert_uint_eq(admission_accepted(meter->admission, ADMISSION_HTTP, SIGNAL_TRACES), 1);
+    ck_assert_ptr_nonnull(
+        strstr(explained(), "otlp: spans received 2, accepted 1, refused 1 (queue full 1)\n"));
+    ck_assert_uint_eq(captured_with("otlp: 1 request told to come again: queue full: sending queue "
+                                    "is full (traces over HTTP"),
+                      1);
+    keeper_gate(false);
+    end();
+}
+END_TEST
+
+START_TEST(used_up_memory_is_counted)
+{
+    begin(DOORS());
+    struct budget *budget = &given.runtime->budget;
+    size_t all = budget->limit;
+    budget_force(budget, all);
+    door_post(fd, "/v1/traces", PROTO, span(), 503, &answer);
+    call(TRACE_EXPORT, NULL, span(), GRPC_UNAVAILABLE);
+    budget_give(budget, all);
+    ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_MEMORY), 1);
+    ck_assert_uint_eq(
+        over_grpc(SIGNAL_TRACES, CAUSE_MEMORY) + over_grpc(ADMISSION_NO_SIGNAL, CAUSE_MEMORY), 1);
+    end();
+}
+END_TEST
+
+START_TEST(what_is_no_http_is_counted)
+{
+    begin(DOORS());
+    raw_send(fd, "POST /v1/traces HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n"
+                 "\r\n");
+    raw_await_close(fd);
+    ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_INVALID), 1);
+    end();
+}
+END_TEST
+
+START_TEST(spans_left_out_are_told_and_no_request_is_refused)
+{
+    begin(DOORS());
+    door_post(fd, "/v1/traces", PROTO,
+              PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "one")),
+                                       PB_MESSAGE(2, pb_fill(2, 8, 0xb2), PB_TEXT(5, "bad")))),
+              200, &answer);
+    ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_INVALID), 0);
+    ck_assert_ptr_nonnull(
+        strstr(explained(), "otlp: spans received 2, accepted 1, refused 1 (invalid 1)"));
+    ck_assert_uint_eq(captured_with("otlp: 1 request taken in part: invalid: "), 1);
+    end();
+}
+END_TEST
+
+SUITE_MAIN("refused", refusals_over_http_are_counted_by_signal_and_cause,
+           refusals_over_grpc_are_counted_by_signal_and_cause,
+           a_service_without_a_pipeline_names_its_signal, a_full_queue_is_counted_with_its_items,
+           used_up_memory_is_counted, what_is_no_http_is_counted,
+           spans_left_out_are_told_and_no_request_is_refused)
