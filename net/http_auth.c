@@ -44,6 +44,11 @@ static void decided(void *ctx, enum auth_result result)
         refuse(request, &outcome);
 }
 
+bool http_auth_denies(const struct http_request *request)
+{
+    return request->auth == AUTH_DENIED || request->auth == AUTH_LATER || request->looped;
+}
+
 void http_auth_handle(struct http_request *request)
 {
     const struct authenticator *auth = request->server->options.auth;

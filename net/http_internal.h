@@ -104,6 +104,7 @@ bool http_request_receive(struct http_request *request, const char *data, size_t
 
 /* All bytes have come: the body is whole, unless there is a fault. */
 void http_request_finish(struct http_request *request);
+
 /* Tells once that the server refuses the request itself. */
 void http_request_refused(struct http_request *request, const struct outcome *why);
 
@@ -122,10 +123,7 @@ void http_response_free(struct http_server *server, struct MHD_Response *respons
 void http_auth_look(struct http_request *request);
 
 /* Whether the header tells that the request is not let in. */
-static inline bool http_auth_denies(const struct http_request *request)
-{
-    return request->auth == AUTH_DENIED || request->auth == AUTH_LATER || request->looped;
-}
+bool http_auth_denies(const struct http_request *request);
 
 /* Calls the handler, now or once the credentials are checked, or answers in its place. */
 void http_auth_handle(struct http_request *request);
