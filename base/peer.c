@@ -48,8 +48,10 @@ const char *peer_text(const struct peer *peer, char text[PEER_TEXT])
     case AF_INET6:
         return v6_text(peer, text);
     case AF_UNIX:
-        return strcpy(text, "a unix socket");
+        snprintf(text, PEER_TEXT, "a unix socket");
+        return text;
     default:
-        return strcpy(text, "an unknown address");
+        snprintf(text, PEER_TEXT, "an unknown address");
+        return text;
     }
 }

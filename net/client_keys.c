@@ -27,7 +27,7 @@ static const char *words_of(unsigned encodings, char *out, size_t size)
 {
     char *identity = strstr(encoding_words(encodings, out, size), "identity");
     if (identity)
-        strcpy(identity, "none");
+        memcpy(identity, "none", sizeof "none");
     return out;
 }
 

@@ -89,10 +89,11 @@ static enum MHD_Result refuse(struct http_request *request, struct MHD_Connectio
 {
     struct outcome why = why_refused(request, status);
     http_request_refused(request, &why);
+    char line[sizeof why.text + 1];
+    snprintf(line, sizeof line, "%s\n", why.text);
     request->last = true;
-    strcat(why.text, "\n");
     return queue(request, connection, status,
-                 http_response_new("text/plain", view_of(why.text), why.verdict == VERDICT_RETRY));
+                 http_response_new("text/plain", view_of(line), why.verdict == VERDICT_RETRY));
 }
 
 /* Under the server's mutex. */
