@@ -1,6 +1,6 @@
 #include "wire/proto_shape.h"
 
-#include "wire/otlp_plain.h"
+#include "wire/proto_plain.h"
 
 #define WIRE_BIT(type) (1u << (type))
 
