@@ -1,6 +1,6 @@
 #include "wire/otlp_attribute.h"
 
-#include "wire/otlp_plain.h"
+#include "wire/proto_plain.h"
 
 enum {
     KEY_VALUE_KEY = 1,
