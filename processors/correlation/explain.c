@@ -7,7 +7,7 @@ static const char *const reasons[REASON_COUNT] = {
     [REASON_NO_SAMPLE] = "no sample",
     [REASON_HOLD_RAN_OUT] = "hold ran out",
     [REASON_NO_PARENT] = "local root not linked",
-    [REASON_NO_IDS] = "no sample of its profiles names a span",
+    [REASON_NO_IDS] = "no sample that confirms names a span",
     [REASON_NOT_PROFILED] = "not profiled",
     [REASON_FORMAT] = "profiles whose spans cannot be read",
     [REASON_BEFORE_START] = "started before spanlink",
@@ -59,9 +59,10 @@ static void explain_rules(const struct correlation *self, const struct service *
     if (!known.profiled)
         return;
     if (known.no_ids)
-        bytes_printf(out, "; spans pass at once, since no sample names one");
+        bytes_printf(out,
+                     "; spans pass at once, since no sample of a kind that confirms names one");
     else if (known.passed)
-        bytes_printf(out, "; decided when a window came, one process uploads");
+        bytes_printf(out, "; decided once their process has uploaded up to their end");
     else
         bytes_printf(out, "; decided %.1f s after their end",
                      seconds(known.window + known.margin + known.skew));
@@ -70,6 +71,14 @@ static void explain_rules(const struct correlation *self, const struct service *
                      seconds(service->skew));
     if (service_is_wide(service, mono, self->config.remember))
         bytes_printf(out, "; spans that are no local roots have samples");
+}
+
+static unsigned uploading(const struct timeline *timeline, uint64_t mono)
+{
+    unsigned count = 0;
+    for (const struct sequence *each = timeline->sequences; each; each = each->next)
+        count += sequence_is_steady(timeline, each, 1, mono);
+    return count;
 }
 
 static void explain_windows(const struct service *service, uint64_t mono, struct bytes *out)
@@ -84,8 +93,9 @@ static void explain_windows(const struct service *service, uint64_t mono, struct
             bytes_printf(out, ", the last one ended %.1f s ago",
                          seconds(mono - timeline->watermark));
         bytes_printf(out, ", uploads up to %.1f s late", seconds(timeline_lateness(timeline)));
-        if (timeline->sequence_count > 1)
-            bytes_printf(out, ", from %u processes", timeline->sequence_count);
+        unsigned processes = uploading(timeline, mono);
+        if (processes > 1)
+            bytes_printf(out, ", from %u processes", processes);
     }
     if (service->unread)
         bytes_printf(out, "; sends profiles whose spans cannot be read: %s", service->unread_why);
@@ -104,7 +114,7 @@ static void explain_service(const struct correlation *self, const struct service
     explain_waiting(service, out);
     bytes_printf(out, "; %" PRIu64 " span ids in samples", counts->ids);
     if (counts->ids > counts->ids_met)
-        bytes_printf(out, ", %" PRIu64 " of them without their span so far",
+        bytes_printf(out, ", %" PRIu64 " of them not linked to a span",
                      counts->ids - counts->ids_met);
     if (counts->missed > 0)
         bytes_printf(out, ", %" PRIu64 " came after their span had left", counts->missed);

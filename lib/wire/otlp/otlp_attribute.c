@@ -70,15 +70,31 @@ struct view otlp_attribute(struct view message, uint32_t list, struct view key)
     return otlp_string_value(field.bytes);
 }
 
-struct view otlp_resource_attribute(struct view resource_entry, struct view key)
+static bool find_in_resource(struct view entry, struct view key, struct proto_field *found)
 {
-    struct proto_scan scan = proto_scan_begin(resource_entry);
-    struct proto_field resource, found;
+    struct proto_scan scan = proto_scan_begin(entry);
+    struct proto_field resource;
     while (proto_scan_next(&scan, &resource))
         if (resource.number == ENTRY_RESOURCE &&
-            otlp_attribute_find(resource.bytes, RESOURCE_ATTRIBUTES, key, &found))
-            return otlp_string_value(found.bytes);
-    return (struct view){0};
+            otlp_attribute_find(resource.bytes, RESOURCE_ATTRIBUTES, key, found))
+            return true;
+    return false;
+}
+
+struct view otlp_resource_attribute(struct view resource_entry, struct view key)
+{
+    struct proto_field found;
+    bool has = find_in_resource(resource_entry, key, &found);
+    return has ? otlp_string_value(found.bytes) : (struct view){0};
+}
+
+bool otlp_resource_has(struct view resource_entry, struct view key)
+{
+    struct proto_field found;
+    if (!find_in_resource(resource_entry, key, &found))
+        return false;
+    struct view text = otlp_string_value(found.bytes);
+    return !text.data || text.size > 0;
 }
 
 /* The body of a KeyValue whose AnyValue takes any bytes. */

@@ -24,6 +24,9 @@ struct view otlp_attribute(struct view message, uint32_t list, struct view key);
 /* resource attributes of a Resource* entry, merged over repeated Resource fields. */
 struct view otlp_resource_attribute(struct view resource_entry, struct view key);
 
+/* Whether its resource has an attribute of this key with any value but an empty text. */
+bool otlp_resource_has(struct view resource_entry, struct view key);
+
 /* Writes KeyValue {key, string or int} as field `list`, tag included; returns the end of what was
  * written. The size functions tell the room needed for any list, a few bytes more than are used. */
 size_t otlp_string_attribute_size(struct view key, struct view value);

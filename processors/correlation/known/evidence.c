@@ -17,6 +17,7 @@ enum { PROFILES_WITHOUT = 2, FORGET_SKEW = 64 };
 /* The windows of all kinds that confirm, as one. */
 struct windows {
     uint64_t watermark, longest, lateness;
+    uint64_t unsure_until; /* longer ones may come; 0: none is expected */
     unsigned count;
     struct timeline *only; /* where just one kind is sent */
     unsigned kinds;
@@ -27,19 +28,23 @@ static uint64_t minus(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static bool is_heard(const struct timeline *timeline, uint64_t mono, uint64_t remember)
 {
     return timeline && timeline->count && minus(mono, timeline->heard) <= remember;
 }
 
-static void add_windows(struct windows *all, struct timeline *each)
+static void add_windows(struct windows *all, struct timeline *each, uint64_t early)
 {
-    uint64_t longest = timeline_longest(each);
+    uint64_t longest = timeline_longest(each), unsure = timeline_unsure_until(each, early);
+    all->unsure_until = larger(all->unsure_until, unsure);
     all->only = all->kinds++ ? NULL : each;
-    if (longest > all->longest)
-        all->longest = longest;
-    if (timeline_lateness(each) > all->lateness)
-        all->lateness = timeline_lateness(each);
+    all->longest = larger(all->longest, longest);
+    all->lateness = larger(all->lateness, timeline_lateness(each));
     if (each->watermark < all->watermark)
         all->watermark = each->watermark;
     if (each->count < all->count)
@@ -57,7 +62,7 @@ static struct windows read_windows(const struct service *service, unsigned kinds
             struct timeline *each = service->timelines[kind];
             if (kinds & KIND_BIT(kind) && each && each->count &&
                 (!lately || is_heard(each, mono, remember)))
-                add_windows(&all, each);
+                add_windows(&all, each, service->first_seen + FIRST_MINUTE);
         }
         if (all.kinds)
             return all;
@@ -65,7 +70,8 @@ static struct windows read_windows(const struct service *service, unsigned kinds
     return (struct windows){0};
 }
 
-/* The one sequence that has all samples of the process; NULL: it is not known. */
+/* The one sequence that has all samples of the process; NULL: it is not known. A resource that
+ * names no process may stand for several, of which one's samples may not have been met yet. */
 static struct sequence *bound_sequence(const struct process *process, const struct windows *windows,
                                        uint64_t mono, uint64_t remember)
 {
@@ -76,7 +82,11 @@ static struct sequence *bound_sequence(const struct process *process, const stru
     if (!bound || !sequence_is_steady(windows->only, bound, wanted, mono) ||
         (bound->contested && mono - bound->contested <= remember))
         return NULL;
-    return bound;
+    bool only =
+        process->identified || (mono >= process->service->first_seen + FIRST_MINUTE &&
+                                timeline_is_settled(windows->only, mono) &&
+                                sequence_is_alone(windows->only, bound, process->resource, mono));
+    return only ? bound : NULL;
 }
 
 /* Whether its profiles have had time enough to name a span, and none did. */
@@ -109,28 +119,37 @@ static uint64_t skew_of(const struct service *service)
     return skew ? skew + skew / 4 + SKEW_AT_LEAST : CLOCK_ERROR;
 }
 
+/* Until when slower profilers than those known may still send their first whole window. */
+static uint64_t careful_until(const struct service *service, const struct process *process,
+                              const struct windows *windows, const struct sequence *bound)
+{
+    bool identified = process && process->identified;
+    uint64_t minute = (identified ? process->first_seen : service->first_seen) + FIRST_MINUTE;
+    if (bound && identified)
+        return bound->count > 1 ? 0 : larger(minute, bound->frontier + FIRST_MINUTE);
+    return larger(minute, windows->unsure_until);
+}
+
 static void judge_windows(struct judge_known *known, const struct service *service,
                           const struct process *process, struct windows *windows, uint64_t mono,
                           uint64_t remember)
 {
-    bool identified = process && process->identified;
-    uint64_t minute_ends = (identified ? process->first_seen : service->first_seen) + FIRST_MINUTE;
     struct sequence *bound = bound_sequence(process, windows, mono, remember);
-    bool first_minute =
-        known->hold == DURATION_AUTO && mono < minute_ends && !(bound && identified);
-    uint64_t longest = bound ? bound->longest : windows->longest;
-    unsigned count = bound && identified ? 2 : windows->count;
-    known->window = judge_window(longest, count, service->from_go, first_minute);
+    uint64_t careful = careful_until(service, process, windows, bound);
+    bool is_careful = known->hold == DURATION_AUTO && mono < careful;
+    known->window =
+        judge_window(bound ? bound->longest : windows->longest,
+                     bound ? bound->count : windows->count, service->from_go, is_careful);
     known->margin = judge_margin(known->window, windows->lateness);
-    known->watermark = windows->watermark;
+    known->watermark = bound ? sequence_reach(bound) : windows->watermark;
     known->skew = skew_of(service);
-    if (first_minute)
-        known->ask_at = minute_ends;
-    else if (bound)
+    if (bound)
         known->passed = sequence_passed(bound, mono, known->margin, &known->ask_at);
-    else if (windows->only && service->process_count <= 1)
+    else if (!is_careful && windows->only && service->process_count <= 1)
         known->passed =
             timeline_passed(windows->only, mono, known->margin, remember, &known->ask_at);
+    if (is_careful && careful < known->ask_at)
+        known->ask_at = careful;
 }
 
 struct judge_known evidence_known(const struct service *service, const struct process *process,

@@ -25,7 +25,7 @@ uint64_t process_hash(struct view bytes)
 
 static bool says(struct view entry, struct view name)
 {
-    return otlp_resource_attribute(entry, name).size > 0;
+    return otlp_resource_has(entry, name);
 }
 
 static void begin(struct process *process, uint64_t resource, struct view entry, uint64_t mono)

@@ -17,8 +17,9 @@
 #define TRUST_AFTER    (60 * NS_PER_S)
 #define HEARD_WITHIN   (30 * NS_PER_S)
 #define GONE_AFTER     (600 * NS_PER_S)
+#define UNSURE_FOR     (62 * NS_PER_S) /* a window of a minute, and its upload */
 
-enum { TRUST_WINDOWS = 2, STEADY_WINDOWS = 2, HEARD_WINDOWS = 4, DRIFT = 200 };
+enum { TRUST_WINDOWS = 2, STEADY_WINDOWS = 2, HEARD_WINDOWS = 4, DRIFT = 200, NEARNESS = 8 };
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -97,8 +98,8 @@ static bool is_in_step(const struct sequence *sequence, const struct reach *wind
     return rest <= drift || length - rest <= drift;
 }
 
-/* Of two sequences that a window would join, the one that has windows like it: one of a minute may
- * end where one of ten seconds does. */
+/* Of two sequences that a window would join, the nearer one, or of two as near the one that has
+ * windows like it: one of a minute may end where one of ten seconds does. */
 static uint64_t unlikeness(const struct sequence *sequence, uint64_t length)
 {
     return distance(sequence->length, length) / 4;
@@ -111,7 +112,8 @@ static struct sequence *choose(const struct timeline *timeline,
     uint64_t best = UINT64_MAX, nearest = UINT64_MAX, tolerance = seam(window->length);
     for (struct sequence *each = timeline->sequences; each; each = each->next) {
         uint64_t far = each->labels == window->labels ? fit(each, reach, tolerance) : UINT64_MAX;
-        uint64_t cost = far <= tolerance ? far + unlikeness(each, window->length) : UINT64_MAX;
+        uint64_t cost =
+            far <= tolerance ? NEARNESS * far + unlikeness(each, window->length) : UINT64_MAX;
         if (cost < best) {
             best = cost;
             adjacent = each;
@@ -377,6 +379,44 @@ void sequence_note_owner(struct sequence *sequence, uint64_t process, uint64_t n
     sequence->owner = process;
 }
 
+uint64_t sequence_reach(const struct sequence *sequence)
+{
+    unsigned ahead = sequence->ahead_count;
+    return ahead ? sequence->ahead[ahead - 1].end : sequence->frontier;
+}
+
+bool sequence_is_alone(const struct timeline *timeline, const struct sequence *sequence,
+                       uint64_t process, uint64_t now)
+{
+    for (const struct sequence *each = timeline->sequences; each; each = each->next) {
+        bool before = each->frontier <= sequence->begun && !each->ahead_count;
+        bool gone = minus(now, each->heard) > GONE_AFTER;
+        if (each != sequence && !before && !gone && (!each->owner || each->owner == process))
+            return false;
+    }
+    return true;
+}
+
+/* The longest window of the sequences that had more than one. */
+static uint64_t longest_known(const struct timeline *timeline)
+{
+    uint64_t longest = 0;
+    for (const struct sequence *each = timeline->sequences; each; each = each->next)
+        if (each->count > 1)
+            longest = most(longest, each->longest);
+    return longest;
+}
+
+uint64_t timeline_unsure_until(const struct timeline *timeline, uint64_t early)
+{
+    uint64_t until = 0, known = longest_known(timeline);
+    for (const struct sequence *each = timeline->sequences; each; each = each->next)
+        if (each->count == 1 && each->longest &&
+            (each->begun < early || (known && each->longest > known + known / 8)))
+            until = most(until, each->frontier + UNSURE_FOR);
+    return until;
+}
+
 bool sequence_is_steady(const struct timeline *timeline, const struct sequence *sequence,
                         unsigned windows, uint64_t now)
 {
@@ -399,8 +439,7 @@ uint64_t sequence_passed(struct sequence *sequence, uint64_t now, uint64_t margi
     return sequence->settled;
 }
 
-/* Whether its processes have been the same for a while. */
-static bool is_settled(const struct timeline *timeline, uint64_t now)
+bool timeline_is_settled(const struct timeline *timeline, uint64_t now)
 {
     uint64_t longest = 0;
     for (const struct sequence *each = timeline->sequences; each; each = each->next)
@@ -415,7 +454,7 @@ uint64_t timeline_passed(struct timeline *timeline, uint64_t now, uint64_t margi
     bool several = timeline->concurrent && minus(now, timeline->concurrent) <= remember;
     uint64_t passed = UINT64_MAX, asked;
     *next = UINT64_MAX;
-    if (!timeline->sequences || !is_settled(timeline, now))
+    if (!timeline->sequences || !timeline_is_settled(timeline, now))
         return 0;
     for (struct sequence *each = timeline->sequences; each; each = each->next) {
         if (each != timeline->sequences && (!several || minus(now, each->heard) > GONE_AFTER))

@@ -102,8 +102,24 @@ struct sequence *timeline_find(const struct timeline *timeline, uint32_t serial)
 uint64_t timeline_passed(struct timeline *timeline, uint64_t now, uint64_t margin,
                          uint64_t remember, uint64_t *next);
 
+/* Until when a sequence of which only one window came, which may be a part of one, may turn out to
+ * have longer ones than all that are known; 0: there is no such sequence. It matters of those that
+ * began before `early`, and of those whose first window is longer than the others' already. */
+uint64_t timeline_unsure_until(const struct timeline *timeline, uint64_t early);
+
+/* Whether its processes have been the same for a while. */
+bool timeline_is_settled(const struct timeline *timeline, uint64_t now);
+
+/* Whether no other sequence can have samples of this process's spans: those at the same time are
+ * known to have other processes'. */
+bool sequence_is_alone(const struct timeline *timeline, const struct sequence *sequence,
+                       uint64_t process, uint64_t now);
+
 /* A span of this process (its resource's hash) had a sample in the sequence. */
 void sequence_note_owner(struct sequence *sequence, uint64_t process, uint64_t now);
+
+/* The newest end of its windows. */
+uint64_t sequence_reach(const struct sequence *sequence);
 
 /* Whether a sequence has so many windows, all of known length, and was heard lately. */
 bool sequence_is_steady(const struct timeline *timeline, const struct sequence *sequence,

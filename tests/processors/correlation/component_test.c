@@ -138,7 +138,7 @@ START_TEST(it_tells_why_spans_have_no_flame_graph)
                                  "2 spans in the hold"));
     ck_assert(rig_explains(&rig, "service shop: spans linked 1, not linked 0"));
     ck_assert(rig_explains(&rig, "waiting 2"));
-    ck_assert(rig_explains(&rig, "3 span ids in samples, 2 of them without their span so far"));
+    ck_assert(rig_explains(&rig, "3 span ids in samples, 2 of them not linked to a span"));
     ck_assert(rig_explains(&rig, "process_cpu windows of up to 10.0 s, the last one ended 0.0 s "
                                  "ago, uploads up to 0.0 s late, from 2 processes"));
     ck_assert(rig_explains(&rig, "decided 12.5 s after their end"));

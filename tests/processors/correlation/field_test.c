@@ -14,7 +14,7 @@ enum {
     STEADY_S = 60,
     ROOTS_A_SECOND = 8,
     SAMPLED_PERCENT = 40,
-    MOST_ACTORS = 3,
+    MOST_ACTORS = 6,
     UPLOAD_MS = 200 /* an ordinary upload comes up to so late */
 };
 
@@ -34,6 +34,7 @@ enum trait {
 struct actor {
     uint64_t window; /* ns */
     uint64_t phase;  /* begins so long after the start */
+    uint64_t first;  /* length of its first window; 0: any */
     uint64_t life;   /* replaced after so long; 0: never ... */
     int64_t pause;   /* ... and the next one begins so much later, or earlier */
     uint64_t late_from, late_to;
@@ -164,8 +165,14 @@ static uint64_t lateness(struct world *world, const struct actor *actor, unsigne
 static void draw_windows(struct world *world, const struct actor *actor, unsigned process,
                          uint64_t from, uint64_t until)
 {
-    for (unsigned n = 0; from < until; n++) {
-        uint64_t end = from + actor->window < until ? from + actor->window : until;
+    /* Profilers that upload at whole multiples of their window begin with a part of one. */
+    uint64_t length = draw(world, 2)
+                          ? actor->window
+                          : actor->window / 8 + draw(world, actor->window - actor->window / 8);
+    if (actor->first)
+        length = actor->first;
+    for (unsigned n = 0; from < until; n++, length = actor->window) {
+        uint64_t end = from + length < until ? from + length : until;
         add_event(world, (struct sim_event){end + lateness(world, actor, n), true, actor, process,
                                             from, end});
         from = end;
@@ -497,7 +504,7 @@ static const struct arrangement arrangements[] = {
      {{.window = 10 * S, .life = 20 * S, .pause = 900 * (int64_t)MS},
       {.window = 10 * S, .phase = 7 * S, .life = 21 * S, .pause = 2 * (int64_t)S},
       {.window = 10 * S, .phase = 13 * S, .life = 19 * S, .pause = 300 * (int64_t)MS}},
-     1,
+     0.995,
      0.995,
      0,
      0},
@@ -507,7 +514,7 @@ static const struct arrangement arrangements[] = {
      {{.window = 10 * S, .life = 20 * S, .pause = -900 * (int64_t)MS},
       {.window = 10 * S, .phase = 7 * S, .life = 21 * S, .pause = -2 * (int64_t)S},
       {.window = 10 * S, .phase = 13 * S, .life = 19 * S, .pause = -300 * (int64_t)MS}},
-     1,
+     0.995,
      0.995,
      0,
      0},
@@ -534,6 +541,46 @@ static const struct arrangement arrangements[] = {
      {{.window = 10 * S, .traits = IDENTIFIED}, {.window = 60 * S, .traits = IDENTIFIED}},
      1,
      1,
+     0,
+     0},
+    {"two processes that their resources name, with short first windows",
+     "{}",
+     S,
+     {{.window = 10 * S, .first = 2200 * MS, .traits = IDENTIFIED},
+      {.window = 10 * S, .first = 6500 * MS, .traits = IDENTIFIED}},
+     1,
+     1,
+     0,
+     0},
+    {"deployed anew, one process after the other, that their resources name",
+     "{}",
+     S,
+     {{.window = 10 * S, .life = 100 * S, .pause = -2 * (int64_t)S, .traits = IDENTIFIED},
+      {.window = 10 * S, .life = 110 * S, .pause = -2 * (int64_t)S, .traits = IDENTIFIED},
+      {.window = 10 * S, .life = 120 * S, .pause = -2 * (int64_t)S, .traits = IDENTIFIED}},
+     1,
+     1,
+     0,
+     0},
+    {"from one process to six that their resources name",
+     "{}",
+     S,
+     {{.window = 10 * S, .traits = IDENTIFIED},
+      {.window = 10 * S, .phase = 90 * S, .traits = IDENTIFIED},
+      {.window = 10 * S, .phase = 90 * S, .traits = IDENTIFIED},
+      {.window = 60 * S, .phase = 91 * S, .traits = IDENTIFIED},
+      {.window = 10 * S, .phase = 91 * S, .traits = IDENTIFIED},
+      {.window = 15 * S, .phase = 95 * S, .traits = IDENTIFIED}},
+     1,
+     1,
+     0,
+     0},
+    {"one of 60 s joins one of 10 s, and ends a window with it",
+     "{}",
+     S,
+     {{.window = 10 * S, .first = 7 * S}, {.window = 60 * S, .phase = 50 * S, .first = 47300 * MS}},
+     0.75,
+     0,
      0,
      0},
     {"three processes, uploads 1 to 5 s late",

@@ -248,7 +248,7 @@ static size_t replay_folder(const char *folder, const char *config)
     const struct node *requests = node_get(index, "requests");
     for (size_t i = 0; i < requests->count; i++)
         play_request(&replay, requests->items[i], began);
-    rig_advance(&replay.rig, 60 * S);
+    rig_advance(&replay.rig, 90 * S);
     size_t linked = check(&replay);
     rig_close(&replay.rig);
     settings_free(settings);

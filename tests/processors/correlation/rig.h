@@ -465,7 +465,7 @@ static inline bool rig_bare(struct rig *rig, uint64_t id)
 
 /* Ordinary windows of one process until its service's first minute is over; the clock stands at
  * RIG_WARM then. */
-#define RIG_WARM (80 * S)
+#define RIG_WARM (100 * S)
 
 static inline void rig_warm(struct rig *rig)
 {

@@ -105,7 +105,7 @@ START_TEST(spans_beside_one_that_left_are_not_moved)
     ck_assert(rig_linked(&rig, 2) && rig_waits(&rig, 1));
     roots(&rig, 3, GATHER_EACH - 1);
     ck_assert_uint_eq(segments(&rig), 2);
-    rig_advance(&rig, 60 * S);
+    rig_advance(&rig, 80 * S);
     ck_assert(rig_bare(&rig, 1));
     rig_collect(&rig);
     ck_assert_uint_eq(rig.count, GATHER_EACH + 1);

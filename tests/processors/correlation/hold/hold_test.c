@@ -128,7 +128,7 @@ START_TEST(the_receipt_of_a_request_settles_with_its_last_span)
     rig_window(&rig, 1, 0, 0);
     collecting_sink_clear(&rig.traces);
     ck_assert_int_eq(settled, VERDICT_REJECT);
-    rig_advance(&rig, 60 * S);
+    rig_advance(&rig, 90 * S);
     ck_assert_int_eq(settled, VERDICT_REJECT);
     collecting_sink_clear(&rig.traces);
     ck_assert_int_eq(settled, VERDICT_OK);

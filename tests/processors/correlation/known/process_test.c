@@ -30,6 +30,17 @@ static void close_fixture(struct fixture *fixture)
     ck_assert_uint_eq(budget_used(&fixture->budget), 0);
 }
 
+/* Seen with a ResourceSpans that has one attribute, a number. */
+static struct process *see_number(struct fixture *fixture, const char *key, int64_t value)
+{
+    uint8_t resource[64], entry[80];
+    uint8_t *end = otlp_int_attribute_put(resource, 1, view_of(key), value);
+    struct view bytes = view_between(resource, end);
+    end = proto_bytes_put(proto_len_put(entry, 1, bytes.size), bytes);
+    return process_see(fixture->shop, process_hash(bytes), view_between(entry, end), 1,
+                       &fixture->budget);
+}
+
 /* Seen with a ResourceSpans that has one attribute; key NULL: none. */
 static struct process *see(struct fixture *fixture, const char *key, const char *value,
                            uint64_t mono)
@@ -76,6 +87,8 @@ START_TEST(an_instance_id_or_a_pid_tells_processes_apart)
     ck_assert(see(&fixture, "service.instance.id", "a", 1)->identified);
     ck_assert(!see(&fixture, "service.instance.id", "", 1)->identified);
     ck_assert(see(&fixture, "process.pid", "17", 1)->identified);
+    ck_assert(see_number(&fixture, "process.pid", 17)->identified); /* as SDKs write it */
+    ck_assert(see_number(&fixture, "process.pid", 0)->identified);
     ck_assert(!see(&fixture, "host.name", "a", 1)->identified);
     ck_assert(!see(&fixture, NULL, NULL, 1)->identified);
     close_fixture(&fixture);

@@ -321,6 +321,55 @@ START_TEST(a_minutes_window_joins_the_process_that_has_such_windows)
 }
 END_TEST
 
+START_TEST(of_two_processes_a_window_joins_the_one_that_ended_where_it_begins)
+{
+    struct bench bench;
+    open_bench(&bench);
+    struct sequence *short_ones = put(&bench, 80 * S, 86400 * MS, 0);
+    put_row(&bench, 27 * S, 87 * S);
+    struct sequence *others = put(&bench, 87 * S, 92480 * MS, 0); /* the last part of one */
+    ck_assert_ptr_ne(others, short_ones);
+    ck_assert_ptr_eq(put(&bench, 86400 * MS, 96400 * MS, 0), short_ones);
+    close_bench(&bench);
+}
+END_TEST
+
+START_TEST(a_sequence_is_alone_where_all_others_have_another_owner)
+{
+    enum { A = 1, B = 2 };
+    struct bench bench;
+    open_bench(&bench);
+    struct sequence *first = put_row(&bench, 0, 100 * S);
+    ck_assert(sequence_is_alone(&bench.timeline, first, A, BEGIN + 100 * S));
+    struct sequence *second = put(&bench, 50 * S, 97 * S, 4 * S);
+    ck_assert(!sequence_is_alone(&bench.timeline, first, A, BEGIN + 101 * S));
+    sequence_note_owner(second, A, BEGIN + 101 * S);
+    ck_assert(!sequence_is_alone(&bench.timeline, first, A, BEGIN + 101 * S));
+    sequence_note_owner(second, B, BEGIN + 101 * S);
+    ck_assert(sequence_is_alone(&bench.timeline, first, A, BEGIN + 101 * S));
+    /* One that took over from another is of the same process. */
+    ck_assert(sequence_is_alone(&bench.timeline, put(&bench, 155 * S, 158 * S, 0), B, BEGIN));
+    close_bench(&bench);
+}
+END_TEST
+
+START_TEST(one_window_may_be_a_part_of_a_longer_one)
+{
+    struct bench bench;
+    open_bench(&bench);
+    put(&bench, 0, 2 * S, 0);
+    ck_assert_uint_eq(timeline_unsure_until(&bench.timeline, BEGIN + S), BEGIN + 64 * S);
+    ck_assert_uint_eq(timeline_unsure_until(&bench.timeline, BEGIN), 0);
+    put(&bench, 2 * S, 12 * S, 0);
+    ck_assert_uint_eq(timeline_unsure_until(&bench.timeline, BEGIN + S), 0);
+    put(&bench, 3 * S, 13 * S, 0); /* as long as those that are known */
+    ck_assert_uint_eq(timeline_unsure_until(&bench.timeline, BEGIN), 0);
+    put(&bench, 5 * S, 25 * S, 0);
+    ck_assert_uint_eq(timeline_unsure_until(&bench.timeline, BEGIN), BEGIN + 87 * S);
+    close_bench(&bench);
+}
+END_TEST
+
 START_TEST(a_second_upload_of_the_same_window_is_known_by_its_content)
 {
     struct bench bench;
@@ -645,6 +694,9 @@ SUITE_MAIN("timeline", windows_in_a_row_are_of_one_process_and_pass,
            an_idle_process_goes_on_in_step_and_a_restarted_one_does_not,
            other_labels_are_another_process,
            a_minutes_window_joins_the_process_that_has_such_windows,
+           of_two_processes_a_window_joins_the_one_that_ended_where_it_begins,
+           a_sequence_is_alone_where_all_others_have_another_owner,
+           one_window_may_be_a_part_of_a_longer_one,
            a_second_upload_of_the_same_window_is_known_by_its_content,
            uploads_without_a_length_tell_one_by_their_distance,
            lateness_is_the_most_of_ten_minutes_at_least_and_bounded,

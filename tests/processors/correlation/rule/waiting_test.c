@@ -204,7 +204,7 @@ START_TEST(roots_of_a_service_with_memory_profiles_alone_pass_at_once_after_the_
     }
     for (uint64_t id = 1; id <= 12; id++)
         ck_assert(rig_bare(&rig, id));
-    ck_assert(rig_explains(&rig, "not linked 12 (no sample of its profiles names a span 12)"));
+    ck_assert(rig_explains(&rig, "not linked 12 (no sample that confirms names a span 12)"));
     /* The first CPU profile brings judging back. */
     RIG_PROFILE(&rig, .time = rig_now(&rig) - 10 * S, .duration = 10 * S, .ids = {78});
     root(&rig, 20, NULL);
@@ -228,7 +228,8 @@ START_TEST(roots_of_a_service_whose_samples_carry_no_ids_pass_at_once_until_one_
         ck_assert(rig_bare(&rig, id)); /* with its mark removed */
         go_on(&rig, rig_now(&rig) + 10 * S);
     }
-    ck_assert(rig_explains(&rig, "spans pass at once, since no sample names one"));
+    ck_assert(rig_explains(
+        &rig, "spans pass at once, since no sample of a kind that confirms names one"));
     rig_window(&rig, 99, 0, 0);
     root(&rig, 20, "0000000000000014");
     ck_assert(rig_waits(&rig, 20));
@@ -286,7 +287,7 @@ START_TEST(a_late_sample_of_a_span_given_up_makes_the_rules_careful_for_a_minute
     go_on(&rig, RIG_WARM + 10 * S);
     rig_advance(&rig, S);
     ck_assert(rig_bare(&rig, 1)); /* at the end of its window */
-    ck_assert(rig_explains(&rig, "decided when a window came, one process uploads"));
+    ck_assert(rig_explains(&rig, "decided once their process has uploaded up to their end"));
     RIG_PROFILE(&rig, .time = RIG_WARM - 5 * S, .duration = 10 * S, .ids = {1});
     ck_assert(rig_explains(&rig, "1 came after their span had left"));
     ck_assert(rig_explains(&rig, "s after their end"));
