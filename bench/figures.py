@@ -149,6 +149,19 @@ def figure_1(bench):
               ratios(driven(bench, "http"), "Collector", "spanlink"), must=8, aim=12)
 
 
+def http_beside_grpc(bench):
+    """Both doors under the same number of requests at a time, each on a connection of its own: what
+    HTTP costs more than gRPC, without what gRPC saves by answering several streams at once."""
+    http, grpc = Spanlink(bench), Spanlink(bench, "grpc")
+    http.name, grpc.name = "spanlink, HTTP", "spanlink, gRPC"
+    requests = pool(bench, 100)
+    with started(http, grpc) as subjects:
+        settle(bench, subjects, requests)
+        results = rounds(bench, subjects, requests, clients=8, streams=1)
+    bench.row("2", "CPU per span of HTTP, 100 a request, 8 connections with one request at a time",
+              "gRPC alike", ratios(results, http.name, grpc.name), low=True)
+
+
 def figure_2(bench):
     for spans in (512, 100):
         results = compared(bench, [Collector], spans, "grpc")
@@ -156,6 +169,7 @@ def figure_2(bench):
                   ratios(results, "Collector", "spanlink"), must=6, aim=10)
     bench.row("2", "CPU per span, gRPC none, 100 a request, driven by h2load", "Collector",
               ratios(driven(bench, "grpc"), "Collector", "spanlink"), must=6, aim=10)
+    http_beside_grpc(bench)
 
 
 def figure_3(bench):
