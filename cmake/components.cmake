@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A component is a folder: receivers/otlp/ defines `const struct component receiver_otlp`. The table
 # of all of them is written here from the folders found, so that adding one edits no shared file.
 set(SPANLINK_COMPONENTS "" CACHE STRING
