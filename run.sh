@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds spanlink and runs it. See --help.
 set -euo pipefail
 called_from=$PWD

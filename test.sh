@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds and runs every test. Prints "N passed, N failed" at the end.
 # Usage: ./test.sh [--soak] [unit] [lint] [guard] [e2e] [faults] [field]   (default: all but field)
 # --soak: the end-to-end tests run every language in every mode, the fault tests many more rounds,
@@ -95,6 +96,7 @@ for part in $parts; do
       ctest_run asan
       step venv tests/e2e/setup.sh --venv
       pytest_run tests/bench
+      pytest_run tests/docs
       ;;
     guard)
       step instructions bench/instructions.py

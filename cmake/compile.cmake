@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Flags of every target that is ours. Asserts stay on in release: they mark our own bugs only.
 add_library(compile_options INTERFACE)
 target_compile_options(compile_options INTERFACE

@@ -1,10 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
 # A component is a folder: receivers/otlp/ defines `const struct component receiver_otlp`. The table
 # of all of them is written here from the folders found, so that adding one edits no shared file.
+set(SPANLINK_COMPONENTS "" CACHE STRING
+  "folders with components of your own in receivers/, processors/, exporters/, extensions/")
+set(COMPONENT_FOLDERS ${CMAKE_SOURCE_DIR})
+foreach(folder ${SPANLINK_COMPONENTS})
+  get_filename_component(folder ${folder} ABSOLUTE BASE_DIR ${CMAKE_SOURCE_DIR})
+  file(GLOB found ${folder}/receivers/* ${folder}/processors/* ${folder}/exporters/*
+    ${folder}/extensions/*)
+  if(NOT found)
+    message(FATAL_ERROR "SPANLINK_COMPONENTS: ${folder} has no receivers/NAME, processors/NAME, "
+      "exporters/NAME or extensions/NAME")
+  endif()
+  list(APPEND COMPONENT_FOLDERS ${folder})
+endforeach()
 set(COMPONENT_SOURCES "")
 set(declarations "")
 set(rows "")
 foreach(kind receiver processor exporter extension)
-  file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${CMAKE_SOURCE_DIR}/${kind}s/*)
+  list(TRANSFORM COMPONENT_FOLDERS APPEND /${kind}s/* OUTPUT_VARIABLE patterns)
+  file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${patterns})
   foreach(folder ${folders})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.c)
     if(sources)

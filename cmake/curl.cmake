@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # libcurl, from its archive where there is one. Debian's shared library brings 18 others (Kerberos,
 # LDAP, RTMP, SSH and with it OpenSSL, ...) for what lib/net/http/http_client never asks of it. They took
 # 3.0 of the 6.0 ms to readiness, 4.3 of 10.4 MiB resident and 0.7 of 1.4 MiB private dirty; the

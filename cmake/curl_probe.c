@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tried by cmake/curl.cmake: does libcurl link from its archive? */
 #include <curl/curl.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Libraries that are loaded at the first call of one of their functions (lib/late/late.h). That takes
 # libmicrohttpd and libcurl from their archives, for their shared libraries bring GnuTLS along, and
 # a page of assembler for the processor; elsewhere all is linked as usual.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The third-party libraries, each by pkg-config.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)

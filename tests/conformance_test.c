@@ -264,6 +264,8 @@ static const char *safe_value(const struct key *key, const char *name, char out[
         snprintf(out, 128, "%s/%s", folder, name);
         return out;
     }
+    if ((key->flags & KEY_REQUIRED) && !key->fallback && !strchr(name, '.'))
+        return "word";
     return NULL;
 }
 

@@ -4,7 +4,7 @@ set -uo pipefail
 export LC_ALL=C.UTF-8
 cd "$(dirname "$0")/.."
 bad=0
-folders="lib pipeline receivers processors exporters extensions cli bench"
+folders="lib pipeline receivers processors exporters extensions examples cli bench"
 # shellcheck disable=SC2086
 files=$(find $folders tests -name '*.[ch]' -not -path '*/node_modules/*')
 own=$(find $folders -name '*.[ch]')
@@ -23,6 +23,10 @@ while read -r lines file; do
   case $file in *.h) limit=150 ;; esac
   [ "$lines" -le $limit ] || say "$file has $lines lines, at most $limit"
 done < <(wc -l $own)
+while read -r file; do say "$file does not name its licence in its first two lines"; done < <(
+  for file in CMakeLists.txt */CMakeLists.txt cmake/* run.sh test.sh; do
+    head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
+  done)
 while read -r row; do say "$row"; done < <(
   ctags --output-format=json --languages=C --langmap=C:.c.h --fields=+ne --kinds-C=f -f- $own |
     python3 -c '

@@ -1,0 +1,41 @@
+#include "pipeline/batch_edit.h"
+
+void batch_edit_begin(struct batch_edit *edit, struct batch *batch)
+{
+    edit->batch = batch;
+    edit->request = buffer_view(batch->payload);
+    edit->items = batch->items;
+    arena_init(&edit->arena, ((size_t)4 << 20) + 24 * edit->request.size);
+    splice_begin(&edit->splice, edit->request, &edit->arena);
+}
+
+uint8_t *batch_edit_alloc(struct batch_edit *edit, size_t size)
+{
+    uint8_t *room = arena_alloc(&edit->arena, size);
+    edit->splice.failed = edit->splice.failed || !room;
+    return room;
+}
+
+struct batch *batch_edit_end(struct batch_edit *edit)
+{
+    struct batch *batch = edit->batch, *result = NULL;
+    if (!edit->splice.failed && !splice_any(&edit->splice)) {
+        result = batch_ref(batch);
+    } else if (!edit->splice.failed) {
+        struct buffer *payload = splice_buffer(&edit->splice, batch->payload);
+        result = payload ? batch_with_payload(batch, payload, edit->items) : NULL;
+    }
+    arena_release(&edit->arena);
+    return result;
+}
+
+enum verdict batch_edit_push(struct batch_edit *edit, struct outlet *next)
+{
+    struct batch *batch = batch_edit_end(edit);
+    if (!batch)
+        return VERDICT_RETRY;
+    bool emptied = edit->items == 0 && edit->batch->items > 0;
+    enum verdict verdict = emptied ? VERDICT_OK : outlet_push(next, batch);
+    batch_unref(batch);
+    return verdict;
+}
