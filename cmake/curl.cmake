@@ -8,7 +8,7 @@ option(SPANLINK_STATIC_CURL "link libcurl from its archive, without what HTTP do
 set(curl_absent ${CMAKE_BINARY_DIR}/generated/curl_absent.c)
 
 function(write_curl_absent)
-  set(others "^(gss_|GSS_|libssh2_|ldap_|ber_|RTMP_|psl_|nettle_|Brotli|inflate|zlib)")
+  set(others "^(gss_|GSS_|libssh2_|ldap_|ber_|RTMP_|psl_|nettle_|Brotli|inflate|zlib|ngtcp2_|nghttp3_)")
   file(READ ${CMAKE_SOURCE_DIR}/cmake/curl_absent.c.in by_hand)
   execute_process(COMMAND ${CMAKE_NM} -u ${CURL_ARCHIVE} OUTPUT_VARIABLE text ERROR_QUIET)
   string(REGEX MATCHALL " U [A-Za-z0-9_]+" names "${text}")
