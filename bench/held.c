@@ -5,13 +5,13 @@
  *
  * Prints one JSON object a figure.
  */
-#include "base/heap.h"
 #include "bench/profiles.h"
 #include "bench/spans.h"
 #include "bench/stage.h"
+#include "lib/base/heap.h"
+#include "lib/wire/proto/proto_write.h"
 #include "pipeline/otlp_request.h"
 #include "processors/correlation/correlation.h"
-#include "wire/proto_write.h"
 
 #include <stdio.h>
 

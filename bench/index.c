@@ -8,13 +8,13 @@
  *
  * Prints one JSON object a figure.
  */
-#include "base/heap.h"
 #include "bench/profiles.h"
 #include "bench/spans.h"
 #include "bench/stage.h"
+#include "lib/base/heap.h"
+#include "lib/wire/otlp/otlp.h"
 #include "pipeline/otlp_request.h"
 #include "processors/correlation/correlation.h"
-#include "wire/otlp.h"
 
 #include <stdio.h>
 #include <stdlib.h>

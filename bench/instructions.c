@@ -3,14 +3,14 @@
  * counts what `measured` executes. By itself it prints the CPU time of each item.
  * Usage: bench_instructions CASE     without one: the names of all cases
  */
-#include "base/heap.h"
 #include "bench/profiles.h"
 #include "bench/spans.h"
 #include "bench/stage.h"
+#include "lib/base/heap.h"
+#include "lib/wire/codec/compress.h"
+#include "lib/wire/json/otlp_json.h"
 #include "pipeline/otlp_request.h"
 #include "pipeline/pprof_request.h"
-#include "wire/compress.h"
-#include "wire/otlp_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,13 +9,13 @@
  * Usage: bench_pprof FILE.pb.gz...           one JSON object each
  *        bench_pprof --make SAMPLES FILE     writes a profile with so many samples
  */
-#include "wire/pprof.h"
-#include "base/heap.h"
+#include "lib/wire/pprof/pprof.h"
 #include "bench/profiles.h"
 #include "bench/stage.h"
-#include "net/http_client.h"
+#include "lib/base/heap.h"
+#include "lib/net/http/http_client.h"
+#include "lib/wire/codec/compress.h"
 #include "pipeline/pprof_request.h"
-#include "wire/compress.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ struct bench {
 
 static uint64_t posted;
 
-/* In place of net/http_client.c. */
+/* In place of lib/net/http/http_client.c. */
 struct http_client {
     bool open;
 };

@@ -2,9 +2,9 @@
 
 #include "bench/spans.h"
 #include "bench/stage.h"
+#include "lib/wire/otlp/otlp_span.h"
+#include "lib/wire/pprof/pprof_fields.h"
 #include "pipeline/pprof_request.h"
-#include "wire/otlp_span.h"
-#include "wire/pprof_fields.h"
 
 #include <stdio.h>
 #include <stdlib.h>

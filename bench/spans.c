@@ -1,8 +1,8 @@
 #include "bench/spans.h"
 
 #include "bench/stage.h"
-#include "wire/otlp.h"
-#include "wire/otlp_span.h"
+#include "lib/wire/otlp/otlp.h"
+#include "lib/wire/otlp/otlp_span.h"
 
 #include <endian.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef BENCH_SPANS_H
 #define BENCH_SPANS_H
 
-#include "base/bytes.h"
+#include "lib/base/bytes.h"
 
 struct spans {
     const char *service;

@@ -1,6 +1,6 @@
 #include "bench/stage.h"
 
-#include "settings/fill.h"
+#include "lib/settings/fill.h"
 
 #include <stdio.h>
 #include <stdlib.h>

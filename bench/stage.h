@@ -5,7 +5,7 @@
 #ifndef BENCH_STAGE_H
 #define BENCH_STAGE_H
 
-#include "pipeline/graph.h"
+#include "pipeline/graph/graph.h"
 
 struct stage_clock {
     struct clock clock;

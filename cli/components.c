@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "lib/settings/fill.h"
 #include "pipeline/component.h"
-#include "settings/fill.h"
 
 #include <stdio.h>
 #include <string.h>

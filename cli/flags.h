@@ -2,7 +2,7 @@
 #ifndef CLI_FLAGS_H
 #define CLI_FLAGS_H
 
-#include "settings/load.h"
+#include "lib/settings/load.h"
 
 enum command {
     COMMAND_RUN,

@@ -1,6 +1,6 @@
 #include "cli/plan.h"
 
-#include "base/log.h"
+#include "lib/base/log.h"
 
 /* A level that is no word was found by the plan already. */
 static void set_level(const struct runtime *runtime)

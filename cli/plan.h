@@ -3,7 +3,7 @@
 #define CLI_PLAN_H
 
 #include "cli/flags.h"
-#include "pipeline/runtime.h"
+#include "pipeline/life/runtime.h"
 
 struct plan {
     struct settings *settings;   /* NULL: not to be read */

@@ -1,10 +1,10 @@
-#include "base/redact.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/plan.h"
+#include "lib/base/redact.h"
+#include "lib/settings/fill.h"
+#include "lib/settings/scalar.h"
 #include "pipeline/component.h"
-#include "settings/fill.h"
-#include "settings/scalar.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-#include "base/heap.h"
-#include "base/log.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/plan.h"
 #include "cli/second_signal.h"
 #include "cli/watch.h"
+#include "lib/base/heap.h"
+#include "lib/base/log.h"
 
 #include <inttypes.h>
 #include <pthread.h>

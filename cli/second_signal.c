@@ -1,7 +1,7 @@
 #include "cli/second_signal.h"
 
-#include "base/log.h"
 #include "cli/cli.h"
+#include "lib/base/log.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 #ifndef CLI_WATCH_H
 #define CLI_WATCH_H
 
-#include "settings/load.h"
+#include "lib/settings/load.h"
 
 #include <stdbool.h>
 #include <stdint.h>

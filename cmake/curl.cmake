@@ -1,5 +1,5 @@
 # libcurl, from its archive where there is one. Debian's shared library brings 18 others (Kerberos,
-# LDAP, RTMP, SSH and with it OpenSSL, ...) for what net/http_client never asks of it. They took
+# LDAP, RTMP, SSH and with it OpenSSL, ...) for what lib/net/http/http_client never asks of it. They took
 # 3.0 of the 6.0 ms to readiness, 4.3 of 10.4 MiB resident and 0.7 of 1.4 MiB private dirty; the
 # archive adds 0.6 MiB to the binary. What it wants of them is in curl_absent.c. The price: a newer
 # libcurl is had by building anew. OFF, no archive, or one that does not link: the shared library.

@@ -1,11 +1,11 @@
-# Libraries that are loaded at the first call of one of their functions (late/late.h). That takes
+# Libraries that are loaded at the first call of one of their functions (lib/late/late.h). That takes
 # libmicrohttpd and libcurl from their archives, for their shared libraries bring GnuTLS along, and
 # a page of assembler for the processor; elsewhere all is linked as usual.
 option(SPANLINK_LATE "load GnuTLS when it is first used" ON)
 
 # The functions of a shared library that occur in what we link and write; in out.
 function(names_used library out)
-  file(GLOB own ${CMAKE_SOURCE_DIR}/net/*.c)
+  file(GLOB_RECURSE own ${CMAKE_SOURCE_DIR}/lib/net/*.c)
   execute_process(COMMAND ${CMAKE_NM} -D --defined-only ${library} OUTPUT_VARIABLE has)
   execute_process(COMMAND ${CMAKE_NM} -u ${MICROHTTPD_ARCHIVE} ${CURL_ARCHIVE}
     OUTPUT_VARIABLE used ERROR_QUIET)

@@ -1,7 +1,7 @@
 # C from our .proto files, by protoc-c, into the build folder.
 find_program(PROTOC_C protoc-c REQUIRED)
-file(GLOB_RECURSE proto_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/proto
-  ${CMAKE_SOURCE_DIR}/proto/*.proto)
+file(GLOB_RECURSE proto_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/lib/protos
+  ${CMAKE_SOURCE_DIR}/lib/protos/*.proto)
 set(proto_dir ${CMAKE_BINARY_DIR}/generated/proto)
 file(MAKE_DIRECTORY ${proto_dir})
 set(proto_sources "")
@@ -9,9 +9,9 @@ foreach(file ${proto_files})
   string(REGEX REPLACE "\\.proto$" ".pb-c" stem ${file})
   add_custom_command(
     OUTPUT ${proto_dir}/${stem}.c ${proto_dir}/${stem}.h
-    COMMAND ${PROTOC_C} --c_out=${proto_dir} -I${CMAKE_SOURCE_DIR}/proto
-            ${CMAKE_SOURCE_DIR}/proto/${file}
-    DEPENDS ${CMAKE_SOURCE_DIR}/proto/${file}
+    COMMAND ${PROTOC_C} --c_out=${proto_dir} -I${CMAKE_SOURCE_DIR}/lib/protos
+            ${CMAKE_SOURCE_DIR}/lib/protos/${file}
+    DEPENDS ${CMAKE_SOURCE_DIR}/lib/protos/${file}
     VERBATIM)
   list(APPEND proto_sources ${proto_dir}/${stem}.c)
 endforeach()

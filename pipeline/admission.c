@@ -1,6 +1,6 @@
 #include "pipeline/admission.h"
 
-#include "base/log.h"
+#include "lib/base/log.h"
 #include "pipeline/meter.h"
 #include "pipeline/ticker.h"
 

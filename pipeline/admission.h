@@ -7,11 +7,11 @@
 #ifndef PIPELINE_ADMISSION_H
 #define PIPELINE_ADMISSION_H
 
-#include "base/bytes.h"
-#include "base/clock.h"
-#include "base/peer.h"
-#include "base/verdict.h"
-#include "wire/signal.h"
+#include "lib/base/bytes.h"
+#include "lib/base/clock.h"
+#include "lib/base/peer.h"
+#include "lib/base/verdict.h"
+#include "lib/wire/otlp/signal.h"
 
 enum admission_transport {
     ADMISSION_HTTP,

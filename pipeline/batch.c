@@ -1,6 +1,6 @@
 #include "pipeline/batch.h"
 
-#include "wire/otlp.h"
+#include "lib/wire/otlp/otlp.h"
 
 #include <stdio.h>
 #include <stdlib.h>

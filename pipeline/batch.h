@@ -5,10 +5,10 @@
 #ifndef PIPELINE_BATCH_H
 #define PIPELINE_BATCH_H
 
-#include "base/buffer.h"
+#include "lib/base/buffer.h"
+#include "lib/wire/otlp/signal.h"
+#include "lib/wire/pprof/series.h"
 #include "pipeline/receipt.h"
-#include "wire/series.h"
-#include "wire/signal.h"
 
 enum batch_encoding {
     BATCH_OTLP,  /* payload: a checked Export*ServiceRequest */

@@ -1,8 +1,5 @@
 #include "pipeline/component.h"
 
-#include "journal/journal.h"
-#include "pipeline/instance.h"
-
 #include <string.h>
 
 const struct component *component_find(enum component_kind kind, const char *type)
@@ -14,19 +11,6 @@ const struct component *component_find(enum component_kind kind, const char *typ
             return component;
     }
     return NULL;
-}
-
-void env_tick_at(const struct env *env, uint64_t mono_ns)
-{
-    struct instance *instance = env->instance;
-    if (env->ticker && instance)
-        ticker_at(env->ticker, &instance->tick, mono_ns);
-}
-
-void env_note(const struct env *env, struct view content, uint64_t keep_ns)
-{
-    if (env->journal)
-        journal_note(env->journal, view_of(env->id), content, keep_ns);
 }
 
 unsigned component_takes(const struct component *exporter)

@@ -11,11 +11,11 @@
 #ifndef PIPELINE_COMPONENT_H
 #define PIPELINE_COMPONENT_H
 
-#include "base/authenticator.h"
-#include "base/place.h"
+#include "lib/base/authenticator.h"
+#include "lib/base/place.h"
+#include "lib/settings/key.h"
 #include "pipeline/env.h"
 #include "pipeline/progress.h"
-#include "settings/key.h"
 
 enum component_kind {
     COMPONENT_RECEIVER,
@@ -25,7 +25,8 @@ enum component_kind {
     COMPONENT_KINDS
 };
 
-struct delivery; /* pipeline/delivery.h: queue, retry and timeout settings of an exporter */
+struct delivery; /* pipeline/delivery/delivery.h: queue, retry and timeout settings of an exporter
+                  */
 
 struct component {
     const char *type;
@@ -52,7 +53,8 @@ struct component {
     bool gathers; /* consume or send takes joined payloads; else each comes in one run */
 
     /* Exporters. One try to deliver, from a worker thread; blocks up to its timeout. Several
-     * threads. Queue, retry, splitting and counting are around it (pipeline/delivery.h). */
+     * threads. Queue, retry, splitting and counting are around it (pipeline/delivery/delivery.h).
+     */
     struct outcome (*send)(void *self, struct batch *batch);
 
     /* The same for one that may send a batch in several requests: in place of send; goes on where

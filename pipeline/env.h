@@ -2,13 +2,13 @@
 #ifndef PIPELINE_ENV_H
 #define PIPELINE_ENV_H
 
-#include "base/budget.h"
-#include "base/clock.h"
+#include "lib/base/budget.h"
+#include "lib/base/clock.h"
 #include "pipeline/batch.h"
 #include "pipeline/intake.h"
 #include "pipeline/meter.h"
 
-struct journal; /* journal/journal.h */
+struct journal; /* lib/journal/journal.h */
 
 /* The way ahead of a processor in one pipeline. Lives until the processor is closed. */
 struct outlet;
@@ -22,13 +22,13 @@ enum verdict outlet_push(struct outlet *outlet, struct batch *batch);
 struct env {
     const char *id;                       /* "otlp/2" */
     _Atomic bool yields;                  /* a reload is about to close it: others may take its
-                                           * sockets over (net/listeners.h) */
+                                           * sockets over (lib/net/listeners.h) */
     const struct clock *clock;            /* the only source of time */
     struct budget *budget;                /* the process's memory budget */
     struct meter *meter;                  /* this instance's counters */
     _Atomic unsigned metadata_signals;    /* processors: SIGNAL_BITs that come with metadata */
     struct intake *intakes[SIGNAL_COUNT]; /* receivers; NULL: no pipeline of that signal */
-    struct runtime *runtime;              /* pipeline/runtime.h */
+    struct runtime *runtime;              /* pipeline/life/runtime.h */
     struct ticker *ticker;                /* for env_tick_at */
     struct journal *journal;              /* NULL: none */
     void *instance;

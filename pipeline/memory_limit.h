@@ -5,7 +5,7 @@
 #ifndef PIPELINE_MEMORY_LIMIT_H
 #define PIPELINE_MEMORY_LIMIT_H
 
-#include "settings/key.h"
+#include "lib/settings/key.h"
 
 struct memory_limit_settings {
     int64_t limit_mib;

@@ -1,9 +1,9 @@
 #include "pipeline/otlp_form.h"
 
-#include "wire/otlp.h"
-#include "wire/pprof_split.h"
-#include "wire/pprof_to_profiles.h"
-#include "wire/profiles_prune.h"
+#include "lib/wire/otlp/otlp.h"
+#include "lib/wire/pprof/pprof_split.h"
+#include "lib/wire/profiles/pprof_to_profiles.h"
+#include "lib/wire/profiles/profiles_prune.h"
 
 #include <stdlib.h>
 

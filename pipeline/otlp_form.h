@@ -13,8 +13,9 @@
 struct batch *otlp_form(struct batch *batch, struct outcome *why);
 
 /* Cuts a pprof by samples into a list of at least two, the caller's, so that each part has
- * at most max_samples and max_bytes of the pprof's own bytes, or one sample (wire/pprof_split.h;
- * limits of 0 mean none). NULL: it cannot be cut, or there is no memory. */
+ * at most max_samples and max_bytes of the pprof's own bytes, or one sample
+ * (lib/wire/pprof/pprof_split.h; limits of 0 mean none). NULL: it cannot be cut, or there is no
+ * memory. */
 struct batch_part *pprof_parts(const struct batch *batch, size_t max_samples, size_t max_bytes);
 
 /* An OTLP batch of profiles without what its dictionary holds for others, its bytes forced on the

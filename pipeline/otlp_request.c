@@ -1,10 +1,10 @@
 #include "pipeline/otlp_request.h"
 
-#include "wire/otlp.h"
-#include "wire/otlp_json.h"
-#include "wire/otlp_profiles.h"
-#include "wire/profiles_upgrade.h"
-#include "wire/proto_write.h"
+#include "lib/wire/json/otlp_json.h"
+#include "lib/wire/otlp/otlp.h"
+#include "lib/wire/profiles/otlp_profiles.h"
+#include "lib/wire/profiles/profiles_upgrade.h"
+#include "lib/wire/proto/proto_write.h"
 
 /* Room for the edits that take invalid spans out of one request, and for an index of profiles. */
 enum { EDIT_CAP = 64 << 20, INDEX_CAP = 256 << 20 };

@@ -1,7 +1,7 @@
 #include "pipeline/pprof_request.h"
 
-#include "wire/compress.h"
-#include "wire/pprof.h"
+#include "lib/wire/codec/compress.h"
+#include "lib/wire/pprof/pprof.h"
 
 /* The index of a profile's strings may take this much beside the profile itself. */
 enum { INDEX_CAP = 256 << 20 };

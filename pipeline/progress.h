@@ -6,8 +6,8 @@
 #ifndef PIPELINE_PROGRESS_H
 #define PIPELINE_PROGRESS_H
 
-#include "base/bytes.h"
-#include "base/verdict.h"
+#include "lib/base/bytes.h"
+#include "lib/base/verdict.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #ifndef PIPELINE_RECEIPT_H
 #define PIPELINE_RECEIPT_H
 
-#include "base/verdict.h"
+#include "lib/base/verdict.h"
 #include "pipeline/progress.h"
 
 #include <stdbool.h>

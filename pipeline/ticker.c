@@ -1,6 +1,6 @@
 #include "pipeline/ticker.h"
 
-#include "base/thread.h"
+#include "lib/base/thread.h"
 
 #include <stdlib.h>
 

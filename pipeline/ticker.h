@@ -5,7 +5,7 @@
 #ifndef PIPELINE_TICKER_H
 #define PIPELINE_TICKER_H
 
-#include "base/clock.h"
+#include "lib/base/clock.h"
 
 #include <stdbool.h>
 

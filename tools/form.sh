@@ -4,8 +4,7 @@ set -uo pipefail
 export LC_ALL=C.UTF-8
 cd "$(dirname "$0")/.."
 bad=0
-folders="base late wire journal settings pipeline net receivers processors exporters extensions cli
-  bench main.c"
+folders="lib pipeline receivers processors exporters extensions cli bench"
 # shellcheck disable=SC2086
 files=$(find $folders tests -name '*.[ch]' -not -path '*/node_modules/*')
 own=$(find $folders -name '*.[ch]')

@@ -1,62 +1,104 @@
 #!/usr/bin/env python3
 """Refuses an include that does not point down. Usage: layers.py [ROOT]
 
-The layers: cli -> pipeline -> settings -> wire -> late -> base, and net beside pipeline, above wire
-and the key tables. A component sees the framework's contracts, everything below, and its own folder.
+Every folder with C in it is a room. The table says what each room may include beside itself: rooms
+(with "/*", those inside too) or single headers. docs/design.md shows it as a picture.
 """
 import pathlib
 import re
 import sys
 
-BELOW = {
-    "base": {"base"},
-    "wire": {"wire", "late", "base"},
-    "journal": {"journal", "base"},
-    "settings": {"settings", "wire", "base"},
-    "late": {"late", "base"},
-    "net": {"net", "settings/key.h", "late", "wire", "base"},
-    "pipeline": {"pipeline", "journal", "settings", "wire", "base"},
-    "cli": {"cli", "pipeline", "settings", "wire", "base"},
-    "main.c": {"cli"},
-}
-CONTRACTS = {
-    "pipeline/component.h", "pipeline/env.h", "pipeline/batch.h", "pipeline/delivery.h", "pipeline/otlp_request.h",
-    "settings/key.h", "pipeline/memory_limit.h",
-}
-COMPONENTS = {
-    "receivers": CONTRACTS | {"pipeline/pprof_request.h", "settings/yaml.h"},
-    "processors": CONTRACTS,
-    "exporters": CONTRACTS | {"pipeline/otlp_form.h"},
-    "extensions": CONTRACTS | {"pipeline/runtime.h", "journal/journal.h"},
+WIRE = ["lib/wire/*", "lib/base"]
+CONTRACT = ["pipeline", "pipeline/delivery/delivery.h", "lib/net/*", "lib/settings/key.h", *WIRE]
+
+ROOMS = {
+    "lib/base": [],
+    "lib/late": ["lib/base"],
+    "lib/journal": ["lib/base"],
+
+    "lib/wire/proto": ["lib/base"],
+    "lib/wire/codec": ["lib/late", "lib/base"],
+    "lib/wire/http": ["lib/wire/proto", "lib/base"],
+    "lib/wire/otlp": ["lib/wire/http", "lib/wire/proto", "lib/base"],
+    "lib/wire/json": ["lib/wire/otlp", "lib/wire/http", "lib/wire/proto", "lib/base"],
+    "lib/wire/jfr": ["lib/wire/proto", "lib/base"],
+    "lib/wire/pprof": ["lib/wire/json", "lib/wire/http", "lib/wire/proto", "lib/base"],
+    "lib/wire/profiles": ["lib/wire/pprof", "lib/wire/otlp", "lib/wire/codec", "lib/wire/proto",
+                          "lib/base"],
+    "lib/wire/edit": ["lib/wire/profiles", "lib/wire/otlp", "lib/wire/proto", "lib/base"],
+
+    "lib/settings": ["lib/wire/proto", "lib/base"],
+
+    "lib/net": ["lib/wire/http", "lib/settings/key.h", "lib/base"],
+    "lib/net/tls": ["lib/net", "lib/late", "lib/settings/key.h", "lib/base"],
+    "lib/net/h2": [],
+    "lib/net/http": ["lib/net", "lib/net/tls", "lib/net/h2", "lib/late", "lib/settings/key.h",
+                     *WIRE],
+    "lib/net/grpc": ["lib/net", "lib/net/tls", "lib/net/h2", "lib/settings/key.h", *WIRE],
+    "lib/net/server": ["lib/net/*", "lib/settings/key.h", "lib/base"],
+
+    "pipeline": ["lib/settings/key.h", *WIRE],
+    "pipeline/delivery": ["pipeline", "lib/settings/key.h", *WIRE],
+    "pipeline/graph": ["pipeline", "pipeline/delivery", "lib/journal", "lib/settings", *WIRE],
+    "pipeline/life": ["pipeline", "pipeline/graph", "lib/settings", "lib/base"],
+    "cli": ["pipeline/component.h", "pipeline/life", "lib/settings", "lib/base"],
+
+    "receivers/*": CONTRACT,
+    "receivers/pprof": [*CONTRACT, "lib/settings/yaml.h"],
+    "processors/*": CONTRACT,
+    "processors/correlation": [*CONTRACT, "processors/correlation/*"],
+    "processors/correlation/known": CONTRACT,
+    "processors/correlation/hold": [*CONTRACT, "processors/correlation/known"],
+    "processors/correlation/release": [*CONTRACT, "processors/correlation/known",
+                                       "processors/correlation/hold",
+                                       "processors/correlation/correlation.h"],
+    "processors/correlation/rule": [*CONTRACT, "processors/correlation/known",
+                                    "processors/correlation/hold",
+                                    "processors/correlation/release",
+                                    "processors/correlation/correlation.h"],
+    "exporters/*": CONTRACT,
+    "extensions/*": [*CONTRACT, "pipeline/life/runtime.h"],
+    "extensions/journal": [*CONTRACT, "lib/journal/journal.h"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
-def allowed(path, target):
-    top = path.parts[0]
-    if top in COMPONENTS:
-        own = "/".join(path.parts[:2]) + "/"
-        layer = target.split("/")[0]
-        return target in COMPONENTS[top] or layer in {"net", "wire", "base"} or \
-            target.startswith(own)
-    below = BELOW[top]
-    return target in below or target.split("/")[0] in below
+def within(path, entry):
+    """Whether a path (a room, or a header) is what an entry of the table names."""
+    if entry.endswith("/*"):
+        return path == entry[:-2] or path.startswith(entry[:-1])
+    return path == entry
+
+
+def rule_of(room):
+    """What a room may include; None: the table does not have it."""
+    if room in ROOMS:
+        return ROOMS[room]
+    kind = room.split("/")[0] + "/*"
+    return ROOMS.get(kind) if room.count("/") == 1 else None
+
+
+def allowed(room, target):
+    home = target.rpartition("/")[0]
+    return home == room or any(within(home, entry) or target == entry for entry in rule_of(room))
 
 
 def check(root):
     faults = []
-    for top in list(BELOW) + list(COMPONENTS):
-        start = root / top
-        files = [start] if start.is_file() else sorted(start.rglob("*.[ch]"))
-        for file in files:
-            path = file.relative_to(root)
-            for target in INCLUDE.findall(file.read_text()):
-                if target.endswith(".pb-c.h"):
-                    continue
-                if not (root / target).exists():
-                    faults.append(f"{path}: \"{target}\" is not a path from the root")
-                elif not allowed(path, target):
-                    faults.append(f"{path}: includes {target}, which is not below it")
+    tops = sorted({entry.split("/")[0] for entry in ROOMS})
+    for file in sorted(file for top in tops for file in (root / top).rglob("*.[ch]")):
+        path = file.relative_to(root)
+        room = str(path.parent)
+        if rule_of(room) is None:
+            faults.append(f"{path}: tools/layers.py has no room {room}")
+            continue
+        for target in INCLUDE.findall(file.read_text()):
+            if target.endswith(".pb-c.h"):
+                continue
+            if not (root / target).exists():
+                faults.append(f"{path}: \"{target}\" is not a path from the root")
+            elif not allowed(room, target):
+                faults.append(f"{path}: includes {target}, which is not below it")
     return faults
 
 

@@ -3,7 +3,6 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/asan}
-find base late wire journal settings pipeline net receivers processors exporters extensions cli \
-  bench main.c -name '*.c' -print0 |
+find lib pipeline receivers processors exporters extensions cli bench -name '*.c' -print0 |
   xargs -0 -P "$(nproc)" -n 8 clang-tidy --quiet -p "$build" 2>/dev/null | grep -v "^$"
 exit "${PIPESTATUS[1]}"

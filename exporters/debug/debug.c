@@ -1,6 +1,6 @@
 #include "exporters/debug/debug.h"
 
-#include "pipeline/delivery.h"
+#include "pipeline/delivery/delivery.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #ifndef EXPORTERS_DEBUG_H
 #define EXPORTERS_DEBUG_H
 
-#include "base/bytes.h"
+#include "lib/base/bytes.h"
+#include "lib/wire/otlp/otlp_span.h"
 #include "pipeline/component.h"
-#include "wire/otlp_span.h"
 
 enum { HOT_FUNCTIONS = 8, FUNCTION_NAME_SIZE = 64, SPAN_NAME_SIZE = 64 };
 

@@ -1,5 +1,5 @@
 #include "exporters/debug/debug.h"
-#include "wire/otlp.h"
+#include "lib/wire/otlp/otlp.h"
 
 #include <stdlib.h>
 

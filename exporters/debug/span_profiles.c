@@ -1,7 +1,7 @@
 #include "exporters/debug/debug.h"
 
-#include "wire/pprof_symbols.h"
-#include "wire/profiles_to_pprof.h"
+#include "lib/wire/pprof/pprof_symbols.h"
+#include "lib/wire/profiles/profiles_to_pprof.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 #include "exporters/file/file.h"
 
-#include "pipeline/delivery.h"
+#include "lib/wire/codec/compress.h"
+#include "lib/wire/json/otlp_json.h"
+#include "pipeline/delivery/delivery.h"
 #include "pipeline/otlp_form.h"
-#include "wire/compress.h"
-#include "wire/otlp_json.h"
 
 #include <ctype.h>
 #include <errno.h>

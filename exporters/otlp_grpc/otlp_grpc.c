@@ -1,10 +1,10 @@
 /* OTLP over gRPC, unary calls. Codes: OTLP specification 1.11, "OTLP/gRPC response". */
-#include "net/client_keys.h"
-#include "net/endpoint.h"
+#include "lib/net/endpoint.h"
+#include "lib/net/http/client_keys.h"
+#include "lib/wire/http/grpc_frame.h"
+#include "lib/wire/http/status.h"
 #include "pipeline/component.h"
-#include "pipeline/delivery.h"
-#include "wire/grpc_frame.h"
-#include "wire/status.h"
+#include "pipeline/delivery/delivery.h"
 
 #include <stdio.h>
 #include <stdlib.h>

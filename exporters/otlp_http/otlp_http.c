@@ -1,12 +1,12 @@
 /* OTLP over HTTP/1.1. Statuses: OTLP specification 1.11, "OTLP/HTTP response". */
-#include "net/otlp_http.h"
-#include "net/client_keys.h"
+#include "lib/net/http/otlp_http.h"
+#include "lib/net/http/client_keys.h"
+#include "lib/wire/http/status.h"
+#include "lib/wire/json/otlp_json.h"
+#include "lib/wire/json/reply_json.h"
+#include "lib/wire/proto/text.h"
 #include "pipeline/component.h"
-#include "pipeline/delivery.h"
-#include "wire/otlp_json.h"
-#include "wire/reply_json.h"
-#include "wire/status.h"
-#include "wire/text.h"
+#include "pipeline/delivery/delivery.h"
 
 #include <stdio.h>
 #include <stdlib.h>

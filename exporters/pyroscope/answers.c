@@ -1,7 +1,7 @@
 /* What Pyroscope's statuses mean for a sender (read off the server's handlers). */
 #include "exporters/pyroscope/pyroscope.h"
 
-#include "wire/text.h"
+#include "lib/wire/proto/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The labels of a pushed series, as the server would have made them from /ingest. */
 #include "exporters/pyroscope/pyroscope.h"
 
-#include "base/log.h"
-#include "wire/pprof_labels.h"
+#include "lib/base/log.h"
+#include "lib/wire/pprof/pprof_labels.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* Bodies of /ingest, to /ingest as they came. */
 #include "exporters/pyroscope/pyroscope.h"
 
-#include "net/http_server.h"
-#include "wire/ingest_time.h"
-#include "wire/multipart.h"
+#include "lib/wire/http/http_query.h"
+#include "lib/wire/http/multipart.h"
+#include "lib/wire/pprof/ingest_time.h"
 
 #include <pthread.h>
 #include <stdio.h>

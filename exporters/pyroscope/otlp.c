@@ -1,9 +1,9 @@
 /* Profiles to the server's OTLP endpoint. */
 #include "exporters/pyroscope/pyroscope.h"
 
+#include "lib/wire/otlp/otlp.h"
+#include "lib/wire/pprof/pprof_split.h"
 #include "pipeline/otlp_form.h"
-#include "wire/otlp.h"
-#include "wire/pprof_split.h"
 
 #include <stdlib.h>
 

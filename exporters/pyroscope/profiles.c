@@ -5,11 +5,11 @@
  */
 #include "exporters/pyroscope/pyroscope.h"
 
-#include "base/thread.h"
-#include "wire/pprof_fields.h"
-#include "wire/pprof_split.h"
-#include "wire/profiles_to_pprof.h"
-#include "wire/push.h"
+#include "lib/base/thread.h"
+#include "lib/wire/pprof/pprof_fields.h"
+#include "lib/wire/pprof/pprof_split.h"
+#include "lib/wire/pprof/push.h"
+#include "lib/wire/profiles/profiles_to_pprof.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* A pprof by push.v1, whole or in parts that the server takes. */
 #include "exporters/pyroscope/pyroscope.h"
 
-#include "wire/pprof_agents.h"
-#include "wire/pprof_split.h"
-#include "wire/push.h"
+#include "lib/wire/pprof/pprof_agents.h"
+#include "lib/wire/pprof/pprof_split.h"
+#include "lib/wire/pprof/push.h"
 
 enum { INDEX_CAP = 1 << 30, MESSAGE_CAP = 1 << 30 };
 

@@ -2,10 +2,10 @@
 #ifndef EXPORTERS_PYROSCOPE_H
 #define EXPORTERS_PYROSCOPE_H
 
-#include "net/client_keys.h"
+#include "lib/net/http/client_keys.h"
+#include "lib/wire/pprof/pprof.h"
 #include "pipeline/component.h"
-#include "pipeline/delivery.h"
-#include "wire/pprof.h"
+#include "pipeline/delivery/delivery.h"
 
 enum pyroscope_protocol { PROTOCOL_AUTO, PROTOCOL_PUSH, PROTOCOL_OTLP };
 enum pyroscope_trace_id { TRACE_ID_KEEP, TRACE_ID_STRIP };
@@ -51,7 +51,7 @@ struct outcome send_pprof(struct pyroscope_exporter *self, const struct batch *b
 
 /* Sends OTLP profiles by Push, as the pprofs that the server would make of them. What cannot become
  * pprof is refused, or under `auto` goes to the server's OTLP endpoint. The progress counts series,
- * in the order of wire/profiles_to_pprof.h. */
+ * in the order of lib/wire/profiles/profiles_to_pprof.h. */
 struct outcome send_profiles(struct pyroscope_exporter *self, const struct batch *batch,
                              struct progress *progress);
 

@@ -1,11 +1,11 @@
 /* HTTP Basic authentication (RFC 7617) of clients by an htpasswd file, or of us towards servers. */
-#include "base/log.h"
-#include "base/watched_file.h"
 #include "extensions/basicauth/htpasswd.h"
 #include "extensions/basicauth/verifier.h"
-#include "net/auth.h"
+#include "lib/base/log.h"
+#include "lib/base/watched_file.h"
+#include "lib/net/auth.h"
+#include "lib/wire/http/base64.h"
 #include "pipeline/component.h"
-#include "wire/base64.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "extensions/basicauth/htpasswd.h"
 
-#include "wire/base64.h"
+#include "lib/wire/http/base64.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #ifndef EXTENSIONS_BASICAUTH_HTPASSWD_H
 #define EXTENSIONS_BASICAUTH_HTPASSWD_H
 
-#include "base/bytes.h"
 #include "extensions/basicauth/password.h"
+#include "lib/base/bytes.h"
 
 struct htpasswd_user {
     struct view name;

@@ -1,8 +1,8 @@
 #include "extensions/basicauth/password.h"
 
-#include "base/bytes.h"
-#include "net/digest.h"
-#include "wire/base64.h"
+#include "lib/base/bytes.h"
+#include "lib/net/tls/digest.h"
+#include "lib/wire/http/base64.h"
 
 #include <crypt.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef EXTENSIONS_BASICAUTH_PASSWORD_H
 #define EXTENSIONS_BASICAUTH_PASSWORD_H
 
-#include "base/view.h"
+#include "lib/base/view.h"
 
 enum password_kind {
     PASSWORD_UNKNOWN,

@@ -1,7 +1,7 @@
 #include "extensions/basicauth/verifier.h"
 
-#include "base/thread.h"
-#include "net/digest.h"
+#include "lib/base/thread.h"
+#include "lib/net/tls/digest.h"
 
 #include <stdlib.h>
 #include <sys/queue.h>

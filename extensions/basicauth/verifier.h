@@ -6,8 +6,8 @@
 #ifndef EXTENSIONS_BASICAUTH_VERIFIER_H
 #define EXTENSIONS_BASICAUTH_VERIFIER_H
 
-#include "base/authenticator.h"
 #include "extensions/basicauth/password.h"
+#include "lib/base/authenticator.h"
 
 enum {
     VERIFIER_PER_USER = 4,  /* checks of one user that may wait; unknown users are one together */

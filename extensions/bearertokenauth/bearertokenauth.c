@@ -1,8 +1,8 @@
 /* Bearer tokens (RFC 6750): of clients, or of us towards servers. */
-#include "base/log.h"
-#include "base/watched_file.h"
 #include "extensions/bearertokenauth/tokens.h"
-#include "net/auth.h"
+#include "lib/base/log.h"
+#include "lib/base/watched_file.h"
+#include "lib/net/auth.h"
 #include "pipeline/component.h"
 
 #include <pthread.h>

@@ -2,7 +2,7 @@
 #ifndef EXTENSIONS_BEARERTOKENAUTH_TOKENS_H
 #define EXTENSIONS_BEARERTOKENAUTH_TOKENS_H
 
-#include "net/digest.h"
+#include "lib/net/tls/digest.h"
 
 struct tokens {
     char *first; /* what is sent */

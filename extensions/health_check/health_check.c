@@ -1,9 +1,9 @@
 /* Answers 200 while the pipelines run and take requests, and 503 otherwise; it listens until the
  * process exits. */
-#include "net/listen.h"
+#include "lib/net/server/listen.h"
+#include "lib/wire/proto/text.h"
 #include "pipeline/component.h"
-#include "pipeline/runtime.h"
-#include "wire/text.h"
+#include "pipeline/life/runtime.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Accepted requests stand on disk from before their answer until they are delivered. */
-#include "journal/journal.h"
+#include "lib/journal/journal.h"
 
-#include "base/log.h"
+#include "lib/base/log.h"
 #include "pipeline/component.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* The Collector's extension that serves profiles of its Go runtime: accepted, nothing to do. */
-#include "base/log.h"
+#include "lib/base/log.h"
 #include "pipeline/component.h"
 
 struct pprof {

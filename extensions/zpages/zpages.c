@@ -1,8 +1,8 @@
 /* What the process says of itself, over HTTP: /debug/explain, also under the Collector's
  * /debug/pipelinez. */
-#include "net/listen.h"
+#include "lib/net/server/listen.h"
 #include "pipeline/component.h"
-#include "pipeline/runtime.h"
+#include "pipeline/life/runtime.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* The component: configuration, lifecycle, and what belongs to no single signal. */
 #include "processors/correlation/correlation.h"
 
-#include "processors/correlation/advise.h"
-#include "processors/correlation/pack.h"
 #include "processors/correlation/passing.h"
-#include "processors/correlation/release.h"
-#include "processors/correlation/waiting.h"
+#include "processors/correlation/release/pack.h"
+#include "processors/correlation/release/release.h"
+#include "processors/correlation/rule/advise.h"
+#include "processors/correlation/rule/waiting.h"
 
 #include <stdio.h>
 #include <stdlib.h>

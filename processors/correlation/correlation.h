@@ -7,11 +7,11 @@
 #define CORRELATION_CORRELATION_H
 
 #include "pipeline/component.h"
-#include "processors/correlation/evidence.h"
-#include "processors/correlation/hold.h"
-#include "processors/correlation/lineage.h"
-#include "processors/correlation/recent.h"
-#include "processors/correlation/remap.h"
+#include "processors/correlation/hold/hold.h"
+#include "processors/correlation/known/evidence.h"
+#include "processors/correlation/known/lineage.h"
+#include "processors/correlation/known/recent.h"
+#include "processors/correlation/known/remap.h"
 
 enum link { LINK_CONFIRMED, LINK_LOCAL_ROOT, LINK_ALL };
 enum candidates { CANDIDATES_AUTO, CANDIDATES_LOCAL_ROOT, CANDIDATES_ALL };

@@ -3,7 +3,7 @@
 #define CORRELATION_PASSING_H
 
 #include "pipeline/component.h"
-#include "processors/correlation/remap.h"
+#include "processors/correlation/known/remap.h"
 
 /* Hands the batch on with its resources remapped. RETRY also where there is no memory. */
 enum verdict passing_consume(const struct remap *remap, struct batch *batch, struct outlet *next);

@@ -1,9 +1,9 @@
 /* The profiles signal: windows and span ids are noted, spans that waited for them leave. */
-#include "processors/correlation/notes.h"
+#include "processors/correlation/known/notes.h"
+#include "processors/correlation/known/uploads.h"
 #include "processors/correlation/passing.h"
-#include "processors/correlation/release.h"
-#include "processors/correlation/uploads.h"
-#include "processors/correlation/waiting.h"
+#include "processors/correlation/release/release.h"
+#include "processors/correlation/rule/waiting.h"
 
 #define GRAFANA_REACH (30 * NS_PER_S)
 #define LONGEST_MOVED (120 * NS_PER_S)

@@ -1,9 +1,9 @@
 /* The traces signal: what arrives is decided, held or handed on. */
-#include "processors/correlation/advise.h"
-#include "processors/correlation/gather.h"
-#include "processors/correlation/pack.h"
-#include "processors/correlation/release.h"
-#include "processors/correlation/trace_plan.h"
+#include "processors/correlation/hold/gather.h"
+#include "processors/correlation/release/pack.h"
+#include "processors/correlation/release/release.h"
+#include "processors/correlation/rule/advise.h"
+#include "processors/correlation/rule/trace_plan.h"
 
 /* A service of which no profile came for so long has none. */
 #define PROFILED_WITHIN (120 * NS_PER_S)

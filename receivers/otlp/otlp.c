@@ -1,6 +1,6 @@
 #include "receivers/otlp/otlp.h"
 
-#include "net/listen.h"
+#include "lib/net/server/listen.h"
 
 enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000, MESSAGE_MIB = 64, STREAMS = 256 };
 

@@ -2,11 +2,11 @@
 #ifndef RECEIVERS_OTLP_H
 #define RECEIVERS_OTLP_H
 
-#include "net/auth.h"
-#include "net/grpc_server.h"
-#include "net/otlp_http.h"
-#include "net/server_keys.h"
-#include "net/tls_server.h"
+#include "lib/net/auth.h"
+#include "lib/net/grpc/grpc_server.h"
+#include "lib/net/http/otlp_http.h"
+#include "lib/net/server/server_keys.h"
+#include "lib/net/tls/tls_server.h"
 #include "pipeline/component.h"
 #include "pipeline/otlp_request.h"
 

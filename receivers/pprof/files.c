@@ -1,9 +1,9 @@
 /* Targets that files name, in the form of Prometheus' file_sd_configs: a list of
  * {targets: ["host:port"], labels: {name: value}}, as JSON or YAML. */
-#include "base/log.h"
-#include "base/watched_file.h"
+#include "lib/base/log.h"
+#include "lib/base/watched_file.h"
+#include "lib/settings/yaml.h"
 #include "receivers/pprof/scraper.h"
-#include "settings/yaml.h"
 
 #include <fnmatch.h>
 #include <glob.h>

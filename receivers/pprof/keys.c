@@ -2,9 +2,9 @@
  * pyroscope.scrape, `remote` and `server` those of the Collector's pprof receiver. */
 #include "receivers/pprof/pprof.h"
 
-#include "net/dns.h"
-#include "net/http_header.h"
-#include "net/listen.h"
+#include "lib/net/dns.h"
+#include "lib/net/http/http_header.h"
+#include "lib/net/server/listen.h"
 #include "receivers/pprof/scraper.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-#include "base/log.h"
-#include "base/thread.h"
+#include "lib/base/log.h"
+#include "lib/base/thread.h"
 #include "receivers/pprof/scraper.h"
 
 enum { PLACES_MAX = 1 << 20 };

@@ -1,6 +1,6 @@
 #include "receivers/pprof/pprof.h"
 
-#include "net/listen.h"
+#include "lib/net/server/listen.h"
 #include "receivers/pprof/scraper.h"
 
 enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000 };

@@ -2,10 +2,10 @@
 #ifndef RECEIVERS_PPROF_H
 #define RECEIVERS_PPROF_H
 
-#include "net/client_keys.h"
-#include "net/listen.h"
-#include "net/server_keys.h"
-#include "net/tls_server.h"
+#include "lib/net/http/client_keys.h"
+#include "lib/net/server/listen.h"
+#include "lib/net/server/server_keys.h"
+#include "lib/net/tls/tls_server.h"
 #include "pipeline/component.h"
 
 enum standard_profile {

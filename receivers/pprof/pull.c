@@ -1,6 +1,6 @@
 /* One pull: GET, check, take the growth, offer. */
-#include "base/log.h"
-#include "base/thread.h"
+#include "lib/base/log.h"
+#include "lib/base/thread.h"
 #include "pipeline/pprof_request.h"
 #include "receivers/pprof/scraper.h"
 

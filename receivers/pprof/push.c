@@ -1,9 +1,10 @@
 /* POST /v1/pprof: one profile, raw or gzip, as the Collector's pprof receiver takes it. */
 #include "receivers/pprof/pprof.h"
 
-#include "net/otlp_http.h"
+#include "lib/net/http/otlp_http.h"
+#include "lib/wire/http/http_query.h"
+#include "lib/wire/http/status.h"
 #include "pipeline/pprof_request.h"
-#include "wire/status.h"
 
 #include <stdlib.h>
 

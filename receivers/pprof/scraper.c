@@ -1,7 +1,7 @@
 #include "receivers/pprof/scraper.h"
 
-#include "base/log.h"
-#include "base/thread.h"
+#include "lib/base/log.h"
+#include "lib/base/thread.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #ifndef RECEIVERS_PPROF_SCRAPER_H
 #define RECEIVERS_PPROF_SCRAPER_H
 
-#include "net/dns.h"
+#include "lib/net/dns.h"
+#include "lib/wire/pprof/pprof_delta.h"
 #include "receivers/pprof/pprof.h"
-#include "wire/pprof_delta.h"
 
 #include <pthread.h>
 

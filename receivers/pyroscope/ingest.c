@@ -5,12 +5,13 @@
  */
 #include "receivers/pyroscope/pyroscope.h"
 
-#include "wire/ingest_text.h"
-#include "wire/jfr_labels.h"
-#include "wire/multipart.h"
-#include "wire/pprof_agents.h"
-#include "wire/speedscope.h"
-#include "wire/status.h"
+#include "lib/wire/http/http_query.h"
+#include "lib/wire/http/multipart.h"
+#include "lib/wire/http/status.h"
+#include "lib/wire/jfr/jfr_labels.h"
+#include "lib/wire/pprof/ingest_text.h"
+#include "lib/wire/pprof/pprof_agents.h"
+#include "lib/wire/pprof/speedscope.h"
 
 #include <stdlib.h>
 #include <string.h>

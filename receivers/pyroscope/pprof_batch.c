@@ -1,7 +1,7 @@
 #include "receivers/pyroscope/pyroscope.h"
 
+#include "lib/wire/pprof/pprof_agents.h"
 #include "pipeline/pprof_request.h"
-#include "wire/pprof_agents.h"
 
 static struct outcome no_memory(void)
 {

@@ -1,8 +1,8 @@
 /* POST /push.v1.PusherService/Push: a unary connect call (Pyroscope push/v1, connect protocol). */
 #include "receivers/pyroscope/pyroscope.h"
 
-#include "wire/push.h"
-#include "wire/status.h"
+#include "lib/wire/http/status.h"
+#include "lib/wire/pprof/push.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #include "receivers/pyroscope/pyroscope.h"
 
-#include "net/listen.h"
-#include "wire/status.h"
+#include "lib/net/server/listen.h"
+#include "lib/wire/http/status.h"
 
 enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000 };
 

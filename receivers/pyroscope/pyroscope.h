@@ -2,10 +2,10 @@
 #ifndef RECEIVERS_PYROSCOPE_H
 #define RECEIVERS_PYROSCOPE_H
 
-#include "net/auth.h"
-#include "net/otlp_http.h"
-#include "net/server_keys.h"
-#include "net/tls_server.h"
+#include "lib/net/auth.h"
+#include "lib/net/http/otlp_http.h"
+#include "lib/net/server/server_keys.h"
+#include "lib/net/tls/tls_server.h"
 #include "pipeline/component.h"
 
 struct pyroscope_receiver {

@@ -1,7 +1,8 @@
 /* The query of an /ingest request as it is sent on. */
 #include "receivers/pyroscope/pyroscope.h"
 
-#include "wire/ingest_time.h"
+#include "lib/wire/http/http_query.h"
+#include "lib/wire/pprof/ingest_time.h"
 
 #include <inttypes.h>
 #include <stdio.h>

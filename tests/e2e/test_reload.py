@@ -2,6 +2,7 @@
 import collections
 import json
 import signal
+import socket
 import threading
 
 import grpc
@@ -209,7 +210,8 @@ def test_a_broken_file_leaves_the_old_configuration_running(tmp_path):
 
 def test_a_port_in_use_leaves_the_old_configuration_running(tmp_path):
     running = Running(tmp_path)
-    running.fail(http=running.values["health"], out="other")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        running.fail(http=taken.getsockname()[1], out="other")
     assert "protocols.http.endpoint: 127.0.0.1:" in running.program.log.read_text()
     with requests.Session() as session:
         assert post(session, running.values["http"], "span") == 200

@@ -17,7 +17,7 @@ AT_ONCE = 4
 
 
 class Entry:
-    """One request in a file of the journal; journal/segment.h describes it."""
+    """One request in a file of the journal; lib/journal/segment.h describes it."""
 
     def __init__(self, file, at, size):
         self.file, self.at, self.size = file, at, size

@@ -1,7 +1,7 @@
 /* Input: a header's value. Credentials that are read are those that make the same value again. */
 #include "extensions/basicauth/htpasswd.h"
 #include "extensions/bearertokenauth/tokens.h"
-#include "wire/base64.h"
+#include "lib/wire/http/base64.h"
 
 #include <assert.h>
 #include <stdlib.h>

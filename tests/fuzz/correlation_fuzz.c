@@ -5,11 +5,11 @@
  */
 #include "processors/correlation/correlation.h"
 
-#include "base/log.h"
-#include "pipeline/graph.h"
-#include "processors/correlation/notes.h"
-#include "wire/otlp_span.h"
-#include "wire/pprof.h"
+#include "lib/base/log.h"
+#include "lib/wire/otlp/otlp_span.h"
+#include "lib/wire/pprof/pprof.h"
+#include "pipeline/graph/graph.h"
+#include "processors/correlation/known/notes.h"
 
 #include <endian.h>
 #include <stdlib.h>

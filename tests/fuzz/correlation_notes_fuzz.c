@@ -1,5 +1,5 @@
 /* A note of correlation: what is read of it is written again as a note that reads the same. */
-#include "processors/correlation/notes.h"
+#include "processors/correlation/known/notes.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* A DNS message: the hosts of its SRV records are names that fit a URL. */
-#include "wire/dns_answer.h"
+#include "lib/wire/http/dns_answer.h"
 
 #include <stdlib.h>
 

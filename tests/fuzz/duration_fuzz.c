@@ -1,6 +1,6 @@
 /* Any text as a duration and as a scalar; what is a duration is read back from its short form. */
-#include "settings/duration.h"
-#include "settings/scalar.h"
+#include "lib/settings/duration.h"
+#include "lib/settings/scalar.h"
 
 #include <stdlib.h>
 #include <string.h>

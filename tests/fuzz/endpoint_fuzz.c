@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "net/endpoint.h"
+#include "lib/net/endpoint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

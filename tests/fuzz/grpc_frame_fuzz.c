@@ -1,4 +1,4 @@
-#include "wire/grpc_frame.h"
+#include "lib/wire/http/grpc_frame.h"
 
 #include <stdlib.h>
 

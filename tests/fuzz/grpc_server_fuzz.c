@@ -3,8 +3,8 @@
  * and settings in front, bit 1 keeps calls until the end instead of answering them at once, the
  * rest is the size of the pieces in which the bytes come in.
  */
-#include "base/clock.h"
-#include "net/grpc_connection.h"
+#include "lib/base/clock.h"
+#include "lib/net/grpc/grpc_connection.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* What a backend's bytes do to the HTTP/2 client: two calls over one connection. The first byte of
  * the input is the size of the pieces in which the bytes come in. */
-#include "net/h2_session.h"
+#include "lib/net/http/h2_session.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* A header as the HTTP library leaves it: what was taken apart from its first two bytes on, where
  * the first tells how long the method and the second how long the target is. */
-#include "base/view.h"
-#include "net/http_head.h"
+#include "lib/base/view.h"
+#include "lib/net/http/http_head.h"
 
 #include <stdlib.h>
 

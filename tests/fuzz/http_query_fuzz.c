@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/http_server.h"
+#include "lib/wire/http/http_query.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

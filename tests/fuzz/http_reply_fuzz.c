@@ -1,5 +1,5 @@
 /* A backend's header lines, one a line of the input; behind an empty one follows the body. */
-#include "net/http_reply.h"
+#include "lib/net/http/http_reply.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* A compressed body: what both gzip engines read is the same, no other coding breaks, and what was
  * made can be read again. libdeflate passes over some faults of a block's header where the content
  * has the right checksum, so the engines need not refuse the same bytes. */
-#include "wire/gzip.h"
-#include "wire/inflate_told.h"
+#include "lib/wire/codec/gzip.h"
+#include "lib/wire/codec/inflate_told.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Any text as folded stacks and as an application's name: a line that is told to be bad is one of
  * the text's, and is bad by itself. */
-#include "wire/ingest_text.h"
+#include "lib/wire/pprof/ingest_text.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* An upload is opened and walked: what opens has as many events as it says, twice in the same
  * order, within the arena; what does not says where. */
-#include "wire/jfr.h"
+#include "lib/wire/jfr/jfr.h"
 
 #include <stdlib.h>
 

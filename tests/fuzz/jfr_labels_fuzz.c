@@ -1,5 +1,5 @@
 /* Labels are opened and all of their entries looked up; what opens passes the door check too. */
-#include "wire/jfr_labels.h"
+#include "lib/wire/jfr/jfr_labels.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* A record of the journal: what is read of it is written again as a record that reads the same. */
-#include "pipeline/journal_record.h"
+#include "pipeline/graph/journal_record.h"
 
 #include <stdlib.h>
 

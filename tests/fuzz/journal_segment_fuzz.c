@@ -2,7 +2,7 @@
  * A segment of the journal with bytes of any kind: the walk ends, goes forward, and stays inside.
  * The first 8 bytes are the segment's key, so that entries of its own can be found.
  */
-#include "journal/segment.h"
+#include "lib/journal/segment.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

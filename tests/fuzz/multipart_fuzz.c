@@ -1,5 +1,5 @@
 /* The first line is the content type, the rest the body: all views lie inside it, and parts end. */
-#include "wire/multipart.h"
+#include "lib/wire/http/multipart.h"
 
 #include <stdlib.h>
 

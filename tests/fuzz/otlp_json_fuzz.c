@@ -1,7 +1,7 @@
 /* JSON to protobuf: the first byte picks the signal. What is read is well-formed but for the
  * lengths of ids, and can be written again. */
-#include "wire/otlp.h"
-#include "wire/otlp_json.h"
+#include "lib/wire/json/otlp_json.h"
+#include "lib/wire/otlp/otlp.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* An OTLP profiles request: door, dictionary, every sample. */
-#include "wire/otlp_profiles.h"
+#include "lib/wire/profiles/otlp_profiles.h"
 
 #include <stdlib.h>
 

@@ -3,9 +3,9 @@
 #ifndef TESTS_FUZZ_OTLP_REQUEST_H
 #define TESTS_FUZZ_OTLP_REQUEST_H
 
-#include "wire/otlp.h"
-#include "wire/otlp_json.h"
-#include "wire/otlp_span.h"
+#include "lib/wire/json/otlp_json.h"
+#include "lib/wire/otlp/otlp.h"
+#include "lib/wire/otlp/otlp_span.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Any bytes as a pprof of an old agent: what was repaired needs no repair, and a good profile is
  * good with its functions named anew. */
-#include "wire/pprof_agents.h"
+#include "lib/wire/pprof/pprof_agents.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* The first byte cuts the rest into two profiles, one after the other of one target. What has grown
  * is a profile, and no profile has grown since itself. */
-#include "wire/pprof_delta.h"
+#include "lib/wire/pprof/pprof_delta.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* A profile is opened, walked and rewritten; what comes out is a profile again with the same
  * samples. What is taken passes the door check too. */
-#include "wire/pprof.h"
+#include "lib/wire/pprof/pprof.h"
 
 #include <stdlib.h>
 

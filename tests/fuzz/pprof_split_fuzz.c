@@ -1,6 +1,6 @@
 /* The first two bytes are the limits, the rest a profile: its parts are profiles, and their samples
  * are the profile's. */
-#include "wire/pprof_split.h"
+#include "lib/wire/pprof/pprof_split.h"
 
 #include <stdlib.h>
 

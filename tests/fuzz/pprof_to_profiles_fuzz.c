@@ -1,6 +1,6 @@
 /* A profile becomes a request that the door takes, and the sums of its values come back. */
-#include "wire/pprof_to_profiles.h"
-#include "wire/profiles_to_pprof.h"
+#include "lib/wire/profiles/pprof_to_profiles.h"
+#include "lib/wire/profiles/profiles_to_pprof.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Any profiles request that passes the door: pruned it passes too, and has nothing more to lose. */
-#include "wire/otlp_profiles.h"
-#include "wire/profiles_prune.h"
+#include "lib/wire/profiles/otlp_profiles.h"
+#include "lib/wire/profiles/profiles_prune.h"
 
 #include <stdlib.h>
 

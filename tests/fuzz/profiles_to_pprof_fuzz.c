@@ -1,7 +1,7 @@
 /* A request that the door takes, the first byte being the policy: every pprof made of it is one,
  * and with no sample lost that has a weight, its samples are the request's. */
-#include "wire/pprof.h"
-#include "wire/profiles_to_pprof.h"
+#include "lib/wire/pprof/pprof.h"
+#include "lib/wire/profiles/profiles_to_pprof.h"
 
 #include <stdlib.h>
 

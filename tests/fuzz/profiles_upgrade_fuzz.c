@@ -1,6 +1,6 @@
 /* Any bytes as a request of any version: the answer is whole, and 1.9 keeps its size. */
-#include "wire/profiles_layout.h"
-#include "wire/profiles_upgrade.h"
+#include "lib/wire/profiles/profiles_layout.h"
+#include "lib/wire/profiles/profiles_upgrade.h"
 
 #include <stdlib.h>
 

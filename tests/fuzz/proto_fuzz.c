@@ -1,5 +1,5 @@
 /* The scan and the door check: the first byte picks the shape. */
-#include "wire/proto_shape.h"
+#include "lib/wire/proto/proto_shape.h"
 
 #include <stdlib.h>
 

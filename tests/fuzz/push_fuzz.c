@@ -1,5 +1,5 @@
 /* A PushRequest in protobuf, or in JSON where it begins with a brace. */
-#include "wire/push.h"
+#include "lib/wire/pprof/push.h"
 
 #include <stdlib.h>
 

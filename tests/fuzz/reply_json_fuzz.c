@@ -1,5 +1,5 @@
 /* Answers in JSON: what is read is cut to its room, whatever came. */
-#include "wire/reply_json.h"
+#include "lib/wire/json/reply_json.h"
 
 #include <assert.h>
 #include <string.h>

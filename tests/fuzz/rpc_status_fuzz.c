@@ -1,5 +1,5 @@
 /* What a backend answers: google.rpc.Status and export responses. */
-#include "wire/status.h"
+#include "lib/wire/http/status.h"
 
 #include <stdlib.h>
 

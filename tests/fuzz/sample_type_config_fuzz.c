@@ -1,5 +1,5 @@
 /* A sample_type_config: a name comes out if and only if it is valid. */
-#include "wire/pprof.h"
+#include "lib/wire/pprof/pprof.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* A name with labels: either refused with a reason, or a series whose names differ. */
-#include "wire/series.h"
+#include "lib/wire/pprof/series.h"
 
 #include <stdlib.h>
 

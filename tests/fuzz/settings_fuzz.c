@@ -1,7 +1,7 @@
 /* A configuration file of any bytes: a tree or sentences, and a table filled from it. */
-#include "settings/fill.h"
-#include "settings/yaml.h"
-#include "tests/settings/box.h"
+#include "lib/settings/fill.h"
+#include "lib/settings/yaml.h"
+#include "tests/lib/settings/box.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Any text as a speedscope file: it is judged the same way twice, and a fault lies in a profile
  * that was met. */
-#include "wire/speedscope.h"
+#include "lib/wire/pprof/speedscope.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Edits as the first bytes say, on the message behind them: a well-formed message stays one, and
  * its size is what was foretold. */
-#include "base/buffer.h"
-#include "wire/splice.h"
+#include "lib/base/buffer.h"
+#include "lib/wire/proto/splice.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  * A JFR upload in a form, or as a raw body: what is read of it makes sense, and what it took of the
  * memory budget is given back.
  */
-#include "base/clock.h"
-#include "processors/correlation/uploads.h"
+#include "lib/base/clock.h"
+#include "processors/correlation/known/uploads.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 #include "pipeline/otlp_form.h"
 
-#include "pipeline/dispatch.h"
+#include "lib/wire/profiles/otlp_profiles.h"
+#include "pipeline/delivery/dispatch.h"
 #include "tests/support/backend.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/forever.h"
@@ -8,7 +9,6 @@
 #include "tests/support/proto_build.h"
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
-#include "wire/otlp_profiles.h"
 
 #include <stdio.h>
 

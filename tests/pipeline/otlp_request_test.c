@@ -1,8 +1,8 @@
 #include "pipeline/otlp_request.h"
 
+#include "lib/wire/otlp/otlp.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
-#include "wire/otlp.h"
 
 static struct otlp_request request;
 static struct budget budget;

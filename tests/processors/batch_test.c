@@ -1,10 +1,10 @@
+#include "lib/settings/fill.h"
+#include "lib/wire/otlp/otlp.h"
 #include "pipeline/component.h"
-#include "settings/fill.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/some_batch.h"
 #include "tests/support/suite.h"
-#include "wire/otlp.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "tests/support/backend.h"
 
-#include "base/clock.h"
+#include "lib/base/clock.h"
 #include "tests/support/forever.h"
 #include "tests/support/scripted.h"
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_BACKEND_H
 #define TESTS_SUPPORT_BACKEND_H
 
-#include "net/http_server.h"
+#include "lib/net/http/http_server.h"
 #include "tests/support/given_runtime.h"
 
 enum { BACKEND_REQUESTS = 64 };

@@ -1,6 +1,6 @@
 #include "tests/support/captured.h"
 
-#include "base/clock.h"
+#include "lib/base/clock.h"
 
 #include <check.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_COLLECTING_SINK_H
 #define TESTS_SUPPORT_COLLECTING_SINK_H
 
-#include "pipeline/graph.h"
+#include "pipeline/graph/graph.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_FAKE_CLOCK_H
 #define TESTS_SUPPORT_FAKE_CLOCK_H
 
-#include "base/clock.h"
+#include "lib/base/clock.h"
 
 #include <stdatomic.h>
 

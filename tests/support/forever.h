@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_FOREVER_H
 #define TESTS_SUPPORT_FOREVER_H
 
-#include "base/bytes.h"
+#include "lib/base/bytes.h"
 
 /* The content, which lives until the process ends. Any thread. */
 struct view forever(struct bytes bytes);

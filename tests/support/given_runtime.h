@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_GIVEN_RUNTIME_H
 #define TESTS_SUPPORT_GIVEN_RUNTIME_H
 
-#include "pipeline/runtime_state.h"
+#include "pipeline/life/runtime_state.h"
 #include "tests/support/fake_clock.h"
 
 struct given_runtime {

@@ -1,6 +1,6 @@
 #include "tests/support/grpc_fixture.h"
 
-#include "base/clock.h"
+#include "lib/base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

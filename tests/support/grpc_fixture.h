@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_GRPC_FIXTURE_H
 #define TESTS_SUPPORT_GRPC_FIXTURE_H
 
-#include "net/grpc_server.h"
+#include "lib/net/grpc/grpc_server.h"
 
 #include <check.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 #include "tests/support/h2_peer.h"
 
-#include "wire/grpc_frame.h"
+#include "lib/wire/http/grpc_frame.h"
 
 #include <check.h>
 #include <netinet/in.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_H2_PEER_H
 #define TESTS_SUPPORT_H2_PEER_H
 
-#include "base/view.h"
+#include "lib/base/view.h"
 
 #include <nghttp2/nghttp2.h>
 

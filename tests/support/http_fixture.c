@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "lib/base/clock.h"
 
 static void echo(struct http_request *request)
 {

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "net/http_server.h"
+#include "lib/net/http/http_server.h"
 
 #define KEPT_MAX 64
 

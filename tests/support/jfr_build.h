@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_JFR_BUILD_H
 #define TESTS_SUPPORT_JFR_BUILD_H
 
-#include "base/bytes.h"
+#include "lib/base/bytes.h"
 
 /* Ids that every chunk declares. */
 enum jfr_build_type {

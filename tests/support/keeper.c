@@ -1,8 +1,8 @@
 #include "tests/support/keeper.h"
 
-#include "pipeline/delivery.h"
+#include "lib/wire/codec/compress.h"
+#include "pipeline/delivery/delivery.h"
 #include "tests/support/forever.h"
-#include "wire/compress.h"
 
 #include <check.h>
 #include <stdio.h>

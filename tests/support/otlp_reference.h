@@ -2,8 +2,8 @@
 #ifndef TESTS_SUPPORT_OTLP_REFERENCE_H
 #define TESTS_SUPPORT_OTLP_REFERENCE_H
 
-#include "base/bytes.h"
-#include "wire/signal.h"
+#include "lib/base/bytes.h"
+#include "lib/wire/otlp/signal.h"
 
 #include <protobuf-c/protobuf-c.h>
 

@@ -1,7 +1,7 @@
 #include "tests/support/pprof_build.h"
 
-#include "wire/compress.h"
-#include "wire/proto_scan.h"
+#include "lib/wire/codec/compress.h"
+#include "lib/wire/proto/proto_scan.h"
 
 #include <search.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_PPROF_BUILD_H
 #define TESTS_SUPPORT_PPROF_BUILD_H
 
-#include "base/bytes.h"
+#include "lib/base/bytes.h"
 
 struct pprof_build;
 

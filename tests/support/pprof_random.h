@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_PPROF_RANDOM_H
 #define TESTS_SUPPORT_PPROF_RANDOM_H
 
-#include "base/view.h"
+#include "lib/base/view.h"
 
 /* Tables of a few entries, samples with labels of every key that spanlink knows, numbers packed or
  * not, fields in any order (the strings in theirs), unknown fields at every level. The values of

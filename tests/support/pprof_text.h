@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_PPROF_TEXT_H
 #define TESTS_SUPPORT_PPROF_TEXT_H
 
-#include "base/bytes.h"
+#include "lib/base/bytes.h"
 
 /* One line of what is not a sample (types, period, duration, comments, frames to drop and keep,
  * default type; the time only where with_time), one line of nothing else than '\n' and a line for

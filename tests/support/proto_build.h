@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_PROTO_BUILD_H
 #define TESTS_SUPPORT_PROTO_BUILD_H
 
-#include "wire/proto_scan.h"
+#include "lib/wire/proto/proto_scan.h"
 
 struct view pb_join(const struct view *parts, size_t count);
 struct view pb_message(uint32_t number, const struct view *parts, size_t count);

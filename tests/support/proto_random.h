@@ -2,8 +2,8 @@
 #ifndef TESTS_SUPPORT_PROTO_RANDOM_H
 #define TESTS_SUPPORT_PROTO_RANDOM_H
 
-#include "base/bytes.h"
-#include "wire/proto_shape.h"
+#include "lib/base/bytes.h"
+#include "lib/wire/proto/proto_shape.h"
 
 struct random {
     uint64_t state;

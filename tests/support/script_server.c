@@ -1,6 +1,6 @@
 #include "tests/support/script_server.h"
 
-#include "net/endpoint.h"
+#include "lib/net/endpoint.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "tests/support/scripted.h"
 
-#include "pipeline/delivery.h"
+#include "pipeline/delivery/delivery.h"
 
 #include <assert.h>
 #include <stdio.h>

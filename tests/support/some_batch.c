@@ -1,7 +1,7 @@
 #include "tests/support/some_batch.h"
 
+#include "lib/wire/otlp/otlp.h"
 #include "tests/support/proto_build.h"
-#include "wire/otlp.h"
 
 #include <assert.h>
 #include <pthread.h>

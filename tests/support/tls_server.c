@@ -1,6 +1,6 @@
 #include "tests/support/tls_server.h"
 
-#include "net/endpoint.h"
+#include "lib/net/endpoint.h"
 
 #include <check.h>
 #include <gnutls/x509.h>

@@ -1,9 +1,9 @@
 #include "tests/support/tls_world.h"
 
-#include "base/clock.h"
+#include "lib/base/clock.h"
+#include "lib/wire/http/grpc_frame.h"
 #include "tests/support/grpc_fixture.h"
 #include "tests/support/http_fixture.h"
-#include "wire/grpc_frame.h"
 
 #include <check.h>
 #include <stdio.h>

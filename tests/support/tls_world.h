@@ -2,8 +2,8 @@
 #ifndef TESTS_SUPPORT_TLS_WORLD_H
 #define TESTS_SUPPORT_TLS_WORLD_H
 
-#include "net/http_client.h"
-#include "net/tls_server.h"
+#include "lib/net/http/http_client.h"
+#include "lib/net/tls/tls_server.h"
 #include "tests/support/pki.h"
 
 /* The files: ca.pem, server.pem, server.key, client.pem, client.key; all of one CA. */

@@ -1,14 +1,14 @@
 /* What the file exporter leaves on disk. */
 #include "exporters/file/file.h"
 
+#include "lib/wire/codec/compress.h"
+#include "lib/wire/json/otlp_json.h"
 #include "tests/support/backend.h"
 #include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
-#include "wire/compress.h"
-#include "wire/otlp_json.h"
 
 #include <dirent.h>
 #include <errno.h>

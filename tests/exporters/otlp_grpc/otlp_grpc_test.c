@@ -1,12 +1,12 @@
 /* What the otlp_grpc exporter sends, and what it makes of the answers. */
-#include "net/grpc_server.h"
+#include "lib/net/grpc/grpc_server.h"
+#include "lib/wire/http/status.h"
 #include "tests/support/backend.h"
 #include "tests/support/keeper.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
 #include "tests/support/tls_world.h"
-#include "wire/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>

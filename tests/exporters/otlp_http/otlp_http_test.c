@@ -1,4 +1,7 @@
 /* What the otlp_http exporter sends, and what it makes of the answers. */
+#include "lib/wire/http/status.h"
+#include "lib/wire/json/otlp_json.h"
+#include "lib/wire/otlp/otlp.h"
 #include "tests/support/backend.h"
 #include "tests/support/otlp_reference.h"
 #include "tests/support/pprof_build.h"
@@ -6,9 +9,6 @@
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
 #include "tests/support/tls_server.h"
-#include "wire/otlp.h"
-#include "wire/otlp_json.h"
-#include "wire/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Bodies of /ingest: as they came, but for parts of JFR uploads that the server would refuse. */
+#include "lib/wire/codec/compress.h"
 #include "tests/support/backend.h"
 #include "tests/support/forever.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
-#include "wire/compress.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* What the pyroscope exporter sends to the server's OTLP endpoint. */
 #include "exporters/pyroscope/pyroscope.h"
 
+#include "lib/wire/otlp/otlp.h"
 #include "pipeline/otlp_form.h"
 #include "tests/support/backend.h"
 #include "tests/support/forever.h"
@@ -8,7 +9,6 @@
 #include "tests/support/proto_build.h"
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
-#include "wire/otlp.h"
 
 #include <stdio.h>
 

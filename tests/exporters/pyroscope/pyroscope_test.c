@@ -1,6 +1,8 @@
 /* What the pyroscope exporter sends, and what it makes of the answers. */
 #include "exporters/pyroscope/pyroscope.h"
 
+#include "lib/wire/codec/compress.h"
+#include "lib/wire/pprof/push.h"
 #include "pipeline/otlp_form.h"
 #include "pipeline/pprof_request.h"
 #include "tests/support/backend.h"
@@ -9,8 +11,6 @@
 #include "tests/support/proto_build.h"
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
-#include "wire/compress.h"
-#include "wire/push.h"
 
 #include <stdio.h>
 #include <stdlib.h>

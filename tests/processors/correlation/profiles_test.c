@@ -1,6 +1,6 @@
 /* What profiles say to correlation, and in what shape they go on. */
+#include "lib/wire/pprof/pprof.h"
 #include "tests/processors/correlation/rig.h"
-#include "wire/pprof.h"
 
 /* The one profile that went on. */
 static struct batch *went_on(struct rig *rig)

@@ -1,6 +1,6 @@
 /* A process that was killed, and the one that takes its place with what the journal kept. */
-#include "journal/journal.h"
-#include "processors/correlation/notes.h"
+#include "lib/journal/journal.h"
+#include "processors/correlation/known/notes.h"
 #include "tests/processors/correlation/rig.h"
 
 enum { MOST_NOTES = 64 };

@@ -4,11 +4,12 @@
  */
 #include "tests/processors/correlation/rig.h"
 
-#include "net/http_server.h"
-#include "wire/jfr.h"
-#include "wire/multipart.h"
-#include "wire/pprof.h"
-#include "wire/push.h"
+#include "lib/wire/codec/compress.h"
+#include "lib/wire/http/http_query.h"
+#include "lib/wire/http/multipart.h"
+#include "lib/wire/jfr/jfr.h"
+#include "lib/wire/pprof/pprof.h"
+#include "lib/wire/pprof/push.h"
 
 enum { MAX_IDS = 10000 };
 

@@ -5,8 +5,8 @@
 #ifndef TESTS_PROCESSORS_CORRELATION_RIG_H
 #define TESTS_PROCESSORS_CORRELATION_RIG_H
 
+#include "lib/settings/fill.h"
 #include "processors/correlation/correlation.h"
-#include "settings/fill.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/pprof_build.h"

@@ -1,14 +1,14 @@
 /* The gRPC door's answers: the table of receivers/otlp/README.md, row by row. */
 #include "receivers/otlp/otlp.h"
 
-#include "net/http_client.h"
+#include "lib/net/http/http_client.h"
+#include "lib/wire/codec/compress.h"
+#include "lib/wire/http/grpc_frame.h"
+#include "lib/wire/http/status.h"
 #include "tests/support/forever.h"
 #include "tests/support/keeper.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
-#include "wire/compress.h"
-#include "wire/grpc_frame.h"
-#include "wire/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>

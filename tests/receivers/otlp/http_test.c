@@ -1,10 +1,10 @@
 /* The HTTP door's answers: the table of receivers/otlp/README.md, row by row. */
 #include "receivers/otlp/otlp.h"
 
+#include "lib/wire/http/status.h"
 #include "tests/support/keeper.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
-#include "wire/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>

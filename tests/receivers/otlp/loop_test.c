@@ -1,8 +1,8 @@
 /* What an exporter sends to a receiver of its own process goes round once and no more. */
 #include "receivers/otlp/otlp.h"
 
-#include "base/clock.h"
-#include "net/loop.h"
+#include "lib/base/clock.h"
+#include "lib/net/loop.h"
 #include "tests/support/keeper.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"

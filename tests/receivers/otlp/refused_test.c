@@ -1,12 +1,12 @@
 /* What the doors refuse is counted by signal and cause, and told with the client's address. */
 #include "receivers/otlp/otlp.h"
 
-#include "net/http_client.h"
+#include "lib/net/http/http_client.h"
+#include "lib/wire/http/grpc_frame.h"
 #include "tests/support/captured.h"
 #include "tests/support/keeper.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
-#include "wire/grpc_frame.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Profiles pulled from a server that answers by script. */
 #include "receivers/pprof/pprof.h"
 
+#include "lib/wire/pprof/pprof.h"
 #include "tests/support/backend.h"
 #include "tests/support/forever.h"
 #include "tests/support/keeper.h"
@@ -8,7 +9,6 @@
 #include "tests/support/pprof_text.h"
 #include "tests/support/script_server.h"
 #include "tests/support/suite.h"
-#include "wire/pprof.h"
 
 #include <stdio.h>
 #include <stdlib.h>

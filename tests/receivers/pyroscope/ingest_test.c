@@ -1,12 +1,12 @@
 /* POST /ingest as the SDKs send it. */
 #include "receivers/pyroscope/pyroscope.h"
 
+#include "lib/wire/pprof/pprof.h"
 #include "tests/support/forever.h"
 #include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
-#include "wire/pprof.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* Push (connect) and OTLP profiles on the Pyroscope address. */
 #include "receivers/pyroscope/pyroscope.h"
 
+#include "lib/wire/http/base64.h"
+#include "lib/wire/http/status.h"
+#include "lib/wire/pprof/push.h"
 #include "tests/support/forever.h"
 #include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
-#include "wire/base64.h"
-#include "wire/push.h"
-#include "wire/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>

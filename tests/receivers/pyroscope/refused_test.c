@@ -1,12 +1,12 @@
 /* What the receiver refuses is counted by cause, and told with the client's address. */
 #include "receivers/pyroscope/pyroscope.h"
 
+#include "lib/wire/pprof/push.h"
 #include "tests/support/captured.h"
 #include "tests/support/forever.h"
 #include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/suite.h"
-#include "wire/push.h"
 
 #include <unistd.h>
 

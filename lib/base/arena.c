@@ -1,0 +1,89 @@
+#include "lib/base/arena.h"
+
+#include <stdalign.h>
+#include <stdlib.h>
+
+struct arena_block {
+    struct arena_block *next;
+    size_t used;
+    size_t size;
+    alignas(max_align_t) uint8_t data[];
+};
+
+enum { BLOCK_SIZE = 4096 - sizeof(struct arena_block) };
+
+void arena_init(struct arena *arena, size_t cap)
+{
+    *arena = (struct arena){.cap = cap};
+}
+
+static struct arena_block *add_block(struct arena *arena, size_t size)
+{
+    size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
+    struct arena_block *block = malloc(sizeof *block + room);
+    if (!block) {
+        arena->starved = true;
+        return NULL;
+    }
+    *block = (struct arena_block){.next = arena->blocks, .size = room};
+    arena->blocks = block;
+    return block;
+}
+
+static void *alloc_raw(struct arena *arena, size_t size)
+{
+    const size_t align = alignof(max_align_t);
+    if (size > SIZE_MAX - align)
+        return NULL;
+    size = (size + align - 1) / align * align;
+    if (size > arena->cap || arena->used > arena->cap - size)
+        return NULL;
+    struct arena_block *block = arena->blocks;
+    if (!block || block->size - block->used < size)
+        block = add_block(arena, size);
+    if (!block)
+        return NULL;
+    void *at = block->data + block->used;
+    block->used += size;
+    arena->used += size;
+    return at;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    void *at = alloc_raw(arena, size);
+    return at ? memset(at, 0, size) : NULL;
+}
+
+static bool overflows(size_t count, size_t size)
+{
+    return size && count > SIZE_MAX / size;
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t size)
+{
+    return overflows(count, size) ? NULL : arena_alloc(arena, count * size);
+}
+
+void *arena_array_raw(struct arena *arena, size_t count, size_t size)
+{
+    return overflows(count, size) ? NULL : alloc_raw(arena, count * size);
+}
+
+char *arena_text(struct arena *arena, struct view view)
+{
+    char *text = view.size == SIZE_MAX ? NULL : arena_alloc(arena, view.size + 1);
+    if (text && view.size)
+        memcpy(text, view.data, view.size);
+    return text;
+}
+
+void arena_release(struct arena *arena)
+{
+    while (arena->blocks) {
+        struct arena_block *next = arena->blocks->next;
+        free(arena->blocks);
+        arena->blocks = next;
+    }
+    arena->used = 0;
+}

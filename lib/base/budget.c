@@ -1,0 +1,356 @@
+#include "lib/base/budget.h"
+
+#include <assert.h>
+
+#include "lib/base/arrival.h"
+#include "lib/base/clock.h"
+#include "lib/base/heap.h"
+
+/* A look costs some microseconds, a trim up to milliseconds. */
+#define LOOK_PAUSE (5 * NS_PER_MS)
+#define TRIM_PAUSE (250 * NS_PER_MS)
+#define TRIM_SOON  (20 * NS_PER_MS) /* where a refusal is the alternative */
+#define RECENT     NS_PER_S /* so long others count as there, for who wants more than a share */
+
+enum { SHARES = 4 };
+
+void budget_init(struct budget *budget, size_t limit)
+{
+    *budget = (struct budget){.limit = limit};
+    atomic_flag_clear(&budget->looking);
+    pthread_mutex_init(&budget->arriving_lock, NULL);
+}
+
+void budget_watch(struct budget *budget)
+{
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    budget->idle = heap_resident();
+#else
+    (void)budget;
+#endif
+}
+
+static size_t excess(size_t a, size_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* Never counts more than half of the limit, so that something is always accepted. */
+static size_t measure(struct budget *budget, size_t used)
+{
+    size_t beyond = excess(heap_resident(), budget->idle + used);
+    beyond = beyond < budget->limit / 2 ? beyond : budget->limit / 2;
+    atomic_store_explicit(&budget->beyond, beyond, memory_order_relaxed);
+    return beyond;
+}
+
+static void trim(struct budget *budget, uint64_t now, uint64_t pause)
+{
+    if (now < budget->trimmed + pause)
+        return;
+    heap_trim();
+    budget->trimmed = now;
+    measure(budget, budget_used(budget));
+}
+
+static void look(struct budget *budget, uint64_t trim_pause)
+{
+    if (atomic_flag_test_and_set(&budget->looking))
+        return;
+    size_t used = budget_used(budget);
+    uint64_t now = clock_mono(&clock_system);
+    budget->looked = now;
+    if (measure(budget, used) > budget->limit / 32)
+        trim(budget, now, trim_pause);
+    atomic_store_explicit(&budget->look_at, used + budget->limit / 128, memory_order_relaxed);
+    atomic_store_explicit(&budget->trim_at, used > budget->limit / 8 ? used / 2 : 0,
+                          memory_order_relaxed);
+    atomic_flag_clear(&budget->looking);
+}
+
+/* False: looked a moment ago. */
+static bool look_again(struct budget *budget)
+{
+    if (!budget->idle || clock_mono(&clock_system) < budget->looked + LOOK_PAUSE)
+        return false;
+    look(budget, TRIM_SOON);
+    return true;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of all that is used, work comes out of what is kept for it. */
+static size_t taken_up(const struct budget *budget, size_t used)
+{
+    size_t work = atomic_load_explicit(&budget->work, memory_order_relaxed);
+    size_t pledge = atomic_load_explicit(&budget->pledge, memory_order_relaxed);
+    return excess(used, work) + larger(work, larger(pledge, budget->reserve));
+}
+
+/* all: also what is kept. */
+static bool fits(const struct budget *budget, size_t used, bool all)
+{
+    size_t beyond = atomic_load_explicit(&budget->beyond, memory_order_relaxed);
+    size_t most = budget->limit;
+    used = all ? used : taken_up(budget, used);
+    return used <= most && beyond <= most - used;
+}
+
+static bool try_take(struct budget *budget, size_t n, bool all)
+{
+    size_t before = atomic_fetch_add_explicit(&budget->used, n, memory_order_relaxed);
+    if (n <= budget->limit && fits(budget, before + n, all))
+        return true;
+    atomic_fetch_sub_explicit(&budget->used, n, memory_order_relaxed);
+    return false;
+}
+
+static void look_when_grown(struct budget *budget)
+{
+    if (budget->idle &&
+        budget_used(budget) >= atomic_load_explicit(&budget->look_at, memory_order_relaxed))
+        look(budget, TRIM_PAUSE);
+}
+
+static bool take(struct budget *budget, size_t n, bool all)
+{
+    /* Once taken, memory that nobody has written to yet would hide as much of what is beyond. */
+    if (n > budget->limit / 32)
+        look_again(budget);
+    if (!try_take(budget, n, all) && !(look_again(budget) && try_take(budget, n, all)))
+        return false;
+    look_when_grown(budget);
+    return true;
+}
+
+/* Bytes that would have to be free for n more. */
+static size_t lack(const struct budget *budget, size_t n, bool all)
+{
+    size_t beyond = atomic_load_explicit(&budget->beyond, memory_order_relaxed);
+    size_t used = budget_used(budget) + n;
+    return excess((all ? used : taken_up(budget, used)) + beyond, budget->limit);
+}
+
+/* What comes in and has no claim to wait for gives way, as much as it takes; not for one that asks
+ * for more than a share. */
+static bool take_from_others(struct budget *budget, size_t n, bool all)
+{
+    if (take(budget, n, all))
+        return true;
+    if (n > budget_share(budget))
+        return false;
+    atomic_store_explicit(&budget->short_at, clock_mono(&clock_system), memory_order_relaxed);
+    while (arrival_make_way(budget, lack(budget, n, all)))
+        if (try_take(budget, n, all))
+            return true;
+    return false;
+}
+
+static bool is_recent(const _Atomic uint64_t *mono)
+{
+    uint64_t at = atomic_load_explicit(mono, memory_order_relaxed);
+    return at && clock_mono(&clock_system) < at + RECENT;
+}
+
+/* What this thread has taken for work and not charged otherwise yet. */
+static _Thread_local struct at_work {
+    struct budget *budget; /* NULL: it is not at work */
+    size_t left;
+} at_work;
+
+static size_t draw(const struct budget *budget, size_t n)
+{
+    if (!at_work.budget || at_work.budget != budget)
+        return 0;
+    size_t drawn = n < at_work.left ? n : at_work.left;
+    at_work.left -= drawn;
+    return drawn;
+}
+
+/* How far a taker may go for what it asks. */
+enum reach {
+    SPARE,   /* what is free, while nobody else is short */
+    USUAL,   /* what comes in and has no claim to wait gives way */
+    RESERVED /* the same, and the reserve */
+};
+
+static bool take_by(struct budget *budget, size_t n, enum reach reach)
+{
+    size_t drawn = draw(budget, n), rest = n - drawn;
+    bool taken = drawn > 0 && rest == 0;
+    if (!taken && reach == SPARE)
+        taken = !is_recent(&budget->short_at) && take(budget, rest, false);
+    else if (!taken)
+        taken = take_from_others(budget, rest, reach == RESERVED);
+    if (!taken)
+        at_work.left += drawn;
+    return taken;
+}
+
+bool budget_take(struct budget *budget, size_t n)
+{
+    return !budget || take_by(budget, n, USUAL);
+}
+
+bool budget_take_spare(struct budget *budget, size_t n)
+{
+    return !budget || take_by(budget, n, SPARE);
+}
+
+bool budget_use(struct budget *budget, size_t n)
+{
+    return !budget || take_by(budget, n, RESERVED);
+}
+
+/* Work counts first and ends last, so that it never looks like new data. */
+static void count_work(struct budget *budget, size_t n)
+{
+    atomic_fetch_add_explicit(&budget->work, n, memory_order_relaxed);
+}
+
+static void discount_work(struct budget *budget, size_t n)
+{
+    atomic_fetch_sub_explicit(&budget->work, n, memory_order_relaxed);
+}
+
+/* Where others come in too, a share is left to them. */
+static bool begin_large(struct budget *budget, size_t n)
+{
+    size_t share = is_recent(&budget->others_at) ? budget_share(budget) : 0;
+    if (!budget_take_spare(budget, n + share))
+        return false;
+    budget_give(budget, share);
+    return true;
+}
+
+static bool begin_usual(struct budget *budget, size_t n)
+{
+    atomic_store_explicit(&budget->others_at, clock_mono(&clock_system), memory_order_relaxed);
+    return budget_take(budget, n);
+}
+
+bool budget_begin_work(struct budget *budget, size_t n)
+{
+    if (!budget)
+        return true;
+    count_work(budget, n);
+    bool taken = n > budget_share(budget) ? begin_large(budget, n) : begin_usual(budget, n);
+    if (!taken)
+        discount_work(budget, n);
+    return taken;
+}
+
+void budget_end_work(struct budget *budget, size_t n)
+{
+    budget_give(budget, n);
+    if (budget)
+        discount_work(budget, n);
+}
+
+bool budget_go_on_work(struct budget *budget, size_t n, bool force)
+{
+    if (!budget)
+        return true;
+    assert(!at_work.budget);
+    count_work(budget, n);
+    if (force)
+        budget_force(budget, n);
+    else if (!budget_use(budget, n)) {
+        discount_work(budget, n);
+        return false;
+    }
+    at_work = (struct at_work){budget, n};
+    return true;
+}
+
+void budget_finish_work(struct budget *budget, size_t n)
+{
+    if (!budget)
+        return;
+    assert(at_work.budget == budget);
+    budget_give(budget, at_work.left);
+    discount_work(budget, n);
+    at_work = (struct at_work){0};
+}
+
+void budget_pledge(struct budget *budget, size_t n)
+{
+    size_t before = budget ? atomic_load_explicit(&budget->pledge, memory_order_relaxed) : n;
+    while (before < n && !atomic_compare_exchange_weak(&budget->pledge, &before, n)) {
+    }
+}
+
+void budget_force(struct budget *budget, size_t n)
+{
+    if (!budget)
+        return;
+    n -= draw(budget, n);
+    atomic_fetch_add_explicit(&budget->used, n, memory_order_relaxed);
+    look_when_grown(budget);
+}
+
+static void look_when_fallen(struct budget *budget, size_t used)
+{
+    uint64_t now = clock_mono(&clock_system);
+    if (atomic_flag_test_and_set(&budget->looking))
+        return;
+    if (now >= budget->trimmed + TRIM_PAUSE) {
+        trim(budget, now, TRIM_PAUSE);
+        atomic_store_explicit(&budget->look_at, used + budget->limit / 128, memory_order_relaxed);
+        atomic_store_explicit(&budget->trim_at, used > budget->limit / 8 ? used / 2 : 0,
+                              memory_order_relaxed);
+    }
+    atomic_flag_clear(&budget->looking);
+}
+
+void budget_give(struct budget *budget, size_t n)
+{
+    if (!budget)
+        return;
+    size_t before = atomic_fetch_sub_explicit(&budget->used, n, memory_order_relaxed);
+    assert(before >= n);
+    if (before - n <= budget->limit / 8 &&
+        atomic_load_explicit(&budget->pledge, memory_order_relaxed))
+        atomic_store_explicit(&budget->pledge, 0, memory_order_relaxed);
+    if (n && before - n < atomic_load_explicit(&budget->trim_at, memory_order_relaxed))
+        look_when_fallen(budget, before - n);
+}
+
+size_t budget_share(const struct budget *budget)
+{
+    return budget ? budget->limit / SHARES : SIZE_MAX;
+}
+
+size_t budget_largest(const struct budget *budget)
+{
+    if (!budget)
+        return SIZE_MAX;
+    return budget->reserve ? excess(budget->limit, budget->reserve) / 2 : budget->limit;
+}
+
+size_t budget_cap(const struct budget *budget, size_t max)
+{
+    size_t most = budget_largest(budget);
+    return max < most ? max : most;
+}
+
+bool budget_never_fits(const struct budget *budget, size_t n)
+{
+    return n > budget_largest(budget);
+}
+
+bool budget_has_ease(const struct budget *budget, size_t n)
+{
+    if (!budget)
+        return true;
+    size_t half = budget->limit / 2;
+    return n < half && budget_used(budget) < half - n;
+}
+
+size_t budget_used(const struct budget *budget)
+{
+    return atomic_load_explicit(&budget->used, memory_order_relaxed);
+}

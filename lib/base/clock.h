@@ -1,0 +1,29 @@
+/* Time, so that tests can replace it. Nanoseconds throughout. */
+#ifndef LIB_BASE_CLOCK_H
+#define LIB_BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define NS_PER_MS  UINT64_C(1000000)
+#define NS_PER_S   UINT64_C(1000000000)
+#define TIME_NEVER UINT64_MAX
+
+struct clock {
+    uint64_t (*wall)(const struct clock *clock); /* since 1970, as telemetry is stamped */
+    uint64_t (*mono)(const struct clock *clock); /* never goes back; for deadlines */
+};
+
+/* The machine's clocks. */
+extern const struct clock clock_system;
+
+static inline uint64_t clock_wall(const struct clock *clock)
+{
+    return clock->wall(clock);
+}
+
+static inline uint64_t clock_mono(const struct clock *clock)
+{
+    return clock->mono(clock);
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* Bytes that lie in several runs behind one another, and a reader over them. Borrowed. */
+#ifndef LIB_BASE_PIECES_H
+#define LIB_BASE_PIECES_H
+
+#include "lib/base/view.h"
+
+struct pieces {
+    const struct view *views;
+    size_t count;
+};
+
+struct pieces_reader {
+    struct pieces rest; /* behind the one at hand */
+    struct view view;   /* what is left of the one at hand */
+};
+
+static inline size_t pieces_size(struct pieces pieces)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < pieces.count; i++)
+        size += pieces.views[i].size;
+    return size;
+}
+
+static inline struct pieces_reader pieces_read_begin(struct pieces pieces)
+{
+    return (struct pieces_reader){.rest = pieces};
+}
+
+/* Copies the next bytes to out; fewer than room only at the end. */
+size_t pieces_read(struct pieces_reader *reader, void *out, size_t room);
+
+#endif

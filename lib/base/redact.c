@@ -1,0 +1,144 @@
+#include "lib/base/redact.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN "redacted"
+
+/* What ends a URL in a sentence. */
+#define SPACES " \t\r\n\"'"
+
+/* A copy under way, ended by NUL at last. */
+struct copy {
+    char *out;
+    size_t size, room; /* room: without the NUL */
+};
+
+bool redact_name(const char *key)
+{
+    static const char *const parts[] = {"password", "passwd",  "passphrase", "token",
+                                        "secret",   "api_key", "apikey",     "api-key",
+                                        "key_pem",  "cookie",  "credential", "authorization"};
+    if (strcmp(key, "headers") == 0)
+        return true;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcasestr(key, parts[i]))
+            return true;
+    return false;
+}
+
+static bool holds(const char *name, size_t size, const char *part)
+{
+    size_t n = strlen(part);
+    for (size_t i = 0; i + n <= size; i++)
+        if (strncasecmp(name + i, part, n) == 0)
+            return true;
+    return false;
+}
+
+static bool is_secret_parameter(const char *name, size_t size)
+{
+    static const char *const parts[] = {"token",     "key",        "secret",  "passw",
+                                        "signature", "credential", "passphr", "auth"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (holds(name, size, parts[i]))
+            return true;
+    return size == 3 && strncasecmp(name, "sig", 3) == 0;
+}
+
+static void put(struct copy *copy, const char *text, size_t size)
+{
+    size_t left = copy->room - copy->size, n = size < left ? size : left;
+    memcpy(copy->out + copy->size, text, n);
+    copy->size += n;
+}
+
+/* Whether "host:what" ends in a port, or in nothing. */
+static bool is_port(const char *colon, const char *end)
+{
+    for (const char *at = colon + 1; at < end; at++)
+        if (!isdigit((unsigned char)*at))
+            return false;
+    return true;
+}
+
+static const char *last_at(const char *from, const char *to)
+{
+    return from < to ? memrchr(from, '@', (size_t)(to - from)) : NULL;
+}
+
+/* The '@' that ends the user part of a URL whose host part starts at text; NULL: none. A password
+ * with an unescaped '/', '?' or '#' makes no legal URL, and is not to be shown all the same. */
+static const char *user_end(const char *text)
+{
+    const char *end = text + strcspn(text, "/?#" SPACES);
+    const char *colon = end > text && *text != '[' ? memchr(text, ':', (size_t)(end - text)) : NULL;
+    const char *at = last_at(text, end);
+    if (at || !colon || is_port(colon, end))
+        return at;
+    return last_at(end, text + strcspn(text, SPACES));
+}
+
+/* A parameter at its name; returns what follows it. */
+static const char *put_parameter(struct copy *copy, const char *from)
+{
+    size_t name = strcspn(from, "=&#" SPACES);
+    size_t all = from[name] == '=' ? name + 1 + strcspn(from + name + 1, "&#" SPACES) : name;
+    if (all > name + 1 && is_secret_parameter(from, name)) {
+        put(copy, from, name + 1);
+        put(copy, SHOWN, strlen(SHOWN));
+    } else {
+        put(copy, from, all);
+    }
+    return from + all;
+}
+
+static const char *put_query(struct copy *copy, const char *from)
+{
+    const char *at = from;
+    do {
+        put(copy, at, 1);
+        at = put_parameter(copy, at + 1);
+    } while (*at == '&');
+    return at;
+}
+
+static const char *put_host(struct copy *copy, const char *from)
+{
+    const char *end = user_end(from + 3);
+    put(copy, from, 3);
+    if (end)
+        put(copy, SHOWN, strlen(SHOWN));
+    return end ? end : from + 3;
+}
+
+size_t redact_copy(const char *text, char *out, size_t size)
+{
+    struct copy copy = {.out = out, .room = size - 1};
+    for (const char *at = text; *at;) {
+        if (strncmp(at, "://", 3) == 0) {
+            at = put_host(&copy, at);
+        } else if (*at == '?') {
+            at = put_query(&copy, at);
+        } else {
+            put(&copy, at, 1);
+            at++;
+        }
+    }
+    out[copy.size] = '\0';
+    return copy.size;
+}
+
+char *redact_urls(const char *text)
+{
+    /* Each "://" and each '=' may make it longer by the word. */
+    size_t more = 0;
+    for (const char *at = text; *at; at++)
+        more += *at == '=' || *at == ':' ? strlen(SHOWN) : 0;
+    size_t size = strlen(text) + more + 1;
+    char *out = malloc(size);
+    if (out)
+        redact_copy(text, out, size);
+    return out;
+}

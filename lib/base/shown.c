@@ -1,0 +1,63 @@
+#include "lib/base/shown.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* Bytes of the character at the front by RFC 3629, and which; 0: there is none. */
+static size_t decode(struct view text, uint32_t *character)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    uint8_t first = text.data[0];
+    size_t size = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    uint32_t c = size == 1 ? first : first & (0xffu >> (size + 1));
+    if (first >= 0xf8 || (first >= 0x80 && first < 0xc0) || size > text.size)
+        return 0;
+    for (size_t i = 1; i < size; i++) {
+        if ((text.data[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (text.data[i] & 0x3f);
+    }
+    *character = c;
+    return c < least[size] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : size;
+}
+
+static bool is_unseen(uint32_t c)
+{
+    return (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e ||
+           c == 0x200f || c == 0xfeff;
+}
+
+/* What stands for the character at the front; returns its bytes in the text. */
+static size_t show(struct view text, char out[16])
+{
+    uint32_t c = 0;
+    size_t size = decode(text, &c);
+    bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+    if (size == 0)
+        snprintf(out, 16, "\\x%02x", text.data[0]);
+    else if (c == '\n' || c == '\r' || c == '\t')
+        snprintf(out, 16, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
+    else if (control)
+        snprintf(out, 16, "\\x%02x", (unsigned)c);
+    else if (is_unseen(c))
+        snprintf(out, 16, "\\u%04x", (unsigned)c);
+    else
+        snprintf(out, 16, "%.*s", (int)size, (const char *)text.data);
+    return size ? size : 1;
+}
+
+size_t shown_copy(struct view text, char *out, size_t size)
+{
+    size_t at = 0;
+    char piece[16];
+    while (text.size > 0) {
+        size_t used = show(text, piece), n = strlen(piece);
+        if (at + n >= size)
+            break; /* no half of a character */
+        memcpy(out + at, piece, n);
+        at += n;
+        text = (struct view){text.data + used, text.size - used};
+    }
+    out[at] = '\0';
+    return at;
+}

@@ -1,0 +1,399 @@
+#include "lib/journal/rescue.h"
+
+#include "lib/base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    LEAST_SEGMENT = 128 << 10,
+    NOTE_SEGMENT = 128 << 10,
+    LARGEST_SEGMENT = 16 << 20,
+    SEGMENTS_AT_MOST = 16
+};
+
+static void list_add(struct journal_list *list, struct journal_write *write)
+{
+    write->next = NULL;
+    if (list->last)
+        list->last->next = write;
+    else
+        list->first = write;
+    list->last = write;
+}
+
+void journal_append(struct journal *journal, struct journal_write *write)
+{
+    write->entry = malloc(sizeof *write->entry);
+    write->error = NULL;
+    write->fault = JOURNAL_OK;
+    if (write->entry && !budget_take(journal->settings.budget, sizeof *write->entry)) {
+        free(write->entry);
+        write->entry = NULL;
+    }
+    pthread_mutex_lock(&journal->lock);
+    journal->unanswered++;
+    if (write->entry) {
+        list_add(&journal->waiting, write);
+        pthread_cond_signal(&journal->to_write);
+    } else {
+        write->fault = JOURNAL_NO_MEMORY;
+        list_add(&journal->written, write);
+        pthread_cond_signal(&journal->to_answer);
+    }
+    pthread_mutex_unlock(&journal->lock);
+}
+
+void journal_flush(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    while (journal->unanswered > 0)
+        pthread_cond_wait(&journal->answered, &journal->lock);
+    pthread_mutex_unlock(&journal->lock);
+}
+
+static void free_entry(struct journal *journal, struct journal_entry *entry)
+{
+    budget_give(journal->settings.budget, sizeof *entry);
+    free(entry);
+}
+
+/* Lock held. */
+static void settle_now(struct journal *journal, struct journal_entry *entry)
+{
+    segment_settle(&entry->segment->file, entry->slot, entry->segment->found_end);
+    journal_entry_unlink(entry);
+    journal->figures.live--;
+    if (!entry->segment->oldest)
+        journal_retire_dead(journal);
+    free_entry(journal, entry);
+}
+
+/* An entry goes once the notes that may have been drawn from it stand in its place. */
+void journal_settle(struct journal *journal, struct journal_entry *entry)
+{
+    pthread_mutex_lock(&journal->lock);
+    if (journal->notes_unwritten > 0) {
+        entry->later = journal->to_settle;
+        journal->to_settle = entry;
+    } else {
+        settle_now(journal, entry);
+    }
+    pthread_mutex_unlock(&journal->lock);
+}
+
+/* Lock held. */
+static void notes_written(struct journal *journal, size_t count)
+{
+    journal->notes_unwritten -= count;
+    journal->notes_done += count;
+    pthread_cond_broadcast(&journal->answered);
+    while (journal->notes_unwritten == 0 && journal->to_settle) {
+        struct journal_entry *entry = journal->to_settle;
+        journal->to_settle = entry->later;
+        settle_now(journal, entry);
+    }
+}
+
+/* It stays in its segment's list, so that the segment stays; the process ends soon. */
+void journal_keep(struct journal *journal, struct journal_entry *entry)
+{
+    (void)journal;
+    (void)entry;
+}
+
+void journal_note(struct journal *journal, struct view owner, struct view content, uint64_t keep_ns)
+{
+    struct journal_pending_note *note = calloc(1, sizeof *note);
+    uint64_t now = clock_wall(journal->settings.clock);
+    uint8_t head[9];
+    if (!note)
+        return;
+    note->expires = now + keep_ns;
+    for (int i = 0; i < 8; i++)
+        head[i] = (uint8_t)(note->expires >> (8 * i));
+    head[8] = (uint8_t)owner.size;
+    bytes_init(&note->body, SIZE_MAX / 2, journal->settings.budget);
+    if (owner.size > UINT8_MAX || bytes_append(&note->body, head, sizeof head) != BYTES_OK ||
+        bytes_append_view(&note->body, owner) != BYTES_OK ||
+        bytes_append_view(&note->body, content) != BYTES_OK) {
+        log_warn("journal: no memory for a note, it would not be known after a crash");
+        bytes_release(&note->body);
+        free(note);
+        return;
+    }
+    pthread_mutex_lock(&journal->lock);
+    *journal->notes_end = note;
+    journal->notes_end = &note->next;
+    journal->notes_unwritten++;
+    journal->notes_given++;
+    pthread_cond_signal(&journal->to_write);
+    pthread_mutex_unlock(&journal->lock);
+}
+
+void journal_figures(struct journal *journal, struct journal_figures *figures)
+{
+    pthread_mutex_lock(&journal->lock);
+    *figures = journal->figures;
+    pthread_mutex_unlock(&journal->lock);
+}
+
+bool journal_trouble(struct journal *journal, struct bytes *out)
+{
+    pthread_mutex_lock(&journal->lock);
+    if (!journal->trouble[0] && !journal_is_in_place(journal)) {
+        snprintf(journal->trouble, sizeof journal->trouble, "\"%s\" was removed",
+                 journal->settings.directory);
+        journal->probe_at = 0;
+        pthread_cond_signal(&journal->to_write);
+    }
+    bool trouble = journal->trouble[0];
+    if (trouble)
+        bytes_append(out, journal->trouble, strlen(journal->trouble));
+    pthread_mutex_unlock(&journal->lock);
+    return trouble;
+}
+
+/* When the writer has something to do at the latest. Lock held. */
+static uint64_t writer_due(const struct journal *journal)
+{
+    uint64_t due = journal->trouble[0] ? journal->probe_at : TIME_NEVER;
+    uint64_t sync = journal->unsynced_since + journal->settings.sync_interval;
+    return journal->unsynced_since && sync < due ? sync : due;
+}
+
+/* Moves all of `from` behind `to`. */
+static void list_join(struct journal_list *to, struct journal_list *from)
+{
+    if (!from->first)
+        return;
+    if (to->last)
+        to->last->next = from->first;
+    else
+        to->first = from->first;
+    to->last = from->last;
+    *from = (struct journal_list){0};
+}
+
+static void write_what_waits(struct journal *journal)
+{
+    struct journal_list group = journal->waiting;
+    struct journal_pending_note *notes = journal->new_notes;
+    journal->waiting = (struct journal_list){0};
+    journal->new_notes = NULL;
+    journal->notes_end = &journal->new_notes;
+    size_t note_count = journal->notes_unwritten;
+    bool probe = journal->trouble[0] && journal->probe_at <= clock_mono(&clock_system);
+    pthread_mutex_unlock(&journal->lock);
+    if (group.first || notes)
+        journal_write_group(journal, group.first, notes);
+    else if (journal->unsynced_since)
+        journal_sync_late(journal);
+    if (probe && !group.first)
+        journal_probe(journal);
+    pthread_mutex_lock(&journal->lock);
+    notes_written(journal, note_count);
+    list_join(&journal->written, &group);
+    pthread_cond_signal(&journal->to_answer);
+}
+
+static void *writer_loop(void *ctx)
+{
+    struct journal *journal = ctx;
+    pthread_mutex_lock(&journal->lock);
+    for (;;) {
+        bool idle = !journal->waiting.first && !journal->new_notes;
+        uint64_t due = writer_due(journal);
+        if (idle && journal->stopping)
+            break;
+        if (idle && clock_mono(&clock_system) < due)
+            thread_cond_wait_until(&journal->to_write, &journal->lock, due);
+        else
+            write_what_waits(journal);
+    }
+    journal->writer_ended = true;
+    pthread_cond_signal(&journal->to_answer);
+    pthread_cond_broadcast(&journal->answered);
+    pthread_mutex_unlock(&journal->lock);
+    return NULL;
+}
+
+static void answer(struct journal *journal, struct journal_write *write)
+{
+    struct journal_entry *entry = write->entry;
+    if (write->fault != JOURNAL_OK && entry) {
+        free_entry(journal, entry);
+        entry = NULL;
+    }
+    write->done(write, entry, write->fault);
+}
+
+static void *answer_loop(void *ctx)
+{
+    struct journal *journal = ctx;
+    pthread_mutex_lock(&journal->lock);
+    while (journal->written.first || !journal->writer_ended) {
+        struct journal_write *write = journal->written.first;
+        if (!write) {
+            pthread_cond_wait(&journal->to_answer, &journal->lock);
+            continue;
+        }
+        journal->written = (struct journal_list){0};
+        pthread_mutex_unlock(&journal->lock);
+        size_t count = 0;
+        for (struct journal_write *next; write; write = next, count++) {
+            next = write->next;
+            answer(journal, write);
+        }
+        pthread_mutex_lock(&journal->lock);
+        journal->unanswered -= count;
+        pthread_cond_broadcast(&journal->answered);
+    }
+    pthread_mutex_unlock(&journal->lock);
+    return NULL;
+}
+
+static bool start_threads(struct journal *journal)
+{
+    if (!thread_start(&journal->writer, "journal", writer_loop, journal))
+        return false;
+    journal->threads = thread_start(&journal->answerer, "journal-answer", answer_loop, journal);
+    if (!journal->threads) {
+        pthread_mutex_lock(&journal->lock);
+        journal->stopping = true;
+        pthread_cond_signal(&journal->to_write);
+        pthread_mutex_unlock(&journal->lock);
+        pthread_join(journal->writer, NULL);
+    }
+    return journal->threads;
+}
+
+static bool make_directories(const char *path)
+{
+    char *copy = strdup(path);
+    bool good = copy != NULL;
+    for (char *at = copy ? copy + 1 : NULL; good && at; at++) {
+        at = strchr(at, '/');
+        if (at)
+            *at = '\0';
+        good = mkdir(copy, 0700) == 0 || errno == EEXIST || errno == EROFS || errno == EACCES;
+        if (!at)
+            break;
+        *at = '/';
+    }
+    free(copy);
+    return good;
+}
+
+int journal_open_directory(const char *path, const char **error)
+{
+    make_directories(path);
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0)
+        return dir;
+    bool taken = dir >= 0 && errno == EWOULDBLOCK;
+    *error = taken ? "it is in use by another process" : strerrordesc_np(errno);
+    if (dir >= 0)
+        close(dir);
+    return -1;
+}
+
+static bool open_directory(struct journal *journal, const char **error)
+{
+    journal->dir = journal_open_directory(journal->settings.directory, error);
+    return journal->dir >= 0;
+}
+
+static struct journal *journal_new(const struct journal_settings *settings)
+{
+    struct journal *journal = calloc(1, sizeof *journal);
+    if (!journal)
+        return NULL;
+    journal->settings = *settings;
+    journal->dir = journal->old_dir = -1;
+    uint64_t share = settings->max_bytes / SEGMENTS_AT_MOST;
+    share = share < LEAST_SEGMENT ? LEAST_SEGMENT : share;
+    share = share > LARGEST_SEGMENT ? LARGEST_SEGMENT : share;
+    journal->entries = (struct journal_row){.prefix = ENTRY_PREFIX, .segment_bytes = share};
+    journal->notes = (struct journal_row){.prefix = NOTE_PREFIX, .segment_bytes = NOTE_SEGMENT};
+    journal->notes_end = &journal->new_notes;
+    pthread_mutex_init(&journal->lock, NULL);
+    thread_cond_init(&journal->to_write);
+    thread_cond_init(&journal->to_answer);
+    thread_cond_init(&journal->answered);
+    return journal;
+}
+
+struct journal *journal_open(const struct journal_settings *settings, char *error,
+                             size_t error_size)
+{
+    const char *why = "out of memory";
+    struct journal *journal = journal_new(settings);
+    if (journal && open_directory(journal, &why) && journal_find(journal, &why)) {
+        why = "no thread could be started";
+        if (start_threads(journal))
+            return journal;
+    }
+    snprintf(error, error_size, "\"%s\": %s", settings->directory, why);
+    if (journal)
+        journal_close(journal);
+    return NULL;
+}
+
+static void stop_threads(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    journal->stopping = true;
+    pthread_cond_signal(&journal->to_write);
+    pthread_mutex_unlock(&journal->lock);
+    pthread_join(journal->writer, NULL);
+    pthread_join(journal->answerer, NULL);
+    journal_sync_late(journal);
+}
+
+static void free_row(struct journal *journal, struct journal_row *row)
+{
+    while (row->first) {
+        struct journal_segment *segment = row->first;
+        row->first = segment->next;
+        while (segment->oldest) {
+            struct journal_entry *entry = segment->oldest;
+            segment->oldest = entry->newer;
+            free_entry(journal, entry);
+        }
+        segment_close(&segment->file);
+        free(segment);
+    }
+}
+
+void journal_close(struct journal *journal)
+{
+    if (journal->threads)
+        stop_threads(journal);
+    journal->entries.open = false;
+    journal_retire_dead(journal);
+    while (journal->spares) {
+        struct journal_segment *spare = journal->spares;
+        journal->spares = spare->next;
+        segment_remove(&spare->file);
+        free(spare);
+    }
+    free_row(journal, &journal->entries);
+    free_row(journal, &journal->notes);
+    if (journal->dir >= 0)
+        close(journal->dir);
+    if (journal->old_dir >= 0)
+        close(journal->old_dir);
+    free(journal->found);
+    free(journal->progress);
+    pthread_mutex_destroy(&journal->lock);
+    pthread_cond_destroy(&journal->to_write);
+    pthread_cond_destroy(&journal->to_answer);
+    pthread_cond_destroy(&journal->answered);
+    free(journal);
+}

@@ -1,0 +1,203 @@
+#include "lib/journal/rescue.h"
+
+#include "lib/base/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PROBE_FIRST NS_PER_S
+#define PROBE_LAST  (30 * NS_PER_S)
+
+enum { TRIES = 3 }; /* files may go while others are saved */
+
+bool journal_is_in_place(const struct journal *journal)
+{
+    struct stat ours, there;
+    if (fstat(journal->dir, &ours) != 0 || ours.st_nlink == 0)
+        return false;
+    if (stat(journal->settings.directory, &there) != 0)
+        return errno != ENOENT && errno != ENOTDIR;
+    return ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+/* Lock held. */
+static void lose(struct journal *journal, struct journal_row *row, struct journal_segment *segment)
+{
+    segment->lost = true;
+    journal->figures.bytes -= segment->file.size;
+    if (segment == row->last)
+        row->open = false;
+}
+
+/* Lock held. Nothing of the old directory is a file of the journal any more. */
+static void leave(struct journal *journal, struct journal_row *row)
+{
+    for (struct journal_segment *at = row->first; at; at = at->next)
+        if (at->lost)
+            at->file.dir = -1; /* of a directory before this one */
+        else
+            lose(journal, row, at);
+}
+
+static void go_over(struct journal *journal, int dir)
+{
+    journal_drop_spares(journal);
+    pthread_mutex_lock(&journal->lock);
+    leave(journal, &journal->entries);
+    leave(journal, &journal->notes);
+    int before = journal->old_dir;
+    journal->old_dir = journal->dir;
+    journal->dir = dir;
+    uint64_t live = journal->figures.live;
+    pthread_mutex_unlock(&journal->lock);
+    if (before >= 0)
+        close(before);
+    log_warn("journal: \"%s\" was removed or replaced: %" PRIu64 " requests are written anew",
+             journal->settings.directory, live);
+}
+
+bool journal_return(struct journal *journal)
+{
+    const char *error;
+    if (journal_is_in_place(journal))
+        return false;
+    int dir = journal_open_directory(journal->settings.directory, &error);
+    if (dir < 0)
+        return false;
+    go_over(journal, dir);
+    return true;
+}
+
+static void lose_nameless(struct journal *journal, struct journal_row *row)
+{
+    struct stat status;
+    for (struct journal_segment *at = row->first; at; at = at->next)
+        if (!at->lost && fstat(at->file.fd, &status) == 0 && status.st_nlink == 0)
+            lose(journal, row, at);
+}
+
+/* The first lost one with something in it. Lock held. */
+static struct journal_segment *first_lost(struct journal_row *row, uint64_t now)
+{
+    for (struct journal_segment *at = row->first; at; at = at->next)
+        if (at->lost && (at->oldest || at->expires > now))
+            return at;
+    return NULL;
+}
+
+static bool copy_notes(struct journal *journal, struct journal_segment *from)
+{
+    struct segment_entry found;
+    struct bytes body;
+    bool no_room, good = true;
+    uint64_t now = clock_wall(journal->settings.clock);
+    enum segment_found what = SEGMENT_ENTRY;
+    bytes_init(&body, UINT32_MAX, NULL);
+    for (uint64_t at = 0; good && at < from->end; at += found.extent) {
+        what = segment_find(&from->file, at, &found);
+        if (what != SEGMENT_ENTRY && what != SEGMENT_DAMAGED)
+            break;
+        bytes_clear(&body);
+        if (what == SEGMENT_DAMAGED || !segment_read(&from->file, &found, &body, &no_room))
+            continue;
+        uint64_t expires = journal_note_expiry(bytes_view(&body));
+        good = expires <= now || journal_copy_note(journal, bytes_view(&body), expires);
+    }
+    bytes_release(&body);
+    pthread_mutex_lock(&journal->lock);
+    from->expires = good ? 0 : from->expires;
+    pthread_mutex_unlock(&journal->lock);
+    return good;
+}
+
+/* One lost segment less; *more: there may be others. */
+static bool rescue_one(struct journal *journal, bool *more)
+{
+    uint64_t now = clock_wall(journal->settings.clock);
+    pthread_mutex_lock(&journal->lock);
+    struct journal_segment *entries = first_lost(&journal->entries, UINT64_MAX);
+    struct journal_segment *notes = first_lost(&journal->notes, now);
+    pthread_mutex_unlock(&journal->lock);
+    *more = entries || notes;
+    if (notes && !copy_notes(journal, notes))
+        return false;
+    return !entries || journal_vacate(journal, entries);
+}
+
+/* What was copied goes, and with it the directory that it lay in. */
+static void forget(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    journal_retire_dead(journal);
+    int old = journal->old_dir;
+    journal->old_dir = -1;
+    pthread_mutex_unlock(&journal->lock);
+    if (old >= 0)
+        close(old);
+}
+
+static void find_lost(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    lose_nameless(journal, &journal->entries);
+    lose_nameless(journal, &journal->notes);
+    pthread_mutex_unlock(&journal->lock);
+}
+
+bool journal_rescue(struct journal *journal)
+{
+    bool more = false;
+    for (int tries = 0; tries < TRIES; tries++) {
+        bool copied = false;
+        find_lost(journal);
+        while (rescue_one(journal, &more) && more)
+            copied = true;
+        if (copied && !journal_sync(journal))
+            return false;
+        if (!more && copied)
+            forget(journal);
+        if (more || !copied)
+            break;
+    }
+    if (more && !journal->left_behind)
+        log_error("journal: what lies in removed files cannot be written anew, and goes with the "
+                  "process");
+    journal->left_behind = more;
+    return true;
+}
+
+void journal_set_trouble(struct journal *journal, const char *what)
+{
+    pthread_mutex_lock(&journal->lock);
+    if (!what || !journal->trouble[0]) {
+        journal->probe_wait = PROBE_FIRST;
+        journal->probe_at = clock_mono(&clock_system) + PROBE_FIRST;
+    }
+    if (!what)
+        journal->trouble[0] = '\0';
+    else if (journal_is_in_place(journal))
+        snprintf(journal->trouble, sizeof journal->trouble, "it cannot be written: %s", what);
+    else
+        snprintf(journal->trouble, sizeof journal->trouble, "\"%s\" was removed: %s",
+                 journal->settings.directory, what);
+    pthread_mutex_unlock(&journal->lock);
+}
+
+void journal_probe(struct journal *journal)
+{
+    journal_return(journal);
+    bool whole = journal_is_in_place(journal) && journal_rescue(journal) && !journal->left_behind;
+    if (whole && journal_can_write(journal)) {
+        journal_set_trouble(journal, NULL);
+        return;
+    }
+    pthread_mutex_lock(&journal->lock);
+    journal->probe_wait =
+        journal->probe_wait < PROBE_LAST / 2 ? 2 * journal->probe_wait : PROBE_LAST;
+    journal->probe_at = clock_mono(&clock_system) + journal->probe_wait;
+    pthread_mutex_unlock(&journal->lock);
+}

@@ -1,0 +1,89 @@
+/* Which segments there are, and which entries lie in them. */
+#include "lib/journal/state.h"
+
+#include <stdlib.h>
+
+void journal_row_add(struct journal_row *row, struct journal_segment *segment)
+{
+    segment->next = NULL;
+    if (row->last)
+        row->last->next = segment;
+    else
+        row->first = segment;
+    row->last = segment;
+}
+
+void journal_row_drop(struct journal_row *row, struct journal_segment *segment)
+{
+    struct journal_segment *before = NULL;
+    for (struct journal_segment *at = row->first; at != segment; at = at->next)
+        before = at;
+    if (before)
+        before->next = segment->next;
+    else
+        row->first = segment->next;
+    if (row->last == segment)
+        row->last = before;
+}
+
+void journal_entry_link(struct journal_entry *entry, struct journal_segment *segment)
+{
+    entry->segment = segment;
+    entry->newer = NULL;
+    entry->older = segment->newest;
+    if (segment->newest)
+        segment->newest->newer = entry;
+    else
+        segment->oldest = entry;
+    segment->newest = entry;
+    segment->live_bytes += segment_extent(entry->size);
+}
+
+void journal_entry_unlink(struct journal_entry *entry)
+{
+    struct journal_segment *segment = entry->segment;
+    if (entry->older)
+        entry->older->newer = entry->newer;
+    else
+        segment->oldest = entry->newer;
+    if (entry->newer)
+        entry->newer->older = entry->older;
+    else
+        segment->newest = entry->older;
+    segment->live_bytes -= segment_extent(entry->size);
+}
+
+void journal_segment_retire(struct journal *journal, struct journal_segment *segment)
+{
+    if (!segment->file.read_only && !segment->lost && journal->spare_count < SPARE_SEGMENTS &&
+        segment->file.size == journal->entries.segment_bytes) {
+        segment->next = journal->spares;
+        journal->spares = segment;
+        journal->spare_count++;
+        return;
+    }
+    journal->figures.bytes -= segment->lost ? 0 : segment->file.size;
+    segment_remove(&segment->file);
+    free(segment);
+}
+
+/* The last segment is left alone while it is written to. */
+static void retire_dead_in(struct journal *journal, struct journal_row *row, uint64_t now)
+{
+    struct journal_segment *next;
+    for (struct journal_segment *segment = row->first; segment; segment = next) {
+        next = segment->next;
+        bool busy = row->open && segment == row->last;
+        if (busy || segment->oldest || segment->unreadable || segment->moving ||
+            segment->expires > now)
+            continue;
+        journal_row_drop(row, segment);
+        journal_segment_retire(journal, segment);
+    }
+}
+
+void journal_retire_dead(struct journal *journal)
+{
+    retire_dead_in(journal, &journal->entries, UINT64_MAX);
+    retire_dead_in(journal, &journal->notes, clock_wall(journal->settings.clock));
+}

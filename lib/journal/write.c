@@ -1,0 +1,408 @@
+/* The writer's part: groups of entries and notes go to the last segments, one sync for all. */
+#include "lib/journal/rescue.h"
+
+#include "lib/base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void sync_segment(struct journal *journal, struct journal_segment *segment)
+{
+    if (!segment->unsynced)
+        return;
+    segment->unsynced = false;
+    if (fdatasync(segment->file.fd) != 0)
+        journal->sync_failed = true;
+    pthread_mutex_lock(&journal->lock);
+    journal->figures.syncs++;
+    pthread_mutex_unlock(&journal->lock);
+}
+
+bool journal_sync(struct journal *journal)
+{
+    if (journal->notes.open)
+        sync_segment(journal, journal->notes.last);
+    if (journal->entries.open)
+        sync_segment(journal, journal->entries.last);
+    bool good = !journal->sync_failed;
+    journal->sync_failed = false;
+    journal->unsynced_since = 0;
+    return good;
+}
+
+void journal_sync_late(struct journal *journal)
+{
+    if (!journal_sync(journal))
+        log_error("journal: the disk refused to sync: what it was given last may be lost");
+}
+
+/* Nothing more is written to a row's last segment. */
+static void seal(struct journal *journal, struct journal_row *row)
+{
+    if (row->open)
+        sync_segment(journal, row->last);
+    pthread_mutex_lock(&journal->lock);
+    row->open = false;
+    journal_retire_dead(journal);
+    pthread_mutex_unlock(&journal->lock);
+}
+
+static struct journal_segment *take_spare(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    struct journal_segment *spare = journal->spares;
+    if (spare) {
+        journal->spares = spare->next;
+        journal->spare_count--;
+    }
+    pthread_mutex_unlock(&journal->lock);
+    return spare;
+}
+
+static void add_bytes(struct journal *journal, uint64_t more)
+{
+    pthread_mutex_lock(&journal->lock);
+    journal->figures.bytes += more;
+    pthread_mutex_unlock(&journal->lock);
+}
+
+/* A spare has another size than an entry that is larger than a segment asks for. */
+void journal_drop_spares(struct journal *journal)
+{
+    struct journal_segment *spare;
+    while ((spare = take_spare(journal))) {
+        add_bytes(journal, -spare->file.size);
+        segment_remove(&spare->file);
+        free(spare);
+    }
+}
+
+/* Whether a file of some size may be taken into use. New entries leave a segment free, for
+ * compaction. */
+static bool may_open(struct journal *journal, uint64_t size, bool compacting)
+{
+    uint64_t others = compacting ? 0 : journal->entries.segment_bytes;
+    pthread_mutex_lock(&journal->lock);
+    uint64_t used = journal->figures.bytes - journal->spare_count * journal->entries.segment_bytes;
+    pthread_mutex_unlock(&journal->lock);
+    return used + size + others <= journal->settings.max_bytes;
+}
+
+/* False: the spare is gone. */
+static bool reuse(struct journal *journal, const struct journal_row *row,
+                  struct journal_segment *spare)
+{
+    if (segment_reuse(&spare->file, row->prefix, journal->next_number))
+        return true;
+    add_bytes(journal, -spare->file.size);
+    free(spare);
+    return false;
+}
+
+static enum journal_fault create(struct journal *journal, const struct journal_row *row,
+                                 uint64_t size, struct journal_segment **made)
+{
+    if (size != journal->entries.segment_bytes)
+        journal_drop_spares(journal);
+    struct journal_segment *segment = calloc(1, sizeof *segment);
+    if (!segment)
+        return JOURNAL_NO_MEMORY;
+    if (!segment_create(&segment->file, journal->dir, row->prefix, journal->next_number, size)) {
+        free(segment);
+        return JOURNAL_DISK;
+    }
+    add_bytes(journal, size);
+    *made = segment;
+    return JOURNAL_OK;
+}
+
+/* Bytes that entries take in all, with their slots. */
+struct space {
+    uint64_t extent, entries;
+};
+
+static enum journal_fault open_segment(struct journal *journal, struct journal_row *row,
+                                       struct space need, bool compacting)
+{
+    uint64_t least = need.extent + segment_tail(need.entries);
+    uint64_t size = least > row->segment_bytes ? least : row->segment_bytes;
+    if (!may_open(journal, size, compacting))
+        return JOURNAL_FULL;
+    bool spare_fits = size == journal->entries.segment_bytes;
+    struct journal_segment *segment = spare_fits ? take_spare(journal) : NULL;
+    if (!segment || !reuse(journal, row, segment)) {
+        enum journal_fault fault = create(journal, row, size, &segment);
+        if (fault != JOURNAL_OK)
+            return fault;
+    }
+    journal->next_number++;
+    segment->end = segment->found_end = segment->expires = 0;
+    segment->slots = 0;
+    segment->unreadable = segment->unsynced = segment->moving = segment->lost = false;
+    pthread_mutex_lock(&journal->lock);
+    journal_row_add(row, segment);
+    row->open = true;
+    pthread_mutex_unlock(&journal->lock);
+    return JOURNAL_OK;
+}
+
+bool journal_can_write(struct journal *journal)
+{
+    struct space one = {0, 1};
+    return journal->entries.open ||
+           open_segment(journal, &journal->entries, one, false) != JOURNAL_DISK;
+}
+
+static bool has_room(const struct journal_row *row, struct space need)
+{
+    const struct journal_segment *last = row->last;
+    return row->open &&
+           last->end + need.extent + segment_tail(last->slots + need.entries) <= last->file.size;
+}
+
+/* Counts an entry that was written to the end of the last segment. */
+static void advance(struct journal_segment *segment, uint64_t body_size)
+{
+    segment->end += segment_extent(body_size);
+    segment->slots++;
+    segment->unsynced = true;
+}
+
+static const char *disk_error(int error)
+{
+    return error ? strerrordesc_np(error) : "the disk took less than it was given";
+}
+
+/* Writes one body at the end of a row. */
+static enum journal_fault put(struct journal *journal, struct journal_row *row, uint64_t sequence,
+                              const struct view *parts, size_t part_count)
+{
+    uint64_t size = 0;
+    for (size_t i = 0; i < part_count; i++)
+        size += parts[i].size;
+    uint64_t most = journal->settings.max_bytes - journal->entries.segment_bytes;
+    struct space need = {segment_extent(size), 1};
+    if (size > UINT32_MAX || need.extent + segment_tail(1) > most)
+        return JOURNAL_TOO_LARGE;
+    if (!has_room(row, need)) {
+        seal(journal, row);
+        enum journal_fault fault = open_segment(journal, row, need, false);
+        if (fault != JOURNAL_OK)
+            return fault;
+    }
+    struct journal_segment *segment = row->last;
+    const struct segment_place place = {segment->end, sequence, segment->slots};
+    errno = 0;
+    if (!segment_write(&segment->file, &place, parts, part_count)) {
+        int error = errno;
+        seal(journal, row); /* what is behind `end` now is not known */
+        errno = error;
+        return JOURNAL_DISK;
+    }
+    advance(segment, size);
+    if (!journal->unsynced_since)
+        journal->unsynced_since = clock_mono(&clock_system);
+    return JOURNAL_OK;
+}
+
+static void write_entry(struct journal *journal, struct journal_write *write)
+{
+    struct journal_entry *entry = write->entry;
+    entry->sequence = journal->next_sequence;
+    write->fault =
+        put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
+    if ((write->fault == JOURNAL_FULL && journal_compact(journal)) ||
+        (write->fault == JOURNAL_DISK && journal_return(journal)))
+        write->fault =
+            put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
+    if (write->fault != JOURNAL_OK) {
+        write->error = disk_error(errno);
+        return;
+    }
+    struct journal_segment *segment = journal->entries.last;
+    entry->size = 0;
+    for (size_t i = 0; i < write->part_count; i++)
+        entry->size += (uint32_t)write->parts[i].size;
+    entry->at = segment->end - segment_extent(entry->size);
+    entry->slot = segment->slots - 1;
+    journal->next_sequence++;
+    pthread_mutex_lock(&journal->lock);
+    journal_entry_link(entry, segment);
+    journal->figures.live++;
+    journal->figures.appended++;
+    pthread_mutex_unlock(&journal->lock);
+}
+
+bool journal_copy_note(struct journal *journal, struct view body, uint64_t expires)
+{
+    if (put(journal, &journal->notes, 0, &body, 1) != JOURNAL_OK)
+        return false;
+    struct journal_segment *segment = journal->notes.last;
+    if (expires > segment->expires)
+        segment->expires = expires;
+    return true;
+}
+
+static void write_note(struct journal *journal, struct journal_pending_note *note)
+{
+    if (!journal_copy_note(journal, bytes_view(&note->body), note->expires)) {
+        log_warn("journal: no room for a note, it would not be known after a crash");
+    }
+    bytes_release(&note->body);
+    free(note);
+}
+
+/* Nobody may rely on what the group wrote; lost: where that lies in files that are lost. */
+static void take_back(struct journal *journal, struct journal_write *first, bool lost,
+                      const char *error)
+{
+    if (!lost)
+        seal(journal, &journal->entries);
+    for (struct journal_write *write = first; write; write = write->next) {
+        if (write->fault != JOURNAL_OK || (lost && !write->entry->segment->lost))
+            continue;
+        write->fault = JOURNAL_DISK;
+        write->error = error;
+        pthread_mutex_lock(&journal->lock);
+        segment_settle(&write->entry->segment->file, write->entry->slot, 0);
+        journal_entry_unlink(write->entry);
+        journal->figures.live--;
+        journal->figures.appended--;
+        pthread_mutex_unlock(&journal->lock);
+    }
+}
+
+static void tell(struct journal *journal, const struct journal_write *refused)
+{
+    if (refused && !journal->refusing)
+        log_error("journal: requests are refused: %s",
+                  refused->fault == JOURNAL_DISK ? refused->error : "max_size_mib is reached");
+    else if (!refused && journal->refusing)
+        log_info("journal: requests are taken again");
+    journal->refusing = refused;
+}
+
+static const char *trouble_of(const struct journal *journal, const struct journal_write *refused)
+{
+    if (refused && refused->fault == JOURNAL_DISK)
+        return refused->error;
+    return journal->left_behind ? "requests lie in files that were removed" : NULL;
+}
+
+static void count_refused(struct journal *journal, const struct journal_write *first)
+{
+    const struct journal_write *last = NULL;
+    uint64_t refused = 0;
+    for (const struct journal_write *write = first; write; write = write->next)
+        if (write->fault != JOURNAL_OK) {
+            refused++;
+            last = write->fault == JOURNAL_TOO_LARGE ? last : write;
+        }
+    if (first)
+        tell(journal, last);
+    if (first)
+        journal_set_trouble(journal, trouble_of(journal, last));
+    pthread_mutex_lock(&journal->lock);
+    journal->figures.refused += refused;
+    pthread_mutex_unlock(&journal->lock);
+}
+
+void journal_write_group(struct journal *journal, struct journal_write *first,
+                         struct journal_pending_note *notes)
+{
+    while (notes) {
+        struct journal_pending_note *next = notes->next;
+        write_note(journal, notes);
+        notes = next;
+    }
+    for (struct journal_write *write = first; write; write = write->next)
+        write_entry(journal, write);
+    uint64_t interval = journal->settings.sync_interval;
+    if (interval == 0 && !journal_sync(journal))
+        take_back(journal, first, false, disk_error(EIO));
+    else if (interval && journal->unsynced_since &&
+             clock_mono(&clock_system) - journal->unsynced_since >= interval)
+        journal_sync_late(journal);
+    journal_return(journal);
+    bool synced = journal_rescue(journal);
+    take_back(journal, first, synced, synced ? "its files were removed" : disk_error(EIO));
+    count_refused(journal, first);
+}
+
+static struct journal_segment *mostly_settled(const struct journal *journal)
+{
+    for (struct journal_segment *at = journal->entries.first; at; at = at->next)
+        if (!(journal->entries.open && at == journal->entries.last) && !at->unreadable &&
+            at->live_bytes <= at->file.size / 2)
+            return at;
+    return NULL;
+}
+
+/* Copies one entry to the end of the last segment. Lock held. */
+static bool move(struct journal *journal, struct journal_entry *entry, struct bytes *body)
+{
+    struct journal_segment *to = journal->entries.last;
+    struct segment_entry found;
+    bool no_room;
+    bytes_clear(body);
+    if (segment_find(&entry->segment->file, entry->at, &found) != SEGMENT_ENTRY ||
+        !segment_read(&entry->segment->file, &found, body, &no_room))
+        return false;
+    struct view content = bytes_view(body);
+    const struct segment_place place = {to->end, entry->sequence, to->slots};
+    if (!segment_write(&to->file, &place, &content, 1))
+        return false;
+    journal_entry_unlink(entry);
+    entry->at = place.at;
+    entry->slot = place.slot;
+    journal_entry_link(entry, to);
+    advance(to, entry->size);
+    return true;
+}
+
+static bool move_all(struct journal *journal, struct journal_segment *from)
+{
+    struct bytes body;
+    bool good = true;
+    bytes_init(&body, UINT32_MAX, NULL);
+    pthread_mutex_lock(&journal->lock);
+    from->moving = true;
+    for (struct journal_entry *entry = from->oldest, *next; entry; entry = next) {
+        next = entry->newer;
+        good = move(journal, entry, &body) && good;
+    }
+    pthread_mutex_unlock(&journal->lock);
+    bytes_release(&body);
+    return good;
+}
+
+bool journal_vacate(struct journal *journal, struct journal_segment *from)
+{
+    struct journal_row *row = &journal->entries;
+    pthread_mutex_lock(&journal->lock);
+    struct space need = {from->live_bytes, 0};
+    for (const struct journal_entry *entry = from->oldest; entry; entry = entry->newer)
+        need.entries++;
+    pthread_mutex_unlock(&journal->lock);
+    if (!has_room(row, need)) {
+        seal(journal, row);
+        if (open_segment(journal, row, need, true) != JOURNAL_OK)
+            return false;
+    }
+    bool good = move_all(journal, from);
+    sync_segment(journal, row->last); /* the copies are safe before the originals go */
+    pthread_mutex_lock(&journal->lock);
+    from->moving = journal->sync_failed;
+    journal_retire_dead(journal);
+    pthread_mutex_unlock(&journal->lock);
+    return good;
+}
+
+bool journal_compact(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    struct journal_segment *from = mostly_settled(journal);
+    pthread_mutex_unlock(&journal->lock);
+    return from && journal_vacate(journal, from);
+}

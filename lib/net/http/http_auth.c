@@ -1,0 +1,64 @@
+/* Requests and the authenticator of their server. */
+#include "lib/net/auth.h"
+#include "lib/net/http/http_internal.h"
+#include "lib/net/loop.h"
+#include "lib/wire/http/status.h"
+
+void http_auth_look(struct http_request *request)
+{
+    const struct authenticator *auth = request->server->options.auth;
+    request->looped = request->server->options.refuses_own &&
+                      loop_is_ours(http_request_header(request, LOOP_HEADER));
+    request->auth = AUTH_GRANTED;
+    if (auth && !(request->server->options.cors && http_cors_is_preflight(request)))
+        request->auth = auth->look(auth->self, http_request_header(request, auth->header));
+}
+
+static void refuse(struct http_request *request, const struct outcome *outcome)
+{
+    const struct http_server_options *options = &request->server->options;
+    /* After a check who is to be told may be gone with the server. */
+    if (!atomic_load(&request->server->draining))
+        http_request_refused(request, outcome);
+    if (outcome->cause == CAUSE_AUTH && options->auth->challenge)
+        http_response_header(request, "WWW-Authenticate", options->auth->challenge);
+    if (options->deny)
+        options->deny(options->ctx, request, outcome);
+    else
+        http_respond(request, status_http(outcome), "text/plain", view_of(outcome->text),
+                     outcome->verdict == VERDICT_RETRY);
+}
+
+/* A stop may have overtaken a check: who is behind the handler is closing then. */
+static void decided(void *ctx, enum auth_result result)
+{
+    struct http_request *request = ctx;
+    const struct http_server_options *options = &request->server->options;
+    struct outcome outcome = auth_outcome(result);
+    bool late = request->auth == AUTH_PENDING && atomic_load(&request->server->draining);
+    if (result == AUTH_GRANTED && late)
+        outcome = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    if (result == AUTH_GRANTED && !late)
+        options->handler(options->ctx, request);
+    else
+        refuse(request, &outcome);
+}
+
+bool http_auth_denies(const struct http_request *request)
+{
+    return request->auth == AUTH_DENIED || request->auth == AUTH_LATER || request->looped;
+}
+
+void http_auth_handle(struct http_request *request)
+{
+    const struct authenticator *auth = request->server->options.auth;
+    if (request->looped) {
+        struct outcome outcome = loop_outcome();
+        refuse(request, &outcome);
+        return;
+    }
+    if (request->auth == AUTH_PENDING)
+        auth->check(auth->self, http_request_header(request, auth->header), decided, request);
+    else
+        decided(request, request->auth);
+}

@@ -1,0 +1,271 @@
+#include "lib/net/http/http_client.h"
+
+#include "lib/net/http/http_header.h"
+#include "lib/net/http/http_line.h"
+#include "lib/net/loop.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+enum { HEADERS_MAX = 48, CREDENTIALS_MAX = 64 << 10 };
+
+struct http_client {
+    struct http_client_options options;
+    struct tls_client *tls;
+    _Atomic bool aborted;
+    pthread_mutex_t mutex; /* guards the rest */
+    struct http_line *made;
+    struct http_line *idle;
+};
+
+static void init_curl(void)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+/* libcurl's own sessions are out of reach where it is a shared library. */
+static bool suites_reach(const struct tls_client_settings *tls, char *error, size_t error_size)
+{
+#ifdef SPANLINK_CURL_STATIC
+    (void)tls, (void)error, (void)error_size;
+    return true;
+#else
+    bool any = tls->suites.cipher_suites.count || tls->suites.curve_preferences.count;
+    if (any)
+        snprintf(error, error_size,
+                 "tls: cipher_suites and curve_preferences cannot be set over HTTP in this build, "
+                 "which has libcurl as a shared library");
+    return !any;
+#endif
+}
+
+struct http_client *http_client_new(const struct http_client_options *options, char *error,
+                                    size_t error_size)
+{
+    /* libcurl wants to be initialised once, before its first use; processes that have no client
+     * never pay for it. */
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct http_client *client = calloc(1, sizeof *client);
+    if (!client) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    pthread_once(&once, init_curl);
+    if (!options->http2 && !suites_reach(&options->tls, error, error_size)) {
+        free(client);
+        return NULL;
+    }
+    client->options = *options;
+    client->tls = tls_client_new(&client->options.tls, options->tls_key ? options->tls_key : "tls",
+                                 options->looks_always ? 0 : TLS_LOOK_NS, error, error_size);
+    if (!client->tls) {
+        free(client);
+        return NULL;
+    }
+    pthread_mutex_init(&client->mutex, NULL);
+    return client;
+}
+
+/* ---- the pool ---- */
+
+/* Takes the material over. */
+static struct http_line *make_line(struct http_client *client, struct tls_material *material)
+{
+    struct http_line *line = http_line_new(&client->options, material, &client->aborted);
+    if (!line)
+        return NULL;
+    pthread_mutex_lock(&client->mutex);
+    line->next_made = client->made;
+    client->made = line;
+    pthread_mutex_unlock(&client->mutex);
+    return line;
+}
+
+/* The last one used comes first: its connection is the likeliest to be alive. */
+static struct http_line *take_idle(struct http_client *client)
+{
+    pthread_mutex_lock(&client->mutex);
+    struct http_line *line = client->idle;
+    if (line)
+        client->idle = line->next_idle;
+    pthread_mutex_unlock(&client->mutex);
+    return line;
+}
+
+/* One that is not idle. */
+static void drop_line(struct http_client *client, struct http_line *line)
+{
+    pthread_mutex_lock(&client->mutex);
+    struct http_line **at = &client->made;
+    while (*at != line)
+        at = &(*at)->next_made;
+    *at = line->next_made;
+    pthread_mutex_unlock(&client->mutex);
+    http_line_free(line);
+}
+
+/* Lines whose certificates have been replaced go, and their connections with them. */
+static struct http_line *take_line(struct http_client *client)
+{
+    struct tls_material *material = tls_client_material(client->tls);
+    struct http_line *line;
+    while ((line = take_idle(client)) && line->material != material)
+        drop_line(client, line);
+    if (!line)
+        return make_line(client, material);
+    tls_material_unref(material);
+    return line;
+}
+
+static void give_line(struct http_client *client, struct http_line *line)
+{
+    pthread_mutex_lock(&client->mutex);
+    line->next_idle = client->idle;
+    client->idle = line;
+    pthread_mutex_unlock(&client->mutex);
+}
+
+/* ---- headers ---- */
+
+struct header_list {
+    struct http_header headers[HEADERS_MAX];
+    size_t count;
+};
+
+static bool has(const struct header_list *list, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcasecmp(list->headers[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool add(struct header_list *list, const char *name, const char *value)
+{
+    if (list->count == HEADERS_MAX || !http_header_value_fits(value))
+        return false;
+    list->headers[list->count++] = (struct http_header){name, value};
+    return true;
+}
+
+/* The client's own come from the user's configuration, and win; what is in the list already wins
+ * over all. */
+static bool collect(const struct http_client *client, const struct http_header *headers,
+                    size_t count, struct header_list *list)
+{
+    const struct key_map *own = client->options.headers;
+    bool ok = true;
+    size_t first = list->count;
+    for (size_t i = 0; ok && own && i < own->count; i++)
+        if (!has(list, first, own->pairs[i].name))
+            ok = add(list, own->pairs[i].name, own->pairs[i].value);
+    size_t owned = list->count;
+    for (size_t i = 0; ok && i < count; i++)
+        if (!has(list, owned, headers[i].name))
+            ok = add(list, headers[i].name, headers[i].value);
+    if (ok && !has(list, list->count, "user-agent"))
+        ok = add(list, "user-agent", "spanlink");
+    if (ok && client->options.tells_process && *loop_value())
+        ok = add(list, LOOP_HEADER, loop_value());
+    return ok;
+}
+
+static bool add_credentials(const struct authenticator *auth, struct bytes *value,
+                            struct header_list *list)
+{
+    return auth->give(auth->self, value) && bytes_append(value, "", 1) == BYTES_OK &&
+           add(list, auth->header, (const char *)value->data);
+}
+
+/* ---- a call ---- */
+
+static bool call_line(struct http_client *client, const struct http_call *call,
+                      struct header_list *list, struct http_reply *reply)
+{
+    if (!collect(client, call->headers, call->header_count, list)) {
+        reply->unsendable = true;
+        snprintf(reply->error, sizeof reply->error, "a header's value cannot be sent");
+        return false;
+    }
+    struct http_line *line = take_line(client);
+    if (!line) {
+        snprintf(reply->error, sizeof reply->error, "out of memory");
+        return false;
+    }
+    struct http_call whole = *call;
+    whole.headers = list->headers;
+    whole.header_count = list->count;
+    bool answered = http_line_call(line, &whole, reply);
+    give_line(client, line);
+    return answered;
+}
+
+/* The headers of the call are those beside the client's. */
+static bool exchange(struct http_client *client, const struct http_call *call,
+                     struct http_reply *reply)
+{
+    const struct authenticator *auth = client->options.auth;
+    struct header_list list = {.count = 0};
+    struct bytes credentials;
+    bool answered = false;
+    http_reply_init(reply, client->options.max_reply);
+    reply->body.budget = client->options.budget;
+    bytes_init(&credentials, CREDENTIALS_MAX, NULL);
+    if (!auth || add_credentials(auth, &credentials, &list))
+        answered = call_line(client, call, &list, reply);
+    else
+        snprintf(reply->error, sizeof reply->error, "there are no credentials to send");
+    if (credentials.data)
+        explicit_bzero(credentials.data, credentials.size);
+    bytes_release(&credentials);
+    return answered;
+}
+
+bool http_client_post(struct http_client *client, const char *url,
+                      const struct http_header *headers, size_t header_count, struct view body,
+                      struct http_reply *reply)
+{
+    return http_client_post_pieces(client, url, headers, header_count, (struct pieces){&body, 1},
+                                   reply);
+}
+
+bool http_client_post_pieces(struct http_client *client, const char *url,
+                             const struct http_header *headers, size_t header_count,
+                             struct pieces body, struct http_reply *reply)
+{
+    const struct http_call call = {url, headers, header_count, body, .is_get = false};
+    return exchange(client, &call, reply);
+}
+
+bool http_client_get(struct http_client *client, const char *url, const struct http_header *headers,
+                     size_t header_count, struct http_reply *reply)
+{
+    const struct http_call call = {url, headers, header_count, {0}, .is_get = true};
+    return exchange(client, &call, reply);
+}
+
+/* ---- the end ---- */
+
+void http_client_abort(struct http_client *client)
+{
+    atomic_store(&client->aborted, true);
+    pthread_mutex_lock(&client->mutex);
+    for (struct http_line *line = client->made; line; line = line->next_made)
+        curl_multi_wakeup(line->multi);
+    pthread_mutex_unlock(&client->mutex);
+}
+
+void http_client_free(struct http_client *client)
+{
+    if (!client)
+        return;
+    for (struct http_line *line = client->made, *next; line; line = next) {
+        next = line->next_made;
+        http_line_free(line);
+    }
+    tls_client_free(client->tls);
+    pthread_mutex_destroy(&client->mutex);
+    free(client);
+}

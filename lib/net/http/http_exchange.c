@@ -1,0 +1,292 @@
+/* The path of one request through the library's callbacks, from its URI to the end of its answer.
+ */
+#include <stdio.h>
+
+#include "lib/net/http/http_internal.h"
+
+struct MHD_Response *http_response_new(const char *content_type, struct view body,
+                                       unsigned retry_after_s)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        body.size, (void *)body.data, body.size ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
+    if (response && content_type)
+        MHD_add_response_header(response, "Content-Type", content_type);
+    if (response && retry_after_s) {
+        char seconds[16];
+        snprintf(seconds, sizeof seconds, "%u", retry_after_s);
+        MHD_add_response_header(response, "Retry-After", seconds);
+    }
+    return response;
+}
+
+void http_response_dress(const struct http_server *server, struct MHD_Response *response)
+{
+    const struct key_map *headers = server->options.response_headers;
+    for (size_t i = 0; headers && i < headers->count; i++)
+        if (!MHD_get_response_header(response, headers->pairs[i].name))
+            MHD_add_response_header(response, headers->pairs[i].name, headers->pairs[i].value);
+}
+
+void http_response_free(struct http_server *server, struct MHD_Response *response)
+{
+    if (response && response != server->accepted)
+        MHD_destroy_response(response);
+}
+
+/* Whether an answer is the shared one. */
+static bool is_accepted(const char *content_type, struct view body, unsigned retry_after_s)
+{
+    return body.size == 0 && retry_after_s == 0 && content_type &&
+           strcmp(content_type, HTTP_PROTOBUF) == 0;
+}
+
+static struct MHD_Response *add_close(const struct http_server *server,
+                                      struct MHD_Response *response)
+{
+    if (response == server->accepted)
+        response = http_response_new(HTTP_PROTOBUF, (struct view){0}, 0);
+    if (response)
+        MHD_add_response_header(response, "Connection", "close");
+    return response;
+}
+
+/* Hands a response to the library and lets go of it. */
+static enum MHD_Result queue(struct http_request *request, struct MHD_Connection *connection,
+                             unsigned status, struct MHD_Response *response)
+{
+    if (!response)
+        return MHD_NO;
+    bool too_large = request->fault == HTTP_FAULT_TOO_LARGE;
+    struct http_server *server = request->server;
+    if (request->last || too_large || server->options.closes || atomic_load(&server->draining) ||
+        atomic_load(&server->retiring))
+        response = add_close(server, response);
+    if (response && response != server->accepted)
+        http_response_dress(server, response);
+    enum MHD_Result result = MHD_NO;
+    if (response && http_connection_mark(request->place, HTTP_REPLY))
+        result = MHD_queue_response(connection, status, response);
+    http_response_free(server, response);
+    return result;
+}
+
+static struct outcome why_refused(const struct http_request *request, unsigned status)
+{
+    if (status == MHD_HTTP_NOT_IMPLEMENTED)
+        return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
+                          "the only transfer encoding understood is chunked");
+    if (status != MHD_HTTP_SERVICE_UNAVAILABLE)
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s",
+                          request->wrong ? request->wrong : "the request is malformed");
+    if (request->refused)
+        return outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+}
+
+/* Answers without the handler and ends the connection. */
+static enum MHD_Result refuse(struct http_request *request, struct MHD_Connection *connection,
+                              unsigned status)
+{
+    struct outcome why = why_refused(request, status);
+    http_request_refused(request, &why);
+    char line[sizeof why.text + 1];
+    snprintf(line, sizeof line, "%s\n", why.text);
+    request->last = true;
+    return queue(request, connection, status,
+                 http_response_new("text/plain", view_of(line), why.verdict == VERDICT_RETRY));
+}
+
+/* Under the server's mutex. */
+static void unlink_waiting(struct http_request *request)
+{
+    if (request->next)
+        request->next->prev = request->prev;
+    if (request->prev)
+        request->prev->next = request->next;
+    else
+        request->server->waiting = request->next;
+}
+
+/* Puts the connection to sleep, unless the answer is there already or can never be sent. Answers
+ * the state that it left: the next one may follow at once. */
+static enum http_answer_state suspend(struct http_request *request,
+                                      struct MHD_Connection *connection)
+{
+    struct http_server *server = request->server;
+    enum http_answer_state state = HTTP_HANDLING;
+    pthread_mutex_lock(&server->mutex);
+    enum http_answer_state next = server->closing ? HTTP_ABANDONED : HTTP_SUSPENDED;
+    if (atomic_compare_exchange_strong(&request->state, &state, next))
+        state = next;
+    if (state == HTTP_SUSPENDED) {
+        MHD_suspend_connection(connection);
+        request->connection = connection;
+        request->prev = NULL;
+        request->next = server->waiting;
+        if (request->next)
+            request->next->prev = request;
+        server->waiting = request;
+    }
+    pthread_mutex_unlock(&server->mutex);
+    return state;
+}
+
+/* After the handler had it: sends the answer or waits for it. */
+static enum MHD_Result settle(struct http_request *request, struct MHD_Connection *connection)
+{
+    enum http_answer_state state = atomic_load(&request->state);
+    if (state == HTTP_HANDLING)
+        state = suspend(request, connection);
+    if (state == HTTP_ABANDONED)
+        return MHD_NO;
+    if (state == HTTP_SUSPENDED)
+        return MHD_YES;
+    struct MHD_Response *response = request->response;
+    request->response = NULL;
+    return queue(request, connection, request->status, response);
+}
+
+static enum MHD_Result hand_over(struct http_request *request, struct MHD_Connection *connection)
+{
+    if (request->refused)
+        return refuse(request, connection, MHD_HTTP_SERVICE_UNAVAILABLE);
+    if (!request->handed) {
+        if (!http_connection_mark(request->place, HTTP_BUSY))
+            return MHD_NO;
+        http_request_finish(request);
+        request->handed = true;
+        atomic_fetch_add(&request->refs, 1);
+        if (!http_cors_handle(request->server->options.cors, request))
+            http_auth_handle(request);
+    }
+    return settle(request, connection);
+}
+
+/* The header is complete. */
+static enum MHD_Result begin(struct http_request *request, struct MHD_Connection *connection,
+                             const char *method, const char *version)
+{
+    request->begun = true;
+    atomic_fetch_add(&request->server->active, 1);
+    if (!http_connection_mark(request->place, HTTP_BODY))
+        return MHD_NO;
+    unsigned refusal = http_request_headers(request, connection, method, version);
+    if (refusal)
+        return refuse(request, connection, refusal);
+    request->refused = atomic_load(&request->server->draining);
+    if (!http_request_hopeless(request))
+        return MHD_YES;
+    /* An answer queued here makes the library close without reading the body. */
+    request->last = true;
+    return hand_over(request, connection);
+}
+
+enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connection, const char *url,
+                                      const char *method, const char *version, const char *data,
+                                      size_t *size, void **context)
+{
+    (void)cls;
+    (void)url;
+    struct http_request *request = *context;
+    if (!request)
+        return MHD_NO;
+    if (!request->begun)
+        return begin(request, connection, method, version);
+    if (*size == 0)
+        return hand_over(request, connection);
+    size_t n = *size;
+    *size = 0;
+    return http_connection_receive(request->place, request->received + n) &&
+                   http_request_receive(request, data, n)
+               ? MHD_YES
+               : MHD_NO;
+}
+
+void *http_exchange_uri(void *cls, const char *uri, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const struct http_peer *peer = info ? info->socket_context : NULL;
+    if (!peer || !http_connection_mark(peer->place, HTTP_HEADER))
+        return NULL;
+    struct http_request *request = http_request_new(cls, uri);
+    if (!request)
+        return NULL;
+    request->place = peer->place;
+    request->peer = peer->address;
+    return request;
+}
+
+static void one_less(struct http_server *server)
+{
+    if (atomic_fetch_sub(&server->active, 1) != 1 || !atomic_load(&server->draining))
+        return;
+    pthread_mutex_lock(&server->mutex);
+    pthread_cond_broadcast(&server->quiet);
+    pthread_mutex_unlock(&server->mutex);
+}
+
+/* The library has answered it by itself, or given it up. */
+static void tell_malformed(struct http_request *request)
+{
+    struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                                    "the request is malformed or its header is too large");
+    http_request_refused(request, &why);
+}
+
+void http_exchange_completed(void *cls, struct MHD_Connection *connection, void **context,
+                             enum MHD_RequestTerminationCode how)
+{
+    (void)connection;
+    struct http_request *request = *context;
+    if (!request)
+        return;
+    *context = NULL;
+    if (how == MHD_REQUEST_TERMINATED_WITH_ERROR && !request->handed)
+        tell_malformed(request);
+    http_connection_mark(request->place, HTTP_IDLE);
+    if (request->begun)
+        one_less(cls);
+    http_request_unref(request);
+}
+
+void http_exchange_abandon(struct http_server *server)
+{
+    pthread_mutex_lock(&server->mutex);
+    server->closing = true;
+    for (struct http_request *request; (request = server->waiting);) {
+        unlink_waiting(request);
+        atomic_store(&request->state, HTTP_ABANDONED);
+        MHD_resume_connection(request->connection);
+    }
+    pthread_mutex_unlock(&server->mutex);
+}
+
+/* The handler returned before this answer, or the server is gone. */
+static void answer_late(struct http_request *request)
+{
+    struct http_server *server = request->server;
+    pthread_mutex_lock(&server->mutex);
+    if (atomic_load(&request->state) == HTTP_SUSPENDED) {
+        unlink_waiting(request);
+        atomic_store(&request->state, HTTP_ANSWERED);
+        MHD_resume_connection(request->connection);
+    }
+    pthread_mutex_unlock(&server->mutex);
+}
+
+void http_respond(struct http_request *request, unsigned status, const char *content_type,
+                  struct view body, unsigned retry_after_s)
+{
+    struct MHD_Response *response = request->server->accepted;
+    if (request->extra_count || !is_accepted(content_type, body, retry_after_s))
+        response = http_response_new(content_type, body, retry_after_s);
+    for (unsigned i = 0; response && i < request->extra_count; i++)
+        MHD_add_response_header(response, request->extra[i].name, request->extra[i].value);
+    request->status = status;
+    request->response = response;
+    enum http_answer_state expected = HTTP_HANDLING;
+    if (!atomic_compare_exchange_strong(&request->state, &expected, HTTP_ANSWERED))
+        answer_late(request);
+    http_request_unref(request);
+}

@@ -1,0 +1,113 @@
+#include "lib/net/http/http_head.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* TOKEN: tchar of RFC 9110, 5.6.2. VALUE: field-vchar of 5.5 and the space between. HOST: of
+ * RFC 3986, 3.2.2, with a port. */
+enum { TOKEN = 1, VALUE = 2, TARGET = 4, HOST = 8, ALL = TOKEN | VALUE | TARGET | HOST };
+
+static const uint8_t classes[256] = {
+    ['\t'] = VALUE,
+    [' '] = VALUE,
+    ['!'] = ALL,
+    ['"'] = VALUE | TARGET,
+    ['#'] = TOKEN | VALUE | TARGET,
+    ['$'] = ALL,
+    ['%'] = ALL,
+    ['&'] = ALL,
+    ['\''] = ALL,
+    ['('] = VALUE | TARGET | HOST,
+    [')'] = VALUE | TARGET | HOST,
+    ['*'] = ALL,
+    ['+'] = ALL,
+    [','] = VALUE | TARGET,
+    ['-'] = ALL,
+    ['.'] = ALL,
+    ['/'] = VALUE | TARGET,
+    ['0' ... '9'] = ALL,
+    [':'] = VALUE | TARGET | HOST,
+    [';'] = VALUE | TARGET | HOST,
+    ['<'] = VALUE | TARGET,
+    ['='] = VALUE | TARGET | HOST,
+    ['>'] = VALUE | TARGET,
+    ['?'] = VALUE | TARGET,
+    ['@'] = VALUE | TARGET,
+    ['A' ... 'Z'] = ALL,
+    ['['] = VALUE | TARGET | HOST,
+    ['\\'] = VALUE | TARGET,
+    [']'] = VALUE | TARGET | HOST,
+    ['^'] = TOKEN | VALUE | TARGET,
+    ['_'] = ALL,
+    ['`'] = TOKEN | VALUE | TARGET,
+    ['a' ... 'z'] = ALL,
+    ['{'] = VALUE | TARGET,
+    ['|'] = TOKEN | VALUE | TARGET,
+    ['}'] = VALUE | TARGET,
+    ['~'] = ALL,
+    [0x80 ... 0xff] = VALUE | TARGET,
+};
+
+static const char line_end[] = "a line of the header does not end in CR LF, or has a NUL in it";
+
+/* The first byte that is not of a class; a NUL is of none. */
+static const char *behind(unsigned class, const char *at, const char *end)
+{
+    while (at < end && (classes[(uint8_t)*at] & class))
+        at++;
+    return at;
+}
+
+/* Two NULs, the former CR LF. */
+static bool is_line_end(const char *at, const char *end)
+{
+    return end - at >= 2 && at[0] == '\0' && at[1] == '\0';
+}
+
+static const char *request_line_fault(const char *method, const char *end, const char *version,
+                                      size_t target_size)
+{
+    const char *space = behind(TOKEN, method, end);
+    if (space == method || space == end || *space)
+        return "the method has a character that is not allowed there";
+    if (space + 1 + target_size + 1 != version)
+        return "the request line has a NUL in it, or more than one space between its parts";
+    return is_line_end(version + strlen("HTTP/1.1"), end) ? NULL : line_end;
+}
+
+/* One field; *at goes behind its line. */
+static const char *field_fault(const char **at, const char *end)
+{
+    const char *name = *at, *colon = behind(TOKEN, name, end);
+    if (*name == ' ' || *name == '\t')
+        return "a header's value goes on in the next line";
+    if (colon == name || colon == end || *colon)
+        return "a header's name has a character that is not allowed there";
+    const char *value_end = behind(VALUE, colon + 1, end);
+    if (value_end < end && *value_end)
+        return "a header's value has a control character in it";
+    *at = value_end + 2;
+    return is_line_end(value_end, end) ? NULL : line_end;
+}
+
+const char *http_head_fault(const char *method, size_t size, const char *version,
+                            size_t target_size)
+{
+    const char *end = method + size, *at = version + strlen("HTTP/1.1") + 2;
+    const char *fault = request_line_fault(method, end, version, target_size);
+    while (!fault && at < end && *at)
+        fault = field_fault(&at, end);
+    if (!fault && (at + 2 != end || !is_line_end(at, end)))
+        fault = line_end;
+    return fault;
+}
+
+bool http_head_is_target(const char *target)
+{
+    return *behind(TARGET, target, target + strlen(target)) == '\0' && *target;
+}
+
+bool http_head_is_host(const char *value)
+{
+    return *behind(HOST, value, value + strlen(value)) == '\0';
+}

@@ -1,0 +1,112 @@
+#include "lib/base/clock.h"
+#include "lib/base/redact.h"
+#include "lib/net/http/http_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Of a URL that cannot be read, what may be shown: no user, no query. */
+static void name_unread(const char *url, char *out, size_t size)
+{
+    char *shown = redact_urls(url);
+    snprintf(out, size, "%.*s", shown ? (int)strcspn(shown, "?#") : 0, shown ? shown : "");
+    free(shown);
+}
+
+/* "host:port" of a URL, or the unix socket. */
+static void name_peer(const struct http_client_options *options, const char *url, char *out,
+                      size_t size)
+{
+    CURLU *parts = curl_url();
+    char *host = NULL, *port = NULL;
+    if (options->unix_path && options->unix_path[0])
+        snprintf(out, size, "unix:%s", options->unix_path);
+    else if (parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+             curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+             curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK)
+        snprintf(out, size, "%s:%s", host, port);
+    else
+        name_unread(url, out, size);
+    curl_free(host);
+    curl_free(port);
+    curl_url_cleanup(parts);
+}
+
+/* strerror's words inside a sentence. */
+static void lower_error(long number, char *out, size_t size)
+{
+    snprintf(out, size, "%s", number ? strerror((int)number) : "no address could be reached");
+    if (out[0] >= 'A' && out[0] <= 'Z')
+        out[0] = (char)(out[0] + ('a' - 'A'));
+}
+
+static bool was_connected(const struct http_line *line)
+{
+    curl_off_t since = 0;
+    curl_easy_getinfo(line->easy,
+                      line->own_h2 ? CURLINFO_CONNECT_TIME_T : CURLINFO_PRETRANSFER_TIME_T, &since);
+    return since > 0;
+}
+
+static void explain_timeout(const struct http_line *line, const char *peer)
+{
+    double seconds = (double)(clock_mono(&clock_system) - line->started) / (double)NS_PER_S;
+    line->reply->timed_out = true;
+    snprintf(line->reply->error, sizeof line->reply->error, "%s%.80s: no answer within %.3g s",
+             was_connected(line) ? "" : "connect to ", peer, seconds);
+}
+
+static void explain_connect(const struct http_line *line, const char *peer)
+{
+    char reason[96];
+    long number = 0;
+    curl_easy_getinfo(line->easy, CURLINFO_OS_ERRNO, &number);
+    lower_error(number, reason, sizeof reason);
+    snprintf(line->reply->error, sizeof line->reply->error, "connect to %.80s: %.90s", peer,
+             reason);
+}
+
+void http_problem_explain(const struct http_line *line, const char *url, CURLcode code)
+{
+    char peer[128];
+    const char *problem = line->problem[0] ? line->problem : curl_easy_strerror(code);
+    char *text = line->reply->error;
+    size_t size = sizeof line->reply->error;
+    line->reply->status = 0;
+    name_peer(line->options, url, peer, sizeof peer);
+    switch ((int)code) {
+    case CURLE_OPERATION_TIMEDOUT:
+        explain_timeout(line, peer);
+        break;
+    case CURLE_COULDNT_CONNECT:
+        explain_connect(line, peer);
+        break;
+    case CURLE_COULDNT_RESOLVE_HOST:
+        snprintf(text, size, "connect to %.80s: the name cannot be resolved", peer);
+        break;
+    case CURLE_GOT_NOTHING:
+        snprintf(text, size, "%.80s closed the connection without an answer", peer);
+        break;
+    case CURLE_HTTP2:
+        snprintf(text, size, "%.80s does not speak HTTP/2", peer);
+        break;
+    case CURLE_HTTP2_STREAM:
+        snprintf(text, size, "%.80s ended the call without an answer (%.40s)", peer, problem);
+        break;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CONNECT_ERROR:
+        snprintf(text, size, "TLS with %.80s: %.90s", peer, problem);
+        break;
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        line->reply->unsendable = true;
+        snprintf(text, size, "%.100s cannot be sent to: %.70s", peer, problem);
+        break;
+    case CURLE_ABORTED_BY_CALLBACK:
+        snprintf(text, size, "the call was given up for shutdown");
+        break;
+    default:
+        snprintf(text, size, "%.80s: %.90s", peer, problem);
+        break;
+    }
+}

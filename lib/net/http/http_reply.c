@@ -1,0 +1,152 @@
+#include "lib/net/http/http_reply.h"
+
+#include "lib/base/clock.h"
+#include "lib/wire/http/base64.h"
+#include "lib/wire/http/grpc_frame.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <strings.h>
+
+enum { DETAILS_LIMIT = 64 * 1024, VALUE_LIMIT = 64 };
+
+#define RETRY_AFTER_LIMIT_S UINT64_C(31536000)
+
+void http_reply_init(struct http_reply *reply, size_t max_body)
+{
+    *reply = (struct http_reply){.grpc_status = -1};
+    bytes_init(&reply->body, max_body, NULL);
+    bytes_init(&reply->grpc_details, DETAILS_LIMIT, NULL);
+}
+
+void http_reply_release(struct http_reply *reply)
+{
+    bytes_release(&reply->body);
+    bytes_release(&reply->grpc_details);
+    free(reply->redirect);
+    reply->redirect = NULL;
+}
+
+static void copy_text(struct view from, char *out, size_t out_size)
+{
+    size_t n = from.size < out_size - 1 ? from.size : out_size - 1;
+    memcpy(out, from.data, n);
+    out[n] = '\0';
+}
+
+static bool all_digits(struct view text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return false;
+    return text.size > 0;
+}
+
+static uint64_t retry_after(struct view value, uint64_t now)
+{
+    char text[VALUE_LIMIT];
+    uint64_t wait = 0;
+    copy_text(value, text, sizeof text);
+    if (all_digits(value)) {
+        wait = strtoull(text, NULL, 10);
+    } else {
+        time_t date = curl_getdate(text, NULL);
+        wait = date > 0 && (uint64_t)date > now ? (uint64_t)date - now : 0;
+    }
+    return (wait < RETRY_AFTER_LIMIT_S ? wait : RETRY_AFTER_LIMIT_S) * NS_PER_S;
+}
+
+static void set_details(struct http_reply *reply, struct view value)
+{
+    bytes_clear(&reply->grpc_details);
+    base64_decode(value, &reply->grpc_details);
+}
+
+/* Anything that is no code is UNKNOWN, as gRPC has it. */
+static int grpc_status_of(struct view value)
+{
+    char text[VALUE_LIMIT];
+    copy_text(value, text, sizeof text);
+    return all_digits(value) && value.size <= 3 ? atoi(text) : 2;
+}
+
+static void set_field(struct http_reply *reply, const char *name, struct view value, uint64_t now)
+{
+    if (strcasecmp(name, "content-type") == 0)
+        copy_text(value, reply->content_type, sizeof reply->content_type);
+    else if (strcasecmp(name, "retry-after") == 0)
+        reply->retry_after_ns = retry_after(value, now);
+    else if (strcasecmp(name, "grpc-status") == 0)
+        reply->grpc_status = grpc_status_of(value);
+    else if (strcasecmp(name, "grpc-message") == 0)
+        grpc_message_decode(value, reply->grpc_message, sizeof reply->grpc_message);
+    else if (strcasecmp(name, "grpc-status-details-bin") == 0)
+        set_details(reply, value);
+}
+
+static bool is_space(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static struct view trimmed(struct view text)
+{
+    while (text.size && is_space(text.data[0])) {
+        text.data++;
+        text.size--;
+    }
+    while (text.size && is_space(text.data[text.size - 1]))
+        text.size--;
+    return text;
+}
+
+static void forget(struct http_reply *reply)
+{
+    reply->content_type[0] = '\0';
+    reply->retry_after_ns = 0;
+    reply->grpc_status = -1;
+    reply->grpc_message[0] = '\0';
+    bytes_clear(&reply->body);
+    reply->cut = BYTES_OK;
+    bytes_clear(&reply->grpc_details);
+}
+
+void http_reply_field(struct http_reply *reply, struct view name, struct view value, uint64_t now)
+{
+    char text[VALUE_LIMIT];
+    if (name.size >= sizeof text)
+        return;
+    copy_text(name, text, sizeof text);
+    if (strcmp(text, ":status") == 0) {
+        forget(reply);
+        copy_text(value, text, sizeof text);
+        reply->status = atol(text);
+        return;
+    }
+    set_field(reply, text, trimmed(value), now);
+}
+
+void http_reply_line(struct http_reply *reply, struct view line, uint64_t now)
+{
+    if (view_starts(line, VIEW("HTTP/"))) {
+        forget(reply);
+        return;
+    }
+    const uint8_t *colon = line.size ? memchr(line.data, ':', line.size) : NULL;
+    if (colon && colon > line.data)
+        http_reply_field(reply, view_between(line.data, colon),
+                         view_between(colon + 1, line.data + line.size), now);
+}
+
+void http_reply_data(struct http_reply *reply, struct view data)
+{
+    size_t room = reply->body.max - reply->body.size;
+    if (reply->cut)
+        return;
+    if (data.size > room) {
+        data.size = room;
+        reply->cut = BYTES_FULL;
+    }
+    if (bytes_append_view(&reply->body, data) == BYTES_NO_MEMORY)
+        reply->cut = BYTES_NO_MEMORY;
+}

@@ -1,0 +1,313 @@
+#include <stdlib.h>
+#include <strings.h>
+
+#include "lib/net/http/http_head.h"
+#include "lib/net/http/http_internal.h"
+#include "lib/wire/codec/inflate_told.h"
+
+#define HEADERS_MAX (128u << 10) /* the library's own limit per connection is lower */
+#define DISCARD_MIN (UINT64_C(16) << 20)
+
+/* Where the path begins in a request target: "/x", or "http://host/x" as proxies send it. */
+static char *path_of(char *uri)
+{
+    char *authority = strstr(uri, "://");
+    if (uri[0] == '/' || !authority)
+        return uri;
+    return authority + 3 + strcspn(authority + 3, "/?");
+}
+
+struct http_request *http_request_new(struct http_server *server, const char *uri)
+{
+    size_t size = strlen(uri) + 1;
+    struct http_request *request = malloc(sizeof *request + size);
+    if (!request)
+        return NULL;
+    *request = (struct http_request){.server = server};
+    atomic_init(&request->refs, 1);
+    atomic_init(&request->state, HTTP_HANDLING);
+    memcpy(request->uri, uri, size);
+    request->target_size = size - 1;
+    if (!http_head_is_target(uri))
+        request->wrong = "the request target has a character that is not allowed there";
+    char *path = path_of(request->uri), *mark = strchr(path, '?');
+    if (mark)
+        *mark = '\0';
+    request->path = *path ? path : "/";
+    request->query = mark ? mark + 1 : "";
+    bytes_init(&request->headers, HEADERS_MAX, NULL);
+    bytes_init(&request->body, 0, server->options.budget);
+    atomic_fetch_add(&server->refs, 1);
+    return request;
+}
+
+void http_request_unref(struct http_request *request)
+{
+    if (atomic_fetch_sub(&request->refs, 1) != 1)
+        return;
+    for (unsigned i = 0; i < request->extra_count; i++) {
+        free(request->extra[i].name);
+        free(request->extra[i].value);
+    }
+    http_response_free(request->server, request->response);
+    bytes_release(&request->headers);
+    arrival_drop(&request->arrival);
+    bytes_release(&request->body);
+    http_server_unref(request->server);
+    free(request);
+}
+
+/* What a look at all headers finds. */
+struct header_scan {
+    struct http_request *request;
+    const char *length, *coding, *expect;
+    unsigned hosts;
+    bool bad_host, two_lengths, two_codings, no_memory;
+};
+
+static bool is(const char *key, size_t size, const char *name, size_t name_size)
+{
+    return size == name_size && strncasecmp(key, name, size) == 0;
+}
+
+static void note_framing(struct header_scan *scan, const char *key, size_t size, const char *value)
+{
+    if (is(key, size, "content-length", 14)) {
+        scan->two_lengths |= scan->length && strcmp(scan->length, value) != 0;
+        scan->length = value;
+    } else if (is(key, size, "transfer-encoding", 17)) {
+        scan->two_codings |= scan->coding != NULL;
+        scan->coding = value;
+    } else if (is(key, size, "host", 4)) {
+        scan->bad_host |= !http_head_is_host(value);
+        scan->hosts++;
+    } else if (is(key, size, "expect", 6)) {
+        scan->expect = value;
+    }
+}
+
+static enum MHD_Result note_header(void *cls, enum MHD_ValueKind kind, const char *key, size_t size,
+                                   const char *value, size_t value_size)
+{
+    (void)kind;
+    struct header_scan *scan = cls;
+    struct bytes *headers = &scan->request->headers;
+    value = value ? value : "";
+    note_framing(scan, key, size, value);
+    scan->no_memory |= bytes_append(headers, key, size) != BYTES_OK ||
+                       bytes_append(headers, "", 1) != BYTES_OK ||
+                       bytes_append(headers, value, value_size) != BYTES_OK ||
+                       bytes_append(headers, "", 1) != BYTES_OK;
+    return MHD_YES;
+}
+
+/* RFC 9112, 3.2 and 6. NULL: nothing is wrong. */
+static const char *fault_of(const struct header_scan *scan, const char *version)
+{
+    bool old = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
+    if (scan->hosts > 1 || scan->bad_host || (!old && scan->hosts == 0))
+        return "HTTP/1.1 asks for one Host header with a host and perhaps a port";
+    if (scan->two_lengths || scan->two_codings)
+        return "the framing is ambiguous: two Content-Length or two Transfer-Encoding headers";
+    if (scan->coding && scan->length)
+        return "the framing is ambiguous: Content-Length beside Transfer-Encoding";
+    return scan->coding && old ? "HTTP/1.0 has no Transfer-Encoding" : NULL;
+}
+
+/* 0, or the status that it is refused with. */
+static unsigned judge(struct http_request *request, const struct header_scan *scan,
+                      const char *version)
+{
+    if (scan->no_memory)
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
+    if (!request->wrong)
+        request->wrong = fault_of(scan, version);
+    if (request->wrong)
+        return MHD_HTTP_BAD_REQUEST;
+    if (scan->coding && strcasecmp(scan->coding, "chunked") != 0)
+        return MHD_HTTP_NOT_IMPLEMENTED;
+    return 0;
+}
+
+static size_t header_size(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *size =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return size ? size->header_size : 0;
+}
+
+unsigned http_request_headers(struct http_request *request, struct MHD_Connection *connection,
+                              const char *method, const char *version)
+{
+    struct header_scan scan = {.request = request};
+    size_t size = header_size(connection);
+    if (size > HTTP_CONNECTION_MEMORY) /* it was moved, to put a continued line together */
+        request->wrong = "a header's value goes on in the next line";
+    if (!request->wrong)
+        request->wrong = http_head_fault(method, size, version, request->target_size);
+    bytes_reserve(&request->headers, size < HEADERS_MAX ? size + 16 : 0);
+    scan.no_memory = bytes_append(&request->headers, method, strlen(method) + 1) != BYTES_OK;
+    request->headers_at = request->headers.size;
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_header, &scan);
+    unsigned refusal = judge(request, &scan, version);
+    if (refusal)
+        return refusal;
+    request->method = (const char *)request->headers.data;
+    request->expects_continue = scan.expect && strcasecmp(scan.expect, "100-continue") == 0;
+    request->declared = scan.coding ? UINT64_MAX : 0;
+    if (scan.length)
+        request->declared = strtoull(scan.length, NULL, 10);
+    const struct http_server_options *options = &request->server->options;
+    size_t most = budget_cap(options->budget, options->max_body);
+    if (scan.length && request->declared > most)
+        request->fault = HTTP_FAULT_TOO_LARGE;
+    else
+        arrival_begin(&request->arrival, options->budget, most,
+                      scan.coding ? SIZE_MAX : (size_t)request->declared);
+    http_auth_look(request);
+    return 0;
+}
+
+static uint64_t discard_limit(const struct http_request *request)
+{
+    uint64_t twice = 2 * (uint64_t)request->server->options.max_body;
+    return twice > DISCARD_MIN ? twice : DISCARD_MIN;
+}
+
+bool http_request_hopeless(const struct http_request *request)
+{
+    if (!request->fault && !request->refused && !http_auth_denies(request))
+        return false;
+    return request->expects_continue ||
+           (request->declared != UINT64_MAX && request->declared > discard_limit(request));
+}
+
+static bool never_fits(const struct http_request *request)
+{
+    const struct http_server_options *options = &request->server->options;
+    uint64_t size = request->declared == UINT64_MAX ? request->received : request->declared;
+    return size > budget_cap(options->budget, options->max_body);
+}
+
+/* What is read past tells in the end whether it could ever have been kept. */
+static void note_fault(struct http_request *request)
+{
+    if (never_fits(request))
+        request->fault = HTTP_FAULT_TOO_LARGE;
+    else if (!request->fault)
+        request->fault = HTTP_FAULT_MEMORY;
+}
+
+static bool is_kept(const struct http_request *request)
+{
+    return !request->fault && !request->refused && !http_auth_denies(request);
+}
+
+bool http_request_receive(struct http_request *request, const char *data, size_t size)
+{
+    request->received += size;
+    if (is_kept(request)) {
+        if (arrival_append(&request->arrival, data, size) == BYTES_OK)
+            return true;
+        note_fault(request);
+    } else if (request->fault) {
+        note_fault(request);
+    }
+    return request->received <= discard_limit(request);
+}
+
+void http_request_finish(struct http_request *request)
+{
+    if (is_kept(request) && !arrival_end(&request->arrival, &request->body))
+        note_fault(request);
+}
+
+const char *http_request_method(const struct http_request *request)
+{
+    return request->method;
+}
+
+const char *http_request_path(const struct http_request *request)
+{
+    return request->path;
+}
+
+const char *http_request_query(const struct http_request *request)
+{
+    return request->query;
+}
+
+const char *http_request_header(const struct http_request *request, const char *name)
+{
+    const char *at = (const char *)request->headers.data + request->headers_at;
+    const char *end = (const char *)request->headers.data + request->headers.size;
+    while (at < end) {
+        const char *value = at + strlen(at) + 1;
+        if (strcasecmp(at, name) == 0)
+            return value;
+        at = value + strlen(value) + 1;
+    }
+    return NULL;
+}
+
+struct view http_request_body(const struct http_request *request)
+{
+    return bytes_view(&request->body);
+}
+
+enum http_fault http_request_fault(const struct http_request *request)
+{
+    return request->fault;
+}
+
+unsigned http_request_encodings(const struct http_request *request)
+{
+    unsigned encodings = request->server->options.encodings;
+    return encodings ? encodings : ENCODINGS_ALL;
+}
+
+const struct peer *http_request_peer(const struct http_request *request)
+{
+    return &request->peer;
+}
+
+void http_request_refused(struct http_request *request, const struct outcome *why)
+{
+    const struct http_server_options *options = &request->server->options;
+    if (options->refused && !request->told)
+        options->refused(options->ctx, request->path, &request->peer, why);
+    request->told = true;
+}
+
+enum inflate_result http_request_take_body(struct http_request *request, struct bytes *out)
+{
+    const struct http_server_options *options = &request->server->options;
+    enum encoding_name encoding =
+        encoding_parse(view_of(http_request_header(request, "content-encoding")));
+    if (encoding == ENCODING_IDENTITY) {
+        *out = request->body;
+        out->max = options->max_body;
+        bytes_init(&request->body, 0, options->budget);
+        return INFLATE_OK;
+    }
+    bytes_init(out, budget_cap(options->budget, options->max_body), options->budget);
+    struct view packed = bytes_view(&request->body);
+    enum inflate_result result = inflate_append(encoding, packed, out);
+    result = inflate_told(encoding, packed, out->max, result);
+    bytes_release(result == INFLATE_OK ? &request->body : out);
+    return result;
+}
+
+void http_response_header(struct http_request *request, const char *name, const char *value)
+{
+    if (request->extra_count == HTTP_EXTRA_HEADERS)
+        return;
+    char *name_copy = strdup(name), *value_copy = strdup(value);
+    if (!name_copy || !value_copy) {
+        free(name_copy);
+        free(value_copy);
+        return;
+    }
+    request->extra[request->extra_count].name = name_copy;
+    request->extra[request->extra_count++].value = value_copy;
+}

@@ -1,0 +1,79 @@
+/*
+ * TLS's handshake of the HTTP server. libmicrohttpd runs it, tells nobody why one has failed, and
+ * says nothing to the client. So its call of GnuTLS comes here (CMakeLists.txt: --wrap), and goes
+ * on from here.
+ */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "lib/net/http/http_internal.h"
+#include "lib/net/tls/tls_handshake.h"
+
+static struct http_peer *peer_of_mark(struct tls_mark *mark)
+{
+    return (struct http_peer *)((char *)mark - offsetof(struct http_peer, mark));
+}
+
+static void tell(const struct http_peer *peer, const char *why)
+{
+    const struct http_server_options *options = &peer->server->options;
+    struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_TLS, "%s", why);
+    if (options->refused)
+        options->refused(options->ctx, NULL, &peer->address, &outcome);
+}
+
+/* Who has said nothing, or says it in clear, comes no further. True: GnuTLS's turn. */
+static bool opens(struct http_peer *peer, int fd, int *code)
+{
+    *code = GNUTLS_E_AGAIN;
+    switch (tls_opening_of(fd)) {
+    case TLS_OPENING_NONE:
+        return false;
+    case TLS_OPENING_TLS:
+        peer->shaking = true;
+        return true;
+    case TLS_OPENING_HTTP:
+        tls_answer_clear(fd);
+        tell(peer, TLS_SPOKE_CLEAR);
+        break;
+    case TLS_OPENING_END:
+        break;
+    }
+    *code = GNUTLS_E_PREMATURE_TERMINATION;
+    return false;
+}
+
+static int shake_hands(struct tls_mark *mark, gnutls_session_t session)
+{
+    struct http_peer *peer = peer_of_mark(mark);
+    char why[256];
+    int code, fd = gnutls_transport_get_int(session);
+    if (!peer->shaking && !opens(peer, fd, &code))
+        return code;
+    do
+        code = tls_handshake_itself(session);
+    while (code == GNUTLS_E_WARNING_ALERT_RECEIVED);
+    if (code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED)
+        return code;
+    peer->shaking = false;
+    if (code == 0)
+        return code;
+    gnutls_alert_send_appropriate(session, code);
+    tls_read_past(fd);
+    tls_explain(session, code, why, sizeof why);
+    tell(peer, why);
+    return code;
+}
+
+/* The library need not ask for more of a handshake whose client has left. */
+void http_tls_end(const struct http_peer *peer)
+{
+    if (peer->shaking && !atomic_load(&peer->server->draining))
+        tell(peer, TLS_LEFT);
+}
+
+void http_tls_watch(struct http_peer *peer, struct http_server *server)
+{
+    peer->server = server;
+    peer->mark.shake = shake_hands;
+}

@@ -1,0 +1,100 @@
+#include "lib/net/http/otlp_http.h"
+
+#include "lib/base/clock.h"
+#include "lib/wire/http/status.h"
+
+#include <strings.h>
+
+static const char type_json[] = "application/json";
+
+bool media_type_is(const char *header, const char *type)
+{
+    size_t size = strlen(type);
+    if (!header || strncasecmp(header, type, size) != 0)
+        return false;
+    header += size;
+    return *header == '\0' || *header == ';' || *header == ' ';
+}
+
+static struct outcome no_memory(void)
+{
+    return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
+}
+
+/* With those that it could be. */
+static struct outcome unknown_encoding(const struct http_request *request, const char *name)
+{
+    char words[128];
+    unsigned encodings = http_request_encodings(request);
+    for (int i = 0; i < ENCODING_UNKNOWN; i++)
+        if ((encodings & ENCODING_BIT(i)) && !encoding_ready((enum encoding_name)i))
+            encodings &= ~ENCODING_BIT(i);
+    return outcome_of(VERDICT_REJECT, CAUSE_ENCODING,
+                      "unknown Content-Encoding \"%.40s\", expected %s", name ? name : "",
+                      encoding_words(encodings, words, sizeof words));
+}
+
+struct outcome request_take_body(struct http_request *request, struct bytes *out)
+{
+    const char *name = http_request_header(request, "Content-Encoding");
+    if (http_request_fault(request) == HTTP_FAULT_TOO_LARGE)
+        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                          "request body too large, the maximum is %zu bytes",
+                          budget_cap(out->budget, out->max));
+    if (http_request_fault(request) == HTTP_FAULT_MEMORY)
+        return no_memory();
+    enum encoding_name encoding = encoding_parse(view_of(name));
+    if (!(http_request_encodings(request) & ENCODING_BIT(encoding)) || !encoding_ready(encoding))
+        return unknown_encoding(request, name);
+    /* What the empty budget could not hold is too large for good. */
+    out->max = budget_cap(out->budget, out->max);
+    switch (http_request_take_body(request, out)) {
+    case INFLATE_OK:
+        return OUTCOME_OK;
+    case INFLATE_TOO_LARGE:
+        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                          "request body too large after decompression, the maximum is %zu bytes",
+                          out->max);
+    case INFLATE_NO_MEMORY:
+        return no_memory();
+    case INFLATE_BAD:
+        break;
+    }
+    return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the body is not valid %s",
+                      encoding_text(encoding));
+}
+
+unsigned outcome_retry_seconds(const struct outcome *outcome)
+{
+    if (outcome->verdict != VERDICT_RETRY)
+        return 0;
+    unsigned seconds = (unsigned)((outcome->retry_after_ns + NS_PER_S - 1) / NS_PER_S);
+    return seconds ? seconds : 1;
+}
+
+void otlp_http_succeed(struct http_request *request, enum signal signal, bool json,
+                       uint32_t rejected, const char *reason)
+{
+    struct bytes body;
+    bytes_init(&body, 4096, NULL);
+    export_response_encode((int)signal, json, rejected, reason, &body);
+    http_respond(request, 200, json ? type_json : HTTP_PROTOBUF, bytes_view(&body), 0);
+    bytes_release(&body);
+}
+
+void otlp_http_refuse(struct http_request *request, bool json, const struct outcome *outcome)
+{
+    struct bytes body;
+    struct outcome told = *outcome;
+    unsigned wait = outcome_retry_seconds(outcome);
+    bytes_init(&body, 4096, NULL);
+    if (told.cause == CAUSE_ENCODING)
+        told.cause = CAUSE_INVALID;
+    if (json)
+        rpc_status_encode_json(status_grpc(&told), told.text, wait * NS_PER_S, &body);
+    else
+        rpc_status_encode(status_grpc(&told), told.text, wait * NS_PER_S, &body);
+    http_respond(request, status_http(&told), json ? type_json : HTTP_PROTOBUF, bytes_view(&body),
+                 wait);
+    bytes_release(&body);
+}

@@ -1,0 +1,101 @@
+#include "lib/net/server/listen.h"
+
+#include "lib/base/log.h"
+
+#include <stdio.h>
+
+enum { REASON_SIZE = 256, ADDRESS_SIZE = 300 };
+
+const char *const listen_transports[] = {"tcp", "tcp4", "tcp6", "unix", NULL};
+
+static bool parse(const struct listen_on *on, struct endpoint *endpoint, char *reason)
+{
+    return endpoint_parse(on->endpoint, on->transport == LISTEN_UNIX, endpoint, reason,
+                          REASON_SIZE);
+}
+
+void listen_check(const struct listen_on *on, struct key_report *report)
+{
+    struct endpoint endpoint;
+    char reason[REASON_SIZE];
+    if (!parse(on, &endpoint, reason))
+        key_report_add(report, on->key, "%s", reason);
+    if (on->tls)
+        tls_server_check(on->tls, on->tls_key, report);
+}
+
+/* False: error is a sentence. *tls NULL: cleartext. */
+static bool open_tls(const struct listen_on *on, struct tls_server **tls, char *error,
+                     size_t error_size)
+{
+    *tls = NULL;
+    if (!on->tls || !on->tls->given)
+        return true;
+    *tls = tls_server_new(on->tls, on->id, on->tls_key, TLS_LOOK_NS, error, error_size);
+    return *tls;
+}
+
+void listen_rehearse(const struct listen_on *on, struct key_report *report)
+{
+    char error[512];
+    struct tls_server *tls;
+    if (open_tls(on, &tls, error, sizeof error))
+        tls_server_free(tls);
+    else
+        key_report_sentence(report, error);
+}
+
+void listen_place(const struct listen_on *on, place_visit_fn *visit, void *ctx)
+{
+    char reason[REASON_SIZE];
+    struct endpoint endpoint;
+    struct place place = {.key = on->key, .listens = true};
+    if (!parse(on, &endpoint, reason))
+        return;
+    memcpy(place.host, endpoint.host, sizeof place.host);
+    memcpy(place.port, endpoint.service, sizeof place.port);
+    memcpy(place.unix_path, endpoint.unix_path, sizeof place.unix_path);
+    visit(ctx, &place);
+}
+
+static void tell(const struct listen_on *on, bool open, const char *words, char *error,
+                 size_t error_size)
+{
+    if (open)
+        log_info("%s: %s%s, listening on %s", on->id, on->what,
+                 on->tls && on->tls->given ? " with TLS" : "", words);
+    else
+        snprintf(error, error_size, "%s: %s", on->key, words);
+}
+
+struct http_server *listen_http(const struct listen_on *on, struct http_server_options *options,
+                                char *error, size_t error_size)
+{
+    char reason[REASON_SIZE], bound[ADDRESS_SIZE];
+    struct http_server *server = NULL;
+    options->yields = on->yields;
+    if (!open_tls(on, &options->tls, error, error_size))
+        return NULL;
+    if (parse(on, &options->endpoint, reason))
+        server = http_server_open(options, bound, sizeof bound, reason, sizeof reason);
+    if (!server)
+        tls_server_free(options->tls);
+    tell(on, server != NULL, server ? bound : reason, error, error_size);
+    return server;
+}
+
+struct grpc_server *listen_grpc(const struct listen_on *on, struct grpc_server_options *options,
+                                char *error, size_t error_size)
+{
+    char reason[REASON_SIZE], bound[ADDRESS_SIZE];
+    struct grpc_server *server = NULL;
+    options->yields = on->yields;
+    if (!open_tls(on, &options->tls, error, error_size))
+        return NULL;
+    if (parse(on, &options->endpoint, reason))
+        server = grpc_server_open(options, bound, sizeof bound, reason, sizeof reason);
+    if (!server)
+        tls_server_free(options->tls);
+    tell(on, server != NULL, server ? bound : reason, error, error_size);
+    return server;
+}

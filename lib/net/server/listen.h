@@ -1,0 +1,44 @@
+/* A component's server from its endpoint key: checking the key, opening, and the line in the log.
+ */
+#ifndef LIB_NET_SERVER_LISTEN_H
+#define LIB_NET_SERVER_LISTEN_H
+
+#include "lib/base/place.h"
+#include "lib/net/grpc/grpc_server.h"
+#include "lib/net/http/http_server.h"
+#include "lib/net/tls/tls_server.h"
+#include "lib/settings/key.h"
+
+/* The words of `transport`: "tcp", "tcp4", "tcp6", "unix"; LISTEN_UNIX is the last one's index. */
+extern const char *const listen_transports[];
+enum { LISTEN_UNIX = 3 };
+
+/* Where a server is to listen, and how that is told to people. */
+struct listen_on {
+    const char *key;                       /* of the endpoint, e.g. "protocols.grpc.endpoint" */
+    const char *endpoint;                  /* its value */
+    int transport;                         /* index of listen_transports */
+    const char *tls_key;                   /* of the tls group, e.g. "protocols.grpc.tls" */
+    const struct tls_server_settings *tls; /* NULL: cleartext; borrowed for the server's life */
+    const char *id;                        /* the component's */
+    const char *what;                      /* is served, e.g. "OTLP over gRPC" */
+    const _Atomic bool *yields;            /* of env; NULL: before open */
+};
+
+/* Reports an endpoint that cannot be parsed, and what of TLS does not go together. */
+void listen_check(const struct listen_on *on, struct key_report *report);
+
+/* Reports certificates and keys that cannot be read or do not fit. */
+void listen_rehearse(const struct listen_on *on, struct key_report *report);
+
+/* Calls visit with its address, if it can be parsed. */
+void listen_place(const struct listen_on *on, place_visit_fn *visit, void *ctx);
+
+/* Fill options->endpoint and tls, and open; the address is logged at info. NULL: error is a
+ * sentence that begins with the key at fault. */
+struct http_server *listen_http(const struct listen_on *on, struct http_server_options *options,
+                                char *error, size_t error_size);
+struct grpc_server *listen_grpc(const struct listen_on *on, struct grpc_server_options *options,
+                                char *error, size_t error_size);
+
+#endif

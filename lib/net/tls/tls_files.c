@@ -1,0 +1,314 @@
+#include "lib/net/tls/tls_files.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/late/late.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gnutls/x509.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PEM_MAX = 8 << 20, READ_SIZE = 16 * 1024, WHY_SIZE = 512 };
+
+/* Why a look failed; begins with the path of the key. */
+struct fault {
+    char *text;
+    size_t size;
+};
+
+static bool given(const char *text)
+{
+    return text && *text;
+}
+
+static bool has(const struct tls_files *files, enum tls_part part)
+{
+    return given(files->sources[part].file) || given(files->sources[part].text);
+}
+
+/* ---- checking ---- */
+
+void tls_files_check(const struct tls_files *files, struct key_report *report)
+{
+    char path[128];
+    for (int part = 0; part < TLS_PARTS; part++) {
+        const struct tls_source *source = &files->sources[part];
+        snprintf(path, sizeof path, "%s.%s", files->key, source->name);
+        if (given(source->file) && given(source->text))
+            key_report_add(report, path, "is given twice, as a file and as text");
+    }
+    snprintf(path, sizeof path, "%s.cert_file", files->key);
+    if (has(files, TLS_KEY) && !has(files, TLS_CERT))
+        key_report_add(report, path, "is missing beside key_file");
+    snprintf(path, sizeof path, "%s.key_file", files->key);
+    if (has(files, TLS_CERT) && !has(files, TLS_KEY))
+        key_report_add(report, path, "is missing beside cert_file");
+}
+
+bool tls_files_given(const struct tls_files *files)
+{
+    return has(files, TLS_CERT) || has(files, TLS_KEY) || has(files, TLS_CA);
+}
+
+/* ---- reading ---- */
+
+/* Where people look for the fault: the key and, if there is one, the file. */
+static void name_source(const struct tls_files *files, enum tls_part part, char *out, size_t size)
+{
+    const struct tls_source *source = &files->sources[part];
+    snprintf(out, size, "%s.%s: %s%s", files->key, source->name, given(source->file) ? "" : "it",
+             given(source->file) ? source->file : "");
+}
+
+static void blame(const struct tls_files *files, enum tls_part part, const struct fault *fault,
+                  const char *why)
+{
+    char where[WHY_SIZE];
+    name_source(files, part, where, sizeof where);
+    snprintf(fault->text, fault->size, "%s %s", where, why);
+}
+
+static bool blame_errno(const struct tls_files *files, enum tls_part part,
+                        const struct fault *fault)
+{
+    char why[160];
+    snprintf(why, sizeof why, "cannot be read: %s", strerror(errno));
+    blame(files, part, fault, why);
+    return false;
+}
+
+static bool read_rest(int fd, struct bytes *out)
+{
+    for (;;) {
+        if (bytes_reserve(out, READ_SIZE) != BYTES_OK) {
+            errno = EFBIG;
+            return false;
+        }
+        ssize_t n = read(fd, out->data + out->size, READ_SIZE);
+        if (n == 0)
+            return true;
+        if (n < 0 && errno != EINTR)
+            return false;
+        out->size += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static bool read_file(const struct tls_files *files, enum tls_part part, struct bytes *out,
+                      const struct fault *fault)
+{
+    struct stat status;
+    int fd = open(files->sources[part].file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return blame_errno(files, part, fault);
+    bool good = fstat(fd, &status) == 0;
+    if (good && !S_ISREG(status.st_mode)) {
+        blame(files, part, fault, "is not a file");
+        close(fd);
+        return false;
+    }
+    good = good && read_rest(fd, out);
+    if (!good)
+        blame_errno(files, part, fault);
+    close(fd);
+    return good;
+}
+
+static bool read_part(const struct tls_files *files, enum tls_part part, struct bytes *out,
+                      const struct fault *fault)
+{
+    if (given(files->sources[part].file))
+        return read_file(files, part, out, fault);
+    if (!given(files->sources[part].text) ||
+        bytes_append_view(out, view_of(files->sources[part].text)) == BYTES_OK)
+        return true;
+    blame(files, part, fault, "is too large");
+    return false;
+}
+
+static void release_all(struct bytes pem[TLS_PARTS])
+{
+    for (int part = 0; part < TLS_PARTS; part++) {
+        if (pem[part].data)
+            explicit_bzero(pem[part].data, pem[part].size);
+        bytes_release(&pem[part]);
+    }
+}
+
+static bool read_all(const struct tls_files *files, struct bytes pem[TLS_PARTS],
+                     const struct fault *fault)
+{
+    for (int part = 0; part < TLS_PARTS; part++)
+        bytes_init(&pem[part], PEM_MAX, NULL);
+    for (int part = 0; part < TLS_PARTS; part++)
+        if (!read_part(files, (enum tls_part)part, &pem[part], fault)) {
+            release_all(pem);
+            return false;
+        }
+    return true;
+}
+
+/* ---- understanding ---- */
+
+static gnutls_datum_t datum(const struct bytes *pem)
+{
+    return (gnutls_datum_t){pem->data, (unsigned)pem->size};
+}
+
+static bool is_certificate(const struct bytes *pem)
+{
+    gnutls_x509_crt_t *list = NULL;
+    unsigned count = 0;
+    const gnutls_datum_t text = datum(pem);
+    int code = gnutls_x509_crt_list_import2(&list, &count, &text, GNUTLS_X509_FMT_PEM, 0);
+    for (unsigned i = 0; code >= 0 && i < count; i++)
+        gnutls_x509_crt_deinit(list[i]);
+    gnutls_free(list);
+    return code >= 0 && count > 0;
+}
+
+static bool add_pair(const struct tls_files *files, struct bytes pem[TLS_PARTS],
+                     gnutls_certificate_credentials_t to, const struct fault *fault)
+{
+    char why[WHY_SIZE];
+    const gnutls_datum_t cert = datum(&pem[TLS_CERT]), key = datum(&pem[TLS_KEY]);
+    if (!has(files, TLS_CERT))
+        return true;
+    if (!is_certificate(&pem[TLS_CERT])) {
+        blame(files, TLS_CERT, fault, "holds no certificate in PEM");
+        return false;
+    }
+    int code = gnutls_certificate_set_x509_key_mem2(to, &cert, &key, GNUTLS_X509_FMT_PEM, NULL, 0);
+    if (code >= 0)
+        return true;
+    if (code == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
+        snprintf(why, sizeof why, "is not the key of the certificate in %.400s",
+                 given(files->sources[TLS_CERT].file) ? files->sources[TLS_CERT].file
+                                                      : files->sources[TLS_CERT].name);
+    else if (code == GNUTLS_E_DECRYPTION_FAILED)
+        snprintf(why, sizeof why, "is encrypted; a key without a password is needed");
+    else
+        snprintf(why, sizeof why, "holds no private key in PEM: %s", gnutls_strerror(code));
+    blame(files, TLS_KEY, fault, why);
+    return false;
+}
+
+static bool add_ca(const struct tls_files *files, struct bytes pem[TLS_PARTS],
+                   gnutls_certificate_credentials_t to, const struct fault *fault)
+{
+    const gnutls_datum_t text = datum(&pem[TLS_CA]);
+    if (!has(files, TLS_CA))
+        return true;
+    if (gnutls_certificate_set_x509_trust_mem(to, &text, GNUTLS_X509_FMT_PEM) > 0) {
+        if (files->adds_system)
+            gnutls_certificate_set_x509_system_trust(to);
+        return true;
+    }
+    blame(files, TLS_CA, fault, "holds no certificate in PEM");
+    return false;
+}
+
+static gnutls_certificate_credentials_t
+understand(const struct tls_files *files, struct bytes pem[TLS_PARTS], const struct fault *fault)
+{
+    gnutls_certificate_credentials_t made;
+    char why[WHY_SIZE];
+    if (!late_has_tls(why, sizeof why)) {
+        snprintf(fault->text, fault->size, "%s: %s", files->key, why);
+        return NULL;
+    }
+    if (gnutls_certificate_allocate_credentials(&made) != 0) {
+        snprintf(fault->text, fault->size, "%s: out of memory", files->key);
+        return NULL;
+    }
+    if (add_pair(files, pem, made, fault) && add_ca(files, pem, made, fault))
+        return made;
+    gnutls_certificate_free_credentials(made);
+    return NULL;
+}
+
+/* ---- looking ---- */
+
+static void keep(struct tls_files *files, struct bytes pem[TLS_PARTS])
+{
+    release_all(files->pem);
+    memcpy(files->pem, pem, sizeof files->pem);
+}
+
+static bool same(struct bytes a[TLS_PARTS], struct bytes b[TLS_PARTS])
+{
+    for (int part = 0; part < TLS_PARTS; part++)
+        if (!view_eq(bytes_view(&a[part]), bytes_view(&b[part])))
+            return false;
+    return true;
+}
+
+gnutls_certificate_credentials_t tls_files_open(struct tls_files *files, char *error,
+                                                size_t error_size)
+{
+    struct bytes pem[TLS_PARTS];
+    const struct fault fault = {error, error_size};
+    for (int part = 0; part < TLS_PARTS; part++)
+        bytes_init(&files->pem[part], 0, NULL);
+    files->broken = false;
+    files->looked_ns = clock_mono(&clock_system);
+    if (!read_all(files, pem, &fault))
+        return NULL;
+    gnutls_certificate_credentials_t made = understand(files, pem, &fault);
+    if (made)
+        keep(files, pem);
+    else
+        release_all(pem);
+    return made;
+}
+
+static void tell_broken(struct tls_files *files, const char *why)
+{
+    if (!files->broken)
+        log_warn("%s%s%s; the last good ones stay in use", files->id, *files->id ? ": " : "", why);
+    files->broken = true;
+}
+
+static void tell_whole(struct tls_files *files, bool is_new)
+{
+    if (is_new || files->broken)
+        log_info("%s%s%s: certificates and keys %s", files->id, *files->id ? ": " : "", files->key,
+                 is_new ? "were read anew" : "are in order again");
+    files->broken = false;
+}
+
+gnutls_certificate_credentials_t tls_files_look(struct tls_files *files)
+{
+    char why[2 * WHY_SIZE];
+    struct bytes pem[TLS_PARTS];
+    const struct fault fault = {why, sizeof why};
+    uint64_t now = clock_mono(&clock_system);
+    if (now - files->looked_ns < files->look_every_ns)
+        return NULL;
+    files->looked_ns = now;
+    if (!read_all(files, pem, &fault)) {
+        tell_broken(files, why);
+        return NULL;
+    }
+    gnutls_certificate_credentials_t made = NULL;
+    bool is_new = !same(files->pem, pem);
+    if (is_new && !(made = understand(files, pem, &fault))) {
+        tell_broken(files, why);
+        release_all(pem);
+        return NULL;
+    }
+    tell_whole(files, is_new);
+    if (is_new)
+        keep(files, pem);
+    else
+        release_all(pem);
+    return made;
+}
+
+void tls_files_release(struct tls_files *files)
+{
+    release_all(files->pem);
+}

@@ -1,0 +1,359 @@
+#include "lib/settings/field.h"
+
+#include "lib/settings/duration.h"
+#include "lib/settings/scalar.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_MAX = 60, WORDS_MAX = 200 };
+
+static bool is_secret(const struct key *key)
+{
+    return key->type == KEY_TYPE_SECRET || key->type == KEY_TYPE_SECRETS ||
+           (key->flags & KEY_HIDDEN);
+}
+
+void field_expected(const struct field *field, const char *expected)
+{
+    const struct node *node = field->node;
+    char shown[SHOWN_MAX + 32];
+    const char *kind = node_kind_words(node);
+    if (node->kind != NODE_SCALAR || is_secret(field->key))
+        snprintf(shown, sizeof shown, "%s", kind);
+    else if (node->quoted)
+        snprintf(shown, sizeof shown, "the string \"%.*s\"", SHOWN_MAX, node->text);
+    else
+        snprintf(shown, sizeof shown, "%.*s", SHOWN_MAX, node->text);
+    problems_add(field->problems, node, field->path, "found %s, expected %s", shown, expected);
+}
+
+static void out_of_memory(const struct field *field)
+{
+    problems_add(field->problems, field->node, field->path, "out of memory");
+}
+
+/* The text of a plain scalar; NULL: it is a string for certain, or no scalar. */
+static const char *plain(const struct node *node)
+{
+    return node->kind == NODE_SCALAR && !node->quoted ? node->text : NULL;
+}
+
+/* A value that would do without its quotes deserves the hint. */
+static void expected_plain(const struct field *field, const char *words, bool would_do)
+{
+    char text[WORDS_MAX + 16];
+    snprintf(text, sizeof text, "%s%s", words, would_do ? " without quotes" : "");
+    field_expected(field, text);
+}
+
+static void set_bool(const struct field *field)
+{
+    bool value;
+    const char *text = plain(field->node);
+    if (text && scalar_bool(text, &value)) {
+        *(bool *)field->at = value;
+        return;
+    }
+    bool quoted = field->node->kind == NODE_SCALAR && scalar_bool(field->node->text, &value);
+    expected_plain(field, "true or false", quoted);
+}
+
+static void number_words(const struct key *key, const char *noun, char out[WORDS_MAX])
+{
+    if (key->min == 0 && key->max == 0)
+        snprintf(out, WORDS_MAX, "%s that is not negative", noun);
+    else
+        snprintf(out, WORDS_MAX, "%s from %.15g to %.15g", noun, key->min, key->max);
+}
+
+static bool in_range(const struct key *key, double value)
+{
+    if (key->min == 0 && key->max == 0)
+        return value >= 0;
+    return value >= key->min && value <= key->max;
+}
+
+/* A float without a fraction (1e3) is a whole number too. */
+static bool whole(const char *text, int64_t *value)
+{
+    double number;
+    if (scalar_int(text, value))
+        return true;
+    if (!scalar_number(text, &number) || fabs(number) > 1e15 || number != floor(number))
+        return false;
+    *value = (int64_t)number;
+    return true;
+}
+
+static void set_int(const struct field *field)
+{
+    int64_t value;
+    char words[WORDS_MAX];
+    const char *text = plain(field->node);
+    if (text && whole(text, &value) && in_range(field->key, (double)value)) {
+        *(int64_t *)field->at = value;
+        return;
+    }
+    number_words(field->key, "a whole number", words);
+    bool quoted = !text && field->node->kind == NODE_SCALAR && whole(field->node->text, &value);
+    expected_plain(field, words, quoted);
+}
+
+static void set_number(const struct field *field)
+{
+    double value;
+    char words[WORDS_MAX];
+    const char *text = plain(field->node);
+    if (text && scalar_number(text, &value) && in_range(field->key, value)) {
+        *(double *)field->at = value;
+        return;
+    }
+    number_words(field->key, "a number", words);
+    bool quoted =
+        !text && field->node->kind == NODE_SCALAR && scalar_number(field->node->text, &value);
+    expected_plain(field, words, quoted);
+}
+
+static void duration_range(const struct key *key, char out[WORDS_MAX])
+{
+    char low[DURATION_TEXT], high[DURATION_TEXT];
+    snprintf(out, WORDS_MAX, "a duration from %s to %s",
+             duration_text((uint64_t)(key->min * 1e9), low),
+             duration_text((uint64_t)(key->max * 1e9), high));
+}
+
+static void set_duration(const struct field *field)
+{
+    const char *text = field->node->kind == NODE_SCALAR ? field->node->text : "";
+    bool may_auto = field->key->flags & KEY_AUTO;
+    uint64_t ns;
+    char words[WORDS_MAX];
+    if (may_auto && strcmp(text, "auto") == 0) {
+        *(uint64_t *)field->at = DURATION_AUTO;
+    } else if (!duration_parse(text, &ns)) {
+        snprintf(words, sizeof words, "%sa duration with its unit, such as 300ms, 5s or 1m30s",
+                 may_auto ? "auto or " : "");
+        field_expected(field, words);
+    } else if (!in_range(field->key, (double)ns / 1e9)) {
+        duration_range(field->key, words);
+        field_expected(field, words);
+    } else {
+        *(uint64_t *)field->at = ns;
+    }
+}
+
+/* Unset where it matters: the user meant to name something and names nothing. */
+static bool missing_variable(const struct field *field)
+{
+    const struct key *key = field->key;
+    bool matters = (key->flags & KEY_REQUIRED) || (key->fallback && *key->fallback);
+    if (!field->node->unset || !matters)
+        return false;
+    problems_add(field->problems, field->node, field->path,
+                 "the variable %s is not set, expected a value (write ${env:%s:-} where nothing "
+                 "is meant)",
+                 field->node->variable, field->node->variable);
+    return true;
+}
+
+static void set_string(const struct field *field)
+{
+    const char *text = node_string(field->node);
+    if (!text) {
+        field_expected(field, "a string");
+        return;
+    }
+    if (missing_variable(field))
+        return;
+    if (!*text && (field->key->flags & KEY_REQUIRED)) {
+        problems_add(field->problems, field->node, field->path, "must not be empty");
+        return;
+    }
+    char *copy = strdup(text);
+    if (!copy) {
+        out_of_memory(field);
+        return;
+    }
+    char **at = field->at;
+    free(*at);
+    *at = copy;
+}
+
+static void set_choice(const struct field *field)
+{
+    const char *const *choices = field->key->choices;
+    const char *text = node_string(field->node);
+    for (int i = 0; text && choices[i]; i++)
+        if (strcmp(choices[i], text) == 0) {
+            *(int *)field->at = i;
+            return;
+        }
+    char words[WORDS_MAX];
+    const char *near = text ? nearest_word(text, choices) : NULL;
+    size_t at = (size_t)snprintf(words, sizeof words, "one of ");
+    for (size_t i = 0; choices[i] && at < sizeof words; i++)
+        at += (size_t)snprintf(words + at, sizeof words - at, "%s%s", i ? ", " : "",
+                               *choices[i] ? choices[i] : "\"\"");
+    if (near && at < sizeof words)
+        snprintf(words + at, sizeof words - at, "; did you mean \"%s\"?", near);
+    field_expected(field, words);
+}
+
+static bool map_add(struct key_map *map, const char *name, const char *value)
+{
+    char *copy = strdup(value);
+    if (!copy)
+        return false;
+    struct key_pair *pairs = reallocarray(map->pairs, map->count + 1, sizeof *pairs);
+    char *key = pairs ? strdup(name) : NULL;
+    if (pairs)
+        map->pairs = pairs;
+    if (!key) {
+        free(copy);
+        return false;
+    }
+    pairs[map->count++] = (struct key_pair){key, copy};
+    return true;
+}
+
+static bool map_put(struct key_map *map, const char *name, const char *value)
+{
+    for (size_t i = 0; i < map->count; i++)
+        if (strcmp(map->pairs[i].name, name) == 0) {
+            char *copy = strdup(value);
+            if (copy) {
+                free(map->pairs[i].value);
+                map->pairs[i].value = copy;
+            }
+            return copy;
+        }
+    return map_add(map, name, value);
+}
+
+static void put_pair(const struct field *field, const char *name, const struct node *value)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s.%s", field->path, name);
+    struct field entry = *field;
+    entry.path = path;
+    entry.node = value;
+    const char *text = node_string(value);
+    if (!text)
+        field_expected(&entry, "a string");
+    else if (!map_put(field->at, name, text))
+        out_of_memory(&entry);
+}
+
+/* The Collector writes headers as `- {name: X, value: Y}` too. */
+static bool set_named_pairs(const struct field *field)
+{
+    for (size_t i = 0; i < field->node->count; i++) {
+        const struct node *item = field->node->items[i];
+        const struct node *name = node_get(item, "name");
+        const struct node *value = node_get(item, "value");
+        if (!name || !value || item->count != 2 || !node_string(name))
+            return false;
+        put_pair(field, node_string(name), value);
+    }
+    return true;
+}
+
+/* A value that may be a list: [a, b] are two pairs of the name. */
+static void put_values(const struct field *field, const struct node *value)
+{
+    const struct node *const *items = (const struct node *const *)value->items;
+    size_t count = value->kind == NODE_LIST ? value->count : 1;
+    for (size_t i = 0; i < count; i++) {
+        struct field entry = *field;
+        entry.node = value->kind == NODE_LIST ? items[i] : value;
+        const char *text = node_string(entry.node);
+        if (!text)
+            field_expected(&entry, "a string");
+        else if (!map_add(field->at, value->key, text))
+            out_of_memory(&entry);
+    }
+}
+
+static void set_map(const struct field *field)
+{
+    const struct node *node = field->node;
+    if (node->kind == NODE_LIST && field->key->type == KEY_TYPE_SECRETS && set_named_pairs(field))
+        return;
+    if (node->kind != NODE_MAP) {
+        field_expected(field, "a map of names and strings");
+        return;
+    }
+    for (size_t i = 0; i < node->count; i++)
+        if (field->key->flags & KEY_MULTIPLE)
+            put_values(field, node->items[i]);
+        else
+            put_pair(field, node->items[i]->key, node->items[i]);
+}
+
+static bool list_put(struct key_list *list, const char *text, size_t size)
+{
+    char **items = reallocarray(list->items, list->count + 1, sizeof *items);
+    char *copy = items ? strndup(text, size) : NULL;
+    if (items)
+        list->items = items;
+    if (copy)
+        items[list->count++] = copy;
+    return copy;
+}
+
+/* "a, b" is [a, b], as in the Collector. */
+static void set_list_text(const struct field *field)
+{
+    const char *at = field->node->text;
+    while (*at) {
+        at += strspn(at, ", ");
+        size_t size = strcspn(at, ",");
+        size_t trimmed = size;
+        while (trimmed && at[trimmed - 1] == ' ')
+            trimmed--;
+        if (trimmed && !list_put(field->at, at, trimmed)) {
+            out_of_memory(field);
+            return;
+        }
+        at += size;
+    }
+}
+
+static void set_list(const struct field *field)
+{
+    const struct node *node = field->node;
+    if (node->kind == NODE_SCALAR) {
+        set_list_text(field);
+        return;
+    }
+    if (node->kind != NODE_LIST) {
+        field_expected(field, "a list of strings");
+        return;
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        struct field entry = *field;
+        entry.node = node->items[i];
+        const char *text = node_string(entry.node);
+        if (!text)
+            field_expected(&entry, "a string");
+        else if (!list_put(field->at, text, strlen(text)))
+            out_of_memory(field);
+    }
+}
+
+void field_set(const struct field *field)
+{
+    static void (*const setters[])(const struct field *) = {
+        [KEY_TYPE_BOOL] = set_bool,     [KEY_TYPE_INT] = set_int,
+        [KEY_TYPE_NUMBER] = set_number, [KEY_TYPE_DURATION] = set_duration,
+        [KEY_TYPE_STRING] = set_string, [KEY_TYPE_SECRET] = set_string,
+        [KEY_TYPE_CHOICE] = set_choice, [KEY_TYPE_MAP] = set_map,
+        [KEY_TYPE_SECRETS] = set_map,   [KEY_TYPE_LIST] = set_list,
+        [KEY_TYPE_IGNORED] = NULL,
+    };
+    if (setters[field->key->type])
+        setters[field->key->type](field);
+}

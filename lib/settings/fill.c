@@ -1,0 +1,333 @@
+#include "lib/settings/fill.h"
+
+#include "lib/settings/collector_keys.h"
+#include "lib/settings/field.h"
+#include "lib/settings/scalar.h"
+#include "lib/settings/yaml.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILL_PATH = 256, NAMES_MAX = 96, DEFAULT_ARENA = 64 * 1024 };
+
+/* One map of the tree under one table. */
+struct level {
+    const struct key *table;
+    const struct node *section; /* NULL: all defaults */
+    const struct node *place;   /* where what is missing is reported; NULL: nowhere */
+    const char *path;
+    char *config;
+    struct problems *problems;
+    bool switched; /* the section may say `enabled` without a row for it */
+    bool asleep;   /* it is off, so that nothing in it is required */
+};
+
+static void fill_level(const struct level *level);
+
+static const char *path_below(const struct level *level, const char *name, char out[FILL_PATH])
+{
+    snprintf(out, FILL_PATH, "%s%s%s", level->path, *level->path ? "." : "", name);
+    return out;
+}
+
+/* A default is written as in YAML and takes the same way as a value of the user's. */
+static void set_default(const struct field *field)
+{
+    const char *text = field->key->fallback;
+    struct node node = {.kind = NODE_SCALAR, .text = text};
+    struct field with = *field;
+    struct arena arena;
+    arena_init(&arena, DEFAULT_ARENA);
+    with.node = &node;
+    if (text && (*text == '{' || *text == '['))
+        with.node = yaml_parse(&arena, view_of(text), "default", field->problems);
+    if (!text && (field->key->type == KEY_TYPE_STRING || field->key->type == KEY_TYPE_SECRET))
+        node.text = text = "";
+    struct key row = *field->key;
+    row.flags &= ~(unsigned)KEY_REQUIRED;
+    with.key = &row;
+    if (text && with.node)
+        field_set(&with);
+    arena_release(&arena);
+}
+
+/* null is "not given"; but a string from an empty or unset variable is an empty string. */
+static bool given(const struct key *key, const struct node *node)
+{
+    if (!node || node->kind != NODE_NULL)
+        return node;
+    bool string = key->type == KEY_TYPE_STRING || key->type == KEY_TYPE_SECRET;
+    return string && node->original;
+}
+
+static bool is_empty(const struct field *field)
+{
+    if (field->key->type == KEY_TYPE_LIST)
+        return ((const struct key_list *)field->at)->count == 0;
+    bool map = field->key->type == KEY_TYPE_MAP || field->key->type == KEY_TYPE_SECRETS;
+    return map && ((const struct key_map *)field->at)->count == 0;
+}
+
+/* In a section that is off, an empty string or an unset variable hurts nobody. */
+static void fill_given(const struct level *level, const struct field *given_field)
+{
+    struct field field = *given_field;
+    struct key row = *field.key;
+    field.key = &row;
+    if (level->asleep) {
+        row.flags &= ~(unsigned)KEY_REQUIRED;
+        row.fallback = NULL;
+    }
+    /* Only maps add to what the default has. */
+    if (row.type == KEY_TYPE_LIST)
+        keys_release((const struct key[]){{.name = "", .type = KEY_TYPE_LIST}, KEY_END}, field.at);
+    size_t before = level->problems->count;
+    field_set(&field);
+    if ((row.flags & KEY_REQUIRED) && is_empty(&field) && level->problems->count == before)
+        problems_add(level->problems, field.node, field.path, "must not be empty");
+}
+
+static void fill_value(const struct level *level, const struct key *key, const struct node *node)
+{
+    char path[FILL_PATH];
+    static const struct node nowhere = {.kind = NODE_NULL};
+    const struct node *place = node ? node : level->place;
+    struct field field = {
+        .key = key,
+        .at = level->config + key->offset,
+        .node = place ? place : &nowhere,
+        .path = path_below(level, key->name, path),
+        .problems = level->problems,
+    };
+    bool has = given(key, node);
+    bool needed = (key->flags & KEY_REQUIRED) && !key->fallback && !level->asleep;
+    if (key->type == KEY_TYPE_IGNORED)
+        return;
+    if (!has || !(key->flags & KEY_REPLACES_MAP))
+        set_default(&field);
+    if (has)
+        fill_given(level, &field);
+    else if (needed)
+        problems_add(level->problems, field.node, path, "required and not given");
+}
+
+static bool has_row(const struct key *table, const char *name)
+{
+    for (; table->type != KEY_TYPE_END; table++)
+        if (strcmp(table->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a group with a switch is on: its key is there, and does not say `enabled: false`. */
+static bool group_on(const struct level *level, const struct key *key, const struct node *node)
+{
+    const struct node *enabled = node ? node_get(node, "enabled") : NULL;
+    if (!enabled || enabled->kind == NODE_NULL)
+        return node;
+    char outer[FILL_PATH], path[FILL_PATH + 16];
+    bool on = true;
+    snprintf(path, sizeof path, "%s.enabled", path_below(level, key->name, outer));
+    struct key row = {.name = "enabled", .type = KEY_TYPE_BOOL};
+    struct field field = {&row, &on, enabled, path, level->problems};
+    if (!has_row(key->rows, "enabled"))
+        field_set(&field);
+    else if (enabled->kind == NODE_SCALAR && !enabled->quoted)
+        scalar_bool(enabled->text, &on);
+    return on;
+}
+
+static void fill_group(const struct level *level, const struct key *key, const struct node *node)
+{
+    char path[FILL_PATH];
+    struct level inner = {
+        .table = key->rows,
+        .section = node,
+        .place = node ? node : level->place,
+        .path = path_below(level, key->name, path),
+        .config = level->config + key->offset,
+        .problems = level->problems,
+        .asleep = level->asleep,
+    };
+    if (key->flags & KEY_PRESENCE) {
+        bool on = group_on(level, key, node);
+        inner.switched = true;
+        inner.asleep = inner.asleep || !on;
+        *(bool *)(void *)(level->config + key->present) = on;
+    }
+    fill_level(&inner);
+}
+
+static void fill_groups(const struct level *level, const struct key *key, const struct node *node)
+{
+    char path[FILL_PATH], item[FILL_PATH + 24];
+    struct key_groups *groups = (void *)(level->config + key->offset);
+    if (!node || node->kind == NODE_NULL)
+        return;
+    path_below(level, key->name, path);
+    if (node->kind != NODE_LIST) {
+        problems_add(level->problems, node, path, "found %s, expected a list",
+                     node_kind_words(node));
+        return;
+    }
+    groups->items = calloc(node->count + 1, key->item_size);
+    groups->count = groups->items ? node->count : 0;
+    if (!groups->items)
+        problems_add(level->problems, node, path, "out of memory");
+    for (size_t i = 0; i < groups->count; i++) {
+        snprintf(item, sizeof item, "%s[%zu]", path, i);
+        struct level inner = {
+            .table = key->rows,
+            .section = node->items[i],
+            .place = node->items[i],
+            .path = item,
+            .config = (char *)groups->items + i * key->item_size,
+            .problems = level->problems,
+            .asleep = level->asleep,
+        };
+        fill_level(&inner);
+    }
+}
+
+static size_t names_of(const struct level *level, const char *names[NAMES_MAX])
+{
+    size_t n = 0;
+    for (const struct key *key = level->table; key->type != KEY_TYPE_END; key++)
+        if (n + 2 < NAMES_MAX)
+            names[n++] = key->name;
+    if (level->switched && !has_row(level->table, "enabled"))
+        names[n++] = "enabled";
+    names[n] = NULL;
+    return n;
+}
+
+static void report_unknown(const struct level *level, const struct node *item)
+{
+    char path[FILL_PATH], list[200] = "";
+    const char *names[NAMES_MAX];
+    size_t count = names_of(level, names), at = 0;
+    const char *near = nearest_word(item->key, names);
+    path_below(level, item->key, path);
+    if (collector_key_known(item->key)) {
+        problems_add(level->problems, item, path,
+                     "a key of the Collector that spanlink does not have");
+        return;
+    }
+    if (near) {
+        problems_add(level->problems, item, path, "unknown key, did you mean \"%s\"?", near);
+        return;
+    }
+    for (size_t i = 0; i < count && at < sizeof list; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? ", " : "", names[i]);
+    bool whole = count && at < sizeof list;
+    problems_add(level->problems, item, path, "unknown key%s%s",
+                 whole   ? ", expected one of "
+                 : count ? ""
+                         : ", none is expected here",
+                 whole ? list : "");
+}
+
+static void report_unknowns(const struct level *level, const struct node *section)
+{
+    for (size_t i = 0; i < section->count; i++) {
+        const char *name = section->items[i]->key;
+        bool enabled = level->switched && strcmp(name, "enabled") == 0;
+        if (!enabled && !has_row(level->table, name))
+            report_unknown(level, section->items[i]);
+    }
+}
+
+static void fill_level(const struct level *level)
+{
+    const struct node *section = level->section;
+    if (section && section->kind != NODE_MAP) {
+        if (section->kind != NODE_NULL)
+            problems_add(level->problems, section, level->path, "found %s, expected a map of keys",
+                         node_kind_words(section));
+        section = NULL;
+    }
+    for (const struct key *key = level->table; key->type != KEY_TYPE_END; key++) {
+        const struct node *node = section ? node_get(section, key->name) : NULL;
+        if (key->type == KEY_TYPE_GROUP)
+            fill_group(level, key, node);
+        else if (key->type == KEY_TYPE_GROUPS)
+            fill_groups(level, key, node);
+        else
+            fill_value(level, key, node);
+    }
+    if (section)
+        report_unknowns(level, section);
+}
+
+bool keys_fill(const struct key *table, const struct node *section, const struct node *place,
+               const char *path, void *config, struct problems *problems)
+{
+    static const struct key none[] = {KEY_END};
+    size_t before = problems->count;
+    struct level level = {
+        .table = table ? table : none,
+        .section = section,
+        .place = place ? place : section,
+        .path = path ? path : "",
+        .config = config,
+        .problems = problems,
+    };
+    fill_level(&level);
+    return problems->count == before;
+}
+
+struct key_report {
+    const struct node *section;
+    const struct node *place;
+    const char *path;
+    struct problems *problems;
+};
+
+void key_report_add(struct key_report *report, const char *path, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int n = vasprintf(&text, format, args);
+    va_end(args);
+    char full[FILL_PATH];
+    bool below = path && *path;
+    snprintf(full, sizeof full, "%s%s%s", report->path, below && *report->path ? "." : "",
+             below ? path : "");
+    const struct node *at = node_nearest(report->section, path);
+    problems_add(report->problems, at ? at : report->place, full, "%s",
+                 n < 0 ? "out of memory" : text);
+    if (n >= 0)
+        free(text);
+}
+
+size_t key_path_length(const char *sentence)
+{
+    size_t n = 0;
+    while (islower((unsigned char)sentence[n]) || isdigit((unsigned char)sentence[n]) ||
+           sentence[n] == '_' || sentence[n] == '.')
+        n++;
+    return n > 0 && sentence[n] == ':' && sentence[n + 1] == ' ' ? n : 0;
+}
+
+void key_report_sentence(struct key_report *report, const char *sentence)
+{
+    char path[FILL_PATH];
+    size_t n = key_path_length(sentence);
+    snprintf(path, sizeof path, "%.*s", (int)n, sentence);
+    key_report_add(report, path, "%s", sentence + (n ? n + 2 : 0));
+}
+
+bool keys_check(void (*check)(const void *config, struct key_report *report), const void *config,
+                const struct node *section, const struct node *place, const char *path,
+                struct problems *problems)
+{
+    size_t before = problems->count;
+    struct key_report report = {section, place, path ? path : "", problems};
+    if (check)
+        check(config, &report);
+    return problems->count == before;
+}

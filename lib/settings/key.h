@@ -1,0 +1,147 @@
+/*
+ * Key tables: the only truth about a component's configuration. From a table come parsing,
+ * checking and defaults, `spanlink components`, `print-config`'s redaction and the README's tables.
+ * A row's field is checked by the compiler to have the type that the row writes.
+ */
+#ifndef LIB_SETTINGS_KEY_H
+#define LIB_SETTINGS_KEY_H
+
+#include "lib/settings/key_report.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DURATION_AUTO UINT64_MAX
+
+enum key_type {
+    KEY_TYPE_END,
+    KEY_TYPE_BOOL,     /* bool */
+    KEY_TYPE_INT,      /* int64_t in min..max */
+    KEY_TYPE_NUMBER,   /* double in min..max */
+    KEY_TYPE_DURATION, /* uint64_t, nanoseconds; written 300ms, 5s, 1m30s, 1h, 0 */
+    KEY_TYPE_STRING,   /* char *; "" when not given and without default */
+    KEY_TYPE_SECRET,   /* char *, never shown */
+    KEY_TYPE_CHOICE,   /* int, index into choices */
+    KEY_TYPE_MAP,      /* struct key_map of strings */
+    KEY_TYPE_SECRETS,  /* struct key_map whose values are never shown (headers) */
+    KEY_TYPE_LIST,     /* struct key_list of strings */
+    KEY_TYPE_GROUP,    /* a nested struct with its own rows */
+    KEY_TYPE_GROUPS,   /* struct key_groups: a list of such structs */
+    KEY_TYPE_IGNORED   /* a key of the Collector that is accepted and has no effect here */
+};
+
+struct key_map {
+    struct key_pair {
+        char *name;
+        char *value;
+    } * pairs;
+    size_t count;
+};
+
+struct key_list {
+    char **items;
+    size_t count;
+};
+
+struct key_groups {
+    void *items; /* structs of the key's item_size, one behind the other */
+    size_t count;
+};
+
+enum key_flag {
+    KEY_REQUIRED = 1,     /* must be given where it has no default, and not empty */
+    KEY_AUTO = 2,         /* DURATION: the word "auto" is legal and gives DURATION_AUTO */
+    KEY_PRESENCE = 4,     /* GROUP: off until its key is present; `enabled: false` turns it off */
+    KEY_REPLACES_MAP = 8, /* MAP: what the user gives replaces the default pairs */
+    KEY_HIDDEN = 16,      /* LIST: its items are never shown */
+    KEY_AUTH_SERVER = 32, /* GROUP: a struct auth_settings; its authenticator checks clients */
+    KEY_AUTH_CLIENT = 64, /* likewise; it gives credentials */
+    KEY_MULTIPLE = 128    /* MAP: a value may be a list, each of which is a pair of that name */
+};
+
+struct key {
+    const char *name;
+    enum key_type type;
+    unsigned flags;
+    size_t offset;
+    const char *fallback;       /* the default as it would be written in YAML; NULL: zero */
+    const char *text;           /* one line for people */
+    double min, max;            /* INT, NUMBER, and DURATION in seconds; both 0: any that is >= 0 */
+    const char *const *choices; /* NULL-ended */
+    const struct key *rows;     /* GROUP, GROUPS */
+    size_t item_size;           /* GROUPS */
+    size_t present;             /* GROUP with KEY_PRESENCE: offset of its bool, from the outer */
+};
+
+/* Fails to compile where the member is not of the C type that the row writes. */
+#define KEY_AT(T, member, C) (offsetof(T, member) + 0 * _Generic(((T *)0)->member, C : 1))
+
+#define KEY_FLAGGED(T, member, C, key, kind, value, flag, line)                                    \
+    {                                                                                              \
+        .name = key, .type = kind, .offset = KEY_AT(T, member, C), .fallback = value,              \
+        .flags = flag, .text = line                                                                \
+    }
+#define KEY_ROW(T, member, C, key, kind, value, line)                                              \
+    KEY_FLAGGED(T, member, C, key, kind, value, 0, line)
+#define KEY_BOOL(T, member, key, value, line)                                                      \
+    KEY_ROW(T, member, bool, key, KEY_TYPE_BOOL, value, line)
+#define KEY_INT(T, member, key, value, low, high, line)                                            \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_INT, .offset = KEY_AT(T, member, int64_t),                   \
+        .fallback = value, .min = low, .max = high, .text = line                                   \
+    }
+#define KEY_NUMBER(T, member, key, value, low, high, line)                                         \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_NUMBER, .offset = KEY_AT(T, member, double),                 \
+        .fallback = value, .min = low, .max = high, .text = line                                   \
+    }
+#define KEY_DURATION(T, member, key, value, flag, line)                                            \
+    KEY_FLAGGED(T, member, uint64_t, key, KEY_TYPE_DURATION, value, flag, line)
+#define KEY_STRING(T, member, key, value, flag, line)                                              \
+    KEY_FLAGGED(T, member, char *, key, KEY_TYPE_STRING, value, flag, line)
+#define KEY_SECRET(T, member, key, line)                                                           \
+    KEY_ROW(T, member, char *, key, KEY_TYPE_SECRET, NULL, line)
+#define KEY_CHOICE(T, member, key, value, words, line)                                             \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_CHOICE, .offset = KEY_AT(T, member, int), .fallback = value, \
+        .choices = words, .text = line                                                             \
+    }
+#define KEY_MAP(T, member, key, value, flag, line)                                                 \
+    KEY_FLAGGED(T, member, struct key_map, key, KEY_TYPE_MAP, value, flag, line)
+#define KEY_SECRETS(T, member, key, line)                                                          \
+    KEY_ROW(T, member, struct key_map, key, KEY_TYPE_SECRETS, NULL, line)
+#define KEY_LIST(T, member, key, value, line)                                                      \
+    KEY_ROW(T, member, struct key_list, key, KEY_TYPE_LIST, value, line)
+#define KEY_SECRET_LIST(T, member, key, line)                                                      \
+    KEY_FLAGGED(T, member, struct key_list, key, KEY_TYPE_LIST, NULL, KEY_HIDDEN, line)
+#define KEY_GROUP(T, member, C, key, table, line)                                                  \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_GROUP, .offset = KEY_AT(T, member, C), .rows = table,        \
+        .text = line                                                                               \
+    }
+/* The bool `switch_member` of T tells whether the group was given (and not `enabled: false`). */
+#define KEY_SWITCHED(T, member, C, switch_member, key, table, line)                                \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_GROUP, .flags = KEY_PRESENCE,                                \
+        .offset = KEY_AT(T, member, C), .present = KEY_AT(T, switch_member, bool), .rows = table,  \
+        .text = line                                                                               \
+    }
+/* A list of structs C; cross checks name the second one "key[1]". */
+#define KEY_GROUPS(T, member, C, key, table, line)                                                 \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_GROUPS, .offset = KEY_AT(T, member, struct key_groups),      \
+        .item_size = sizeof(C), .rows = table, .text = line                                        \
+    }
+#define KEY_IGNORED(key, line)                                                                     \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_IGNORED, .text = line                                        \
+    }
+/* clang-format off */
+#define KEY_END {.type = KEY_TYPE_END}
+/* clang-format on */
+
+/* Value of a map's entry; NULL: absent. */
+const char *key_map_get(const struct key_map *map, const char *name);
+
+#endif

@@ -1,0 +1,182 @@
+#include "lib/settings/problems.h"
+
+#include "lib/base/redact.h"
+#include "lib/base/shown.h"
+#include "lib/settings/node.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { WORD_MAX = 64 };
+
+/* A failed allocation must not lose the fact that there is a problem: the line is then NULL. */
+static void append(char ***lines, size_t *count, char *line)
+{
+    char **grown = calloc(*count + 1, sizeof *grown);
+    if (grown && *lines)
+        memcpy(grown, *lines, *count * sizeof *grown);
+    if (grown) {
+        free(*lines);
+        *lines = grown;
+        (*lines)[(*count)++] = line;
+        return;
+    }
+    free(line);
+    if (*count == 0)
+        *count = 1;
+}
+
+/* The "a.b=c" of a --set; NULL: another source. */
+static const char *set_of(const struct node *node)
+{
+    const char *file = node && node->file ? node->file : "";
+    return strncmp(file, "--set ", 6) == 0 ? file + 6 : NULL;
+}
+
+/* A --set has no lines, and names its path already. */
+static void print_place(FILE *out, const struct node *node, const char *path)
+{
+    const char *set = set_of(node);
+    size_t n = path ? strlen(path) : 0;
+    if (set && path && redact_name(path))
+        fprintf(out, "--set %.*s=" REDACTED, (int)strcspn(set, "="), set);
+    else if (node && node->file)
+        fputs(node->file, out);
+    if (node && node->file && node->line && !set)
+        fprintf(out, ":%u", node->line);
+    if (node && node->file)
+        fputs(": ", out);
+    if (n && !(set && strncmp(set, path, n) == 0 && set[n] == '='))
+        fprintf(out, "%s: ", path);
+}
+
+/* Without secrets of URLs, and with what cannot be seen escaped. NULL: no memory. */
+static char *show(const char *line)
+{
+    char *redacted = redact_urls(line);
+    size_t size = redacted ? 4 * strlen(redacted) + 1 : 0;
+    char *shown = redacted ? malloc(size) : NULL;
+    if (shown)
+        shown_copy(view_of(redacted), shown, size);
+    free(redacted);
+    return shown;
+}
+
+/* "FILE:LINE: path: sentence"; NULL: no memory. */
+static char *sentence(const struct node *node, const char *path, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+static char *sentence(const struct node *node, const char *path, const char *format, va_list args)
+{
+    char *line = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&line, &size);
+    if (!out)
+        return NULL;
+    print_place(out, node, path);
+    vfprintf(out, format, args);
+    if (fclose(out) != 0) {
+        free(line);
+        return NULL;
+    }
+    char *shown = show(line);
+    free(line);
+    return shown;
+}
+
+void problems_add(struct problems *problems, const struct node *node, const char *path,
+                  const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    append(&problems->lines, &problems->count, sentence(node, path, format, args));
+    va_end(args);
+}
+
+void problems_warn(struct problems *problems, bool severe, const struct node *node,
+                   const char *path, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    append(&problems->warnings, &problems->warning_count, sentence(node, path, format, args));
+    va_end(args);
+    problems->severe |= severe;
+}
+
+void problems_print(const struct problems *problems, FILE *out)
+{
+    for (size_t i = 0; i < problems->count; i++) {
+        const char *line = problems->lines ? problems->lines[i] : NULL;
+        fprintf(out, "%s\n", line ? line : "out of memory");
+    }
+}
+
+static void release_lines(char **lines, size_t count)
+{
+    for (size_t i = 0; lines && i < count; i++)
+        free(lines[i]);
+    free(lines);
+}
+
+void problems_release(struct problems *problems)
+{
+    release_lines(problems->lines, problems->count);
+    release_lines(problems->warnings, problems->warning_count);
+    *problems = (struct problems){0};
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static unsigned least(unsigned a, unsigned b, unsigned c)
+{
+    unsigned ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+/* Levenshtein's distance with swapped neighbours as one step, case ignored. */
+static unsigned distance(const char *a, const char *b)
+{
+    size_t na = strlen(a), nb = strlen(b);
+    if (na > WORD_MAX || nb > WORD_MAX)
+        return WORD_MAX;
+    unsigned rows[3][WORD_MAX + 1];
+    unsigned *before = rows[0], *above = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= nb; j++)
+        above[j] = (unsigned)j;
+    for (size_t i = 1; i <= na; i++) {
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= nb; j++) {
+            char ca = lower(a[i - 1]), cb = lower(b[j - 1]);
+            row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + (ca != cb));
+            bool swapped =
+                i > 1 && j > 1 && ca == lower(b[j - 2]) && lower(a[i - 2]) == cb && ca != cb;
+            if (swapped && before[j - 2] + 1 < row[j])
+                row[j] = before[j - 2] + 1;
+        }
+        unsigned *spare = before;
+        before = above;
+        above = row;
+        row = spare;
+    }
+    return above[nb];
+}
+
+const char *nearest_word(const char *word, const char *const *list)
+{
+    const char *best = NULL;
+    unsigned limit = (unsigned)(strlen(word) > WORD_MAX ? 0 : (strlen(word) + 2) / 3);
+    unsigned best_distance = limit > 3 ? 4 : limit + 1;
+    for (; list && *list; list++) {
+        unsigned d = distance(word, *list);
+        if (d < best_distance) {
+            best_distance = d;
+            best = *list;
+        }
+    }
+    return best;
+}

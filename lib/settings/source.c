@@ -1,0 +1,93 @@
+#include "lib/settings/source.h"
+
+#include "lib/settings/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Length of the word before a colon; 0: none. One letter is none, as in the Collector. */
+static size_t scheme_size(const char *text)
+{
+    size_t n = 0;
+    while (is_letter(text[n]) || (n && text[n] && (is_digit(text[n]) || strchr("+.-", text[n]))))
+        n++;
+    return text[n] == ':' && n > 1 ? n : 0;
+}
+
+enum source_scheme source_scheme(const char *text, const char **rest)
+{
+    static const struct {
+        const char *name;
+        enum source_scheme scheme;
+    } known[] = {{"file", SOURCE_FILE}, {"env", SOURCE_ENV}, {"yaml", SOURCE_YAML}};
+    size_t n = scheme_size(text);
+    *rest = text;
+    if (n == 0)
+        return SOURCE_NONE;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i].name) == n && strncmp(known[i].name, text, n) == 0) {
+            *rest = text + n + 1;
+            return known[i].scheme;
+        }
+    return SOURCE_UNKNOWN;
+}
+
+bool source_env_name(struct view name)
+{
+    for (size_t i = 0; i < name.size; i++) {
+        char c = (char)name.data[i];
+        if (!is_letter(c) && c != '_' && !(i && is_digit(c)))
+            return false;
+    }
+    return name.size > 0;
+}
+
+/* Reads to the end, for pipes too. -1: error; a size over the cap: too large. */
+static ssize_t read_all(int fd, uint8_t *data, size_t cap)
+{
+    size_t size = 0;
+    while (size < cap) {
+        ssize_t n = read(fd, data + size, cap - size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        size += (size_t)n;
+    }
+    return (ssize_t)size;
+}
+
+struct view source_read_file(struct arena *arena, const char *path, char *error, size_t error_size)
+{
+    struct view none = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    uint8_t *data = fd < 0 ? NULL : malloc(TREE_TEXT_MAX + 1);
+    ssize_t n = data ? read_all(fd, data, TREE_TEXT_MAX + 1) : -1;
+    int code = errno;
+    if (fd >= 0)
+        close(fd);
+    char *copy = NULL;
+    if (n < 0)
+        snprintf(error, error_size, "cannot be read: %s", strerror(code));
+    else if (n > TREE_TEXT_MAX)
+        snprintf(error, error_size, "larger than 1 MiB, which no configuration is");
+    else if (!(copy = arena_text(arena, (struct view){data, (size_t)n})))
+        snprintf(error, error_size, "the configuration is too large");
+    free(data);
+    return copy ? (struct view){(const uint8_t *)copy, (size_t)n} : none;
+}

@@ -1,0 +1,120 @@
+#include "lib/wire/http/http_query.h"
+
+#include <string.h>
+
+enum { NAME_MAX_SIZE = 64 };
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* One decoded byte at *at, which moves on. A '%' that begins no escape stands for itself, and so
+ * does %00: a NUL would cut the text. */
+static char decoded(const char **at)
+{
+    char c = *(*at)++;
+    if (c == '+')
+        return ' ';
+    if (c != '%')
+        return c;
+    int high = hex(**at), low = high < 0 ? -1 : hex((*at)[1]);
+    if (low < 0 || (high == 0 && low == 0))
+        return c;
+    *at += 2;
+    return (char)(high * 16 + low);
+}
+
+static bool name_is(const char *from, const char *to, const char *name)
+{
+    while (from < to && *name)
+        if (decoded(&from) != *name++)
+            return false;
+    return from == to && !*name;
+}
+
+static bool copy_value(const char *from, const char *to, char *out, size_t out_size)
+{
+    size_t n = 0;
+    while (from < to) {
+        if (n + 1 >= out_size)
+            return false;
+        out[n++] = decoded(&from);
+    }
+    if (n >= out_size)
+        return false;
+    out[n] = '\0';
+    return true;
+}
+
+static bool unreserved(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+}
+
+static bool encode(const char *from, const char *to, struct bytes *out)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    while (from < to) {
+        char c = decoded(&from);
+        const char escape[] = {'%', digits[(unsigned char)c >> 4], digits[c & 15]};
+        if (bytes_append(out, unreserved(c) ? &c : escape, unreserved(c) ? 1 : 3) != BYTES_OK)
+            return false;
+    }
+    return true;
+}
+
+/* One parameter, "name" or "name=value". */
+static bool rewrite(const char *from, const char *to,
+                    const char *(*value)(void *ctx, const char *name), void *ctx, struct bytes *out)
+{
+    char name[NAME_MAX_SIZE];
+    const char *equals = memchr(from, '=', (size_t)(to - from));
+    const char *end = equals ? equals : to, *instead = NULL;
+    if (value && copy_value(from, end, name, sizeof name))
+        instead = value(ctx, name);
+    if (!encode(from, end, out) || (equals && bytes_append(out, "=", 1) != BYTES_OK))
+        return false;
+    if (instead)
+        return bytes_append(out, instead, strlen(instead)) == BYTES_OK;
+    return !equals || encode(equals + 1, to, out);
+}
+
+bool http_query_rewrite(const char *query, const char *(*value)(void *ctx, const char *name),
+                        void *ctx, struct bytes *out)
+{
+    const char *joint = "";
+    for (const char *at = query; *at;) {
+        const char *end = at + strcspn(at, "&");
+        if (end > at) {
+            if (bytes_append(out, joint, strlen(joint)) != BYTES_OK ||
+                !rewrite(at, end, value, ctx, out))
+                return false;
+            joint = "&";
+        }
+        at = *end ? end + 1 : end;
+    }
+    return true;
+}
+
+bool http_query_get(const char *query, const char *name, char *out, size_t out_size)
+{
+    bool found = false;
+    for (const char *at = query; *at;) {
+        const char *end = at + strcspn(at, "&");
+        const char *equals = memchr(at, '=', (size_t)(end - at));
+        const char *value = equals ? equals + 1 : end;
+        if (end > at && name_is(at, equals ? equals : end, name)) {
+            found = true;
+            if (value < end)
+                return copy_value(value, end, out, out_size);
+        }
+        at = *end ? end + 1 : end;
+    }
+    return found && copy_value(query, query, out, out_size);
+}

@@ -1,0 +1,50 @@
+/*
+ * One chunk: its header, and all that is needed to walk its events. For the wire/jfr*.c files only.
+ */
+#ifndef LIB_WIRE_JFR_JFR_CHUNK_H
+#define LIB_WIRE_JFR_JFR_CHUNK_H
+
+#include "lib/wire/jfr/jfr_metadata.h"
+
+enum { JFR_HEADER_SIZE = 68, JFR_STATES = 64 };
+
+/* Classes whose events are read. */
+enum jfr_class {
+    JFR_CLASS_EXECUTION,
+    JFR_CLASS_WALL,
+    JFR_CLASS_NEW_TLAB,
+    JFR_CLASS_OUTSIDE_TLAB,
+    JFR_CLASS_MONITOR,
+    JFR_CLASS_SETTING,
+    JFR_CLASSES
+};
+
+enum jfr_state { JFR_STATE_UNKNOWN, JFR_STATE_RUNNABLE, JFR_STATE_SLEEPING, JFR_STATE_OTHER };
+
+struct jfr_chunk {
+    struct view bytes; /* header included */
+    uint64_t pool_offset;
+    uint64_t metadata_offset;
+    int64_t start_nanos; /* since the epoch */
+    int64_t end_nanos;
+    uint64_t start_ticks;
+    int64_t ticks_per_second;
+    uint64_t types[JFR_CLASSES]; /* ids; a class that the metadata lacks: 0, which is that of the
+                                    metadata event */
+    struct jfr_plan plans[JFR_CLASSES];
+    uint8_t states[JFR_STATES]; /* enum jfr_state by key of the constant */
+};
+
+/* Reads the header of the chunk that rest begins with. False: refused. */
+bool jfr_chunk_header(struct jfr_chunk *chunk, struct jfr_door *door, struct view rest);
+
+/* Makes the plans from the chunk's metadata and reads its thread states. False: refused. */
+bool jfr_chunk_prepare(struct jfr_chunk *chunk, struct jfr_door *door);
+
+/* Reads the chunk's thread states from its constant pools. False: refused. */
+bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_door *door, struct jfr_metadata *metadata);
+
+/* Nanoseconds since the epoch of a count of ticks; the chunk's start where they make no time. */
+int64_t jfr_chunk_time(const struct jfr_chunk *chunk, uint64_t ticks);
+
+#endif

@@ -1,0 +1,130 @@
+#include "lib/wire/otlp/otlp_attribute.h"
+
+#include "lib/wire/proto/proto_plain.h"
+
+enum {
+    KEY_VALUE_KEY = 1,
+    KEY_VALUE_VALUE = 2,
+    ANY_STRING = 1,
+    ANY_INT = 3,
+    ANY_LAST = 8,
+    ENTRY_RESOURCE = 1,
+    RESOURCE_ATTRIBUTES = 1
+};
+
+struct view otlp_key(struct view key_value)
+{
+    const uint8_t *value;
+    struct view plain = plain_key(key_value, &value);
+    if (plain.data)
+        return plain;
+    struct proto_scan scan = proto_scan_begin(key_value);
+    struct proto_field field;
+    struct view key = {0};
+    while (proto_scan_next(&scan, &field))
+        if (field.number == KEY_VALUE_KEY)
+            key = field.bytes;
+    return key;
+}
+
+/* One AnyValue on top of what earlier ones of the same KeyValue said: the last member wins. */
+static struct view merge_any(struct view any, struct view text)
+{
+    struct proto_scan scan = proto_scan_begin(any);
+    struct proto_field field;
+    while (proto_scan_next(&scan, &field)) {
+        if (field.number == ANY_STRING)
+            text = field.bytes;
+        else if (field.number <= ANY_LAST)
+            text = (struct view){0};
+    }
+    return text;
+}
+
+struct view otlp_string_value(struct view key_value)
+{
+    struct proto_scan scan = proto_scan_begin(key_value);
+    struct proto_field field;
+    struct view text = {0};
+    while (proto_scan_next(&scan, &field))
+        if (field.number == KEY_VALUE_VALUE)
+            text = merge_any(field.bytes, text);
+    return text;
+}
+
+bool otlp_attribute_find(struct view message, uint32_t list, struct view key,
+                         struct proto_field *key_value)
+{
+    struct proto_scan scan = proto_scan_begin(message);
+    while (proto_scan_next(&scan, key_value))
+        if (key_value->number == list && view_eq(otlp_key(key_value->bytes), key))
+            return true;
+    return false;
+}
+
+struct view otlp_attribute(struct view message, uint32_t list, struct view key)
+{
+    struct proto_field field;
+    if (!otlp_attribute_find(message, list, key, &field))
+        return (struct view){0};
+    return otlp_string_value(field.bytes);
+}
+
+struct view otlp_resource_attribute(struct view resource_entry, struct view key)
+{
+    struct proto_scan scan = proto_scan_begin(resource_entry);
+    struct proto_field resource, found;
+    while (proto_scan_next(&scan, &resource))
+        if (resource.number == ENTRY_RESOURCE &&
+            otlp_attribute_find(resource.bytes, RESOURCE_ATTRIBUTES, key, &found))
+            return otlp_string_value(found.bytes);
+    return (struct view){0};
+}
+
+/* The body of a KeyValue whose AnyValue takes any bytes. */
+static size_t body_size(struct view key, size_t any)
+{
+    return proto_len_size(KEY_VALUE_KEY, key.size) + proto_len_size(KEY_VALUE_VALUE, any);
+}
+
+/* All of a KeyValue field up to the content of its AnyValue. */
+static uint8_t *put_head(uint8_t *out, uint32_t list, struct view key, size_t any)
+{
+    out = proto_len_put(out, list, body_size(key, any));
+    out = proto_bytes_put(proto_len_put(out, KEY_VALUE_KEY, key.size), key);
+    return proto_len_put(out, KEY_VALUE_VALUE, any);
+}
+
+/* The size functions do not know the list's number: they leave room for the largest tag. */
+static size_t room(struct view key, size_t any)
+{
+    return proto_len_size((UINT32_C(1) << 29) - 1, body_size(key, any));
+}
+
+size_t otlp_string_attribute_size(struct view key, struct view value)
+{
+    return room(key, proto_len_size(ANY_STRING, value.size));
+}
+
+uint8_t *otlp_string_attribute_put(uint8_t *out, uint32_t list, struct view key, struct view value)
+{
+    out = put_head(out, list, key, proto_len_size(ANY_STRING, value.size));
+    return proto_bytes_put(proto_len_put(out, ANY_STRING, value.size), value);
+}
+
+static size_t int_any_size(int64_t value)
+{
+    return 1 + proto_varint_size((uint64_t)value);
+}
+
+size_t otlp_int_attribute_size(struct view key, int64_t value)
+{
+    return room(key, int_any_size(value));
+}
+
+uint8_t *otlp_int_attribute_put(uint8_t *out, uint32_t list, struct view key, int64_t value)
+{
+    out = put_head(out, list, key, int_any_size(value));
+    out = proto_varint_put(out, proto_tag(ANY_INT, WIRE_VARINT));
+    return proto_varint_put(out, (uint64_t)value);
+}

@@ -1,0 +1,268 @@
+#include "lib/wire/otlp/otlp_plain.h"
+
+#include <endian.h>
+
+enum { TRACE_ID_SIZE = 16, SPAN_ID_SIZE = 8 };
+
+/* What stands behind a tag: where its content begins and ends. */
+struct stretch {
+    const uint8_t *at, *end;
+};
+
+static inline bool take(const uint8_t **at, const uint8_t *end, struct stretch *content)
+{
+    content->at = plain_content(*at, end, &content->end);
+    if (!content->at)
+        return false;
+    *at = content->end;
+    return true;
+}
+
+static inline bool skip_varint(const uint8_t **at, const uint8_t *end)
+{
+    return (*at = plain_varint_end(*at, end)) != NULL;
+}
+
+static inline bool skip(const uint8_t **at, const uint8_t *end, size_t size)
+{
+    if ((size_t)(end - *at) < size)
+        return false;
+    *at += size;
+    return true;
+}
+
+static inline bool take_attribute(const uint8_t **at, const uint8_t *end)
+{
+    struct stretch attribute;
+    return take(at, end, &attribute) && plain_key_value(view_between(attribute.at, attribute.end));
+}
+
+/* Of a plain attribute: whether it is the one by which an SDK marks a span. */
+static inline bool marks(const struct stretch *attribute)
+{
+    size_t size = PROFILE_ATTRIBUTE.size;
+    return attribute->at[1] == size && (size_t)(attribute->end - attribute->at) > 2 + size &&
+           memcmp(attribute->at + 2, PROFILE_ATTRIBUTE.data, size) == 0;
+}
+
+/* A span's, up to the end of the list. */
+static inline bool take_attributes(const uint8_t **at, const uint8_t *end, bool *marked)
+{
+    struct stretch attribute;
+    while (take(at, end, &attribute) &&
+           plain_key_value(view_between(attribute.at, attribute.end))) {
+        *marked |= marks(&attribute);
+        if (*at == end || **at != PLAIN_TAG(9, WIRE_LEN))
+            return true;
+        ++*at;
+    }
+    return false;
+}
+
+static inline bool take_fixed64(const uint8_t **at, const uint8_t *end, uint64_t *value)
+{
+    if ((size_t)(end - *at) < sizeof *value)
+        return false;
+    memcpy(value, *at, sizeof *value);
+    *value = le64toh(*value);
+    *at += sizeof *value;
+    return true;
+}
+
+static inline bool take_flags(const uint8_t **at, const uint8_t *end, uint32_t *flags)
+{
+    if ((size_t)(end - *at) < sizeof *flags)
+        return false;
+    memcpy(flags, *at, sizeof *flags);
+    *flags = le32toh(*flags);
+    *at += sizeof *flags;
+    return true;
+}
+
+/* *small is cleared by a kind of more than one byte. */
+static inline bool take_kind(const uint8_t **at, const uint8_t *end, uint8_t *kind, bool *small)
+{
+    const uint8_t *from = *at;
+    if (!skip_varint(at, end))
+        return false;
+    *kind = *from;
+    *small = *at == from + 1;
+    return true;
+}
+
+static inline size_t size_of(const struct stretch *content)
+{
+    return (size_t)(content->end - content->at);
+}
+
+static inline bool take_trace_id(const uint8_t **at, const uint8_t *end)
+{
+    struct stretch id;
+    if (!take(at, end, &id) || size_of(&id) != TRACE_ID_SIZE)
+        return false;
+    return span_id_load(id.at) || span_id_load(id.at + SPAN_ID_SIZE);
+}
+
+static inline bool take_span_id(const uint8_t **at, const uint8_t *end, uint64_t *value)
+{
+    struct stretch id;
+    if (!take(at, end, &id) || size_of(&id) != SPAN_ID_SIZE)
+        return false;
+    *value = span_id_load(id.at);
+    return *value != 0;
+}
+
+/* An id that may be absent. */
+static inline bool take_other_id(const uint8_t **at, const uint8_t *end, size_t size,
+                                 uint64_t *value)
+{
+    struct stretch id;
+    if (!take(at, end, &id) || (size_of(&id) != 0 && size_of(&id) != size))
+        return false;
+    *value = size_of(&id) ? span_id_load(id.at) : 0;
+    return true;
+}
+
+static bool plain_event(struct stretch event)
+{
+    const uint8_t *at = event.at, *end = event.end;
+    struct stretch name;
+    bool good = true;
+    while (good && at < end)
+        switch (*at++) {
+        case PLAIN_TAG(1, WIRE_I64): /* time */
+            good = skip(&at, end, 8);
+            break;
+        case PLAIN_TAG(2, WIRE_LEN): /* name */
+            good = take(&at, end, &name);
+            break;
+        case PLAIN_TAG(3, WIRE_LEN):
+            good = take_attribute(&at, end);
+            break;
+        case PLAIN_TAG(4, WIRE_VARINT): /* attributes that were dropped */
+            good = skip_varint(&at, end);
+            break;
+        default:
+            good = false;
+        }
+    return good;
+}
+
+static bool plain_link(struct stretch span_link)
+{
+    const uint8_t *at = span_link.at, *end = span_link.end;
+    struct stretch state;
+    uint64_t id;
+    bool good = true;
+    while (good && at < end)
+        switch (*at++) {
+        case PLAIN_TAG(1, WIRE_LEN):
+            good = take_other_id(&at, end, TRACE_ID_SIZE, &id);
+            break;
+        case PLAIN_TAG(2, WIRE_LEN):
+            good = take_other_id(&at, end, SPAN_ID_SIZE, &id);
+            break;
+        case PLAIN_TAG(3, WIRE_LEN):
+            good = take(&at, end, &state);
+            break;
+        case PLAIN_TAG(4, WIRE_LEN):
+            good = take_attribute(&at, end);
+            break;
+        case PLAIN_TAG(5, WIRE_VARINT): /* attributes that were dropped */
+            good = skip_varint(&at, end);
+            break;
+        case PLAIN_TAG(6, WIRE_I32): /* flags */
+            good = skip(&at, end, 4);
+            break;
+        default:
+            good = false;
+        }
+    return good;
+}
+
+static bool plain_status(struct stretch status)
+{
+    const uint8_t *at = status.at, *end = status.end;
+    struct stretch message;
+    bool good = true;
+    while (good && at < end)
+        if (*at == PLAIN_TAG(2, WIRE_LEN))
+            good = at++, take(&at, end, &message);
+        else
+            good = *at++ == PLAIN_TAG(3, WIRE_VARINT) && skip_varint(&at, end);
+    return good;
+}
+
+/* Whether it is plain; the note is usable then, unless what it is about has to be read. */
+static inline bool look(struct view body, struct otlp_span_note *note)
+{
+    const uint8_t *at = body.data, *end = at + body.size;
+    bool good = true, trace_id = false, marked = false, small = true;
+    struct stretch part;
+    *note = (struct otlp_span_note){0};
+    while (good && at < end)
+        switch (*at++) {
+        case PLAIN_TAG(1, WIRE_LEN):
+            good = trace_id = take_trace_id(&at, end);
+            break;
+        case PLAIN_TAG(2, WIRE_LEN):
+            good = take_span_id(&at, end, &note->id);
+            break;
+        case PLAIN_TAG(3, WIRE_LEN): /* trace state */
+        case PLAIN_TAG(5, WIRE_LEN): /* name */
+            good = take(&at, end, &part);
+            break;
+        case PLAIN_TAG(4, WIRE_LEN): /* parent */
+            good = take_other_id(&at, end, SPAN_ID_SIZE, &note->parent);
+            break;
+        case PLAIN_TAG(6, WIRE_VARINT):
+            good = take_kind(&at, end, &note->kind, &small);
+            break;
+        case PLAIN_TAG(10, WIRE_VARINT): /* what was dropped: attributes, events, links */
+        case PLAIN_TAG(12, WIRE_VARINT):
+        case PLAIN_TAG(14, WIRE_VARINT):
+            good = skip_varint(&at, end);
+            break;
+        case PLAIN_TAG(7, WIRE_I64):
+            good = take_fixed64(&at, end, &note->start_ns);
+            break;
+        case PLAIN_TAG(8, WIRE_I64):
+            good = take_fixed64(&at, end, &note->end_ns);
+            break;
+        case PLAIN_TAG(9, WIRE_LEN):
+            good = take_attributes(&at, end, &marked);
+            break;
+        case PLAIN_TAG(11, WIRE_LEN):
+            good = take(&at, end, &part) && plain_event(part);
+            break;
+        case PLAIN_TAG(13, WIRE_LEN):
+            good = take(&at, end, &part) && plain_link(part);
+            break;
+        case PLAIN_TAG(15, WIRE_LEN):
+            good = take(&at, end, &part) && plain_status(part);
+            break;
+        case 0x80 | (16 & 15) << 3 | WIRE_I32: /* flags, 16: the second byte of the tag is 1 */
+            good = at < end && *at++ == 1 && take_flags(&at, end, &note->flags);
+            break;
+        default:
+            good = false;
+        }
+    good = good && trace_id && note->id;
+    note->usable = good && small && !marked;
+    return good;
+}
+
+bool otlp_span_is_plain(struct view body)
+{
+    struct otlp_span_note note;
+    return look(body, &note);
+}
+
+bool otlp_span_check(struct view body, void *notes)
+{
+    struct otlp_span_note note;
+    bool plain = look(body, &note);
+    if (notes)
+        otlp_notes_add(notes, body, &note);
+    return plain;
+}

@@ -1,0 +1,93 @@
+/*
+ * proto_scan_next for pprof: nearly all of a profile is fields of one tag byte that hold a varint,
+ * or a message of less than 16 KiB, and there are hundreds of thousands of them. Answers exactly
+ * as proto_scan_next does. For the wire/pprof*.c files only.
+ */
+#ifndef LIB_WIRE_PPROF_PPROF_CURSOR_H
+#define LIB_WIRE_PPROF_PPROF_CURSOR_H
+
+#include "lib/wire/pprof/pprof.h"
+#include "lib/wire/pprof/pprof_fields.h"
+#include "lib/wire/proto/proto_plain.h"
+
+static inline const uint8_t *pprof_varint(const uint8_t *at, const uint8_t *end, uint64_t *value)
+{
+    if (end - at >= 2) {
+        if (at[0] < 0x80) {
+            *value = at[0];
+            return at + 1;
+        }
+        if (at[1] < 0x80) {
+            *value = (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
+            return at + 2;
+        }
+    }
+    return proto_varint(at, end, value);
+}
+
+static inline bool pprof_next(struct proto_scan *scan, struct proto_field *field)
+{
+    const uint8_t *at = scan->at, *end = scan->end;
+    uint64_t value;
+    if (end - at < 2 || at[0] < 8 || (at[0] & 0x80))
+        return proto_scan_any(scan, field);
+    unsigned type = at[0] & 7;
+    if (type != WIRE_VARINT && type != WIRE_LEN)
+        return proto_scan_any(scan, field);
+    const uint8_t *behind = pprof_varint(at + 1, end, &value);
+    if (!behind || (type == WIRE_LEN && value > (size_t)(end - behind)))
+        return proto_scan_any(scan, field);
+    field->number = at[0] >> 3;
+    field->type = (enum wire_type)type;
+    field->value = value;
+    field->start = at;
+    field->bytes = (struct view){behind, type == WIRE_LEN ? (size_t)value : 0};
+    behind += field->bytes.size;
+    scan->at = field->end = behind;
+    return true;
+}
+
+/* The next field of a profile, over its samples where they stand in one run. */
+static inline bool pprof_next_but_samples(const struct pprof *pprof, struct proto_scan *scan,
+                                          struct proto_field *field)
+{
+    const struct pprof_fields *samples = &pprof->fields[PROFILE_SAMPLE];
+    if (samples->runs == 1 && scan->at == samples->from)
+        scan->at = samples->to;
+    return pprof_next(scan, field);
+}
+
+/* A number of up to three bytes; NULL: longer, or cut off. */
+static inline const uint8_t *pprof_short(const uint8_t *at, const uint8_t *end, uint64_t *value)
+{
+    ptrdiff_t left = end - at;
+    if (left >= 1 && at[0] < 0x80) {
+        *value = at[0];
+        return at + 1;
+    }
+    if (left >= 2 && at[1] < 0x80) {
+        *value = (at[0] & 0x7fu) | (uint64_t)at[1] << 7;
+        return at + 2;
+    }
+    if (left < 3 || at[2] >= 0x80)
+        return NULL;
+    *value = (at[0] & 0x7fu) | (at[1] & 0x7fu) << 7 | (uint64_t)at[2] << 14;
+    return at + 3;
+}
+
+/* A label of a key and a string, one after the other and nothing else, as nearly all are; false:
+ * it is another. */
+static inline bool pprof_plain_label(const uint8_t *at, const uint8_t *end, uint64_t *key,
+                                     uint64_t *str)
+{
+    if (end - at < 4 || *at != PLAIN_TAG(1, WIRE_VARINT))
+        return false;
+    at = pprof_short(at + 1, end, key);
+    return at && at < end && *at == PLAIN_TAG(2, WIRE_VARINT) &&
+           pprof_short(at + 1, end, str) == end;
+}
+
+/* Numbers in a packed field; SIZE_MAX: the bytes are not whole varints. */
+size_t pprof_count_packed(struct view numbers);
+
+#endif

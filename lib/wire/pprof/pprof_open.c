@@ -1,0 +1,385 @@
+#include "lib/wire/pprof/pprof.h"
+
+#include "lib/wire/pprof/pprof_cursor.h"
+#include "lib/wire/pprof/pprof_fields.h"
+#include "lib/wire/proto/utf8.h"
+
+/* The door check of shape_pprof and the check of all indices in one pass: two would take longer
+ * than inflating the profile. */
+struct opening {
+    struct pprof *pprof;
+    struct proto_fault *fault;
+    size_t strings, types;                 /* met so far */
+    uint64_t type[PPROF_MAX_TYPES + 1][2]; /* indices; behind the sample types, the period's */
+    bool malformed;                        /* not a message: proto_check knows where */
+    bool has_group;                        /* proto_check knows whether it nests too deep */
+};
+
+/* What a message is made of: the wire types that each of its fields may come in (0: unknown, any),
+ * and which of them are indices of strings. */
+struct rules {
+    const char *name;
+    uint8_t accepts[16];
+    unsigned strings;
+};
+
+enum { V = 1u << WIRE_VARINT, L = 1u << WIRE_LEN, GROUP = 1u << WIRE_START_GROUP };
+
+static const struct rules profile_rules = {
+    "Profile", {0, L, L, L, L, L, L, V, V, V, V, L, V, V | L, V, V}, PROFILE_STRINGS};
+static const struct rules value_type_rules = {"ValueType", {0, V, V}, VALUE_TYPE_STRINGS};
+static const struct rules sample_rules = {"Sample", {0, V | L, V | L, L}, 0};
+static const struct rules label_rules = {"Label", {0, V, V, V, V}, LABEL_STRINGS};
+static const struct rules mapping_rules = {
+    "Mapping", {0, V, V, V, V, V, V, V, V, V, V}, MAPPING_STRINGS};
+static const struct rules location_rules = {"Location", {0, V, V, V, L, V}, 0};
+static const struct rules line_rules = {"Line", {0, V, V, V}, 0};
+static const struct rules function_rules = {"Function", {0, V, V, V, V, V}, FUNCTION_STRINGS};
+
+static bool refuse(const struct opening *opening, const char *message,
+                   const struct proto_field *field, const char *reason)
+{
+    *opening->fault = (struct proto_fault){
+        .message = message,
+        .field = field ? field->number : 0,
+        .reason = reason,
+        .offset = field ? (size_t)(field->start - opening->pprof->raw.data) : 0,
+    };
+    return false;
+}
+
+static bool malformed(struct opening *opening)
+{
+    opening->malformed = true;
+    return false;
+}
+
+/* The next field of a message, known to be of a right wire type. False: the end, or malformed. */
+static inline bool next(struct opening *opening, const struct rules *rules, struct proto_scan *scan,
+                        struct proto_field *field)
+{
+    if (!pprof_next(scan, field))
+        return scan->bad && malformed(opening);
+    unsigned type = 1u << field->type;
+    unsigned accepts = field->number < 16 ? rules->accepts[field->number] : 0;
+    opening->has_group |= type == GROUP;
+    return !accepts || (accepts & type) || malformed(opening);
+}
+
+static inline bool is_string(const struct rules *rules, const struct proto_field *field)
+{
+    return field->number < 16 && (rules->strings & BIT(field->number));
+}
+
+static bool check_index(const struct opening *opening, const struct rules *rules,
+                        const struct proto_field *field, uint64_t index)
+{
+    return index < opening->pprof->string_count ||
+           refuse(opening, rules->name, field, "a string index outside the string table");
+}
+
+/* A message of numbers only. */
+static inline bool check_numbers(struct opening *opening, const struct rules *rules,
+                                 struct view message)
+{
+    struct proto_scan scan = proto_scan_begin(message);
+    struct proto_field field;
+    while (next(opening, rules, &scan, &field))
+        if (is_string(rules, &field) && !check_index(opening, rules, &field, field.value))
+            return false;
+    return !opening->malformed;
+}
+
+/* Numbers of a repeated field, packed or not. */
+static inline size_t count_numbers(struct opening *opening, const struct proto_field *field)
+{
+    size_t count = field->type == WIRE_LEN ? pprof_count_packed(field->bytes) : 1;
+    opening->malformed |= count == SIZE_MAX;
+    return count;
+}
+
+/* Whether a sample of packed numbers and plain labels is good; false: look closer. */
+static bool plain_sample(const struct pprof *pprof, struct view sample)
+{
+    const uint8_t *at = sample.data, *end = at + sample.size, *behind;
+    size_t values = 0, count;
+    uint64_t key, str;
+    for (; at < end; at = behind) {
+        uint8_t tag = *at;
+        at = plain_content(at + 1, end, &behind);
+        if (!at)
+            return false;
+        switch (tag) {
+        case PLAIN_TAG(SAMPLE_LOCATION_ID, WIRE_LEN):
+        case PLAIN_TAG(SAMPLE_VALUE, WIRE_LEN):
+            count = pprof_count_packed(view_between(at, behind));
+            if (count == SIZE_MAX)
+                return false;
+            values += tag == PLAIN_TAG(SAMPLE_VALUE, WIRE_LEN) ? count : 0;
+            break;
+        case PLAIN_TAG(SAMPLE_LABEL, WIRE_LEN):
+            if (!pprof_plain_label(at, behind, &key, &str) || key >= pprof->string_count ||
+                str >= pprof->string_count)
+                return false;
+            break;
+        default:
+            return false;
+        }
+    }
+    return values == pprof->type_count;
+}
+
+static bool check_sample(struct opening *opening, const struct proto_field *sample)
+{
+    if (plain_sample(opening->pprof, sample->bytes))
+        return true;
+    struct proto_scan scan = proto_scan_begin(sample->bytes);
+    struct proto_field field;
+    size_t values = 0;
+    while (next(opening, &sample_rules, &scan, &field)) {
+        if (field.number == SAMPLE_LABEL) {
+            if (!check_numbers(opening, &label_rules, field.bytes))
+                return false;
+        } else if (field.number <= SAMPLE_VALUE) {
+            size_t count = count_numbers(opening, &field);
+            if (opening->malformed)
+                return false;
+            values += field.number == SAMPLE_VALUE ? count : 0;
+        }
+    }
+    return !opening->malformed &&
+           (values == opening->pprof->type_count ||
+            refuse(opening, "Sample", sample, "not as many values as there are sample types"));
+}
+
+/* A Location or Function, which has to have an id. */
+static bool check_entry(struct opening *opening, const struct rules *rules,
+                        const struct proto_field *entry)
+{
+    struct proto_scan scan = proto_scan_begin(entry->bytes);
+    struct proto_field field;
+    uint64_t id = 0;
+    while (next(opening, rules, &scan, &field)) {
+        if (field.number == TABLE_ID)
+            id = field.value;
+        else if (is_string(rules, &field) && !check_index(opening, rules, &field, field.value))
+            return false;
+        else if (rules == &location_rules && field.number == LOCATION_LINE &&
+                 !check_numbers(opening, &line_rules, field.bytes))
+            return false;
+    }
+    return !opening->malformed && (id != 0 || refuse(opening, rules->name, entry, "the id is 0"));
+}
+
+/* Reads a ValueType over what an earlier occurrence set, as protobuf merges a singular field. */
+static bool read_type(struct opening *opening, struct view message, uint64_t type[2])
+{
+    struct proto_scan scan = proto_scan_begin(message);
+    struct proto_field field;
+    while (next(opening, &value_type_rules, &scan, &field)) {
+        if (!is_string(&value_type_rules, &field))
+            continue;
+        if (!check_index(opening, &value_type_rules, &field, field.value))
+            return false;
+        type[field.number - 1] = field.value;
+    }
+    return !opening->malformed;
+}
+
+static enum pprof_key key_of(struct view text)
+{
+    switch (text.size) {
+    case 4:
+        return view_eq(text, VIEW("span")) ? PPROF_KEY_SPAN : PPROF_KEY_OTHER;
+    case 7:
+        return view_eq(text, VIEW("span_id")) ? PPROF_KEY_SPAN_ID : PPROF_KEY_OTHER;
+    case 8:
+        return view_eq(text, VIEW("trace_id")) ? PPROF_KEY_TRACE_ID : PPROF_KEY_OTHER;
+    case 9:
+        return view_eq(text, VIEW("span_name")) ? PPROF_KEY_SPAN_NAME : PPROF_KEY_OTHER;
+    case 10:
+        return view_eq(text, VIEW("profile_id")) ? PPROF_KEY_PROFILE_ID : PPROF_KEY_OTHER;
+    default:
+        return PPROF_KEY_OTHER;
+    }
+}
+
+static struct view add_string(struct opening *opening, const struct proto_field *field)
+{
+    struct pprof *pprof = opening->pprof;
+    size_t at = opening->strings++;
+    enum pprof_key key = key_of(field->bytes);
+    pprof->strings[at] = field->bytes;
+    pprof->keys[at] = (uint8_t)key;
+    pprof->keys_seen |= 1u << key;
+    return field->bytes;
+}
+
+static bool read_string(struct opening *opening, const struct proto_field *field)
+{
+    bool first = opening->strings == 0;
+    struct view text = add_string(opening, field);
+    if (first && text.size)
+        return refuse(opening, "Profile", field, "the first string is not \"\"");
+    return utf8_valid(text) || refuse(opening, "Profile", field, "a string is not valid UTF-8");
+}
+
+/* A top-level number, or packed run of them, that names strings. */
+static bool check_top_strings(struct opening *opening, const struct proto_field *field)
+{
+    const uint8_t *at = field->bytes.data;
+    uint64_t index;
+    if (field->type == WIRE_VARINT)
+        return check_index(opening, &profile_rules, field, field->value);
+    while (at < field->end) {
+        at = pprof_varint(at, field->end, &index);
+        if (!at)
+            return malformed(opening);
+        if (!check_index(opening, &profile_rules, field, index))
+            return false;
+    }
+    return true;
+}
+
+static void read_number(struct pprof *pprof, const struct proto_field *field)
+{
+    if (field->number == PROFILE_TIME_NANOS)
+        pprof->time_nanos = (int64_t)field->value;
+    else if (field->number == PROFILE_DURATION_NANOS)
+        pprof->duration_nanos = (int64_t)field->value;
+    else if (field->number == PROFILE_PERIOD)
+        pprof->period = (int64_t)field->value;
+}
+
+static bool read_field(struct opening *opening, const struct proto_field *field)
+{
+    struct pprof *pprof = opening->pprof;
+    switch (field->number) {
+    case PROFILE_SAMPLE_TYPE:
+        return read_type(opening, field->bytes, opening->type[opening->types++]);
+    case PROFILE_SAMPLE:
+        return check_sample(opening, field);
+    case PROFILE_MAPPING:
+        return check_numbers(opening, &mapping_rules, field->bytes);
+    case PROFILE_LOCATION:
+        return check_entry(opening, &location_rules, field);
+    case PROFILE_FUNCTION:
+        return check_entry(opening, &function_rules, field);
+    case PROFILE_STRING_TABLE:
+        return read_string(opening, field);
+    case PROFILE_PERIOD_TYPE:
+        return read_type(opening, field->bytes, opening->type[PPROF_MAX_TYPES]);
+    default:
+        read_number(pprof, field);
+        return !is_string(&profile_rules, field) || check_top_strings(opening, field);
+    }
+}
+
+/* Notes a field of the profile: its number's count, and the stretch of its kind. */
+static inline void note(struct pprof *pprof, uint32_t *last, uint32_t number, const uint8_t *start,
+                        const uint8_t *end)
+{
+    struct pprof_fields *fields = &pprof->fields[number < 16 ? number : 0];
+    fields->count++;
+    if (number != *last) {
+        fields->runs++;
+        fields->from = fields->from ? fields->from : start;
+        *last = number;
+    }
+    fields->to = end;
+}
+
+/* Steps over the fields of short tag and length, which most are. */
+static void note_plain(struct pprof *pprof, uint32_t *last, struct proto_scan *scan)
+{
+    /* Of the numbers below 16, those that come in LEN. */
+    const unsigned takes = BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5) | BIT(6) | BIT(11) | BIT(13);
+    const uint8_t *at = scan->at, *end = scan->end, *behind;
+    while (at < end && (*at & 0x87) == WIRE_LEN && (takes >> (*at >> 3) & 1) &&
+           plain_content(at + 1, end, &behind)) {
+        note(pprof, last, *at >> 3, at, behind);
+        at = behind;
+    }
+    scan->at = at;
+}
+
+/* Counts what the tables have to hold, and makes them. */
+static bool prepare(struct opening *opening, struct arena *arena)
+{
+    struct pprof *pprof = opening->pprof;
+    struct proto_scan scan = proto_scan_begin(pprof->raw);
+    struct proto_field field;
+    uint32_t last = 0;
+    note_plain(pprof, &last, &scan);
+    while (next(opening, &profile_rules, &scan, &field)) {
+        note(pprof, &last, field.number, field.start, field.end);
+        note_plain(pprof, &last, &scan);
+    }
+    pprof->string_count = pprof->fields[PROFILE_STRING_TABLE].count;
+    pprof->type_count = pprof->fields[PROFILE_SAMPLE_TYPE].count;
+    pprof->sample_count = pprof->fields[PROFILE_SAMPLE].count;
+    if (opening->malformed)
+        return false;
+    if (pprof->type_count == 0)
+        return refuse(opening, "Profile", NULL, "no sample type");
+    if (pprof->type_count > PPROF_MAX_TYPES)
+        return refuse(opening, "Profile", NULL, "too many sample types");
+    if (pprof->string_count == 0)
+        return refuse(opening, "Profile", NULL, "the first string is not \"\"");
+    pprof->strings = arena_array(arena, pprof->string_count, sizeof *pprof->strings);
+    pprof->keys = arena_alloc(arena, pprof->string_count);
+    return (pprof->strings && pprof->keys) || refuse(opening, "Profile", NULL, "too large");
+}
+
+static struct pprof_type named(const struct pprof *pprof, const uint64_t type[2])
+{
+    return (struct pprof_type){pprof->strings[type[0]], pprof->strings[type[1]]};
+}
+
+static void name_types(struct opening *opening)
+{
+    struct pprof *pprof = opening->pprof;
+    for (size_t i = 0; i < pprof->type_count; i++)
+        pprof->types[i] = named(pprof, opening->type[i]);
+    pprof->period_type = named(pprof, opening->type[PPROF_MAX_TYPES]);
+}
+
+bool pprof_open(struct pprof *pprof, struct view raw, struct arena *arena,
+                struct proto_fault *fault)
+{
+    struct opening opening = {.pprof = pprof, .fault = fault};
+    struct proto_scan scan = proto_scan_begin(raw);
+    struct proto_field field;
+    *pprof = (struct pprof){.raw = raw};
+    bool good = prepare(&opening, arena);
+    while (good && next(&opening, &profile_rules, &scan, &field))
+        good = read_field(&opening, &field);
+    if ((opening.malformed || opening.has_group) && !proto_check(&shape_pprof, raw, fault))
+        return false;
+    if (good)
+        name_types(&opening);
+    return good;
+}
+
+bool pprof_reopen(struct pprof *pprof, struct view raw, struct arena *arena)
+{
+    struct proto_fault fault;
+    struct opening opening = {.pprof = pprof, .fault = &fault};
+    struct proto_scan scan = proto_scan_begin(raw);
+    struct proto_field field;
+    *pprof = (struct pprof){.raw = raw};
+    if (!prepare(&opening, arena))
+        return false;
+    while (pprof_next_but_samples(pprof, &scan, &field)) {
+        if (field.number == PROFILE_STRING_TABLE)
+            add_string(&opening, &field);
+        else if (field.number == PROFILE_SAMPLE_TYPE)
+            read_type(&opening, field.bytes, opening.type[opening.types++]);
+        else if (field.number == PROFILE_PERIOD_TYPE)
+            read_type(&opening, field.bytes, opening.type[PPROF_MAX_TYPES]);
+        else
+            read_number(pprof, &field);
+    }
+    name_types(&opening);
+    return true;
+}

@@ -1,0 +1,303 @@
+#include "lib/wire/pprof/speedscope.h"
+
+#include "lib/wire/json/json_scan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <strings.h>
+
+static const struct view schema = {
+    (const uint8_t *)"https://www.speedscope.app/file-format-schema.json", 50};
+
+struct reading {
+    struct speedscope *file;
+    struct bytes *stack;
+    bool no_memory;
+    uint64_t frames;
+};
+
+static bool refuse(struct reading *reading, const char *fault)
+{
+    if (!reading->file->fault)
+        reading->file->fault = fault;
+    return false;
+}
+
+/* The server reads names without regard to case. */
+static bool is_named(struct json_text key, const char *name)
+{
+    return key.raw.size == strlen(name) &&
+           strncasecmp((const char *)key.raw.data, name, key.raw.size) == 0;
+}
+
+/* Passes over a value that is to be of a kind; null stands for its zero value. */
+static bool expect(struct reading *reading, struct json_scan *scan, enum json_kind kind,
+                   struct json_text *text)
+{
+    enum json_kind is = json_scan_kind(scan);
+    *text = (struct json_text){0};
+    if (is == JSON_KIND_NULL)
+        return json_scan_skip(scan);
+    if (is != kind)
+        return scan->fault ? false : refuse(reading, "a value of another type than is expected");
+    return kind == JSON_KIND_STRING ? json_scan_string(scan, text) : json_scan_number(scan, text);
+}
+
+static bool read_number(struct reading *reading, struct json_scan *scan, double *number)
+{
+    struct json_text text;
+    char copy[64];
+    *number = 0;
+    if (!expect(reading, scan, JSON_KIND_NUMBER, &text))
+        return false;
+    if (text.raw.size >= sizeof copy)
+        return refuse(reading, "a number that is too long");
+    if (text.raw.size) {
+        memcpy(copy, text.raw.data, text.raw.size);
+        copy[text.raw.size] = '\0';
+        *number = strtod(copy, NULL);
+    }
+    return isfinite(*number) || refuse(reading, "a number that is too large");
+}
+
+static bool read_string(struct reading *reading, struct json_scan *scan, struct view *text)
+{
+    struct json_text read;
+    bool good = expect(reading, scan, JSON_KIND_STRING, &read);
+    *text = read.raw;
+    return good;
+}
+
+/* Steps into an object or array; false: null, which was passed over, or another value. */
+static bool enter(struct reading *reading, struct json_scan *scan, enum json_kind kind)
+{
+    enum json_kind is = json_scan_kind(scan);
+    if (is == kind)
+        json_scan_enter(scan);
+    else if (is == JSON_KIND_NULL)
+        json_scan_skip(scan);
+    else if (!scan->fault)
+        refuse(reading, "a value of another type than is expected");
+    return is == kind;
+}
+
+static bool is_good(const struct reading *reading, const struct json_scan *scan)
+{
+    return !reading->file->fault && !reading->no_memory && !scan->fault;
+}
+
+static void count_frames(struct reading *reading, struct json_scan *scan)
+{
+    struct json_text key;
+    bool first = true, first_frame = true;
+    if (!enter(reading, scan, JSON_KIND_OBJECT))
+        return;
+    while (is_good(reading, scan) && json_scan_member(scan, &first, &key)) {
+        if (!is_named(key, "frames")) {
+            json_scan_skip(scan);
+            continue;
+        }
+        reading->frames = 0;
+        if (enter(reading, scan, JSON_KIND_ARRAY))
+            while (json_scan_element(scan, &first_frame) && json_scan_skip(scan))
+                reading->frames++;
+    }
+}
+
+struct event {
+    struct view type;
+    double at, frame;
+};
+
+static bool read_event(struct reading *reading, struct json_scan *scan, struct event *event)
+{
+    struct json_text key;
+    bool first = true, good = true;
+    *event = (struct event){0};
+    if (!enter(reading, scan, JSON_KIND_OBJECT))
+        return is_good(reading, scan);
+    while (good && json_scan_member(scan, &first, &key))
+        good = is_named(key, "type")    ? read_string(reading, scan, &event->type)
+               : is_named(key, "at")    ? read_number(reading, scan, &event->at)
+               : is_named(key, "frame") ? read_number(reading, scan, &event->frame)
+                                        : json_scan_skip(scan);
+    return good && is_good(reading, scan);
+}
+
+static bool is_frame(const struct reading *reading, double frame)
+{
+    return frame > -1 && frame < (double)reading->frames;
+}
+
+static bool open_frame(struct reading *reading, uint32_t frame)
+{
+    reading->no_memory = bytes_append(reading->stack, &frame, sizeof frame) != BYTES_OK;
+    return !reading->no_memory;
+}
+
+static bool close_frame(struct reading *reading, uint32_t frame)
+{
+    struct bytes *stack = reading->stack;
+    uint32_t top;
+    if (stack->size == 0)
+        return refuse(reading, "an event closes a frame and none is open");
+    memcpy(&top, stack->data + stack->size - sizeof top, sizeof top);
+    stack->size -= sizeof top;
+    return top == frame || refuse(reading, "an event closes a frame that is not the open one");
+}
+
+static bool take_event(struct reading *reading, const struct event *event, double *last)
+{
+    if (event->at < *last)
+        return refuse(reading, "events out of order");
+    *last = event->at;
+    if (!is_frame(reading, event->frame))
+        return refuse(reading, "a frame that is not in shared.frames");
+    if (view_eq(event->type, VIEW("O")))
+        return open_frame(reading, (uint32_t)event->frame);
+    if (view_eq(event->type, VIEW("C")))
+        return close_frame(reading, (uint32_t)event->frame);
+    return refuse(reading, "an event that is neither O nor C");
+}
+
+/* Where the parts of a profile stand; at NULL: there is none. */
+struct profile {
+    struct view type, unit;
+    double start;
+    struct json_scan events, samples, weights;
+};
+
+static void check_events(struct reading *reading, const struct profile *profile)
+{
+    struct json_scan scan = profile->events;
+    struct event event;
+    bool first = true;
+    double last = profile->start;
+    bytes_clear(reading->stack);
+    if (!scan.at || !enter(reading, &scan, JSON_KIND_ARRAY))
+        return;
+    while (json_scan_element(&scan, &first) && read_event(reading, &scan, &event))
+        if (!take_event(reading, &event, &last))
+            return;
+}
+
+/* Checks the frames of each sample; returns how many samples there are. */
+static size_t check_stacks(struct reading *reading, struct json_scan scan)
+{
+    size_t count = 0;
+    bool first = true;
+    double frame;
+    if (!scan.at || !enter(reading, &scan, JSON_KIND_ARRAY))
+        return 0;
+    for (; is_good(reading, &scan) && json_scan_element(&scan, &first); count++) {
+        bool first_frame = true;
+        if (!enter(reading, &scan, JSON_KIND_ARRAY))
+            continue;
+        while (json_scan_element(&scan, &first_frame) && read_number(reading, &scan, &frame))
+            if (!is_frame(reading, frame))
+                refuse(reading, "a frame that is not in shared.frames");
+    }
+    return count;
+}
+
+static size_t check_weights(struct reading *reading, struct json_scan scan)
+{
+    size_t count = 0;
+    bool first = true;
+    double weight;
+    if (!scan.at || !enter(reading, &scan, JSON_KIND_ARRAY))
+        return 0;
+    for (; json_scan_element(&scan, &first) && read_number(reading, &scan, &weight); count++)
+        if (weight < 0)
+            refuse(reading, "a weight below 0");
+    return count;
+}
+
+static bool is_unit(struct view unit)
+{
+    static const char *const units[] = {"none",         "nanoseconds", "microseconds",
+                                        "milliseconds", "seconds",     "bytes"};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (view_eq(unit, view_of(units[i])))
+            return true;
+    return false;
+}
+
+static void check_profile(struct reading *reading, const struct profile *profile)
+{
+    if (!is_unit(profile->unit))
+        refuse(reading, "an unknown unit");
+    else if (view_eq(profile->type, VIEW("evented")))
+        check_events(reading, profile);
+    else if (!view_eq(profile->type, VIEW("sampled")))
+        refuse(reading, "a profile that is neither evented nor sampled");
+    else if (check_stacks(reading, profile->samples) != check_weights(reading, profile->weights))
+        refuse(reading, "not as many weights as samples");
+}
+
+static bool read_profile(struct reading *reading, struct json_scan *scan, struct profile *profile)
+{
+    struct json_text key;
+    struct view name;
+    bool first = true, good = true;
+    double end;
+    *profile = (struct profile){0};
+    if (!enter(reading, scan, JSON_KIND_OBJECT))
+        return is_good(reading, scan);
+    while (good && json_scan_member(scan, &first, &key)) {
+        struct json_scan *list = is_named(key, "events")    ? &profile->events
+                                 : is_named(key, "samples") ? &profile->samples
+                                 : is_named(key, "weights") ? &profile->weights
+                                                            : NULL;
+        if (list)
+            *list = *scan;
+        good = is_named(key, "type")         ? read_string(reading, scan, &profile->type)
+               : is_named(key, "unit")       ? read_string(reading, scan, &profile->unit)
+               : is_named(key, "name")       ? read_string(reading, scan, &name)
+               : is_named(key, "startvalue") ? read_number(reading, scan, &profile->start)
+               : is_named(key, "endvalue")   ? read_number(reading, scan, &end)
+                                             : json_scan_skip(scan);
+    }
+    return good && is_good(reading, scan);
+}
+
+static void check_profiles(struct reading *reading, struct json_scan scan)
+{
+    struct profile profile;
+    bool first = true;
+    if (!scan.at || !enter(reading, &scan, JSON_KIND_ARRAY))
+        return;
+    while (is_good(reading, &scan) && json_scan_element(&scan, &first)) {
+        reading->file->profile = ++reading->file->profiles;
+        if (read_profile(reading, &scan, &profile))
+            check_profile(reading, &profile);
+    }
+}
+
+bool speedscope_read(struct speedscope *file, struct view text, struct bytes *stack)
+{
+    struct reading reading = {.file = file, .stack = stack};
+    struct json_scan scan = json_scan_begin(text), profiles = {0};
+    struct json_text key;
+    struct view named = {0};
+    bool first = true;
+    *file = (struct speedscope){0};
+    if (enter(&reading, &scan, JSON_KIND_OBJECT))
+        while (is_good(&reading, &scan) && json_scan_member(&scan, &first, &key)) {
+            if (is_named(key, "profiles"))
+                profiles = scan;
+            if (is_named(key, "$schema"))
+                read_string(&reading, &scan, &named);
+            else if (is_named(key, "shared"))
+                count_frames(&reading, &scan);
+            else
+                json_scan_skip(&scan);
+        }
+    if (scan.fault || (!file->fault && !json_scan_end(&scan)))
+        file->fault = "it is no JSON";
+    else if (!file->fault && !view_eq(named, schema))
+        file->fault = "its $schema is not speedscope's";
+    if (!file->fault)
+        check_profiles(&reading, profiles);
+    return !reading.no_memory;
+}

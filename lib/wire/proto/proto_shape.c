@@ -1,0 +1,180 @@
+#include "lib/wire/proto/proto_shape.h"
+
+#include "lib/wire/proto/proto_plain.h"
+
+#define WIRE_BIT(type) (1u << (type))
+
+/* Wire types that a kind may come in. */
+static const uint8_t accepted[] = {
+    [PROTO_UNKNOWN] = 0xff,
+    [PROTO_VARINT] = WIRE_BIT(WIRE_VARINT),
+    [PROTO_FIXED64] = WIRE_BIT(WIRE_I64),
+    [PROTO_FIXED32] = WIRE_BIT(WIRE_I32),
+    [PROTO_BYTES] = WIRE_BIT(WIRE_LEN),
+    [PROTO_MESSAGE] = WIRE_BIT(WIRE_LEN),
+    [PROTO_VARINTS] = WIRE_BIT(WIRE_LEN) | WIRE_BIT(WIRE_VARINT),
+    [PROTO_FIXED64S] = WIRE_BIT(WIRE_LEN) | WIRE_BIT(WIRE_I64),
+    [PROTO_ID] = WIRE_BIT(WIRE_LEN),
+};
+
+static const struct proto_row hole = {.kind = PROTO_UNKNOWN};
+
+/* The check keeps its own stack: a span nests some thirty short messages, and a call for each
+ * would cost more than looking at their bytes. */
+struct frame {
+    const struct proto_shape *shape;
+    const uint8_t *end;
+};
+
+/* Where a field leads: over it, or with a shape into a message that ends at end. */
+struct step {
+    const uint8_t *at; /* NULL: refused */
+    struct frame inner;
+};
+
+struct check {
+    const uint8_t *base;
+    struct proto_fault *fault;
+};
+
+static struct step refuse(const struct check *check, const struct frame *top, const uint8_t *at,
+                          struct proto_fault fault)
+{
+    *check->fault = fault;
+    check->fault->message = top->shape->name;
+    check->fault->offset = (size_t)(at - check->base);
+    return (struct step){0};
+}
+
+static bool packed_varints(struct view bytes)
+{
+    const uint8_t *at = bytes.data, *end = at + bytes.size;
+    uint64_t value;
+    while (at && at < end)
+        at = proto_varint(at, end, &value);
+    return at != NULL;
+}
+
+/* Why a field that came in an accepted wire type is refused all the same; NULL: it is not. */
+static const char *content_fault(const struct proto_row *row, const struct proto_field *field,
+                                 unsigned depth)
+{
+    switch (row->kind) {
+    case PROTO_UNKNOWN:
+        if (field->type == WIRE_START_GROUP &&
+            depth + 2 + proto_group_depth(field->bytes) > PROTO_MAX_DEPTH)
+            return "nested too deep";
+        return NULL;
+    case PROTO_MESSAGE:
+        return depth + 2 > PROTO_MAX_DEPTH ? "nested too deep" : NULL;
+    case PROTO_VARINTS:
+        return field->type == WIRE_LEN && !packed_varints(field->bytes) ? "broken packed numbers"
+                                                                        : NULL;
+    case PROTO_FIXED64S:
+        return field->type == WIRE_LEN && field->bytes.size % 8 ? "broken packed numbers" : NULL;
+    case PROTO_ID:
+        return field->bytes.size && field->bytes.size != row->size ? "id of wrong length" : NULL;
+    case PROTO_VARINT:
+    case PROTO_FIXED64:
+    case PROTO_FIXED32:
+    case PROTO_BYTES:
+        break;
+    }
+    return NULL;
+}
+
+/* A field of any kind. */
+static struct step step_any(const struct check *check, const struct frame *top, unsigned depth,
+                            const uint8_t *at)
+{
+    const struct proto_shape *shape = top->shape;
+    struct proto_scan scan = {at, top->end, false};
+    struct proto_field field;
+    if (!proto_scan_any(&scan, &field))
+        return refuse(check, top, at, (struct proto_fault){.reason = "broken framing"});
+    struct proto_fault fault = {.field = field.number, .reason = "wrong wire type"};
+    const struct proto_row *row = field.number < shape->count ? &shape->rows[field.number] : &hole;
+    if (!(accepted[row->kind] & WIRE_BIT(field.type)))
+        return refuse(check, top, at, fault);
+    fault.reason = content_fault(row, &field, depth);
+    if (fault.reason)
+        return refuse(check, top, at, fault);
+    if (row->kind != PROTO_MESSAGE)
+        return (struct step){.at = field.end};
+    return (struct step){field.bytes.data, {row->shape, field.end}};
+}
+
+/* The same for a field of one tag byte that is a number of eight bytes, or has one length byte and
+ * holds bytes or a message, as most do; everything else goes the long way. */
+static inline struct step step_quick(const struct check *check, const struct frame *top,
+                                     unsigned depth, const uint8_t *at)
+{
+    const struct proto_shape *shape = top->shape;
+    size_t left = (size_t)(top->end - at);
+    uint32_t number = at[0] >> 3;
+    if (left >= 2 && (at[0] & 0x87) == WIRE_LEN && number < shape->count && at[1] <= 0x7f &&
+        at[1] <= left - 2) {
+        const struct proto_row *row = &shape->rows[number];
+        const uint8_t *end = at + 2 + at[1];
+        if (row->kind == PROTO_BYTES)
+            return (struct step){.at = end};
+        /* A KeyValue holds one more message. */
+        if (row->shape == &shape_key_value && depth + 3 <= PROTO_MAX_DEPTH &&
+            plain_key_value(view_between(at + 2, end)))
+            return (struct step){.at = end};
+        if (row->kind == PROTO_MESSAGE && depth + 2 <= PROTO_MAX_DEPTH)
+            return (struct step){at + 2, {row->shape, end}};
+    } else if (left >= 9 && (at[0] & 0x87) == WIRE_I64 && number < shape->count &&
+               shape->rows[number].kind == PROTO_FIXED64) {
+        return (struct step){.at = at + 9};
+    }
+    return step_any(check, &(struct frame){shape, top->end}, depth, at);
+}
+
+/* Whether a message needs no closer look. */
+static inline bool is_plain(const struct step *step, struct proto_tally *tally)
+{
+    if (!step->inner.shape->plain)
+        return false;
+    bool plain = step->inner.shape->plain(view_between(step->at, step->inner.end), tally->notes);
+    tally->met++;
+    tally->plain += plain;
+    return plain;
+}
+
+bool proto_check(const struct proto_shape *shape, struct view message, struct proto_fault *fault)
+{
+    struct proto_tally tally = {.notes = NULL};
+    return proto_check_tally(shape, message, &tally, fault);
+}
+
+bool proto_check_tally(const struct proto_shape *shape, struct view message,
+                       struct proto_tally *tally, struct proto_fault *fault)
+{
+    tally->met = tally->plain = 0;
+    const struct check check = {message.data, fault};
+    struct frame around[PROTO_MAX_DEPTH];
+    struct frame top = {shape, proto_scan_begin(message).end};
+    unsigned depth = 0;
+    const uint8_t *at = message.data;
+    for (;;) {
+        while (at < top.end) {
+            struct step step = step_quick(&check, &top, depth, at);
+            if (!step.at)
+                return false;
+            at = step.at;
+            if (step.inner.shape && is_plain(&step, tally)) {
+                at = step.inner.end;
+            } else if (step.inner.shape) {
+                around[depth++] = top;
+                top = step.inner;
+            }
+        }
+        if (depth == 0)
+            return true;
+        /* Equal to where the content ended, but known before the content was looked at: the next
+         * field does not wait for this one's. */
+        at = top.end;
+        top = around[--depth];
+    }
+}

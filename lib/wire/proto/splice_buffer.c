@@ -1,0 +1,110 @@
+/* The result of edits as a buffer that shares what no edit touched. */
+#include "lib/wire/proto/splice.h"
+
+#include <stdlib.h>
+
+/* A stretch below this is cheaper copied. */
+enum { LONG = 16 * 1024 };
+
+struct writer {
+    struct buffer *source;
+    struct buffer *text;   /* all that is copied; NULL while it is measured */
+    uint8_t *from, *to;    /* what of it was written and is no part yet */
+    size_t copied;         /* bytes */
+    size_t shared;         /* bytes */
+    struct buffer **parts; /* room for 2 * runs + 1 */
+    size_t runs;           /* of the source that are shared */
+    size_t part_count;
+    bool failed;
+};
+
+static void add_part(struct writer *writer, struct buffer *owner, struct view run)
+{
+    struct buffer *part = buffer_slice(owner, run);
+    if (part)
+        writer->parts[writer->part_count++] = part;
+    else
+        writer->failed = true;
+}
+
+static void end_text(struct writer *writer)
+{
+    if (writer->to > writer->from)
+        add_part(writer, writer->text, view_between(writer->from, writer->to));
+    writer->from = writer->to;
+}
+
+static void copy(struct writer *writer, struct view bytes)
+{
+    writer->copied += bytes.size;
+    if (writer->text)
+        writer->to = proto_bytes_put(writer->to, bytes);
+}
+
+static void keep(struct writer *writer, struct view stretch)
+{
+    if (stretch.size < LONG) {
+        copy(writer, stretch);
+        return;
+    }
+    writer->shared += stretch.size;
+    writer->runs++;
+    if (!writer->text)
+        return;
+    end_text(writer);
+    add_part(writer, writer->source, stretch);
+}
+
+static void walk(struct writer *writer, const struct splice *splice)
+{
+    size_t at = 0;
+    writer->copied = writer->shared = writer->runs = 0;
+    for (size_t i = 0; i < splice->count; i++) {
+        const struct splice_edit *edit = &splice->edits[i];
+        uint8_t length[10];
+        keep(writer, (struct view){splice->source.data + at, edit->at - at});
+        if (edit->is_length)
+            copy(writer, view_between(length, proto_varint_put(length, edit->length)));
+        else
+            copy(writer, edit->insert);
+        at = edit->at + edit->remove;
+    }
+    keep(writer, (struct view){splice->source.data + at, splice->source.size - at});
+}
+
+static struct buffer *copy_all(const struct splice *splice, struct budget *budget)
+{
+    struct buffer *buffer = buffer_new(splice_size(splice), budget, true);
+    if (buffer)
+        splice_write(splice, buffer->data);
+    return buffer;
+}
+
+static struct buffer *share(struct writer *writer, const struct splice *splice)
+{
+    struct buffer *joined = NULL;
+    writer->parts = malloc((2 * writer->runs + 1) * sizeof(struct buffer *));
+    writer->text = buffer_new(writer->copied, writer->source->budget, true);
+    if (writer->parts && writer->text) {
+        writer->from = writer->to = writer->text->data;
+        walk(writer, splice);
+        end_text(writer);
+        if (!writer->failed)
+            joined = buffer_join(writer->parts, writer->part_count);
+    }
+    for (size_t i = 0; i < writer->part_count; i++)
+        buffer_unref(writer->parts[i]);
+    buffer_unref(writer->text);
+    free(writer->parts);
+    return joined;
+}
+
+struct buffer *splice_buffer(const struct splice *splice, struct buffer *source)
+{
+    struct writer writer = {.source = source};
+    walk(&writer, splice);
+    /* A run keeps all of the source in memory, also what was deleted from it. */
+    if (writer.shared < source->size / 4 * 3)
+        return copy_all(splice, source->budget);
+    return share(&writer, splice);
+}

@@ -1,0 +1,104 @@
+#include "lib/wire/proto/text.h"
+
+#include "lib/wire/proto/utf8.h"
+
+static bool put(struct bytes *out, struct view text)
+{
+    return bytes_append_view(out, text) == BYTES_OK;
+}
+
+/* Bytes of the UTF-8 sequence in front; 0: none starts here. */
+static size_t sequence(struct view text)
+{
+    for (size_t size = 1; size <= 4 && size <= text.size; size++)
+        if (utf8_valid((struct view){text.data, size}))
+            return size;
+    return 0;
+}
+
+bool text_utf8(struct view text, struct bytes *out)
+{
+    if (utf8_valid(text))
+        return put(out, text);
+    while (text.size > 0) {
+        size_t size = sequence(text);
+        if (!put(out, size ? (struct view){text.data, size} : VIEW("\xef\xbf\xbd")))
+            return false;
+        size += size == 0;
+        text = (struct view){text.data + size, text.size - size};
+    }
+    return true;
+}
+
+static bool put_escape(uint8_t c, struct bytes *out)
+{
+    switch (c) {
+    case '"':
+        return put(out, VIEW("\\\""));
+    case '\\':
+        return put(out, VIEW("\\\\"));
+    case '\n':
+        return put(out, VIEW("\\n"));
+    case '\r':
+        return put(out, VIEW("\\r"));
+    case '\t':
+        return put(out, VIEW("\\t"));
+    default:
+        return bytes_printf(out, "\\u%04x", c) == BYTES_OK;
+    }
+}
+
+static bool plain(uint8_t c)
+{
+    return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
+}
+
+bool text_json(struct view text, struct bytes *out)
+{
+    if (!put(out, VIEW("\"")))
+        return false;
+    for (size_t at = 0; at < text.size;) {
+        size_t run = at;
+        while (run < text.size && plain(text.data[run]))
+            run++;
+        if (!text_utf8((struct view){text.data + at, run - at}, out))
+            return false;
+        if (run < text.size && !put_escape(text.data[run++], out))
+            return false;
+        at = run;
+    }
+    return put(out, VIEW("\""));
+}
+
+void text_cut(struct view text, char *out, size_t out_size)
+{
+    if (out_size == 0)
+        return;
+    size_t size = text.size < out_size ? text.size : out_size - 1;
+    for (size_t i = 0; i < size; i++)
+        out[i] = text.data[i] ? (char)text.data[i] : ' ';
+    out[size] = 0;
+}
+
+int text_hex_digit(uint8_t c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+void text_camel(const char *snake, char *out, size_t out_size)
+{
+    size_t at = 0;
+    bool raise = false;
+    for (; *snake && at + 1 < out_size; snake++) {
+        if (*snake == '_') {
+            raise = true;
+            continue;
+        }
+        out[at++] = raise && *snake >= 'a' && *snake <= 'z' ? (char)(*snake - 'a' + 'A') : *snake;
+        raise = false;
+    }
+    out[at] = 0;
+}

@@ -1,0 +1,44 @@
+#include "lib/wire/proto/utf8.h"
+
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
+static size_t ascii_prefix(struct view text, size_t at)
+{
+    uint64_t word;
+    while (text.size - at >= sizeof word) {
+        memcpy(&word, text.data + at, sizeof word);
+        if (word & HIGH_BITS)
+            break;
+        at += sizeof word;
+    }
+    while (at < text.size && text.data[at] < 0x80)
+        at++;
+    return at;
+}
+
+/* Bytes of the sequence of two to four bytes at the front; 0: not UTF-8. */
+static size_t sequence(const uint8_t *at, size_t left)
+{
+    uint8_t lead = at[0];
+    size_t size = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+    if (size == 0 || left < size)
+        return 0;
+    for (size_t i = 1; i < size; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (lead == 0xe0 && at[1] < 0xa0) || (lead == 0xf0 && at[1] < 0x90);
+    bool outside = (lead == 0xed && at[1] > 0x9f) || (lead == 0xf4 && at[1] > 0x8f);
+    return overlong || outside ? 0 : size;
+}
+
+bool utf8_valid(struct view text)
+{
+    size_t at = 0;
+    while ((at = ascii_prefix(text, at)) < text.size) {
+        size_t size = sequence(text.data + at, text.size - at);
+        if (size == 0)
+            return false;
+        at += size;
+    }
+    return true;
+}

@@ -1,0 +1,346 @@
+#include "pipeline/delivery/dispatch.h"
+
+#include "pipeline/delivery/retry.h"
+#include "pipeline/otlp_form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Each halving leads to two more sends. */
+enum { MAX_HALVINGS = 31, REGAINED = 2 /* by each part that is delivered */ };
+
+/* What stands at the front is tried for the first time. */
+static void begin_tries(struct queue_element *element)
+{
+    element->attempt = 0;
+    memset(element->limited, 0, sizeof element->limited);
+}
+
+static void begin_part(struct queue_element *element)
+{
+    begin_tries(element);
+    element->progress = (struct progress){0};
+}
+
+static void next_part(struct queue_element *element)
+{
+    struct batch_part *part = element->rest;
+    element->current = part ? part->batch : NULL;
+    element->rest = part ? part->next : NULL;
+    begin_part(element);
+    free(part);
+}
+
+static void note(const struct batch *batch, const struct outcome *outcome)
+{
+    for (size_t i = 0; i < batch->receipt_count; i++)
+        receipt_note(batch->receipts[i], outcome);
+}
+
+/* Whether it stands in the journal, so that a stop leaves it to the next process. */
+static bool is_durable(const struct batch *batch)
+{
+    bool durable = batch->receipt_count > 0;
+    for (size_t i = 0; i < batch->receipt_count; i++)
+        durable &= receipt_is_durable(batch->receipts[i]);
+    return durable;
+}
+
+static void lose(struct dispatcher *dispatcher, const struct batch *batch, uint32_t items,
+                 const struct outcome *why)
+{
+    meter_drop(dispatcher->meter, why->cause, batch->signal, items);
+    loss_log_add(&dispatcher->losses, batch->signal, items, why);
+}
+
+/* What a waiting client is told is decided when all parts have had their turn. */
+static void refuse(struct queue_element *element, const struct outcome *why)
+{
+    batch_unref(element->last_refused);
+    element->last_refused = element->current;
+    element->refused += element->current->items;
+    if (element->worst.verdict != VERDICT_RETRY)
+        element->worst = *why;
+}
+
+static void drop_current(struct dispatcher *dispatcher, struct queue_element *element,
+                         const struct outcome *why)
+{
+    struct batch *batch = element->current;
+    if (dispatcher->waits) {
+        refuse(element, why);
+    } else {
+        if (why->cause != CAUSE_SHUTDOWN || !is_durable(batch))
+            lose(dispatcher, batch, batch->items, why);
+        note(batch, why);
+        batch_unref(batch);
+    }
+    next_part(element);
+}
+
+static void answer_waiting(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    struct batch *batch = element->last_refused;
+    struct outcome outcome = element->worst;
+    if (!batch)
+        return;
+    if (element->delivered_any && outcome.verdict == VERDICT_REJECT) {
+        /* Refused as a whole, the client would take what was delivered for lost. */
+        lose(dispatcher, batch, element->refused, &outcome);
+        outcome.verdict = VERDICT_OK;
+        outcome.rejected = element->refused;
+    } else {
+        meter_add(dispatcher->meter, METER_REFUSED, batch->signal, element->refused);
+    }
+    note(batch, &outcome);
+    element->last_refused = NULL;
+    batch_unref(batch);
+}
+
+void dispatch_give_up(struct dispatcher *dispatcher, struct queue_element *element,
+                      const struct outcome *why)
+{
+    while (element->current)
+        drop_current(dispatcher, element, why);
+    answer_waiting(dispatcher, element);
+}
+
+/* Puts the front part in the current one's place and the rest behind it. False: it is one piece,
+ * or there is no memory; nothing changed. */
+static bool split(struct queue_element *element, uint32_t max_items, size_t max_bytes)
+{
+    struct batch *front, *rest;
+    struct batch_part *part = malloc(sizeof *part);
+    if (!part || !batch_split(element->current, max_items, max_bytes, &front, &rest)) {
+        free(part);
+        return false;
+    }
+    *part = (struct batch_part){rest, element->rest};
+    element->rest = part;
+    batch_unref(element->current);
+    element->current = front;
+    begin_part(element);
+    return true;
+}
+
+static bool halve(struct queue_element *element)
+{
+    uint32_t items = element->current->items;
+    return items > 1 && split(element, (items + 1) / 2, 0);
+}
+
+static void delivered(struct dispatcher *dispatcher, struct queue_element *element,
+                      const struct outcome *outcome)
+{
+    struct batch *batch = element->current;
+    uint32_t rejected = outcome->rejected < batch->items ? outcome->rejected : batch->items;
+    loss_log_success(&dispatcher->losses);
+    meter_add(dispatcher->meter, METER_SENT, batch->signal, batch->items - rejected);
+    element->delivered_any = true;
+    element->halvings -= element->halvings < REGAINED ? element->halvings : REGAINED;
+    if (rejected) {
+        struct outcome partial = *outcome;
+        partial.cause = CAUSE_INVALID;
+        partial.rejected = rejected;
+        lose(dispatcher, batch, rejected, &partial);
+        note(batch, &partial);
+    }
+    batch_unref(batch);
+    next_part(element);
+}
+
+static void rejected(struct dispatcher *dispatcher, struct queue_element *element,
+                     const struct outcome *outcome)
+{
+    bool smaller = false;
+    if (outcome->cause == CAUSE_TOO_LARGE)
+        smaller = halve(element);
+    if (outcome->cause == CAUSE_INVALID && element->halvings < MAX_HALVINGS) {
+        smaller = halve(element);
+        element->halvings++;
+    }
+    if (!smaller)
+        drop_current(dispatcher, element, outcome);
+}
+
+static double draw(struct dispatcher *dispatcher)
+{
+    uint64_t x = atomic_fetch_add(&dispatcher->random, UINT64_C(0x9e3779b97f4a7c15));
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (double)((x ^ (x >> 31)) >> 11) / 9007199254740992.0;
+}
+
+/* Whether an answer of this kind has come as often as it allows; one of another kind in between
+ * does not count. */
+static bool is_exhausted(struct queue_element *element, const struct outcome *outcome)
+{
+    return outcome->max_tries && ++element->limited[outcome->cause] >= outcome->max_tries;
+}
+
+/* Decides over a part that was answered RETRY. */
+static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element *element,
+                            const struct outcome *outcome, uint64_t *due)
+{
+    const struct retry_settings *settings = &dispatcher->settings.retry;
+    uint64_t now = clock_mono(dispatcher->clock);
+    double random = draw(dispatcher);
+    uint64_t own = retry_wait(settings, element->attempt, random, 0);
+    uint64_t wait = retry_wait(settings, element->attempt, random, outcome->retry_after_ns);
+    element->attempt++;
+    bool stopping = dispatcher->stopping;
+    if (is_exhausted(element, outcome) || dispatcher->aborted || (stopping && dispatcher->waits) ||
+        !settings->enabled)
+        return false;
+    if (!stopping && !retry_allowed(settings, now - element->first_try, wait))
+        return false;
+    if (stopping && wait > DISPATCH_STOPPING_WAIT_NS)
+        wait = DISPATCH_STOPPING_WAIT_NS;
+    meter_add(dispatcher->meter, METER_RETRIES, element->current->signal, 1);
+    loss_log_retry(&dispatcher->losses, outcome, wait);
+    element->own_due = now + own;
+    *due = now + wait;
+    return true;
+}
+
+/* Cuts what is above max_request_bytes. Each part of a profiles request repeats the dictionary, so
+ * these are halved, each half with only what it needs. False: it is one piece. */
+static bool shrink(struct queue_element *element, size_t most)
+{
+    struct batch *batch = element->current;
+    if (batch->signal != SIGNAL_PROFILES)
+        return split(element, 0, most);
+    struct batch *pruned = otlp_pruned(batch);
+    if (pruned) {
+        element->current = pruned;
+        batch_unref(batch);
+    }
+    return element->current->payload->size <= most || halve(element);
+}
+
+static bool fits(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    size_t most = (size_t)dispatcher->settings.max_request_bytes;
+    if (most == 0 || element->current->encoding != BATCH_OTLP ||
+        element->current->payload->size <= most)
+        return true;
+    if (!shrink(element, most)) {
+        struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                                            "one item above max_request_bytes (%zu)", most);
+        drop_current(dispatcher, element, &outcome);
+    }
+    return false;
+}
+
+/* Puts the parts of a pprof in its place, where all of it makes a request of `made` bytes and
+ * `most` may be sent. False: it cannot be cut; nothing changed. */
+static bool split_pprof(struct queue_element *element, size_t made, size_t most)
+{
+    double share = 0.8 * (double)most / (double)made;
+    size_t size = (size_t)((double)element->current->payload->size * share);
+    struct batch_part *parts = pprof_parts(element->current, 0, size ? size : 1), *last = parts;
+    if (!parts)
+        return false;
+    while (last->next)
+        last = last->next;
+    last->next = element->rest;
+    element->rest = parts;
+    batch_unref(element->current);
+    next_part(element);
+    return true;
+}
+
+/* Brings the current part into an encoding that the exporter takes. */
+static struct outcome convert(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    size_t most = (size_t)dispatcher->settings.max_request_bytes;
+    bool takes_pprof = dispatcher->component->encodings & BATCH_BIT(BATCH_PPROF);
+    struct outcome why = OUTCOME_OK;
+    while (!takes_pprof && element->current->encoding == BATCH_PPROF) {
+        struct batch *form = otlp_form(element->current, &why);
+        if (!form)
+            break;
+        size_t made = form->payload->size;
+        if (most && made > most && split_pprof(element, made, most)) {
+            batch_unref(form);
+            continue;
+        }
+        batch_unref(element->current);
+        element->current = form;
+    }
+    return why;
+}
+
+/* The sender holds memory for work on what it sends. */
+static struct outcome in_one_run(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    struct batch *flat = element->current;
+    if (dispatcher->component->gathers || !flat->payload->parts)
+        return OUTCOME_OK;
+    flat = batch_flat(flat);
+    if (!flat)
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    batch_unref(element->current);
+    element->current = flat;
+    return OUTCOME_OK;
+}
+
+static bool same_mark(const struct progress_mark *a, const struct progress_mark *b)
+{
+    return a->items == b->items && a->samples == b->samples && a->beyond == b->beyond;
+}
+
+/* One try. What it delivered of a batch in parts counts as a success: the rest has its tries
+ * before it. */
+static struct outcome try_once(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    const struct component *component = dispatcher->component;
+    struct progress *progress = &element->progress;
+    struct progress_mark before = progress->mark;
+    if (!component->send_on)
+        return component->send(dispatcher->self, element->current);
+    progress->batch = element->current;
+    progress->exporter = dispatcher->losses.id;
+    progress->crowded = dispatcher->crowded;
+    progress->ctx = dispatcher->ctx;
+    progress->yielded = false;
+    struct outcome outcome = component->send_on(dispatcher->self, element->current, progress);
+    element->delivered_any |= progress->delivered;
+    if (!same_mark(&before, &progress->mark)) {
+        begin_tries(element);
+        element->first_try = clock_mono(dispatcher->clock);
+        loss_log_success(&dispatcher->losses);
+    }
+    return outcome;
+}
+
+enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_element *element,
+                                  uint64_t *due)
+{
+    while (element->current && !dispatcher->aborted) {
+        struct outcome outcome = convert(dispatcher, element);
+        if (outcome.verdict == VERDICT_OK && !fits(dispatcher, element))
+            continue;
+        if (outcome.verdict == VERDICT_OK)
+            outcome = in_one_run(dispatcher, element);
+        if (element->attempt == 0)
+            element->first_try = clock_mono(dispatcher->clock);
+        if (outcome.verdict == VERDICT_OK)
+            outcome = try_once(dispatcher, element);
+        if (element->progress.yielded)
+            return DISPATCH_YIELD;
+        if (outcome.verdict == VERDICT_OK)
+            delivered(dispatcher, element, &outcome);
+        else if (outcome.verdict == VERDICT_REJECT)
+            rejected(dispatcher, element, &outcome);
+        else if (waits_for_retry(dispatcher, element, &outcome, due))
+            return DISPATCH_WAIT;
+        else if (dispatcher->stopping && is_durable(element->current))
+            break;
+        else
+            dispatch_give_up(dispatcher, element, &outcome);
+    }
+    struct outcome stopped = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    dispatch_give_up(dispatcher, element, &stopped);
+    return DISPATCH_DONE;
+}

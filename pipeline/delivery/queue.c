@@ -1,0 +1,208 @@
+#include "pipeline/delivery/queue.h"
+
+#include "lib/base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct queue_element *queue_element_new(struct batch *batch)
+{
+    struct queue_element *element = calloc(1, sizeof *element);
+    if (element)
+        element->current = batch_ref(batch);
+    return element;
+}
+
+void queue_element_free(struct queue_element *element)
+{
+    if (!element)
+        return;
+    batch_unref(element->current);
+    batch_unref(element->last_refused);
+    while (element->rest) {
+        struct batch_part *part = element->rest;
+        element->rest = part->next;
+        batch_unref(part->batch);
+        free(part);
+    }
+    free(element);
+}
+
+uint64_t queue_element_items(const struct queue_element *element)
+{
+    uint64_t items = element->current ? element->current->items : 0;
+    for (const struct batch_part *part = element->rest; part; part = part->next)
+        items += part->batch->items;
+    return items;
+}
+
+static void append(struct queue_list *list, struct queue_element *element)
+{
+    element->next = NULL;
+    if (list->tail)
+        list->tail->next = element;
+    else
+        list->head = element;
+    list->tail = element;
+}
+
+static struct queue_element *pop(struct queue_list *list)
+{
+    struct queue_element *element = list->head;
+    if (!element)
+        return NULL;
+    list->head = element->next;
+    if (!list->head)
+        list->tail = NULL;
+    element->next = NULL;
+    return element;
+}
+
+bool queue_reserve(struct queue *queue, size_t n)
+{
+    if (!queue->unbounded && !queue->drop_oldest &&
+        queue_used(queue) + queue->reserved + n > queue->size)
+        return false;
+    queue->reserved += n;
+    return true;
+}
+
+void queue_release(struct queue *queue, size_t n)
+{
+    queue->reserved -= n;
+}
+
+struct queue_element *queue_put(struct queue *queue, struct queue_element *element)
+{
+    struct queue_element *displaced = NULL;
+    bool full = queue_used(queue) >= queue->size;
+    if (queue->drop_oldest && full && !queue->unbounded && queue->queued > 0) {
+        displaced = pop(&queue->fresh);
+        queue->queued--;
+    }
+    append(&queue->fresh, element);
+    queue->queued++;
+    return displaced;
+}
+
+struct queue_element *queue_take(struct queue *queue)
+{
+    struct queue_element *element = pop(&queue->ready);
+    if (element || queue->active >= queue->consumers)
+        return element;
+    element = pop(&queue->fresh);
+    if (element) {
+        queue->queued--;
+        queue->active++;
+    }
+    return element;
+}
+
+size_t queue_takeable(const struct queue *queue)
+{
+    size_t count = 0;
+    for (const struct queue_element *element = queue->ready.head; element; element = element->next)
+        count++;
+    size_t room = queue->active < queue->consumers ? queue->consumers - queue->active : 0;
+    return count + (queue->queued < room ? queue->queued : room);
+}
+
+void queue_park(struct queue *queue, struct queue_element *element, uint64_t due)
+{
+    element->due = due;
+    append(&queue->parked, element);
+    if (element->progress.in_parts) {
+        queue->active--;
+        queue->aside++;
+    }
+}
+
+void queue_yield(struct queue *queue, struct queue_element *element)
+{
+    queue->active--;
+    queue->queued++;
+    append(&queue->fresh, element);
+}
+
+/* Takes a parked one up again. */
+static void resume(struct queue *queue, struct queue_element *element)
+{
+    if (!element->progress.in_parts) {
+        append(&queue->ready, element);
+        return;
+    }
+    queue->aside--;
+    queue->queued++;
+    append(&queue->fresh, element);
+}
+
+void queue_put_back(struct queue *queue, struct queue_element *element)
+{
+    element->next = queue->ready.head;
+    queue->ready.head = element;
+    if (!queue->ready.tail)
+        queue->ready.tail = element;
+}
+
+uint64_t queue_wake(struct queue *queue, uint64_t now)
+{
+    struct queue_list waiting = queue->parked;
+    struct queue_element *element;
+    uint64_t next = TIME_NEVER;
+    queue->parked = (struct queue_list){0};
+    while ((element = pop(&waiting))) {
+        if (element->due <= now) {
+            resume(queue, element);
+            continue;
+        }
+        append(&queue->parked, element);
+        if (element->due < next)
+            next = element->due;
+    }
+    return next;
+}
+
+uint64_t queue_relent(struct queue *queue)
+{
+    uint64_t next = TIME_NEVER;
+    for (struct queue_element *element = queue->parked.head; element; element = element->next) {
+        if (element->own_due < element->due)
+            element->due = element->own_due;
+        if (element->due < next)
+            next = element->due;
+    }
+    return next;
+}
+
+void queue_finish(struct queue *queue)
+{
+    queue->active--;
+}
+
+struct queue_element *queue_clear(struct queue *queue)
+{
+    struct queue_list all = {0};
+    struct queue_element *element;
+    queue_wake(queue, TIME_NEVER);
+    while ((element = pop(&queue->ready))) {
+        queue->active--;
+        append(&all, element);
+    }
+    while ((element = pop(&queue->fresh))) {
+        queue->queued--;
+        append(&all, element);
+    }
+    return all.head;
+}
+
+void queue_inherit(struct queue *queue, struct queue_element *list)
+{
+    while (list) {
+        struct queue_element *element = list;
+        list = element->next;
+        element->attempt = 0;
+        memset(element->limited, 0, sizeof element->limited);
+        append(&queue->fresh, element);
+        queue->queued++;
+    }
+}

@@ -1,0 +1,443 @@
+#include "pipeline/delivery/sender.h"
+
+#include "lib/base/log.h"
+#include "lib/base/thread.h"
+#include "pipeline/delivery/dispatch.h"
+
+#include <stdlib.h>
+
+static const struct delivery small_queue = {
+    .queue = {.enabled = true, .num_consumers = 1, .queue_size = 1000},
+};
+
+struct sender {
+    struct dispatcher dispatcher;
+    struct ticker *ticker;
+    struct ticker_entry entry;
+    pthread_mutex_t lock;
+    pthread_cond_t work;  /* something to take, or closing */
+    pthread_cond_t empty; /* nothing queued or under way */
+    struct queue queue;   /* the rest is under lock */
+    pthread_t *workers;
+    size_t worker_count;
+    size_t idle;        /* workers asleep or just started */
+    uint64_t in_flight; /* items */
+    size_t sending;     /* workers in dispatch */
+    size_t working;     /* bytes that these may take beside their payloads */
+    bool starved;       /* something waits for memory */
+    struct budget *budget;
+    bool closing;
+    struct sender *heir; /* set once; what is to be tried again goes there */
+    _Atomic bool passed; /* a batch that the exporter does not take was logged */
+};
+
+/* What a send takes beside its payload, which it may split, frame and compress: as much again, and
+ * the buffers of a connection. */
+enum { WORK_FIXED = 256 * 1024, WORK_SHARE = 4 };
+
+static uint64_t wake_parked(void *ctx, uint64_t mono_ns);
+static void rouse(struct sender *sender);
+static void inherit(struct sender *sender, struct queue_element *list);
+
+/* Whether something waits that no consumer is free for. */
+static bool is_crowded(void *ctx)
+{
+    struct sender *sender = ctx;
+    pthread_mutex_lock(&sender->lock);
+    bool crowded = sender->queue.queued > 0 && sender->queue.active >= sender->queue.consumers;
+    pthread_mutex_unlock(&sender->lock);
+    return crowded;
+}
+
+static void init_dispatcher(struct sender *sender, const struct component *component, void *self,
+                            const struct env *env)
+{
+    struct dispatcher *dispatcher = &sender->dispatcher;
+    dispatcher->component = component;
+    dispatcher->self = self;
+    dispatcher->settings = component->delivery ? *component->delivery(self) : small_queue;
+    dispatcher->meter = env->meter;
+    dispatcher->clock = env->clock;
+    dispatcher->waits =
+        !dispatcher->settings.queue.enabled || dispatcher->settings.queue.wait_for_result;
+    dispatcher->crowded = is_crowded;
+    dispatcher->ctx = sender;
+    atomic_init(&dispatcher->random, clock_mono(env->clock) ^ (uintptr_t)sender);
+    loss_log_init(&dispatcher->losses, env->id, env->clock);
+}
+
+struct sender *sender_new(const struct component *component, void *self, const struct env *env)
+{
+    struct sender *sender = calloc(1, sizeof *sender);
+    if (!sender)
+        return NULL;
+    init_dispatcher(sender, component, self, env);
+    const struct queue_settings *settings = &sender->dispatcher.settings.queue;
+    sender->queue.size = (size_t)settings->queue_size;
+    sender->queue.consumers = (size_t)settings->num_consumers;
+    sender->queue.drop_oldest = settings->on_full == QUEUE_DROP_OLDEST;
+    pthread_mutex_init(&sender->lock, NULL);
+    pthread_cond_init(&sender->work, NULL);
+    thread_cond_init(&sender->empty);
+    sender->entry.tick = wake_parked;
+    sender->entry.ctx = sender;
+    sender->ticker = env->ticker;
+    sender->budget = env->budget;
+    if (env->ticker)
+        ticker_add(env->ticker, &sender->entry);
+    sender->workers = calloc(sender->queue.consumers, sizeof *sender->workers);
+    if (!sender->workers) {
+        sender_free(sender);
+        sender = NULL;
+    }
+    return sender;
+}
+
+bool sender_waits(const struct sender *sender)
+{
+    return sender->dispatcher.waits;
+}
+
+unsigned sender_takes(const struct sender *sender)
+{
+    return component_takes(sender->dispatcher.component);
+}
+
+void sender_pass(struct sender *sender, const struct batch *batch)
+{
+    char made[96], taken[96];
+    meter_add(sender->dispatcher.meter, METER_PASSED, batch->signal, batch->items);
+    if (atomic_exchange(&sender->passed, true))
+        return;
+    batch_encoding_words(BATCH_BIT(batch->encoding), "", made, sizeof made);
+    batch_encoding_words(sender_takes(sender), " and ", taken, sizeof taken);
+    log_warn("%s: takes %s; %s go to the other exporters alone", sender->dispatcher.losses.id,
+             taken, made);
+}
+
+/* A success of one tells those that wait at the server's request that it takes data again. */
+static void relent(struct sender *sender)
+{
+    uint64_t next = queue_relent(&sender->queue);
+    if (next != TIME_NEVER && sender->ticker)
+        ticker_at(sender->ticker, &sender->entry, next);
+}
+
+/* Back from dispatch: parked, passed to the heir, or done. */
+static void settle(struct sender *sender, struct queue_element *element,
+                   enum dispatch_result result, uint64_t due)
+{
+    if (result != DISPATCH_DONE && sender->heir) {
+        element->next = NULL;
+        inherit(sender->heir, element);
+        element = NULL;
+    } else if (result == DISPATCH_YIELD) {
+        queue_yield(&sender->queue, element);
+        rouse(sender);
+        return;
+    } else if (result == DISPATCH_WAIT) {
+        /* The stop may have begun since the due time was chosen. */
+        uint64_t soon = clock_mono(sender->dispatcher.clock) + DISPATCH_STOPPING_WAIT_NS;
+        if (sender->dispatcher.stopping && due > soon)
+            due = soon;
+        queue_park(&sender->queue, element, due);
+        if (sender->ticker)
+            ticker_at(sender->ticker, &sender->entry, due);
+        return;
+    }
+    if (element && element->delivered_any)
+        relent(sender);
+    queue_element_free(element);
+    queue_finish(&sender->queue);
+    if (queue_used(&sender->queue) == 0)
+        pthread_cond_broadcast(&sender->empty);
+}
+
+static size_t work_of(const struct queue_element *element)
+{
+    return element->current ? element->current->payload->size + WORK_FIXED : 0;
+}
+
+/* Work of all sends stays below a share of the budget: the rest is for data, also when the backend
+ * answers none of them. */
+static bool may_work(struct sender *sender, size_t work)
+{
+    const struct budget *budget = sender->budget;
+    return (!budget || sender->working + work <= budget->limit / WORK_SHARE) &&
+           budget_go_on_work(sender->budget, work, false);
+}
+
+/* Where memory is short fewer sends run at once, but always one. NULL: nothing to do now. */
+static struct queue_element *take(struct sender *sender, size_t *work)
+{
+    struct queue_element *element = queue_take(&sender->queue);
+    *work = element ? work_of(element) : 0;
+    if (!element || may_work(sender, *work))
+        return element;
+    if (sender->sending > 0) {
+        queue_put_back(&sender->queue, element);
+        sender->starved = true;
+        return NULL;
+    }
+    budget_go_on_work(sender->budget, *work, true);
+    return element;
+}
+
+static void work_one(struct sender *sender, struct queue_element *element, size_t work)
+{
+    uint64_t due = 0, items = queue_element_items(element);
+    sender->in_flight += items;
+    sender->sending++;
+    sender->working += work;
+    pthread_mutex_unlock(&sender->lock);
+    enum dispatch_result result = dispatch_run(&sender->dispatcher, element, &due);
+    budget_finish_work(sender->budget, work);
+    pthread_mutex_lock(&sender->lock);
+    sender->sending--;
+    sender->working -= work;
+    sender->in_flight -= items;
+    settle(sender, element, result, due);
+    if (sender->starved) {
+        sender->starved = false;
+        rouse(sender);
+    }
+}
+
+static void *worker_loop(void *ctx)
+{
+    struct sender *sender = ctx;
+    pthread_mutex_lock(&sender->lock);
+    sender->idle--;
+    while (!sender->closing) {
+        size_t work;
+        struct queue_element *element = take(sender, &work);
+        if (element) {
+            work_one(sender, element, work);
+            continue;
+        }
+        sender->idle++;
+        pthread_cond_wait(&sender->work, &sender->lock);
+        sender->idle--;
+    }
+    pthread_mutex_unlock(&sender->lock);
+    return NULL;
+}
+
+static bool start_worker(struct sender *sender)
+{
+    pthread_t *worker = &sender->workers[sender->worker_count];
+    if (!thread_start(worker, "sender", worker_loop, sender)) {
+        if (sender->worker_count == 0)
+            log_error("%s: no thread to be had", sender->dispatcher.losses.id);
+        return false;
+    }
+    sender->worker_count++;
+    sender->idle++;
+    return true;
+}
+
+/* Sees to it that what can be taken is taken. */
+static void rouse(struct sender *sender)
+{
+    size_t takeable = queue_takeable(&sender->queue);
+    for (size_t i = 0; i < takeable && i < sender->idle; i++)
+        pthread_cond_signal(&sender->work);
+    while (takeable > sender->idle && sender->worker_count < sender->queue.consumers)
+        if (!start_worker(sender))
+            break;
+}
+
+static uint64_t wake_parked(void *ctx, uint64_t mono_ns)
+{
+    struct sender *sender = ctx;
+    pthread_mutex_lock(&sender->lock);
+    uint64_t next = queue_wake(&sender->queue, mono_ns);
+    rouse(sender);
+    pthread_mutex_unlock(&sender->lock);
+    return next;
+}
+
+bool sender_reserve(struct sender *sender, size_t places)
+{
+    pthread_mutex_lock(&sender->lock);
+    bool reserved = queue_reserve(&sender->queue, places);
+    pthread_mutex_unlock(&sender->lock);
+    return reserved;
+}
+
+void sender_release(struct sender *sender, size_t places)
+{
+    pthread_mutex_lock(&sender->lock);
+    queue_release(&sender->queue, places);
+    pthread_mutex_unlock(&sender->lock);
+}
+
+static void give_up(struct sender *sender, struct queue_element *list, const struct outcome *why)
+{
+    while (list) {
+        struct queue_element *element = list;
+        list = element->next;
+        dispatch_give_up(&sender->dispatcher, element, why);
+        queue_element_free(element);
+    }
+}
+
+static struct queue_element *put(struct sender *sender, struct queue_element *element)
+{
+    pthread_mutex_lock(&sender->lock);
+    if (!sender->dispatcher.aborted && !sender->closing) {
+        element = queue_put(&sender->queue, element);
+        rouse(sender);
+    }
+    pthread_mutex_unlock(&sender->lock);
+    return element;
+}
+
+void sender_put(struct sender *sender, struct batch *batch)
+{
+    struct queue_element *element = queue_element_new(batch);
+    if (!element) {
+        struct queue_element lost = {.current = batch_ref(batch)};
+        struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+        dispatch_give_up(&sender->dispatcher, &lost, &why);
+        return;
+    }
+    struct queue_element *displaced = put(sender, element);
+    if (displaced) {
+        struct outcome why =
+            outcome_of(VERDICT_RETRY, displaced == element ? CAUSE_SHUTDOWN : CAUSE_FULL, "%s",
+                       displaced == element ? "shutting down" : "the oldest in a full queue");
+        give_up(sender, displaced, &why);
+    }
+}
+
+void sender_hasten(struct sender *sender)
+{
+    pthread_mutex_lock(&sender->lock);
+    sender->dispatcher.stopping = true;
+    queue_wake(&sender->queue, TIME_NEVER);
+    rouse(sender);
+    pthread_mutex_unlock(&sender->lock);
+}
+
+void sender_take_all(struct sender *sender, bool all)
+{
+    pthread_mutex_lock(&sender->lock);
+    sender->queue.unbounded = all;
+    pthread_mutex_unlock(&sender->lock);
+}
+
+/* Takes a list in, or passes it on where there is an heir. */
+static void inherit(struct sender *sender, struct queue_element *list)
+{
+    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    pthread_mutex_lock(&sender->lock);
+    if (sender->heir) {
+        inherit(sender->heir, list);
+        list = NULL;
+    } else if (!sender->dispatcher.aborted && !sender->closing) {
+        queue_inherit(&sender->queue, list);
+        rouse(sender);
+        list = NULL;
+    }
+    pthread_mutex_unlock(&sender->lock);
+    give_up(sender, list, &why);
+}
+
+void sender_bequeath(struct sender *sender, struct sender *heir)
+{
+    pthread_mutex_lock(&sender->lock);
+    sender->heir = heir;
+    inherit(heir, queue_clear(&sender->queue));
+    if (queue_used(&sender->queue) == 0)
+        pthread_cond_broadcast(&sender->empty);
+    pthread_mutex_unlock(&sender->lock);
+}
+
+bool sender_has_heir(const struct sender *sender)
+{
+    return sender->heir;
+}
+
+bool sender_wait_empty(struct sender *sender, uint64_t until_mono_ns)
+{
+    pthread_mutex_lock(&sender->lock);
+    while (queue_used(&sender->queue) > 0 && clock_mono(&clock_system) < until_mono_ns)
+        thread_cond_wait_until(&sender->empty, &sender->lock, until_mono_ns);
+    bool empty = queue_used(&sender->queue) == 0;
+    pthread_mutex_unlock(&sender->lock);
+    return empty;
+}
+
+void sender_abort(struct sender *sender)
+{
+    struct dispatcher *dispatcher = &sender->dispatcher;
+    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    pthread_mutex_lock(&sender->lock);
+    dispatcher->stopping = !sender->heir;
+    dispatcher->aborted = !sender->heir;
+    struct queue_element *left = queue_clear(&sender->queue);
+    bool busy = queue_used(&sender->queue) > 0;
+    pthread_mutex_unlock(&sender->lock);
+    give_up(sender, left, &why);
+    if (busy && dispatcher->component->abort)
+        dispatcher->component->abort(dispatcher->self);
+}
+
+uint64_t sender_pending(struct sender *sender)
+{
+    uint64_t items = 0;
+    const struct queue *queue = &sender->queue;
+    const struct queue_list *lists[] = {&queue->fresh, &queue->ready, &queue->parked};
+    pthread_mutex_lock(&sender->lock);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const struct queue_element *at = lists[i]->head; at; at = at->next)
+            items += queue_element_items(at);
+    items += sender->in_flight;
+    pthread_mutex_unlock(&sender->lock);
+    return items;
+}
+
+void sender_explain(struct sender *sender, struct bytes *out)
+{
+    pthread_mutex_lock(&sender->lock);
+    bytes_printf(out, "%s: queue holds %zu of %zu requests, %zu under way\n",
+                 sender->dispatcher.losses.id, queue_used(&sender->queue), sender->queue.size,
+                 sender->queue.active);
+    pthread_mutex_unlock(&sender->lock);
+}
+
+/* What came between abort and join: nothing, unless the caller never aborted. */
+static void give_up_rest(struct sender *sender)
+{
+    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    give_up(sender, queue_clear(&sender->queue), &why);
+}
+
+void sender_join(struct sender *sender)
+{
+    if (sender->ticker)
+        ticker_remove(sender->ticker, &sender->entry);
+    pthread_mutex_lock(&sender->lock);
+    sender->closing = true;
+    pthread_cond_broadcast(&sender->work);
+    size_t count = sender->worker_count;
+    pthread_mutex_unlock(&sender->lock);
+    for (size_t i = 0; i < count; i++)
+        pthread_join(sender->workers[i], NULL);
+    sender->worker_count = 0;
+}
+
+void sender_free(struct sender *sender)
+{
+    if (!sender)
+        return;
+    sender_join(sender);
+    give_up_rest(sender);
+    loss_log_release(&sender->dispatcher.losses);
+    pthread_mutex_destroy(&sender->lock);
+    pthread_cond_destroy(&sender->work);
+    pthread_cond_destroy(&sender->empty);
+    free(sender->workers);
+    free(sender);
+}

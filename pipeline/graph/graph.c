@@ -1,0 +1,339 @@
+#include "pipeline/graph/graph.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool instance_list_add(struct instance_list *list, struct instance *instance)
+{
+    struct instance **items = realloc(list->items, (list->count + 1) * sizeof *items);
+    if (!items)
+        return false;
+    list->items = items;
+    items[list->count++] = instance;
+    return true;
+}
+
+bool instance_list_has(const struct instance_list *list, const struct instance *instance)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i] == instance)
+            return true;
+    return false;
+}
+
+static void free_intake(struct intake *intake)
+{
+    if (intake) {
+        free(intake->heads);
+        free(intake->queues);
+        free(intake);
+    }
+}
+
+static void link_outlets(struct pipeline *pipeline)
+{
+    for (size_t i = 0; i < pipeline->stages[COMPONENT_PROCESSOR].count; i++)
+        pipeline->outlets[i]->next = pipeline->outlets[i + 1];
+}
+
+static bool make_outlets(struct pipeline *pipeline)
+{
+    const struct instance_list *processors = &pipeline->stages[COMPONENT_PROCESSOR];
+    const struct instance_list *exporters = &pipeline->stages[COMPONENT_EXPORTER];
+    pipeline->outlets = calloc(processors->count + 1, sizeof(struct outlet *));
+    for (size_t i = 0; pipeline->outlets && i <= processors->count; i++) {
+        pipeline->outlets[i] = calloc(1, sizeof **pipeline->outlets);
+        if (!pipeline->outlets[i])
+            return false;
+    }
+    struct sender **branches =
+        pipeline->outlets ? calloc(exporters->count, sizeof(struct sender *)) : NULL;
+    if (!branches)
+        return false;
+    for (size_t i = 0; i < processors->count; i++)
+        pipeline->outlets[i]->processor = processors->items[i];
+    link_outlets(pipeline);
+    struct outlet *end = pipeline->outlets[processors->count];
+    end->branches = branches;
+    end->branch_count = exporters->count;
+    for (size_t i = 0; i < exporters->count; i++)
+        branches[i] = exporters->items[i]->sender;
+    return true;
+}
+
+static bool add_queue(struct intake *intake, struct sender *sender)
+{
+    for (size_t i = 0; i < intake->queue_count; i++)
+        if (intake->queues[i].sender == sender) {
+            intake->queues[i].places++;
+            return true;
+        }
+    struct intake_queue *queues =
+        realloc(intake->queues, (intake->queue_count + 1) * sizeof *queues);
+    if (!queues)
+        return false;
+    intake->queues = queues;
+    queues[intake->queue_count++] = (struct intake_queue){sender, 1};
+    intake->waits |= sender_waits(sender);
+    intake->encodings |= sender_takes(sender);
+    return true;
+}
+
+static bool add_head(struct intake *intake, struct pipeline *pipeline)
+{
+    struct outlet **heads =
+        realloc(intake->heads, (intake->head_count + 1) * sizeof(struct outlet *));
+    if (!heads)
+        return false;
+    intake->heads = heads;
+    heads[intake->head_count++] = pipeline->outlets[0];
+    const struct outlet *end = pipeline->outlets[pipeline->stages[COMPONENT_PROCESSOR].count];
+    for (size_t i = 0; i < end->branch_count; i++)
+        if (!add_queue(intake, end->branches[i]))
+            return false;
+    return true;
+}
+
+/* The fresh intake of a signal, made when there is none. NULL: no memory. */
+static struct intake *fresh_intake(struct instance *receiver, enum signal signal,
+                                   struct budget *budget, struct gate *gate)
+{
+    struct intake **intake = &receiver->fresh[signal];
+    if (!*intake)
+        *intake = calloc(1, sizeof **intake);
+    if (*intake) {
+        (*intake)->budget = budget;
+        (*intake)->receiver = receiver->id;
+        (*intake)->gate = gate;
+    }
+    return *intake;
+}
+
+static bool attach(struct instance *receiver, struct pipeline *pipeline, struct budget *budget,
+                   struct gate *gate)
+{
+    struct intake *intake = fresh_intake(receiver, pipeline->signal, budget, gate);
+    return intake && add_head(intake, pipeline);
+}
+
+bool graph_wire(struct graph *graph, struct budget *budget, struct gate *gate)
+{
+    for (size_t i = 0; i < graph->pipeline_count; i++) {
+        struct pipeline *pipeline = &graph->pipelines[i];
+        const struct instance_list *receivers = &pipeline->stages[COMPONENT_RECEIVER];
+        if (!make_outlets(pipeline))
+            return false;
+        for (size_t r = 0; r < receivers->count; r++)
+            if (!attach(receivers->items[r], pipeline, budget, gate))
+                return false;
+    }
+    return true;
+}
+
+struct instance *graph_find(const struct graph *graph, enum component_kind kind, const char *id)
+{
+    for (size_t i = 0; i < graph->instances.count; i++) {
+        struct instance *instance = graph->instances.items[i];
+        if (instance->used && instance->component->kind == kind && strcmp(instance->id, id) == 0)
+            return instance;
+    }
+    return NULL;
+}
+
+struct pipeline *graph_pipeline(const struct graph *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->pipeline_count; i++)
+        if (strcmp(graph->pipelines[i].name, name) == 0)
+            return &graph->pipelines[i];
+    return NULL;
+}
+
+static bool feeds(const struct graph *from, const struct instance *receiver,
+                  const struct instance *successor, const struct pipeline *pipeline)
+{
+    if (successor)
+        return instance_list_has(&pipeline->stages[COMPONENT_RECEIVER], successor);
+    const struct pipeline *before = graph_pipeline(from, pipeline->name);
+    return before && instance_list_has(&before->stages[COMPONENT_RECEIVER], receiver);
+}
+
+bool graph_wire_leaving(struct graph *graph, const struct graph *from, struct instance *receiver)
+{
+    const struct instance *successor = graph_find(graph, COMPONENT_RECEIVER, receiver->id);
+    for (int s = 0; s < SIGNAL_COUNT; s++) {
+        const struct intake *has = receiver->env.intakes[s];
+        struct intake *intake =
+            has ? fresh_intake(receiver, (enum signal)s, has->budget, has->gate) : NULL;
+        if (has && !intake)
+            return false;
+        for (size_t i = 0; has && i < graph->pipeline_count; i++) {
+            struct pipeline *pipeline = &graph->pipelines[i];
+            if (pipeline->signal == (enum signal)s && feeds(from, receiver, successor, pipeline) &&
+                !add_head(intake, pipeline))
+                return false;
+        }
+        if (!has)
+            continue;
+        intake->journal = has->journal;
+        intake->way = intake->head_count ? GATE_WAY_OPEN : GATE_WAY_SHUT;
+    }
+    return true;
+}
+
+/* But for what is not under the gate. */
+static void trade_contents(struct intake *a, struct intake *b)
+{
+    enum { FROM = offsetof(struct intake, way), SIZE = sizeof(struct intake) - FROM };
+    char before[SIZE];
+    memcpy(before, (const char *)a + FROM, SIZE);
+    memcpy((char *)a + FROM, (const char *)b + FROM, SIZE);
+    memcpy((char *)b + FROM, before, SIZE);
+}
+
+void graph_install(struct instance *receiver)
+{
+    for (int s = 0; s < SIGNAL_COUNT; s++) {
+        struct intake **intake = &receiver->env.intakes[s], *fresh = receiver->fresh[s];
+        receiver->fresh[s] = NULL;
+        if (fresh && *intake) {
+            trade_contents(*intake, fresh);
+            free_intake(fresh);
+        } else if (fresh) {
+            *intake = fresh;
+        }
+    }
+}
+
+void graph_drop_fresh(struct instance *receiver)
+{
+    for (int s = 0; s < SIGNAL_COUNT; s++) {
+        free_intake(receiver->fresh[s]);
+        receiver->fresh[s] = NULL;
+    }
+}
+
+/* Trades an outlet's contents and address with the one behind the same processor. */
+static void move_outlet(struct pipeline *from, struct pipeline *to, size_t behind)
+{
+    const struct instance_list *before = &from->stages[COMPONENT_PROCESSOR];
+    const struct instance *processor = to->stages[COMPONENT_PROCESSOR].items[behind];
+    for (size_t i = 0; i < before->count; i++)
+        if (before->items[i] == processor) {
+            struct outlet **old = &from->outlets[i + 1], **new = &to->outlets[behind + 1];
+            struct outlet contents = **old, *address = *old;
+            **old = **new;
+            **new = contents;
+            *old = *new;
+            *new = address;
+        }
+}
+
+void graph_move_outlets(struct graph *from, struct graph *to)
+{
+    for (size_t p = 0; p < to->pipeline_count; p++) {
+        struct pipeline *pipeline = &to->pipelines[p];
+        struct pipeline *before = graph_pipeline(from, pipeline->name);
+        for (size_t i = 0; before && i < pipeline->stages[COMPONENT_PROCESSOR].count; i++)
+            move_outlet(before, pipeline, i);
+        link_outlets(pipeline);
+    }
+}
+
+/* Whether some pipeline has one of the processors, not in order yet, before this one. */
+static bool has_earlier(const struct graph *graph, const struct instance_list *order,
+                        const struct instance *processor)
+{
+    for (size_t p = 0; p < graph->pipeline_count; p++) {
+        const struct instance_list *list = &graph->pipelines[p].stages[COMPONENT_PROCESSOR];
+        if (!instance_list_has(list, processor))
+            continue;
+        for (size_t i = 0; list->items[i] != processor; i++)
+            if (!instance_list_has(order, list->items[i]))
+                return true;
+    }
+    return false;
+}
+
+static struct instance *next_processor(const struct graph *graph, const struct instance_list *order)
+{
+    struct instance *any = NULL;
+    for (size_t i = 0; i < graph->instances.count; i++) {
+        struct instance *instance = graph->instances.items[i];
+        if (instance->component->kind != COMPONENT_PROCESSOR || !instance->used ||
+            instance_list_has(order, instance))
+            continue;
+        if (!has_earlier(graph, order, instance))
+            return instance;
+        any = any ? any : instance;
+    }
+    return any;
+}
+
+bool graph_processors_in_order(const struct graph *graph, struct instance_list *order)
+{
+    struct instance *processor;
+    while ((processor = next_processor(graph, order)))
+        if (!instance_list_add(order, processor))
+            return false;
+    return true;
+}
+
+static void release_pipeline(struct pipeline *pipeline)
+{
+    size_t processors = pipeline->stages[COMPONENT_PROCESSOR].count;
+    for (size_t i = 0; pipeline->outlets && i <= processors; i++) {
+        if (pipeline->outlets[i])
+            free(pipeline->outlets[i]->branches);
+        free(pipeline->outlets[i]);
+    }
+    free(pipeline->outlets);
+    for (int kind = 0; kind < COMPONENT_EXTENSION; kind++)
+        free(pipeline->stages[kind].items);
+    free(pipeline->name);
+}
+
+void graph_release(struct graph *graph)
+{
+    for (size_t i = 0; i < graph->pipeline_count; i++)
+        release_pipeline(&graph->pipelines[i]);
+    for (size_t i = 0; i < graph->instances.count; i++) {
+        struct instance *instance = graph->instances.items[i];
+        for (int s = 0; s < SIGNAL_COUNT; s++) {
+            free_intake(instance->env.intakes[s]);
+            free_intake(instance->fresh[s]);
+        }
+        sender_free(instance->sender);
+        instance_free(instance);
+    }
+    free(graph->pipelines);
+    free(graph->instances.items);
+    free(graph->extensions.items);
+    *graph = (struct graph){0};
+}
+
+static bool gives_metadata(const struct instance_list *receivers)
+{
+    for (size_t i = 0; i < receivers->count; i++) {
+        const struct instance *receiver = receivers->items[i];
+        if (receiver->component->gives_metadata &&
+            receiver->component->gives_metadata(receiver->self))
+            return true;
+    }
+    return false;
+}
+
+void graph_tell_metadata(struct graph *graph)
+{
+    for (size_t i = 0; i < graph->instances.count; i++) {
+        struct instance *instance = graph->instances.items[i];
+        unsigned signals = 0;
+        for (size_t k = 0; k < graph->pipeline_count; k++) {
+            const struct pipeline *pipeline = &graph->pipelines[k];
+            if (instance_list_has(&pipeline->stages[COMPONENT_PROCESSOR], instance) &&
+                gives_metadata(&pipeline->stages[COMPONENT_RECEIVER]))
+                signals |= SIGNAL_BIT(pipeline->signal);
+        }
+        instance->env.metadata_signals = signals;
+    }
+}

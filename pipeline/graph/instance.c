@@ -1,0 +1,108 @@
+#include "pipeline/graph/instance.h"
+
+#include "lib/settings/fill.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct instance *instance_new(const struct component *component, const char *section_name,
+                              const struct node *section)
+{
+    struct instance *instance = calloc(1, sizeof *instance);
+    if (!instance)
+        return NULL;
+    instance->component = component;
+    instance->section = section;
+    instance->id = strdup(section->key);
+    instance->self = calloc(1, component->size ? component->size : 1);
+    if (asprintf(&instance->path, "%s.%s", section_name, section->key) < 0)
+        instance->path = NULL;
+    instance->meter = meter_new(section->key);
+    if (!instance->id || !instance->self || !instance->path || !instance->meter) {
+        instance_free(instance);
+        return NULL;
+    }
+    instance->env.id = instance->id;
+    instance->env.meter = instance->meter;
+    instance->env.instance = instance;
+    return instance;
+}
+
+void instance_free(struct instance *instance)
+{
+    if (!instance)
+        return;
+    if (instance->self && instance->component->keys)
+        keys_release(instance->component->keys, instance->self);
+    free(instance->self);
+    meter_unref(instance->meter);
+    free(instance->id);
+    free(instance->path);
+    free(instance);
+}
+
+bool instance_fill(struct instance *instance, const struct node *place, struct problems *problems)
+{
+    static const struct key no_keys[] = {KEY_END};
+    const struct component *component = instance->component;
+    const struct key *keys = component->keys ? component->keys : no_keys;
+    bool filled =
+        keys_fill(keys, instance->section, place, instance->path, instance->self, problems);
+    /* A faulty key has its default, so that the cross checks can be told with the rest. */
+    bool checked =
+        !component->check || keys_check(component->check, instance->self, instance->section, place,
+                                        instance->path, problems);
+    return filled && checked;
+}
+
+static void report(const struct instance *instance, char *error, struct problems *problems)
+{
+    size_t n = key_path_length(error);
+    if (n == 0) {
+        problems_add(problems, instance->section, instance->path, "%s", error);
+        return;
+    }
+    char path[1024];
+    error[n] = '\0';
+    const struct node *node = node_nearest(instance->section, error);
+    snprintf(path, sizeof path, "%s.%s", instance->path, error);
+    problems_add(problems, node ? node : instance->section, path, "%s", error + n + 2);
+}
+
+static uint64_t run_tick(void *ctx, uint64_t mono_ns)
+{
+    struct instance *instance = ctx;
+    return instance->component->tick(instance->self, mono_ns);
+}
+
+bool instance_open(struct instance *instance, struct problems *problems)
+{
+    char error[512] = "";
+    instance->opened = true;
+    if (instance->component->open &&
+        !instance->component->open(instance->self, &instance->env, error, sizeof error)) {
+        report(instance, error, problems);
+        return false;
+    }
+    /* No sooner: at a reload the ticker's thread runs already. */
+    if (instance->component->tick && instance->env.ticker) {
+        instance->tick.tick = run_tick;
+        instance->tick.ctx = instance;
+        ticker_add(instance->env.ticker, &instance->tick);
+        ticker_at(instance->env.ticker, &instance->tick, 0);
+    }
+    return true;
+}
+
+void instance_close(struct instance *instance)
+{
+    if (!instance->opened)
+        return;
+    if (instance->component->tick && instance->env.ticker)
+        ticker_remove(instance->env.ticker, &instance->tick);
+    if (instance->component->close)
+        instance->component->close(instance->self);
+    instance->opened = false;
+    instance->closed = true;
+}

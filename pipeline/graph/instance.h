@@ -1,0 +1,40 @@
+/* One configured id: its component, filled configuration, counters and life. */
+#ifndef PIPELINE_GRAPH_INSTANCE_H
+#define PIPELINE_GRAPH_INSTANCE_H
+
+#include "lib/settings/load.h"
+#include "pipeline/component.h"
+#include "pipeline/delivery/sender.h"
+
+struct instance {
+    const struct component *component;
+    char *id;                   /* "batch/small" */
+    char *path;                 /* "processors.batch/small" */
+    const struct node *section; /* borrowed from the settings */
+    void *self;
+    struct meter *meter;
+    struct env env;
+    struct ticker_entry tick;
+    struct sender *sender;              /* exporters, once open */
+    struct intake *fresh[SIGNAL_COUNT]; /* receivers: wired, to be those of env by graph_install */
+    bool used;                          /* a pipeline or service.extensions names it */
+    bool opened;
+    _Atomic bool closed;
+};
+
+/* Zeroed configuration, nothing filled. NULL: no memory. */
+struct instance *instance_new(const struct component *component, const char *section_name,
+                              const struct node *section);
+void instance_free(struct instance *instance); /* closed before; NULL is legal */
+
+/* Fills and checks its keys. False: problems were added. */
+bool instance_fill(struct instance *instance, const struct node *place, struct problems *problems);
+
+/* Opens it over a filled env; an exporter's queue is opened by sender_new before. False: a problem
+ * was added; instance_close follows. */
+bool instance_open(struct instance *instance, struct problems *problems);
+
+/* Ends its ticks and closes it. Legal twice and for one that was never open. */
+void instance_close(struct instance *instance);
+
+#endif

@@ -1,0 +1,140 @@
+#include "pipeline/intake.h"
+
+#include "pipeline/graph/intake_run.h"
+#include "pipeline/graph/journaling.h"
+
+#include <stdlib.h>
+
+struct waiter {
+    struct intake *intake;
+    intake_done_fn *done;
+    void *ctx;
+};
+
+static struct outcome refuse(enum cause cause, const char *text)
+{
+    struct outcome outcome = outcome_of(VERDICT_RETRY, cause, "%s", text);
+    outcome.retry_after_ns = NS_PER_S;
+    return outcome;
+}
+
+static struct outcome no_memory(void)
+{
+    return refuse(CAUSE_MEMORY, "data refused due to high memory usage");
+}
+
+static void release(struct intake *intake, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sender_release(intake->queues[i].sender, intake->queues[i].places);
+}
+
+void intake_release(struct intake *intake, const struct batch *batch)
+{
+    release(intake, intake->queue_count);
+    budget_end_work(intake->budget, batch->payload->size);
+}
+
+static struct outcome untaken(const struct intake *intake, const struct batch *batch)
+{
+    char made[96], taken[96];
+    batch_encoding_words(BATCH_BIT(batch->encoding), "", made, sizeof made);
+    batch_encoding_words(intake->encodings, " and ", taken, sizeof taken);
+    return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
+                      "no exporter takes %s; those configured take %s", made, taken);
+}
+
+/* The processors may copy what they edit: as much as the request is kept for that. */
+struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
+{
+    size_t work = batch->payload->size;
+    if (!budget_begin_work(intake->budget, work))
+        return no_memory();
+    for (size_t i = 0; i < intake->queue_count; i++)
+        if (!sender_reserve(intake->queues[i].sender, intake->queues[i].places)) {
+            release(intake, i);
+            budget_end_work(intake->budget, work);
+            return refuse(CAUSE_FULL, "sending queue is full");
+        }
+    budget_pledge(intake->budget, work);
+    return OUTCOME_OK;
+}
+
+struct outcome intake_run(struct intake *intake, struct batch *batch)
+{
+    for (size_t i = 0; i < intake->head_count; i++) {
+        enum verdict verdict = outlet_push(intake->heads[i], batch);
+        if (verdict == VERDICT_RETRY)
+            return no_memory();
+        if (verdict == VERDICT_REJECT)
+            return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "refused by a processor");
+    }
+    return OUTCOME_OK;
+}
+
+static void answer(void *ctx, const struct outcome *worst)
+{
+    struct waiter *waiter = ctx;
+    struct intake *intake = waiter->intake;
+    waiter->done(waiter->ctx, worst);
+    free(waiter);
+    atomic_fetch_sub(&intake->pending, 1);
+}
+
+/* The answer comes when the last of the data is delivered or given up. False: no memory. */
+static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
+{
+    struct waiter *waiter = malloc(sizeof *waiter);
+    struct receipt *receipt = waiter ? receipt_new(answer, waiter) : NULL;
+    if (!receipt || !batch_add_receipt(batch, receipt)) {
+        free(receipt);
+        free(waiter);
+        return false;
+    }
+    *waiter = (struct waiter){intake, done, ctx};
+    atomic_fetch_add(&intake->pending, 1);
+    struct outcome outcome = intake_run(intake, batch);
+    receipt_note(receipt, &outcome);
+    receipt_unref(receipt);
+    return true;
+}
+
+static struct outcome unwanted(void)
+{
+    return refuse(CAUSE_UNAVAILABLE, "no pipeline has this receiver any more");
+}
+
+static struct outcome begin(struct intake *intake, const struct batch *batch)
+{
+    bool taken = intake->encodings & BATCH_BIT(batch->encoding);
+    return taken ? intake_reserve(intake, batch) : untaken(intake, batch);
+}
+
+void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
+{
+    struct gate *gate = intake->gate;
+    bool inside = gate_enter(gate, &intake->way);
+    struct outcome outcome = inside ? begin(intake, batch) : unwanted();
+    if (outcome.verdict != VERDICT_OK) {
+        if (inside)
+            gate_leave(gate);
+        done(ctx, &outcome);
+        return;
+    }
+    batch->admitted = true;
+    if (intake->journal && !intake->waits) {
+        journaling_accept(intake, batch, done, ctx);
+        return;
+    }
+    bool answered = false;
+    if (intake->waits) {
+        answered = run_waiting(intake, batch, done, ctx);
+        outcome = no_memory();
+    } else {
+        outcome = intake_run(intake, batch);
+    }
+    intake_release(intake, batch);
+    gate_leave(gate);
+    if (!answered)
+        done(ctx, &outcome);
+}

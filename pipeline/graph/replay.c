@@ -1,0 +1,146 @@
+#include "pipeline/graph/replay.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/thread.h"
+#include "pipeline/graph/journal_record.h"
+#include "pipeline/graph/journaling.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { RECORD_CAP = 1 << 30 };
+
+/* How long it waits for memory or for a place in a queue. */
+static const uint64_t WAIT_NS = 50 * NS_PER_MS;
+
+struct replay {
+    struct graph *graph;
+    struct gate *gate;
+    struct journal *journal;
+    struct budget *budget;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t stopped;
+    bool stop; /* under lock */
+};
+
+/* False: it is to end. */
+static bool wait_a_little(struct replay *replay)
+{
+    uint64_t until = clock_mono(&clock_system) + WAIT_NS;
+    pthread_mutex_lock(&replay->lock);
+    while (!replay->stop && clock_mono(&clock_system) < until)
+        thread_cond_wait_until(&replay->stopped, &replay->lock, until);
+    bool go_on = !replay->stop;
+    pthread_mutex_unlock(&replay->lock);
+    return go_on;
+}
+
+/* The intake by which it came, else any one of its signal: the configuration may have changed. */
+static struct intake *find_intake(const struct replay *replay, enum signal signal,
+                                  struct view receiver)
+{
+    struct intake *found = NULL;
+    for (size_t i = 0; i < replay->graph->instances.count; i++) {
+        const struct instance *instance = replay->graph->instances.items[i];
+        struct intake *intake = instance->env.intakes[signal];
+        if (intake && view_eq(receiver, view_of(instance->id)))
+            return intake;
+        if (intake && !found)
+            found = intake;
+    }
+    return found;
+}
+
+/* Once. False: no pipeline takes its signal. */
+static bool offer_once(const struct replay *replay, struct batch *batch, struct view receiver,
+                       struct journal_entry *entry, struct outcome *outcome)
+{
+    static const enum gate_way open = GATE_WAY_OPEN;
+    gate_enter(replay->gate, &open);
+    struct intake *intake = find_intake(replay, batch->signal, receiver);
+    if (intake)
+        *outcome = journaling_replay(intake, batch, entry);
+    gate_leave(replay->gate);
+    return intake;
+}
+
+/* False: it is to end, and the entry stays. */
+static bool offer(struct replay *replay, struct batch *batch, struct view receiver,
+                  struct journal_entry *entry)
+{
+    struct outcome outcome;
+    while (offer_once(replay, batch, receiver, entry, &outcome)) {
+        if (outcome.verdict != VERDICT_RETRY)
+            return true;
+        if (!wait_a_little(replay))
+            return false;
+    }
+    log_error("journal: a request stays where it is: no pipeline takes its signal");
+    return true;
+}
+
+static bool replay_one(struct replay *replay, struct view record, struct journal_entry *entry)
+{
+    struct view receiver;
+    const char *reason;
+    struct batch *batch = journal_record_read(record, replay->budget, &receiver, &reason);
+    if (!batch)
+        log_error("journal: a request stays where it is: %s", reason);
+    bool go_on = !batch || offer(replay, batch, receiver, entry);
+    batch_unref(batch);
+    return go_on;
+}
+
+static void *replay_loop(void *ctx)
+{
+    struct replay *replay = ctx;
+    struct bytes record;
+    struct journal_entry *entry;
+    bool no_room = false, go_on = true;
+    uint64_t count = 0;
+    bytes_init(&record, RECORD_CAP, NULL); /* one at a time; its payload is charged */
+    while (go_on) {
+        bytes_clear(&record);
+        if (journal_next(replay->journal, &record, &entry, &no_room)) {
+            go_on = replay_one(replay, bytes_view(&record), entry);
+            count++;
+        } else {
+            go_on = no_room && wait_a_little(replay);
+        }
+        bytes_release(&record);
+    }
+    if (count)
+        log_info("journal: %" PRIu64 " requests of an earlier process were taken up", count);
+    return NULL;
+}
+
+struct replay *replay_start(struct graph *graph, struct gate *gate, struct journal *journal,
+                            struct budget *budget)
+{
+    struct replay *replay = calloc(1, sizeof *replay);
+    if (!replay)
+        return NULL;
+    *replay = (struct replay){.graph = graph, .gate = gate, .journal = journal, .budget = budget};
+    pthread_mutex_init(&replay->lock, NULL);
+    thread_cond_init(&replay->stopped);
+    if (thread_start(&replay->thread, "replay", replay_loop, replay))
+        return replay;
+    free(replay);
+    return NULL;
+}
+
+void replay_stop(struct replay *replay)
+{
+    if (!replay)
+        return;
+    pthread_mutex_lock(&replay->lock);
+    replay->stop = true;
+    pthread_cond_signal(&replay->stopped);
+    pthread_mutex_unlock(&replay->lock);
+    pthread_join(replay->thread, NULL);
+    pthread_mutex_destroy(&replay->lock);
+    pthread_cond_destroy(&replay->stopped);
+    free(replay);
+}

@@ -1,0 +1,41 @@
+/* What can be told of a plan beside that it is right. */
+#include "lib/base/log.h"
+#include "lib/settings/fill.h"
+#include "pipeline/life/plan.h"
+#include "pipeline/life/runtime_state.h"
+
+static void rehearse_instance(struct runtime *runtime, struct instance *instance,
+                              struct problems *problems)
+{
+    const struct component *component = instance->component;
+    instance->env.clock = runtime->clock;
+    instance->env.budget = &runtime->budget;
+    if (component->opens_quietly) {
+        instance_open(instance, problems);
+        instance_close(instance);
+    } else if (component->rehearse) {
+        keys_check(component->rehearse, instance->self, instance->section, instance->section,
+                   instance->path, problems);
+    }
+}
+
+bool runtime_rehearse(struct runtime *runtime, struct problems *problems)
+{
+    const struct instance_list *instances = &runtime->graph.instances;
+    size_t before = problems->count;
+    for (size_t i = 0; i < instances->count; i++)
+        if (instances->items[i]->used)
+            rehearse_instance(runtime, instances->items[i], problems);
+    return problems->count == before;
+}
+
+void runtime_log_warnings(const struct runtime *runtime)
+{
+    struct problems warnings = {0};
+    service_warn(node_get(runtime->root, "service"), &warnings);
+    plan_places_warn(&runtime->graph, &warnings);
+    for (size_t i = 0; warnings.lines && i < warnings.count; i++)
+        if (warnings.lines[i])
+            log_warn("%s", warnings.lines[i]);
+    problems_release(&warnings);
+}

@@ -1,0 +1,415 @@
+/*
+ * From one configuration to another while data flow. The new graph is planned and wired beside the
+ * old one, with what is the same in both moved over, and its new parts are opened; nothing has
+ * changed until then. New receivers already have their sockets, and their clients wait. Then, with
+ * the gate closed, the old processors hand on what they hold and the new ways come into force.
+ * What is left of the old graph retires.
+ */
+#include "pipeline/life/plan.h"
+#include "pipeline/life/runtime_state.h"
+
+#include "lib/base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_MAX_SIZE = 900 };
+
+struct reload {
+    struct runtime *runtime;
+    const struct node *root;
+    struct service_settings service;
+    struct retirement *retirement; /* its graph: first the new one, then what is to go */
+    struct graph *next;
+    struct problems *problems;
+};
+
+static bool in(const struct graph *graph, const struct instance *instance)
+{
+    return instance_list_has(&graph->instances, instance);
+}
+
+/* ---- what stays ---- */
+
+/* What a processor holds can go on only where all its ways ahead do. */
+static bool keeps_ways(const struct reload *reload, const struct instance *old,
+                       const struct instance *fresh)
+{
+    const struct graph *graph = &reload->runtime->graph;
+    for (size_t i = 0; i < graph->pipeline_count; i++) {
+        const struct pipeline *pipeline = &graph->pipelines[i], *now;
+        if (!instance_list_has(&pipeline->stages[COMPONENT_PROCESSOR], old))
+            continue;
+        now = graph_pipeline(reload->next, pipeline->name);
+        if (!now || !instance_list_has(&now->stages[COMPONENT_PROCESSOR], fresh))
+            return false;
+    }
+    return true;
+}
+
+static unsigned signals_of(const struct graph *graph, const struct instance *receiver)
+{
+    unsigned signals = 0;
+    for (size_t i = 0; i < graph->pipeline_count; i++)
+        if (instance_list_has(&graph->pipelines[i].stages[COMPONENT_RECEIVER], receiver))
+            signals |= SIGNAL_BIT(graph->pipelines[i].signal);
+    return signals;
+}
+
+static bool stays(const struct reload *reload, const struct instance *old,
+                  const struct instance *fresh)
+{
+    if (old->component != fresh->component || !node_equal(old->section, fresh->section) ||
+        plan_auth_changes(reload->root, reload->next, old))
+        return false;
+    switch (old->component->kind) {
+    case COMPONENT_RECEIVER:
+        return signals_of(&reload->runtime->graph, old) == signals_of(reload->next, fresh);
+    case COMPONENT_PROCESSOR:
+        return keeps_ways(reload, old, fresh);
+    case COMPONENT_EXPORTER:
+    case COMPONENT_EXTENSION:
+    case COMPONENT_KINDS:
+        break;
+    }
+    return true;
+}
+
+static void replace(struct instance_list *list, const struct instance *fresh, struct instance *old)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i] == fresh)
+            list->items[i] = old;
+}
+
+/* Puts the old instance in the place of the one that was planned. */
+static void keep(struct graph *next, struct instance *fresh, struct instance *old)
+{
+    replace(&next->instances, fresh, old);
+    replace(&next->extensions, fresh, old);
+    for (size_t i = 0; i < next->pipeline_count; i++)
+        for (int kind = 0; kind < COMPONENT_EXTENSION; kind++)
+            replace(&next->pipelines[i].stages[kind], fresh, old);
+    instance_free(fresh);
+}
+
+static void count_on(struct instance *fresh, const struct instance *old)
+{
+    meter_unref(fresh->meter);
+    fresh->meter = meter_ref(old->meter);
+    fresh->env.meter = fresh->meter;
+}
+
+static void pair_kind(struct reload *reload, bool extensions)
+{
+    struct instance_list *list = &reload->next->instances;
+    for (size_t i = 0; i < list->count; i++) {
+        struct instance *fresh = list->items[i];
+        struct instance *old =
+            graph_find(&reload->runtime->graph, fresh->component->kind, fresh->id);
+        if (!fresh->used || !old || extensions != (fresh->component->kind == COMPONENT_EXTENSION))
+            continue;
+        if (stays(reload, old, fresh))
+            keep(reload->next, fresh, old);
+        else
+            count_on(fresh, old);
+    }
+}
+
+/* Extensions first: who names an authenticator stays only where that one does. */
+static void pair(struct reload *reload)
+{
+    pair_kind(reload, true);
+    pair_kind(reload, false);
+    plan_auth(reload->root, reload->next, reload->problems);
+}
+
+static bool refuse_fixed(const struct reload *reload, const struct graph *graph,
+                         const struct graph *other)
+{
+    bool refused = false;
+    for (size_t i = 0; i < graph->instances.count; i++) {
+        const struct instance *instance = graph->instances.items[i];
+        if (!instance->component->fixed || !instance->used || in(other, instance))
+            continue;
+        problems_add(reload->problems, NULL, NULL, "%s: a change of it needs a restart",
+                     instance->path);
+        refused = true;
+    }
+    return refused;
+}
+
+/* ---- opening ---- */
+
+/* Calls visit for each instance in use of a kind that is in graph and not in but. */
+static void each_alone(const struct graph *graph, const struct graph *but, enum component_kind kind,
+                       void (*visit)(struct instance *instance))
+{
+    for (size_t i = 0; i < graph->instances.count; i++) {
+        struct instance *instance = graph->instances.items[i];
+        if (instance->used && instance->component->kind == kind && !(but && in(but, instance)))
+            visit(instance);
+    }
+}
+
+static void set_ways(struct instance *receiver, enum gate_way way)
+{
+    for (int s = 0; s < SIGNAL_COUNT; s++)
+        if (receiver->env.intakes[s])
+            receiver->env.intakes[s]->way = way;
+}
+
+static void install_waiting(struct instance *receiver)
+{
+    graph_install(receiver);
+    set_ways(receiver, GATE_WAY_WAITS);
+}
+
+static void open_ways(struct instance *receiver)
+{
+    set_ways(receiver, GATE_WAY_OPEN);
+}
+
+static void shut_ways(struct instance *receiver)
+{
+    set_ways(receiver, GATE_WAY_SHUT);
+}
+
+static void yield_sockets(struct instance *instance)
+{
+    instance->env.yields = true;
+}
+
+static void keep_sockets(struct instance *instance)
+{
+    instance->env.yields = false;
+}
+
+/* Fresh intakes for the receivers that leave one graph and serve their clients by another. */
+static bool wire_leaving(struct graph *graph, const struct graph *from)
+{
+    for (size_t i = 0; i < from->instances.count; i++) {
+        struct instance *receiver = from->instances.items[i];
+        if (receiver->component->kind == COMPONENT_RECEIVER && receiver->used &&
+            !in(graph, receiver) && !graph_wire_leaving(graph, from, receiver))
+            return false;
+    }
+    return true;
+}
+
+static bool wire(struct reload *reload)
+{
+    struct runtime *runtime = reload->runtime;
+    bool wired =
+        runtime_prepare(runtime, reload->next) && wire_leaving(reload->next, &runtime->graph);
+    for (struct retirement *at = runtime->retired.first; wired && at; at = at->next)
+        wired = wire_leaving(reload->next, &at->graph);
+    if (!wired)
+        problems_add(reload->problems, NULL, NULL, "out of memory");
+    return wired;
+}
+
+static bool open_new(struct reload *reload)
+{
+    const struct graph *old = &reload->runtime->graph;
+    each_alone(reload->next, old, COMPONENT_RECEIVER, install_waiting);
+    each_alone(old, reload->next, COMPONENT_RECEIVER, yield_sockets);
+    each_alone(old, reload->next, COMPONENT_EXTENSION, yield_sockets);
+    bool opened = runtime_open(reload->runtime, reload->next, reload->problems);
+    if (!opened) {
+        each_alone(old, reload->next, COMPONENT_RECEIVER, keep_sockets);
+        each_alone(old, reload->next, COMPONENT_EXTENSION, keep_sockets);
+    }
+    return opened;
+}
+
+/* ---- the change, behind the closed gate ---- */
+
+static void take_all(struct instance *exporter)
+{
+    sender_take_all(exporter->sender, true);
+}
+
+static void take_some(struct instance *exporter)
+{
+    sender_take_all(exporter->sender, false);
+}
+
+static void hand_queues_on(const struct reload *reload)
+{
+    const struct graph *old = &reload->runtime->graph;
+    for (size_t i = 0; i < old->instances.count; i++) {
+        struct instance *exporter = old->instances.items[i], *heir;
+        if (!exporter->sender || in(reload->next, exporter))
+            continue;
+        heir = graph_find(reload->next, COMPONENT_EXPORTER, exporter->id);
+        if (heir)
+            sender_bequeath(exporter->sender, heir->sender);
+    }
+}
+
+static void take_sections_over(const struct reload *reload)
+{
+    for (size_t i = 0; i < reload->next->instances.count; i++) {
+        struct instance *instance = reload->next->instances.items[i];
+        const char *section = plan_section(instance->component->kind);
+        instance->section = node_get(node_get(reload->root, section), instance->id);
+    }
+}
+
+static void swap_graphs(struct reload *reload)
+{
+    struct runtime *runtime = reload->runtime;
+    struct graph old = runtime->graph;
+    struct service_settings service = runtime->service;
+    runtime->graph = *reload->next;
+    *reload->next = old;
+    runtime->service = reload->service;
+    reload->service = service;
+    runtime->root = reload->root;
+}
+
+static void put_in_force(struct reload *reload)
+{
+    struct runtime *runtime = reload->runtime;
+    gate_close(&runtime->gate);
+    ticker_pause(runtime->ticker);
+    pthread_mutex_lock(&runtime->lock);
+    each_alone(&runtime->graph, NULL, COMPONENT_EXPORTER, take_all);
+    runtime_close_processors(&runtime->graph, reload->next);
+    each_alone(&runtime->graph, NULL, COMPONENT_EXPORTER, take_some);
+    hand_queues_on(reload);
+    graph_move_outlets(&runtime->graph, reload->next);
+    for (struct retirement *at = runtime->retired.first; at; at = at->next)
+        each_alone(&at->graph, NULL, COMPONENT_RECEIVER, graph_install);
+    each_alone(&runtime->graph, NULL, COMPONENT_RECEIVER, graph_install);
+    each_alone(reload->next, &runtime->graph, COMPONENT_RECEIVER, open_ways);
+    take_sections_over(reload);
+    swap_graphs(reload);
+    runtime_set_budget(runtime);
+    pthread_mutex_unlock(&runtime->lock);
+    ticker_resume(runtime->ticker);
+    gate_open(&runtime->gate);
+}
+
+/* Intakes that were made for a graph that does not come into force. */
+static void drop_fresh(struct runtime *runtime)
+{
+    each_alone(&runtime->graph, NULL, COMPONENT_RECEIVER, graph_drop_fresh);
+    for (struct retirement *at = runtime->retired.first; at; at = at->next)
+        each_alone(&at->graph, NULL, COMPONENT_RECEIVER, graph_drop_fresh);
+}
+
+/* The clients of receivers that were open already are served by the pipelines there are. */
+static void put_back(struct reload *reload)
+{
+    struct runtime *runtime = reload->runtime;
+    drop_fresh(runtime);
+    bool wired = wire_leaving(&runtime->graph, reload->next);
+    gate_close(&runtime->gate);
+    each_alone(reload->next, &runtime->graph, COMPONENT_RECEIVER,
+               wired ? graph_install : shut_ways);
+    gate_open(&runtime->gate);
+}
+
+/* Takes the instances out that another graph owns. */
+static void forget(struct graph *graph, const struct graph *other)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < graph->instances.count; i++)
+        if (!in(other, graph->instances.items[i]))
+            graph->instances.items[count++] = graph->instances.items[i];
+    graph->instances.count = count;
+}
+
+/* ---- what is told ---- */
+
+static void tell_one(struct bytes *line, const char *what, const struct instance *instance)
+{
+    bytes_printf(line, "%s%s %s", line->size ? ", " : "", instance->path, what);
+}
+
+static void tell(const struct reload *reload)
+{
+    const struct graph *now = &reload->runtime->graph, *before = reload->next;
+    struct bytes line;
+    bytes_init(&line, LINE_MAX_SIZE, NULL);
+    for (size_t i = 0; i < now->instances.count; i++) {
+        const struct instance *instance = now->instances.items[i];
+        enum component_kind kind = instance->component->kind;
+        if (instance->used && !in(before, instance))
+            tell_one(&line, graph_find(before, kind, instance->id) ? "changed" : "added", instance);
+    }
+    for (size_t i = 0; i < before->instances.count; i++) {
+        const struct instance *instance = before->instances.items[i];
+        if (instance->used && !graph_find(now, instance->component->kind, instance->id))
+            tell_one(&line, "removed", instance);
+    }
+    if (line.size)
+        log_info("reloaded: %.*s", (int)line.size, (const char *)line.data);
+    else
+        log_info("reloaded: service changed");
+    bytes_release(&line);
+}
+
+/* ---- all of it ---- */
+
+static bool prepare(struct reload *reload)
+{
+    const struct graph *old = &reload->runtime->graph;
+    if (!plan_read(reload->root, reload->next, &reload->service, reload->problems))
+        return false;
+    pair(reload);
+    bool refused = refuse_fixed(reload, old, reload->next);
+    return !(refuse_fixed(reload, reload->next, old) || refused) && wire(reload);
+}
+
+/* What nobody has seen is freed at once. */
+static void discard(struct reload *reload)
+{
+    drop_fresh(reload->runtime);
+    forget(reload->next, &reload->runtime->graph);
+    graph_release(reload->next);
+    free(reload->retirement);
+    reload->retirement = NULL;
+}
+
+static enum reload_result run(struct reload *reload)
+{
+    struct runtime *runtime = reload->runtime;
+    if (!prepare(reload)) {
+        discard(reload);
+        return RELOAD_FAILED;
+    }
+    bool opened = open_new(reload);
+    if (opened) {
+        put_in_force(reload);
+        tell(reload);
+    } else {
+        put_back(reload);
+    }
+    forget(reload->next, &runtime->graph);
+    return opened ? RELOAD_DONE : RELOAD_FAILED;
+}
+
+enum reload_result runtime_reload(struct runtime *runtime, const struct settings *settings,
+                                  struct problems *problems)
+{
+    struct reload reload = {
+        .runtime = runtime, .root = settings_root(settings), .problems = problems};
+    if (node_equal(runtime->root, reload.root))
+        return RELOAD_SAME;
+    reload.retirement = calloc(1, sizeof *reload.retirement);
+    if (!reload.retirement) {
+        problems_add(problems, NULL, NULL, "out of memory");
+        return RELOAD_FAILED;
+    }
+    reload.next = &reload.retirement->graph;
+    retired_hold(&runtime->retired);
+    enum reload_result result = run(&reload);
+    retired_let_go(&runtime->retired);
+    if (reload.retirement)
+        retired_begin(runtime, reload.retirement, runtime->service.shutdown_timeout);
+    service_release(&reload.service);
+    return result;
+}

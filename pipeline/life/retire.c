@@ -1,0 +1,277 @@
+#include "pipeline/life/retire.h"
+
+#include "lib/base/thread.h"
+#include "pipeline/life/runtime_state.h"
+
+#include <stdlib.h>
+
+#define POLL_NS (20 * NS_PER_MS)
+
+void retired_init(struct retired *retired, struct runtime *runtime)
+{
+    *retired = (struct retired){.runtime = runtime};
+    pthread_mutex_init(&retired->lock, NULL);
+    thread_cond_init(&retired->changed);
+}
+
+void retired_release(struct retired *retired)
+{
+    while (retired->first) {
+        struct retirement *retirement = retired->first;
+        retired->first = retirement->next;
+        graph_release(&retirement->graph);
+        free(retirement);
+    }
+    for (size_t i = 0; i < retired->meter_count; i++)
+        meter_unref(retired->meters[i]);
+    free(retired->meters);
+    pthread_mutex_destroy(&retired->lock);
+    pthread_cond_destroy(&retired->changed);
+}
+
+static void visit(const struct retirement *retirement, enum component_kind kind,
+                  void (*each)(struct instance *instance))
+{
+    const struct instance_list *list = &retirement->graph.instances;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i]->opened && list->items[i]->component->kind == kind)
+            each(list->items[i]);
+}
+
+static void retire_server(struct instance *instance)
+{
+    if (instance->component->retire)
+        instance->component->retire(instance->self);
+    else
+        instance_close(instance);
+}
+
+/* What is no server may be needed to the end, as what authenticates is. */
+static void retire_extension(struct instance *instance)
+{
+    if (instance->component->retire)
+        instance->component->retire(instance->self);
+}
+
+static bool serves(const struct retirement *retirement)
+{
+    const struct instance_list *list = &retirement->graph.instances;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i]->opened && list->items[i]->component->retire)
+            return true;
+    return false;
+}
+
+static void await_clients(struct retirement *retirement)
+{
+    struct retired *all = retirement->all;
+    pthread_mutex_lock(&all->lock);
+    while (!all->hurry && clock_mono(&clock_system) < retirement->deadline)
+        thread_cond_wait_until(&all->changed, &all->lock, retirement->deadline);
+    pthread_mutex_unlock(&all->lock);
+}
+
+static void hasten(struct instance *exporter)
+{
+    if (exporter->sender && !sender_has_heir(exporter->sender))
+        sender_hasten(exporter->sender);
+}
+
+static bool empty(const struct retirement *retirement)
+{
+    const struct instance_list *list = &retirement->graph.instances;
+    uint64_t until = clock_mono(&clock_system) + POLL_NS;
+    for (size_t i = 0; i < list->count; i++) {
+        struct sender *sender = list->items[i]->sender;
+        if (sender && !sender_wait_empty(sender, until))
+            return false;
+    }
+    return true;
+}
+
+static void abort_exporter(struct instance *exporter)
+{
+    if (exporter->sender)
+        sender_abort(exporter->sender);
+}
+
+static void close_exporter(struct instance *exporter)
+{
+    sender_free(exporter->sender);
+    exporter->sender = NULL;
+    instance_close(exporter);
+}
+
+static void await_turn(struct retirement *retirement)
+{
+    struct retired *all = retirement->all;
+    pthread_mutex_lock(&all->lock);
+    while (all->held || all->ended < retirement->number)
+        pthread_cond_wait(&all->changed, &all->lock);
+    retirement->done = true;
+    pthread_mutex_unlock(&all->lock);
+}
+
+static bool lost_something(const struct meter *meter)
+{
+    uint64_t lost = 0;
+    for (int s = 0; s < SIGNAL_COUNT; s++)
+        lost += meter_get(meter, METER_DROPPED, (enum signal)s);
+    return lost > 0;
+}
+
+static bool has_meter(const struct runtime *runtime, const struct meter *meter)
+{
+    const struct instance_list *list = &runtime->graph.instances;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i]->meter == meter)
+            return true;
+    for (size_t i = 0; i < runtime->retired.meter_count; i++)
+        if (runtime->retired.meters[i] == meter)
+            return true;
+    return false;
+}
+
+/* What was lost counts at the end of the run, also when its instance is gone. */
+static void account(struct runtime *runtime, struct instance *instance)
+{
+    struct retired *all = &runtime->retired;
+    enum component_kind kind = instance->component->kind;
+    if ((kind != COMPONENT_PROCESSOR && kind != COMPONENT_EXPORTER) ||
+        !lost_something(instance->meter))
+        return;
+    pthread_mutex_lock(&runtime->lock);
+    struct meter **meters = NULL;
+    if (!has_meter(runtime, instance->meter))
+        meters = realloc(all->meters, (all->meter_count + 1) * sizeof(struct meter *));
+    if (meters) {
+        all->meters = meters;
+        meters[all->meter_count++] = meter_ref(instance->meter);
+    }
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+static bool answers_due(const struct retirement *retirement)
+{
+    const struct instance_list *list = &retirement->graph.instances;
+    for (size_t i = 0; i < list->count; i++)
+        for (int s = 0; s < SIGNAL_COUNT; s++)
+            if (list->items[i]->env.intakes[s] && list->items[i]->env.intakes[s]->pending)
+                return true;
+    return false;
+}
+
+/* An answer that a client waits for is given by its receiver, whenever the backend's comes. False:
+ * a stop comes before that. */
+static bool await_answers(struct retirement *retirement)
+{
+    struct retired *all = retirement->all;
+    pthread_mutex_lock(&all->lock);
+    while (!all->hurry && answers_due(retirement))
+        thread_cond_wait_until(&all->changed, &all->lock, clock_mono(&clock_system) + POLL_NS);
+    pthread_mutex_unlock(&all->lock);
+    return !answers_due(retirement);
+}
+
+static void *end_loop(void *ctx)
+{
+    struct retirement *retirement = ctx;
+    struct retired *all = retirement->all;
+    visit(retirement, COMPONENT_RECEIVER, retire_server);
+    visit(retirement, COMPONENT_EXTENSION, retire_extension);
+    visit(retirement, COMPONENT_EXPORTER, hasten);
+    if (serves(retirement))
+        await_clients(retirement);
+    visit(retirement, COMPONENT_RECEIVER, instance_close);
+    pthread_mutex_lock(&all->lock);
+    retirement->left = true;
+    pthread_cond_broadcast(&all->changed);
+    pthread_mutex_unlock(&all->lock);
+    visit(retirement, COMPONENT_PROCESSOR, instance_close);
+    while (!empty(retirement) && !all->runtime->hurried &&
+           clock_mono(&clock_system) < retirement->deadline)
+        continue;
+    visit(retirement, COMPONENT_EXPORTER, abort_exporter);
+    bool answered = await_answers(retirement);
+    await_turn(retirement);
+    visit(retirement, COMPONENT_EXPORTER, close_exporter);
+    visit(retirement, COMPONENT_EXTENSION, instance_close);
+    for (size_t i = 0; i < retirement->graph.instances.count; i++)
+        account(all->runtime, retirement->graph.instances.items[i]);
+    if (answered)
+        graph_release(&retirement->graph);
+    pthread_mutex_lock(&all->lock);
+    all->ended++;
+    pthread_cond_broadcast(&all->changed);
+    pthread_mutex_unlock(&all->lock);
+    return NULL;
+}
+
+static void free_done(struct retired *retired, bool wait)
+{
+    struct retirement **at = &retired->first;
+    while (*at) {
+        struct retirement *retirement = *at;
+        pthread_mutex_lock(&retired->lock);
+        bool done = wait || retirement->done;
+        pthread_mutex_unlock(&retired->lock);
+        if (!done) {
+            at = &retirement->next;
+            continue;
+        }
+        if (retirement->threaded)
+            pthread_join(retirement->thread, NULL);
+        retirement->threaded = false;
+        if (retirement->graph.instances.items) {
+            at = &retirement->next;
+            continue;
+        }
+        *at = retirement->next;
+        free(retirement);
+    }
+}
+
+void retired_hold(struct retired *retired)
+{
+    pthread_mutex_lock(&retired->lock);
+    retired->held = true;
+    pthread_mutex_unlock(&retired->lock);
+    free_done(retired, false);
+}
+
+void retired_let_go(struct retired *retired)
+{
+    pthread_mutex_lock(&retired->lock);
+    retired->held = false;
+    pthread_cond_broadcast(&retired->changed);
+    pthread_mutex_unlock(&retired->lock);
+}
+
+void retired_begin(struct runtime *runtime, struct retirement *retirement, uint64_t timeout_ns)
+{
+    struct retired *all = &runtime->retired;
+    retirement->all = all;
+    retirement->number = all->begun++;
+    retirement->deadline = clock_mono(&clock_system) + timeout_ns;
+    retirement->next = all->first;
+    all->first = retirement;
+    retirement->threaded = thread_start(&retirement->thread, "retire", end_loop, retirement);
+    if (!retirement->threaded)
+        end_loop(retirement);
+}
+
+void retired_hurry(struct retired *retired)
+{
+    pthread_mutex_lock(&retired->lock);
+    retired->hurry = true;
+    pthread_cond_broadcast(&retired->changed);
+    for (const struct retirement *at = retired->first; at; at = at->next)
+        while (!at->left)
+            pthread_cond_wait(&retired->changed, &retired->lock);
+    pthread_mutex_unlock(&retired->lock);
+}
+
+void retired_finish(struct retired *retired)
+{
+    free_done(retired, true);
+}

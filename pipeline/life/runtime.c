@@ -1,0 +1,283 @@
+#include "pipeline/life/runtime.h"
+
+#include "lib/base/log.h"
+#include "pipeline/life/explained.h"
+#include "pipeline/life/plan.h"
+#include "pipeline/life/runtime_state.h"
+#include "pipeline/memory_limit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Of the memory budget: for merging, editing and sending what was accepted. */
+enum { RESERVE_SHARE = 16 };
+
+/* The smallest of what the instances in use ask for, else the default. */
+static size_t budget_limit(const struct graph *graph)
+{
+    size_t total = 0, least = 0;
+    for (size_t i = 0; i < graph->instances.count; i++) {
+        const struct instance *instance = graph->instances.items[i];
+        if (!instance->used || !instance->component->memory_limit)
+            continue;
+        total = total ? total : memory_limit_total();
+        size_t limit = instance->component->memory_limit(instance->self, total);
+        if (limit && (!least || limit < least))
+            least = limit;
+    }
+    return least ? least : memory_limit_default(memory_limit_cgroup(""));
+}
+
+void runtime_set_budget(struct runtime *runtime)
+{
+    size_t limit = budget_limit(&runtime->graph);
+    runtime->budget.limit = limit;
+    runtime->budget.reserve = limit / RESERVE_SHARE;
+}
+
+struct runtime *runtime_plan(const struct settings *settings, const struct clock *clock,
+                             struct problems *problems)
+{
+    struct runtime *runtime = calloc(1, sizeof *runtime);
+    if (!runtime) {
+        problems_add(problems, NULL, NULL, "out of memory");
+        return NULL;
+    }
+    runtime->clock = clock;
+    pthread_mutex_init(&runtime->lock, NULL);
+    gate_init(&runtime->gate);
+    retired_init(&runtime->retired, runtime);
+    runtime->root = settings_root(settings);
+    if (!plan_read(runtime->root, &runtime->graph, &runtime->service, problems)) {
+        runtime_free(runtime);
+        return NULL;
+    }
+    budget_init(&runtime->budget, 0);
+    runtime_set_budget(runtime);
+    return runtime;
+}
+
+void runtime_each(struct runtime *runtime, enum component_kind kind,
+                  void (*visit)(struct runtime *runtime, struct instance *instance))
+{
+    const struct instance_list *list =
+        kind == COMPONENT_EXTENSION ? &runtime->graph.extensions : &runtime->graph.instances;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i]->used && list->items[i]->component->kind == kind)
+            visit(runtime, list->items[i]);
+}
+
+/* What has it already is left alone: others read it. */
+static void give_journal(struct runtime *runtime, struct instance *instance)
+{
+    if (instance->env.journal != runtime->journal)
+        instance->env.journal = runtime->journal;
+    for (int s = 0; s < SIGNAL_COUNT; s++) {
+        struct intake *intake = instance->env.intakes[s], *fresh = instance->fresh[s];
+        if (intake && intake->journal != runtime->journal)
+            intake->journal = runtime->journal;
+        if (fresh)
+            fresh->journal = runtime->journal;
+    }
+}
+
+bool runtime_prepare(struct runtime *runtime, struct graph *graph)
+{
+    struct instance_list *instances = &graph->instances;
+    for (size_t i = 0; i < instances->count; i++) {
+        struct instance *instance = instances->items[i];
+        if (instance->env.runtime)
+            continue;
+        instance->env.clock = runtime->clock;
+        instance->env.budget = &runtime->budget;
+        instance->env.runtime = runtime;
+        instance->env.ticker = runtime->ticker;
+        if (instance->used && instance->component->kind == COMPONENT_RECEIVER &&
+            !meter_admits(instance->meter, runtime->clock, runtime->ticker))
+            return false;
+        if (!instance->used || instance->component->kind != COMPONENT_EXPORTER)
+            continue;
+        instance->sender = sender_new(instance->component, instance->self, &instance->env);
+        if (!instance->sender)
+            return false;
+    }
+    graph_tell_metadata(graph);
+    bool wired = graph_wire(graph, &runtime->budget, &runtime->gate);
+    for (size_t i = 0; i < instances->count; i++)
+        give_journal(runtime, instances->items[i]);
+    return wired;
+}
+
+static void install(struct runtime *runtime, struct instance *receiver)
+{
+    (void)runtime;
+    graph_install(receiver);
+}
+
+static bool prepare(struct runtime *runtime)
+{
+    runtime->ticker = ticker_new(runtime->clock);
+    if (!runtime->ticker || !runtime_prepare(runtime, &runtime->graph))
+        return false;
+    runtime_each(runtime, COMPONENT_RECEIVER, install);
+    return true;
+}
+
+static bool open_kind(const struct graph *graph, enum component_kind kind,
+                      struct problems *problems)
+{
+    const struct instance_list *list =
+        kind == COMPONENT_EXTENSION ? &graph->extensions : &graph->instances;
+    bool opened = true;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i]->used && !list->items[i]->opened &&
+            list->items[i]->component->kind == kind)
+            opened = instance_open(list->items[i], problems) && opened;
+    return opened;
+}
+
+static void find_journal(struct runtime *runtime, struct instance *extension)
+{
+    if (extension->component->journal && !runtime->journal)
+        runtime->journal = extension->component->journal(extension->self);
+}
+
+static void recall(void *ctx, struct view note)
+{
+    const struct instance *instance = ctx;
+    instance->component->recall(instance->self, note);
+}
+
+static void recall_notes(struct runtime *runtime, struct instance *processor)
+{
+    if (runtime->journal && processor->component->recall)
+        journal_recall(runtime->journal, view_of(processor->id), recall, processor);
+}
+
+/* What follows at the start once all components of a kind are open. */
+static void opened_kind(struct runtime *runtime, enum component_kind kind)
+{
+    if (kind == COMPONENT_EXTENSION) {
+        runtime_each(runtime, COMPONENT_EXTENSION, find_journal);
+        runtime_each(runtime, COMPONENT_PROCESSOR, give_journal);
+        runtime_each(runtime, COMPONENT_RECEIVER, give_journal);
+    } else if (kind == COMPONENT_PROCESSOR) {
+        runtime_each(runtime, COMPONENT_PROCESSOR, recall_notes);
+    }
+}
+
+bool runtime_open(struct runtime *runtime, const struct graph *graph, struct problems *problems)
+{
+    static const enum component_kind order[] = {COMPONENT_EXTENSION, COMPONENT_EXPORTER,
+                                                COMPONENT_PROCESSOR, COMPONENT_RECEIVER};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (!open_kind(graph, order[i], problems))
+            return false;
+        else if (runtime->phase == RUNTIME_PLANNED)
+            opened_kind(runtime, order[i]);
+    return true;
+}
+
+static bool open_all(struct runtime *runtime, struct problems *problems)
+{
+    if (!runtime_open(runtime, &runtime->graph, problems))
+        return false;
+    bool started = ticker_start(runtime->ticker);
+    if (started && runtime->journal) {
+        runtime->replay =
+            replay_start(&runtime->graph, &runtime->gate, runtime->journal, &runtime->budget);
+        started = runtime->replay != NULL;
+    }
+    if (!started)
+        problems_add(problems, NULL, NULL, "no thread to be had");
+    return started;
+}
+
+bool runtime_start(struct runtime *runtime, struct problems *problems)
+{
+    bool prepared = prepare(runtime);
+    if (!prepared)
+        problems_add(problems, NULL, NULL, "out of memory");
+    if (!prepared || !open_all(runtime, problems)) {
+        runtime_close_all(runtime, 0);
+        return false;
+    }
+    log_debug("memory budget: %zu MiB", runtime->budget.limit >> 20);
+    runtime->phase = RUNTIME_READY;
+    budget_watch(&runtime->budget);
+    return true;
+}
+
+bool runtime_ready(const struct runtime *runtime)
+{
+    return runtime->phase == RUNTIME_READY;
+}
+
+bool runtime_trouble(struct runtime *runtime, struct bytes *out)
+{
+    struct bytes text;
+    bytes_init(&text, 1024, NULL);
+    pthread_mutex_lock(&runtime->lock);
+    bool trouble = runtime->phase == RUNTIME_READY && runtime->journal &&
+                   journal_trouble(runtime->journal, &text);
+    pthread_mutex_unlock(&runtime->lock);
+    if (trouble)
+        bytes_printf(out, "journal: %.*s", VIEW_ARG(bytes_view(&text)));
+    bytes_release(&text);
+    return trouble;
+}
+
+uint64_t runtime_step(struct runtime *runtime)
+{
+    return ticker_step(runtime->ticker);
+}
+
+static void explain_instance(struct instance *instance, struct bytes *out)
+{
+    struct bytes text;
+    bytes_init(&text, out->max - out->size, NULL);
+    meter_explain(instance->meter, &text);
+    if (instance->sender)
+        sender_explain(instance->sender, &text);
+    if (instance->component->explain)
+        instance->component->explain(instance->self, &text);
+    explained_append(bytes_view(&text), instance->id, out);
+    bytes_release(&text);
+}
+
+void runtime_explain(struct runtime *runtime, struct bytes *out)
+{
+    const struct instance_list *instances = &runtime->graph.instances;
+    pthread_mutex_lock(&runtime->lock);
+    bytes_printf(out, "memory: %zu of %zu bytes, %zu beside them", budget_used(&runtime->budget),
+                 runtime->budget.limit, atomic_load(&runtime->budget.beyond));
+    uint64_t gave_way = atomic_load(&runtime->budget.gave_way);
+    if (gave_way)
+        bytes_printf(out, "; %" PRIu64 " bodies that stalled, or were slow or large, gave way",
+                     gave_way);
+    bytes_printf(out, "\n");
+    if (runtime->phase != RUNTIME_READY)
+        bytes_printf(out, "%s\n", runtime->phase == RUNTIME_PLANNED ? "starting" : "stopping");
+    for (size_t i = 0; runtime->phase == RUNTIME_READY && i < instances->count; i++)
+        if (instances->items[i]->used)
+            explain_instance(instances->items[i], out);
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+const char *runtime_log_level(const struct runtime *runtime)
+{
+    return runtime->service.telemetry.logs.level;
+}
+
+void runtime_free(struct runtime *runtime)
+{
+    if (!runtime || runtime->abandoned)
+        return;
+    graph_release(&runtime->graph);
+    service_release(&runtime->service);
+    retired_release(&runtime->retired);
+    ticker_free(runtime->ticker);
+    gate_release(&runtime->gate);
+    pthread_mutex_destroy(&runtime->lock);
+    free(runtime);
+}

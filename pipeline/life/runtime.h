@@ -1,0 +1,65 @@
+/*
+ * The process as the cli and the extensions see it: build from settings, start, explain, stop.
+ */
+#ifndef PIPELINE_LIFE_RUNTIME_H
+#define PIPELINE_LIFE_RUNTIME_H
+
+#include "lib/base/bytes.h"
+#include "lib/base/clock.h"
+#include "lib/settings/load.h"
+
+struct runtime;
+
+/* Plans the graph of a configuration, whose settings outlive it or the next reload that is done,
+ * and fills every component's keys. All faults are added to problems; NULL if there was any. Opens
+ * nothing: this is all that `validate` does. */
+struct runtime *runtime_plan(const struct settings *settings, const struct clock *clock,
+                             struct problems *problems);
+
+/* What a plan that can run does not do as one may think, in the log. */
+void runtime_log_warnings(const struct runtime *runtime);
+
+/* Looks, for a plan that is not to be started, at what its start would find, as far as that can be
+ * done without taking anything: files that are named. False: problems were added. */
+bool runtime_rehearse(struct runtime *runtime, struct problems *problems);
+
+/* Opens everything. False: problems say why, and what was open is closed again. */
+bool runtime_start(struct runtime *runtime, struct problems *problems);
+
+/* What became of a reload; logged with what changed. */
+enum reload_result {
+    RELOAD_DONE,
+    RELOAD_SAME,  /* nothing differs */
+    RELOAD_FAILED /* problems say why; all goes on as before */
+};
+
+/* Goes over to other settings while data flow. RELOAD_DONE: they outlive the next one that is done,
+ * and those before are not needed any more. Instances whose section is the same stay open with all
+ * that they hold; the others are opened beside the old ones and take their place. What the old ones
+ * hold is handed on, their queues go to those of the same id; what is left of them ends by itself
+ * within service.shutdown_timeout. The thread that starts and stops. */
+enum reload_result runtime_reload(struct runtime *runtime, const struct settings *settings,
+                                  struct problems *problems);
+
+/* True from a complete start until stop begins; what health_check answers. */
+bool runtime_ready(const struct runtime *runtime);
+
+/* What keeps it from taking requests though it runs, for people, appended to out. False: nothing.
+ * Any thread. */
+bool runtime_trouble(struct runtime *runtime, struct bytes *out);
+
+/* Stops: receivers first, then processors hand on what they hold, queues drain until the deadline
+ * (service.shutdown_timeout), exporters and extensions last. hurry: a flag that may be set from
+ * a signal handler to cut the wait short. Returns the items that were acknowledged and never
+ * delivered, over the whole run; a report of them in lines is appended to report. */
+uint64_t runtime_stop(struct runtime *runtime, const volatile int *hurry, struct bytes *report);
+
+/* What every component says of itself, for people. Any thread. */
+void runtime_explain(struct runtime *runtime, struct bytes *out);
+
+/* service.telemetry.logs.level, e.g. "info". */
+const char *runtime_log_level(const struct runtime *runtime);
+
+void runtime_free(struct runtime *runtime); /* NULL is legal; stop comes first */
+
+#endif

@@ -1,0 +1,56 @@
+/* What runtime.c, reload.c, retire.c and stop.c share: the running process. */
+#ifndef PIPELINE_LIFE_RUNTIME_STATE_H
+#define PIPELINE_LIFE_RUNTIME_STATE_H
+
+#include "pipeline/graph/graph.h"
+#include "pipeline/graph/replay.h"
+#include "pipeline/life/retire.h"
+#include "pipeline/life/runtime.h"
+#include "pipeline/life/service.h"
+
+#include <pthread.h>
+
+enum runtime_phase { RUNTIME_PLANNED, RUNTIME_READY, RUNTIME_STOPPING, RUNTIME_STOPPED };
+
+struct runtime {
+    const struct clock *clock;
+    const struct node *root; /* of the settings in force; theirs */
+    struct budget budget;
+    struct service_settings service;
+    struct graph graph;
+    struct gate gate; /* around every request and in front of the graph */
+    struct ticker *ticker;
+    struct journal *journal; /* an extension's; NULL: none */
+    struct replay *replay;
+    struct retired retired;
+    pthread_mutex_t lock; /* held while phase or graph changes, while runtime_explain runs, and
+                           * while a sender is freed */
+    _Atomic int phase;
+    _Atomic bool hurried;
+    bool abandoned; /* threads of ours still use it: never freed */
+};
+
+/* Calls visit for each instance in use of a kind. */
+void runtime_each(struct runtime *runtime, enum component_kind kind,
+                  void (*visit)(struct runtime *runtime, struct instance *instance));
+
+/* Gives the instances of a graph that have none their env and sender, and wires it. False: no
+ * memory. */
+bool runtime_prepare(struct runtime *runtime, struct graph *graph);
+
+/* Opens what is in use in a graph and not open yet; a kind only where all before it did. */
+bool runtime_open(struct runtime *runtime, const struct graph *graph, struct problems *problems);
+
+/* Sets the limit and the reserve of the memory budget by what the graph asks for. */
+void runtime_set_budget(struct runtime *runtime);
+
+/* Closes the processors of a graph that are open and not in `but` (NULL: all), front to back. */
+void runtime_close_processors(const struct graph *graph, const struct graph *but);
+
+/* Stops what runtime_start opened, in order, up to a deadline of the runtime's clock. */
+void runtime_close_all(struct runtime *runtime, uint64_t deadline_mono_ns);
+
+/* For tests with a clock of their own: runs the ticks that are due; returns the next time. */
+uint64_t runtime_step(struct runtime *runtime);
+
+#endif

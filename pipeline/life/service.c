@@ -1,0 +1,120 @@
+#include "pipeline/life/service.h"
+
+#include "lib/base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct key logs_keys[] = {
+    KEY_STRING(struct telemetry_logs, level, "level", "info", 0, "debug, info, warn or error"),
+    KEY_IGNORED("encoding", "accepted; one line of text an event"),
+    KEY_IGNORED("development", "accepted, without effect"),
+    KEY_IGNORED("disable_caller", "accepted; there is none"),
+    KEY_IGNORED("disable_stacktrace", "accepted; there is none"),
+    KEY_IGNORED("sampling", "accepted; repeated lines are held back"),
+    KEY_IGNORED("output_paths", "accepted; the log goes to stderr"),
+    KEY_IGNORED("error_output_paths", "accepted; the log goes to stderr"),
+    KEY_IGNORED("initial_fields", "accepted, without effect"),
+    KEY_IGNORED("processors", "accepted, without effect"),
+    KEY_END,
+};
+
+static const struct key telemetry_keys[] = {
+    KEY_GROUP(struct telemetry, logs, struct telemetry_logs, "logs", logs_keys, "the log"),
+    KEY_IGNORED("metrics", "accepted, without effect"),
+    KEY_IGNORED("traces", "accepted, without effect"),
+    KEY_IGNORED("resource", "accepted, without effect"),
+    KEY_END,
+};
+
+static const struct key service_keys[] = {
+    KEY_DURATION(struct service_settings, shutdown_timeout, "shutdown_timeout", "8s", 0,
+                 "time for what is queued to be delivered at the end"),
+    KEY_LIST(struct service_settings, extensions, "extensions", NULL, "extensions in use"),
+    KEY_GROUP(struct service_settings, telemetry, struct telemetry, "telemetry", telemetry_keys,
+              "what the process says of itself"),
+    KEY_IGNORED("pipelines", "read apart"),
+    KEY_END,
+};
+
+static void check(const void *config, struct key_report *report)
+{
+    const struct service_settings *service = config;
+    enum log_level level;
+    if (!log_level_parse(service->telemetry.logs.level, &level))
+        key_report_add(report, "telemetry.logs.level",
+                       "\"%s\" is no level, expected debug, info, warn or error",
+                       service->telemetry.logs.level);
+}
+
+/* Keys of `telemetry` that do nothing, and a value with which nothing is what is asked for. */
+static const struct {
+    const char *path, *harmless, *what;
+} unheeded[] = {
+    {"logs.encoding", "console", "the log is text, one line an event"},
+    {"logs.development", "false", "there is no such mode"},
+    {"logs.sampling", NULL, "repeated lines are held back as it is"},
+    {"logs.output_paths", "stderr", "the log goes to stderr"},
+    {"logs.error_output_paths", "stderr", "the log goes to stderr"},
+    {"logs.initial_fields", NULL, "lines have no fields"},
+    {"logs.processors", NULL, "the log goes to stderr alone"},
+    {"metrics", "none", "there are no metrics to be had; SIGUSR1 and zpages have the counters"},
+    {"traces", "none", "there are no traces of the process itself"},
+    {"resource", NULL, "the process sends nothing of itself"},
+};
+
+static bool is_word(const struct node *node, const char *word)
+{
+    return node && node->kind == NODE_SCALAR && node->text && strcmp(node->text, word) == 0;
+}
+
+/* Also in a list of one, or as the level of a map. */
+static bool is_harmless(const struct node *node, const char *word)
+{
+    bool empty = node->kind != NODE_SCALAR && node->count == 0;
+    if (node->kind == NODE_NULL || empty)
+        return true;
+    if (!word)
+        return false;
+    bool one = node->kind == NODE_LIST && node->count == 1 && is_word(node->items[0], word);
+    return is_word(node, word) || one ||
+           (node->kind == NODE_MAP && is_word(node_get(node, "level"), word));
+}
+
+/* The node of a dotted path; NULL: it is not given. */
+static const struct node *node_at(const struct node *node, const char *path)
+{
+    char word[32];
+    while (node && *path) {
+        size_t n = strcspn(path, ".");
+        snprintf(word, sizeof word, "%.*s", (int)n, path);
+        node = node_get(node, word);
+        path += n + (path[n] == '.');
+    }
+    return node;
+}
+
+void service_warn(const struct node *section, struct problems *warnings)
+{
+    const struct node *telemetry = node_get(section, "telemetry");
+    char path[64];
+    for (size_t i = 0; i < sizeof unheeded / sizeof *unheeded; i++) {
+        const struct node *node = node_at(telemetry, unheeded[i].path);
+        if (!node || is_harmless(node, unheeded[i].harmless))
+            continue;
+        snprintf(path, sizeof path, "service.telemetry.%s", unheeded[i].path);
+        problems_add(warnings, node, path, "has no effect: %s", unheeded[i].what);
+    }
+}
+
+bool service_fill(struct service_settings *service, const struct node *section,
+                  const struct node *place, struct problems *problems)
+{
+    return keys_fill(service_keys, section, place, "service", service, problems) &&
+           keys_check(check, service, section, place, "service", problems);
+}
+
+void service_release(struct service_settings *service)
+{
+    keys_release(service_keys, service);
+}

@@ -1,0 +1,183 @@
+#include "processors/correlation/known/evidence.h"
+
+#include "lib/base/clock.h"
+#include "lib/settings/key.h"
+
+/* So long a service's slower profilers may have sent nothing yet: 60 s and what an upload takes. Of
+ * a process that its resource names, its own. */
+#define FIRST_MINUTE (62 * NS_PER_S)
+/* Two stamps of one clock, moved to ours at different times. */
+#define CLOCK_ERROR    (20 * NS_PER_MS)
+#define SKEW_MAX       (30 * NS_PER_S)
+#define SKEW_AT_LEAST  (250 * NS_PER_MS)
+#define SKEW_OF_CAPPED (500 * NS_PER_MS) /* an upload rarely takes longer */
+
+enum { PROFILES_WITHOUT = 2, FORGET_SKEW = 64 };
+
+/* The windows of all kinds that confirm, as one. */
+struct windows {
+    uint64_t watermark, longest, lateness;
+    unsigned count;
+    struct timeline *only; /* where just one kind is sent */
+    unsigned kinds;
+};
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static bool is_heard(const struct timeline *timeline, uint64_t mono, uint64_t remember)
+{
+    return timeline && timeline->count && minus(mono, timeline->heard) <= remember;
+}
+
+static void add_windows(struct windows *all, struct timeline *each)
+{
+    uint64_t longest = timeline_longest(each);
+    all->only = all->kinds++ ? NULL : each;
+    if (longest > all->longest)
+        all->longest = longest;
+    if (timeline_lateness(each) > all->lateness)
+        all->lateness = timeline_lateness(each);
+    if (each->watermark < all->watermark)
+        all->watermark = each->watermark;
+    if (each->count < all->count)
+        all->count = each->count;
+}
+
+/* Where several kinds confirm, a span is without samples when every one's window came. Of kinds
+ * that were not heard for `remember` the last counts, if there is no other. */
+static struct windows read_windows(const struct service *service, unsigned kinds, uint64_t mono,
+                                   uint64_t remember)
+{
+    for (int lately = 1; lately >= 0; lately--) {
+        struct windows all = {.watermark = UINT64_MAX, .count = UINT32_MAX};
+        for (enum kind kind = 0; kind < KIND_OTHER; kind++) {
+            struct timeline *each = service->timelines[kind];
+            if (kinds & KIND_BIT(kind) && each && each->count &&
+                (!lately || is_heard(each, mono, remember)))
+                add_windows(&all, each);
+        }
+        if (all.kinds)
+            return all;
+    }
+    return (struct windows){0};
+}
+
+/* The one sequence that has all samples of the process; NULL: it is not known. */
+static struct sequence *bound_sequence(const struct process *process, const struct windows *windows,
+                                       uint64_t mono, uint64_t remember)
+{
+    if (!windows->only || !process || !process_is_bound(process, mono, remember))
+        return NULL;
+    struct sequence *bound = timeline_find(windows->only, process->sequence);
+    unsigned wanted = process->identified ? 1 : 2;
+    if (!bound || !sequence_is_steady(windows->only, bound, wanted, mono) ||
+        (bound->contested && mono - bound->contested <= remember))
+        return NULL;
+    return bound;
+}
+
+/* Whether its profiles have had time enough to name a span, and none did. */
+static bool names_none(const struct service *service, const struct judge_known *known,
+                       uint64_t mono)
+{
+    if (service->named || !service->first_candidate ||
+        minus(mono, service->first_candidate) < known->first_hold)
+        return false;
+    if (known->profiled)
+        return service->nameless >= PROFILES_WITHOUT;
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        if (service->others[kind] >= PROFILES_WITHOUT)
+            return true;
+    return false;
+}
+
+static bool sent_others(const struct service *service)
+{
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        if (service->others[kind])
+            return true;
+    return false;
+}
+
+/* The clock of the spans may be a little further behind than was seen. */
+static uint64_t skew_of(const struct service *service)
+{
+    uint64_t skew = service->skew;
+    return skew ? skew + skew / 4 + SKEW_AT_LEAST : CLOCK_ERROR;
+}
+
+static void judge_windows(struct judge_known *known, const struct service *service,
+                          const struct process *process, struct windows *windows, uint64_t mono,
+                          uint64_t remember)
+{
+    bool identified = process && process->identified;
+    uint64_t minute_ends = (identified ? process->first_seen : service->first_seen) + FIRST_MINUTE;
+    struct sequence *bound = bound_sequence(process, windows, mono, remember);
+    bool first_minute =
+        known->hold == DURATION_AUTO && mono < minute_ends && !(bound && identified);
+    uint64_t longest = bound ? bound->longest : windows->longest;
+    unsigned count = bound && identified ? 2 : windows->count;
+    known->window = judge_window(longest, count, service->from_go, first_minute);
+    known->margin = judge_margin(known->window, windows->lateness);
+    known->watermark = windows->watermark;
+    known->skew = skew_of(service);
+    if (first_minute)
+        known->ask_at = minute_ends;
+    else if (bound)
+        known->passed = sequence_passed(bound, mono, known->margin, &known->ask_at);
+    else if (windows->only && service->process_count <= 1)
+        known->passed =
+            timeline_passed(windows->only, mono, known->margin, remember, &known->ask_at);
+}
+
+struct judge_known evidence_known(const struct service *service, const struct process *process,
+                                  const struct evidence_rules *rules, uint64_t mono)
+{
+    uint64_t remember = rules->remember;
+    unsigned kinds = service_kinds(service, &rules->confirm, mono, remember);
+    struct windows windows = read_windows(service, kinds, mono, remember);
+    struct judge_known known = {
+        .profiled = windows.kinds > 0,
+        .others = sent_others(service),
+        .unread = service->unread && minus(mono, service->unread_at) <= remember,
+        .first_seen = service->first_seen,
+        .first_hold = judge_first_hold(rules->hold, service->from_node),
+        .hold = rules->hold,
+        .ask_at = UINT64_MAX,
+    };
+    known.no_ids = names_none(service, &known, mono);
+    if (known.profiled)
+        judge_windows(&known, service, process, &windows, mono, remember);
+    return known;
+}
+
+void evidence_note_profile(struct service *service, enum kind kind, bool confirms, bool samples,
+                           bool named)
+{
+    service->version++;
+    service->skew -= service->skew / FORGET_SKEW;
+    if (named)
+        service->named = true;
+    if (confirms) {
+        service->nameless += samples && !named && service->first_candidate;
+    } else if (service->others[kind] < UINT8_MAX) {
+        service->others[kind]++;
+    }
+}
+
+void evidence_note_capped(struct service *service)
+{
+    evidence_note_skew(service, 0, SKEW_OF_CAPPED);
+}
+
+void evidence_note_skew(struct service *service, uint64_t ended, uint64_t window_start)
+{
+    uint64_t skew = minus(window_start, ended);
+    if (skew > SKEW_MAX)
+        skew = SKEW_MAX;
+    if (skew > service->skew)
+        service->skew = skew;
+}

@@ -1,0 +1,55 @@
+/*
+ * The span index: which span ids have samples, of which kinds, and how many. Filled by profiles,
+ * bounded by id_table.h. Not thread-safe.
+ */
+#ifndef PROCESSORS_CORRELATION_KNOWN_SPAN_INDEX_H
+#define PROCESSORS_CORRELATION_KNOWN_SPAN_INDEX_H
+
+#include "processors/correlation/known/id_table.h"
+#include "processors/correlation/known/kinds.h"
+
+struct span_index {
+    struct id_table table;
+};
+
+#define SPAN_CPU_MAX ((UINT64_C(1) << 48) - 1)
+
+/* What is known of a span id; both figures stop at their largest value. */
+struct span_figures {
+    uint64_t id;      /* as the profile has it */
+    uint32_t samples; /* sum of samples/count values, or rows where there is no such type */
+    uint64_t cpu_ns;  /* sum of cpu/nanoseconds; 48 bits, 78 hours */
+};
+
+/* The table as id_table_init makes it. figures: samples and CPU time are kept, else they are 0 and
+ * an id takes half the memory. */
+void span_index_init(struct span_index *index, size_t max_bytes, bool figures, uint32_t remember,
+                     uint64_t seed, struct budget *budget);
+
+/* What stands for an id of a scope in a table; both byte orders of the id are one. */
+uint64_t span_index_key(uint64_t id, uint64_t scope);
+
+/* scope, of all: the service's, since a link opens the profiles of its span's own service. */
+
+/* Counts samples of a kind below KIND_OTHER. True: the id was not known before. */
+bool span_index_add(struct span_index *index, uint64_t scope, const struct span_figures *figures,
+                    enum kind kind, uint32_t second);
+
+/* Whether a profile of one of these kinds has the id. */
+bool span_index_find(const struct span_index *index, uint64_t scope, uint64_t id, unsigned kinds,
+                     uint32_t second, struct span_figures *figures);
+
+/* The same for the id or its bytes in reversed order. */
+bool span_index_find_either(const struct span_index *index, uint64_t scope, uint64_t id,
+                            unsigned kinds, uint32_t second, struct span_figures *figures);
+
+/* Says that one of these will be asked for the id soon. */
+void span_index_expect(const struct span_index *index, uint64_t scope, uint64_t id);
+
+/* Notes that the span of a known id came; true: for the first time. */
+bool span_index_meet(struct span_index *index, uint64_t scope, uint64_t id, uint32_t second);
+
+/* Whether samples with this id that came since a second may have given way. */
+bool span_index_lost(const struct span_index *index, uint64_t scope, uint64_t id, uint32_t since);
+
+#endif

@@ -1,0 +1,429 @@
+#include "processors/correlation/known/timeline.h"
+
+#include "lib/base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Stamps in whole seconds, and what a profiler needs to stop and start again. */
+#define SEAM_AT_MOST (1100 * NS_PER_MS)
+/* Uploads of several processes in the same moment are all looked at before spans are given up. */
+#define SETTLE_AT_MOST NS_PER_S
+#define LATENESS_MAX   (45 * NS_PER_S)
+#define LATE_BY_RETRY  (6 * NS_PER_S)
+#define RETRY_SPREAD   (2 * NS_PER_S)
+#define RETRIED_WITHIN (31 * NS_PER_S)
+#define LATENESS_KEPT  (600 * NS_PER_S)
+#define TRUST_AFTER    (60 * NS_PER_S)
+#define HEARD_WITHIN   (30 * NS_PER_S)
+#define GONE_AFTER     (600 * NS_PER_S)
+
+enum { TRUST_WINDOWS = 2, STEADY_WINDOWS = 2, HEARD_WINDOWS = 4, DRIFT = 200 };
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static uint64_t seam(uint64_t length)
+{
+    return least(length / 4, SEAM_AT_MOST);
+}
+
+void timeline_release(struct timeline *timeline)
+{
+    while (timeline->sequences) {
+        struct sequence *next = timeline->sequences->next;
+        budget_give(timeline->budget, sizeof *next);
+        free(timeline->sequences);
+        timeline->sequences = next;
+    }
+    timeline->sequence_count = 0;
+}
+
+static bool overlaps(const struct reach *a, const struct reach *b, uint64_t tolerance)
+{
+    return a->start + tolerance < b->end && b->start + tolerance < a->end;
+}
+
+/* How far a window is from joining the sequence without a seam; UINT64_MAX: it cannot be one of its
+ * windows. */
+static uint64_t fit(const struct sequence *sequence, const struct reach *window, uint64_t tolerance)
+{
+    uint64_t best = UINT64_MAX;
+    if (window->end <= sequence->begun + tolerance)
+        best = distance(window->end, sequence->begun);
+    for (unsigned i = 0; i < SEQUENCE_GAPS; i++) {
+        const struct reach *gap = &sequence->gaps[i];
+        if (gap->end && window->start + tolerance >= gap->start &&
+            window->end <= gap->end + tolerance)
+            best = least(
+                best, least(distance(window->start, gap->start), distance(window->end, gap->end)));
+    }
+    if (window->start + tolerance < sequence->frontier)
+        return best;
+    for (unsigned i = 0; i < sequence->ahead_count; i++) {
+        if (overlaps(&sequence->ahead[i], window, tolerance))
+            return UINT64_MAX;
+        best = least(best, distance(window->start, sequence->ahead[i].end));
+        best = least(best, distance(window->end, sequence->ahead[i].start));
+    }
+    return least(best, distance(window->start, sequence->frontier));
+}
+
+/* Whether a process that skipped windows, being idle, would begin one there. */
+static bool is_in_step(const struct sequence *sequence, const struct reach *window,
+                       uint64_t tolerance)
+{
+    uint64_t gap = minus(window->start, sequence->frontier), length = sequence->length;
+    if (length == 0 || window->start < sequence->frontier)
+        return false;
+    uint64_t rest = gap % length, drift = tolerance + gap / DRIFT;
+    return rest <= drift || length - rest <= drift;
+}
+
+/* Of two sequences that a window would join, the one that has windows like it: one of a minute may
+ * end where one of ten seconds does. */
+static uint64_t unlikeness(const struct sequence *sequence, uint64_t length)
+{
+    return distance(sequence->length, length) / 4;
+}
+
+static struct sequence *choose(const struct timeline *timeline,
+                               const struct timeline_window *window, const struct reach *reach)
+{
+    struct sequence *adjacent = NULL, *in_step = NULL;
+    uint64_t best = UINT64_MAX, nearest = UINT64_MAX, tolerance = seam(window->length);
+    for (struct sequence *each = timeline->sequences; each; each = each->next) {
+        uint64_t far = each->labels == window->labels ? fit(each, reach, tolerance) : UINT64_MAX;
+        uint64_t cost = far <= tolerance ? far + unlikeness(each, window->length) : UINT64_MAX;
+        if (cost < best) {
+            best = cost;
+            adjacent = each;
+        } else if (far < nearest && far > tolerance && is_in_step(each, reach, tolerance)) {
+            nearest = far;
+            in_step = each;
+        }
+    }
+    return adjacent ? adjacent : in_step;
+}
+
+/* Windows without a length, or moments: whichever sequence of these labels is not past it. */
+static struct sequence *choose_unmeasured(const struct timeline *timeline,
+                                          const struct timeline_window *window)
+{
+    for (struct sequence *each = timeline->sequences; each; each = each->next)
+        if (each->labels == window->labels && window->end > each->frontier)
+            return each;
+    return NULL;
+}
+
+static void drop_last(struct timeline *timeline)
+{
+    struct sequence **at = &timeline->sequences;
+    while ((*at)->next)
+        at = &(*at)->next;
+    budget_give(timeline->budget, sizeof **at);
+    free(*at);
+    *at = NULL;
+    timeline->sequence_count--;
+}
+
+static struct sequence *begin(struct timeline *timeline, const struct timeline_window *window,
+                              uint64_t now)
+{
+    if (timeline->sequence_count == TIMELINE_SEQUENCES)
+        drop_last(timeline);
+    struct sequence *sequence = calloc(1, sizeof *sequence);
+    if (!sequence)
+        return NULL;
+    budget_force(timeline->budget, sizeof *sequence);
+    uint64_t start = window->start ? window->start : window->end;
+    *sequence = (struct sequence){
+        .next = timeline->sequences,
+        .serial = ++timeline->last_serial,
+        .labels = window->labels,
+        .begun = start,
+        .frontier = start,
+        .settled = start,
+        .length = window->length,
+    };
+    if (timeline->sequences)
+        timeline->born = now;
+    timeline->sequences = sequence;
+    timeline->sequence_count++;
+    return sequence;
+}
+
+static bool was_told(struct timeline *timeline, const struct timeline_window *window)
+{
+    for (unsigned i = 0; i < TIMELINE_TOLD; i++)
+        if (timeline->told[i].content == window->content && timeline->told[i].content &&
+            distance(timeline->told[i].end, window->end) <= NS_PER_S)
+            return true;
+    unsigned at = timeline->told_at++ % TIMELINE_TOLD;
+    timeline->told[at].end = window->end;
+    timeline->told[at].content = window->content;
+    return false;
+}
+
+static void note_concurrency(struct timeline *timeline, const struct sequence *own,
+                             const struct reach *window, uint64_t now)
+{
+    for (const struct sequence *each = timeline->sequences; each; each = each->next) {
+        struct reach known = {each->begun, each->frontier};
+        if (each->ahead_count)
+            known.end = each->ahead[each->ahead_count - 1].end;
+        if (each != own && overlaps(&known, window, seam(window->end - window->start)))
+            timeline->concurrent = now;
+    }
+}
+
+/* Sequences that nobody heard of for that long. */
+static void drop_old(struct timeline *timeline, uint64_t now, uint64_t remember)
+{
+    struct sequence **at = &timeline->sequences;
+    while (*at) {
+        struct sequence *each = *at;
+        if (minus(now, each->heard) <= remember || !each->heard) {
+            at = &each->next;
+            continue;
+        }
+        *at = each->next;
+        budget_give(timeline->budget, sizeof *each);
+        free(each);
+        timeline->sequence_count--;
+    }
+}
+
+static void put_first(struct timeline *timeline, struct sequence *sequence)
+{
+    struct sequence **at = &timeline->sequences;
+    while (*at != sequence)
+        at = &(*at)->next;
+    *at = sequence->next;
+    sequence->next = timeline->sequences;
+    timeline->sequences = sequence;
+}
+
+struct sequence *timeline_place(struct timeline *timeline, const struct timeline_window *window,
+                                uint64_t now, uint64_t remember, bool *again)
+{
+    struct reach reach = {window->start ? window->start : window->end, window->end};
+    *again = was_told(timeline, window);
+    if (*again)
+        return NULL;
+    drop_old(timeline, now, remember);
+    struct sequence *sequence =
+        window->length ? choose(timeline, window, &reach) : choose_unmeasured(timeline, window);
+    if (!sequence)
+        sequence = begin(timeline, window, now);
+    if (!sequence)
+        return NULL;
+    put_first(timeline, sequence);
+    note_concurrency(timeline, sequence, &reach, now);
+    return sequence;
+}
+
+static void add_ahead(struct sequence *sequence, const struct reach *window)
+{
+    unsigned at = sequence->ahead_count++;
+    for (; at > 0 && sequence->ahead[at - 1].start > window->start; at--)
+        sequence->ahead[at] = sequence->ahead[at - 1];
+    sequence->ahead[at] = *window;
+}
+
+static void drop_ahead(struct sequence *sequence)
+{
+    memmove(sequence->ahead, sequence->ahead + 1,
+            --sequence->ahead_count * sizeof *sequence->ahead);
+}
+
+static void move_frontier(struct sequence *sequence, uint64_t frontier, uint64_t now)
+{
+    if (frontier <= sequence->frontier)
+        return;
+    if (minus(now, sequence->moved) >= least(sequence->length / 32, SETTLE_AT_MOST))
+        sequence->settled = sequence->frontier;
+    sequence->frontier = frontier;
+    sequence->moved = now;
+}
+
+/* Moves the frontier over windows that follow on from it. */
+static void follow(struct sequence *sequence, uint64_t now)
+{
+    while (sequence->ahead_count &&
+           sequence->ahead[0].start <= sequence->frontier + seam(sequence->length)) {
+        move_frontier(sequence, sequence->ahead[0].end, now);
+        drop_ahead(sequence);
+    }
+}
+
+static void give_up_gap(struct sequence *sequence, uint64_t now)
+{
+    struct reach gap = {sequence->frontier, sequence->ahead[0].start};
+    sequence->gaps[sequence->gap_at++ % SEQUENCE_GAPS] = gap;
+    move_frontier(sequence, gap.end, now);
+    follow(sequence, now);
+}
+
+static void note_length(struct timeline *timeline, uint64_t length, uint64_t now, uint64_t remember)
+{
+    if (minus(now, timeline->turned) > remember) {
+        timeline->before = timeline->longest;
+        timeline->longest = 0;
+        timeline->turned = now;
+    }
+    /* A window longer than the memory of samples is a mistake of its sender's. */
+    timeline->longest = most(timeline->longest, least(length, remember));
+}
+
+static void note_lateness(struct timeline *timeline, uint64_t late, uint64_t now)
+{
+    if (minus(now, timeline->lateness_turned) > LATENESS_KEPT) {
+        timeline->lateness[1] = timeline->lateness[0];
+        timeline->lateness[0] = (struct lateness){0};
+        timeline->lateness_turned = now;
+    }
+    struct lateness *lately = &timeline->lateness[0];
+    late = least(late, LATENESS_MAX);
+    lately->most = most(lately->most, late);
+    if (late > LATE_BY_RETRY && (!lately->least_bad || late < lately->least_bad))
+        lately->least_bad = late;
+}
+
+static void take_in_sequence(struct sequence *sequence, const struct timeline_window *window,
+                             uint64_t now)
+{
+    struct reach reach = {window->start ? window->start : sequence->frontier, window->end};
+    sequence->count++;
+    sequence->heard = now;
+    sequence->begun = least(sequence->begun, reach.start);
+    if (window->length)
+        sequence->length = window->length;
+    sequence->longest = most(sequence->longest, window->length);
+    if (reach.end <= sequence->frontier)
+        return;
+    if (sequence->ahead_count == SEQUENCE_AHEAD)
+        give_up_gap(sequence, now);
+    if (sequence->ahead_count == SEQUENCE_AHEAD)
+        drop_ahead(sequence);
+    add_ahead(sequence, &reach);
+    follow(sequence, now);
+}
+
+void timeline_take(struct timeline *timeline, struct sequence *sequence,
+                   const struct timeline_window *window, uint64_t now, uint64_t remember)
+{
+    uint64_t length = window->length;
+    if (length)
+        note_lateness(timeline, minus(now, window->end), now);
+    else
+        timeline->unmeasured = true;
+    /* Without one, uploads come once a window. */
+    if (!length && sequence && sequence->count)
+        length = minus(window->end, sequence->frontier);
+    note_length(timeline, length, now, remember);
+    if (sequence)
+        take_in_sequence(sequence, window, now);
+    timeline->watermark = most(timeline->watermark, window->end);
+    timeline->heard = now;
+    timeline->count++;
+}
+
+struct sequence *timeline_find(const struct timeline *timeline, uint32_t serial)
+{
+    struct sequence *each = timeline->sequences;
+    while (each && each->serial != serial)
+        each = each->next;
+    return each;
+}
+
+uint64_t timeline_longest(const struct timeline *timeline)
+{
+    return most(timeline->longest, timeline->before);
+}
+
+uint64_t timeline_lateness(const struct timeline *timeline)
+{
+    const struct lateness *lately = &timeline->lateness[0], *before = &timeline->lateness[1];
+    uint64_t late = most(lately->most, before->most);
+    uint64_t least_bad = lately->least_bad ? lately->least_bad : before->least_bad;
+    if (lately->least_bad && before->least_bad)
+        least_bad = least(lately->least_bad, before->least_bad);
+    bool varies = least_bad && late > least_bad + RETRY_SPREAD;
+    return varies ? most(late, RETRIED_WITHIN) : late;
+}
+
+void sequence_note_owner(struct sequence *sequence, uint64_t process, uint64_t now)
+{
+    if (sequence->owner && sequence->owner != process)
+        sequence->contested = now;
+    sequence->owner = process;
+}
+
+bool sequence_is_steady(const struct timeline *timeline, const struct sequence *sequence,
+                        unsigned windows, uint64_t now)
+{
+    uint64_t within =
+        most(HEARD_WINDOWS * sequence->length + timeline_lateness(timeline), HEARD_WITHIN);
+    return sequence->count >= windows && !timeline->unmeasured &&
+           minus(now, sequence->heard) <= within;
+}
+
+uint64_t sequence_passed(struct sequence *sequence, uint64_t now, uint64_t margin, uint64_t *next)
+{
+    while (sequence->ahead_count && now >= sequence->ahead[0].start + margin)
+        give_up_gap(sequence, now);
+    *next = sequence->ahead_count ? sequence->ahead[0].start + margin : UINT64_MAX;
+    uint64_t settles = sequence->moved + least(sequence->length / 32, SETTLE_AT_MOST);
+    if (now >= settles)
+        sequence->settled = sequence->frontier;
+    else
+        *next = least(*next, settles);
+    return sequence->settled;
+}
+
+/* Whether its processes have been the same for a while. */
+static bool is_settled(const struct timeline *timeline, uint64_t now)
+{
+    uint64_t longest = 0;
+    for (const struct sequence *each = timeline->sequences; each; each = each->next)
+        longest = most(longest, each->length);
+    uint64_t trusted = most(TRUST_WINDOWS * longest, TRUST_AFTER);
+    return !timeline->born || minus(now, timeline->born) > trusted;
+}
+
+uint64_t timeline_passed(struct timeline *timeline, uint64_t now, uint64_t margin,
+                         uint64_t remember, uint64_t *next)
+{
+    bool several = timeline->concurrent && minus(now, timeline->concurrent) <= remember;
+    uint64_t passed = UINT64_MAX, asked;
+    *next = UINT64_MAX;
+    if (!timeline->sequences || !is_settled(timeline, now))
+        return 0;
+    for (struct sequence *each = timeline->sequences; each; each = each->next) {
+        if (each != timeline->sequences && (!several || minus(now, each->heard) > GONE_AFTER))
+            continue; /* the process before, or one that has ended */
+        if (!sequence_is_steady(timeline, each, STEADY_WINDOWS, now))
+            return 0;
+        passed = least(passed, sequence_passed(each, now, margin, &asked));
+        *next = least(*next, asked);
+    }
+    return passed;
+}

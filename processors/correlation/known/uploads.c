@@ -1,0 +1,393 @@
+#include "processors/correlation/known/uploads.h"
+
+#include "lib/wire/http/http_query.h"
+#include "lib/wire/otlp/otlp_span.h"
+#include "lib/wire/pprof/pprof_frames.h"
+#include "lib/wire/profiles/otlp_profiles.h"
+
+#include <string.h>
+
+static const struct view cpu = {(const uint8_t *)"cpu", 3};
+static const struct view samples = {(const uint8_t *)"samples", 7};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+void upload_set_window(struct window *window, const struct stated *stated, uint64_t now)
+{
+    uint64_t end = stated->time;
+    if (end)
+        end = stated->duration > UINT64_MAX - end ? UINT64_MAX : end + stated->duration;
+    if (stated->until)
+        end = end ? least(end, stated->until) : stated->until;
+    window->end = least(end, now);
+    window->capped = end > now;
+    window->length = stated->duration;
+    if (!window->length && stated->from && stated->until > stated->from)
+        window->length = stated->until - stated->from;
+    if (window->length && window->end)
+        window->start = window->end > window->length ? window->end - window->length : 1;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+uint64_t upload_content(const struct upload *upload, const struct stated *stated, size_t count)
+{
+    uint64_t hash = mix(mix(count, stated->time), stated->duration);
+    hash = mix(mix(hash, stated->from), stated->until);
+    for (size_t i = 0; i < upload->count; i++)
+        hash = mix(mix(hash, upload->ids[i].id), upload->ids[i].cpu_ns);
+    return hash;
+}
+
+static uint64_t labels_of(const struct series *series)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; series && i < series->count; i++) {
+        hash = mix(hash, process_hash(series->labels[i].name));
+        hash = mix(hash, process_hash(series->labels[i].value));
+    }
+    return hash;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* A pprof's time is the start of its window, with Node the end, and behind another instance the
+ * middle: whichever puts the end nearest to the upload. Exact where upload_set_window errs on the
+ * early side: `until` is cut down to a second. */
+static uint64_t middle_of(const struct stated *stated, uint64_t length, uint64_t now)
+{
+    uint64_t time = stated->time ? stated->time : stated->from, half = length / 2;
+    uint64_t uploaded = stated->until ? least(stated->until, now) : now;
+    if (!time || length > UINT64_MAX - time)
+        return 0;
+    uint64_t if_start = distance(time + length, uploaded);
+    uint64_t if_middle = distance(time + half, uploaded);
+    uint64_t if_end = distance(time, uploaded);
+    uint64_t middle = time;
+    if (if_start <= if_middle && if_start <= if_end)
+        middle = time + half;
+    else if (if_end <= if_middle)
+        middle = time > half ? time - half : time;
+    return middle != stated->time && middle <= now ? middle : 0;
+}
+
+static uint64_t positive(int64_t value)
+{
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static uint32_t small(uint64_t value)
+{
+    return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+/* Which of a pprof's values matter; -1: there is none such. */
+struct columns {
+    int samples; /* samples/count */
+    int cpu;     /* cpu/nanoseconds */
+    int decides; /* must be positive for a sample to count; -1: any one */
+};
+
+static int column(const struct pprof *pprof, struct view type, struct view unit)
+{
+    for (size_t i = 0; i < pprof->type_count; i++)
+        if (view_eq(pprof->types[i].type, type) &&
+            (unit.size == 0 || view_eq(pprof->types[i].unit, unit)))
+            return (int)i;
+    return -1;
+}
+
+static struct columns columns_of(const struct pprof *pprof, enum kind kind)
+{
+    struct columns columns = {
+        .samples = column(pprof, samples, VIEW("count")),
+        .cpu = column(pprof, cpu, VIEW("nanoseconds")),
+        .decides = -1,
+    };
+    if (kind == KIND_PROCESS_CPU)
+        columns.decides = column(pprof, cpu, VIEW(""));
+    else if (kind == KIND_WALL)
+        columns.decides = column(pprof, VIEW("wall"), VIEW(""));
+    return columns;
+}
+
+static bool counts(const struct pprof_sample *sample, const struct columns *columns)
+{
+    if (columns->decides >= 0)
+        return sample->values[columns->decides] > 0;
+    for (size_t i = 0; i < sample->value_count; i++)
+        if (sample->values[i] > 0)
+            return true;
+    return false;
+}
+
+static bool read_ids(struct upload *upload, const struct pprof *pprof, struct arena *arena)
+{
+    unsigned keys = 1u << PPROF_KEY_SPAN_ID | 1u << PPROF_KEY_PROFILE_ID;
+    if (!(pprof->keys_seen & keys))
+        return true;
+    upload->ids = arena_array(arena, pprof->sample_count, sizeof *upload->ids);
+    struct pprof_frames frames;
+    if (!upload->ids || !pprof_frames_open(&frames, pprof, arena))
+        return false;
+    struct columns columns = columns_of(pprof, upload->window.kind);
+    struct proto_scan scan = pprof_samples(pprof);
+    struct pprof_sample sample;
+    uint64_t id;
+    while (pprof_next_sample(pprof, &scan, &sample)) {
+        if (!sample.span_id.data || !span_id_parse(sample.span_id, &id) ||
+            !counts(&sample, &columns) || !pprof_frames_any(&frames, &sample))
+            continue;
+        upload->ids[upload->count++] = (struct span_figures){
+            .id = id,
+            .samples = columns.samples < 0 ? 1 : small(positive(sample.values[columns.samples])),
+            .cpu_ns = columns.cpu < 0 ? 0 : positive(sample.values[columns.cpu]),
+        };
+    }
+    return true;
+}
+
+/* The name that the server will know the series by, a label remapped or set by the SDK; of
+ * /ingest the application's. */
+static struct view service_of(const struct series *series, bool by_ingest)
+{
+    static const char *const labels[] = {"service_name", "service.name", "__name__"};
+    for (size_t i = 0; series && i < (by_ingest ? 3 : 2); i++) {
+        struct view value = series_get(series, view_of(labels[i]));
+        if (value.size > 0)
+            return value;
+    }
+    return UNKNOWN_SERVICE;
+}
+
+static bool is_from_go(const struct series *series, const struct profile_origin *origin)
+{
+    if (origin && origin->spy_name && strcmp(origin->spy_name, "gospy") == 0)
+        return true;
+    return series && view_starts(series_get(series, VIEW("otel.scope.name")),
+                                 VIEW("com.grafana.pyroscope/go"));
+}
+
+struct upload *uploads_of_pprof(const struct batch *batch, const struct series *series,
+                                const struct pprof *pprof, unsigned kinds, uint64_t now,
+                                struct arena *arena)
+{
+    const struct profile_origin *origin = batch->profile;
+    bool by_ingest = origin && origin->by_ingest;
+    struct upload *upload = arena_alloc(arena, sizeof *upload);
+    if (!upload)
+        return NULL;
+    struct view name = {0};
+    if (by_ingest)
+        name = pprof_series_name(pprof, view_of(origin->sample_type_config), arena);
+    else if (series)
+        name = series_get(series, VIEW("__name__"));
+    struct stated stated = {
+        .time = pprof_has_time(pprof) ? positive(pprof->time_nanos) : 0,
+        .duration = positive(pprof->duration_nanos),
+        .from = origin ? origin->from_ns : 0,
+        .until = origin ? origin->until_ns : 0,
+    };
+    upload->service = service_of(series, by_ingest);
+    upload->from_go = is_from_go(series, origin);
+    upload->window.kind = kind_parse(name);
+    upload_set_window(&upload->window, &stated, now);
+    upload->middle = middle_of(&stated, upload->window.length, now);
+    upload->has_samples = pprof->sample_count > 0;
+    if (kinds & KIND_BIT(upload->window.kind) && !read_ids(upload, pprof, arena))
+        return NULL;
+    upload->window.labels = labels_of(series);
+    upload->window.content = upload_content(upload, &stated, pprof->sample_count);
+    return upload;
+}
+
+struct upload *uploads_of_unread(const struct batch *batch, const struct series *series,
+                                 struct arena *arena)
+{
+    struct upload *upload = arena_alloc(arena, sizeof *upload);
+    if (upload) {
+        upload->unread = "pprof, no room";
+        upload->service = service_of(series, batch->profile && batch->profile->by_ingest);
+    }
+    return upload;
+}
+
+/* As the server names an OTLP profile. */
+static enum kind kind_of_otlp(const struct otlp_profile *profile)
+{
+    if (view_eq(profile->type, samples) && view_eq(profile->period_type, cpu))
+        return KIND_PROCESS_CPU;
+    if (view_eq(profile->type, VIEW("off_cpu")))
+        return KIND_OFF_CPU;
+    return profile->period_type.size ? kind_parse(profile->period_type) : KIND_PROCESS_CPU;
+}
+
+static struct span_figures otlp_figures(const struct otlp_profile *profile, uint64_t id,
+                                        const struct otlp_profile_sample *sample)
+{
+    uint64_t value = positive(sample->value_sum), period = positive(profile->period);
+    struct span_figures figures = {.id = id, .samples = 1};
+    if (view_eq(profile->type, samples)) {
+        figures.samples = small(value);
+        if (view_eq(profile->period_type, cpu) && period)
+            figures.cpu_ns = value <= UINT64_MAX / period ? value * period : UINT64_MAX;
+    } else if (view_eq(profile->type, cpu) && view_eq(profile->unit, VIEW("nanoseconds"))) {
+        figures.cpu_ns = value;
+    }
+    return figures;
+}
+
+static bool otlp_id(const struct otlp_profile_sample *sample, uint64_t *id)
+{
+    if (sample->span_id_bytes.size == 8) {
+        *id = span_id_load(sample->span_id_bytes.data);
+        return *id != 0;
+    }
+    return sample->span_id_text.data && span_id_parse(sample->span_id_text, id);
+}
+
+static bool read_otlp_ids(struct upload *upload, const struct otlp_dictionary *dictionary,
+                          const struct otlp_profile *profile, struct arena *arena)
+{
+    upload->ids = arena_array(arena, profile->sample_count, sizeof *upload->ids);
+    if (!upload->ids)
+        return false;
+    struct proto_scan scan = proto_scan_begin(profile->body);
+    struct otlp_profile_sample sample;
+    uint64_t id;
+    while (otlp_profile_next_sample(dictionary, profile, &scan, &sample))
+        if (sample.drawn && sample.value_sum > 0 && otlp_id(&sample, &id))
+            upload->ids[upload->count++] = otlp_figures(profile, id, &sample);
+    return true;
+}
+
+static struct view otlp_service(const struct otlp_dictionary *dictionary, struct view entry)
+{
+    struct view name = otlp_profiles_resource_attribute(dictionary, entry, VIEW("service.name"));
+    return name.size ? name : UNKNOWN_SERVICE;
+}
+
+static uint64_t resource_hash(struct view entry)
+{
+    struct proto_field resource;
+    bool found = proto_find(entry, 1, WIRE_LEN, &resource);
+    return found ? process_hash(resource.bytes) : 0;
+}
+
+static struct upload *upload_of_otlp(const struct otlp_dictionary *dictionary,
+                                     const struct otlp_walk *walk, unsigned kinds, uint64_t now,
+                                     struct arena *arena)
+{
+    struct otlp_profile profile;
+    struct upload *upload = arena_alloc(arena, sizeof *upload);
+    if (!upload)
+        return NULL;
+    otlp_profile_read(dictionary, walk->item.bytes, &profile);
+    upload->service = otlp_service(dictionary, walk->resource_entry.bytes);
+    upload->window.kind = kind_of_otlp(&profile);
+    struct stated stated = {.time = profile.time_ns, .duration = profile.duration_ns};
+    upload_set_window(&upload->window, &stated, now);
+    upload->has_samples = profile.sample_count > 0;
+    if (kinds & KIND_BIT(upload->window.kind) &&
+        !read_otlp_ids(upload, dictionary, &profile, arena))
+        return NULL;
+    upload->window.labels = resource_hash(walk->resource_entry.bytes);
+    upload->window.content = upload_content(upload, &stated, profile.sample_count);
+    return upload;
+}
+
+/* A request whose samples cannot be read; names by reference cannot either. */
+static struct upload *unread_otlp(const struct otlp_walk *walk, const char *reason,
+                                  struct arena *arena)
+{
+    struct upload *upload = arena_alloc(arena, sizeof *upload);
+    if (!upload)
+        return NULL;
+    struct view name = otlp_resource_attribute(walk->resource_entry.bytes, VIEW("service.name"));
+    upload->service = name.size ? name : UNKNOWN_SERVICE;
+    upload->unread = reason;
+    return upload;
+}
+
+bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct arena *arena,
+                     struct upload **uploads)
+{
+    struct otlp_dictionary dictionary;
+    const char *reason;
+    bool readable = otlp_dictionary_open(&dictionary, request, arena, &reason);
+    struct otlp_walk walk;
+    otlp_walk_begin(&walk, SIGNAL_PROFILES, request);
+    enum otlp_step step = otlp_walk_next(&walk);
+    for (; step != OTLP_END; step = otlp_walk_next(&walk)) {
+        if (step != OTLP_ITEM)
+            continue;
+        *uploads = readable ? upload_of_otlp(&dictionary, &walk, kinds, now, arena)
+                            : unread_otlp(&walk, reason, arena);
+        if (!*uploads)
+            return false;
+        uploads = &(*uploads)->next;
+    }
+    return true;
+}
+
+/* What the query calls the series, its labels among it. NULL: none, or no room. */
+static const char *name_of_query(const char *query, struct arena *arena)
+{
+    size_t size = strlen(query) + 1;
+    char *name = arena_alloc(arena, size);
+    return name && http_query_get(query, "name", name, size) ? name : NULL;
+}
+
+/* The name that the server gives it. data NULL: none, or no room. */
+static struct view service_of_name(const char *name, struct arena *arena)
+{
+    const char *reason;
+    struct view service = {0};
+    struct series *series = name ? series_parse(view_of(name), &reason) : NULL;
+    if (!series)
+        return service;
+    service = service_of(series, true);
+    service.data = (const uint8_t *)arena_text(arena, service);
+    series_unref(series);
+    return service;
+}
+
+static struct upload *unread_opaque(const char *why, struct arena *arena)
+{
+    struct upload *upload = arena_alloc(arena, sizeof *upload);
+    if (upload)
+        upload->unread = why;
+    return upload;
+}
+
+struct upload *uploads_of_opaque(const struct batch *batch, unsigned kinds, uint64_t now,
+                                 struct budget *budget, struct arena *arena)
+{
+    const char *query = batch->opaque->query ? batch->opaque->query : "";
+    const char *why = "a format that is not read";
+    char format[8] = "";
+    struct upload *uploads = NULL;
+    const char *name = name_of_query(query, arena);
+    struct view service = service_of_name(name, arena);
+    if (!service.data)
+        return NULL;
+    if (http_query_get(query, "format", format, sizeof format) && strcmp(format, "jfr") == 0)
+        uploads = uploads_of_jfr(batch, kinds, now, budget, arena, &why);
+    if (!uploads)
+        uploads = unread_opaque(why, arena);
+    for (struct upload *each = uploads; each; each = each->next) {
+        each->service = service;
+        each->window.labels = process_hash(view_of(name));
+    }
+    return uploads;
+}

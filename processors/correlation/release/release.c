@@ -1,0 +1,178 @@
+#include "processors/correlation/release/release.h"
+
+#include "processors/correlation/release/release_write.h"
+
+#include <stdlib.h>
+
+#define AGAIN_AFTER (100 * NS_PER_MS)
+
+/* Asks for a tick where none is due sooner. Under the lock. */
+static void ask_tick(struct correlation *self)
+{
+    self->parcels_due = clock_mono(self->env->clock) + AGAIN_AFTER;
+    env_tick_at(self->env, self->parcels_due);
+}
+
+static void keep_unwritten(struct correlation *self, struct release *release)
+{
+    pthread_mutex_lock(&self->lock);
+    release_join(&self->unwritten, release);
+    ask_tick(self);
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void keep_parcel(struct correlation *self, struct parcel *parcel)
+{
+    pthread_mutex_lock(&self->lock);
+    parcel->next = NULL;
+    *(self->parcels ? self->parcels_end : &self->parcels) = parcel;
+    self->parcels_end = &parcel->next;
+    ask_tick(self);
+    pthread_mutex_unlock(&self->lock);
+}
+
+static bool add_origin(struct batch *batch, const struct origin *origin)
+{
+    for (size_t i = 0; i < origin->receipt_count; i++)
+        if (!batch_add_receipt(batch, origin->receipts[i]))
+            return false;
+    return true;
+}
+
+/* The receipts of every request that a span of the part came with. */
+static bool add_receipts(struct batch *batch, const struct release_part *part)
+{
+    const struct origin *last = NULL;
+    for (struct held *held = part->first; held != part->behind; held = held->next) {
+        const struct origin *origin = segment_of(held)->origin;
+        if (origin != last && !add_origin(batch, origin))
+            return false;
+        last = origin;
+    }
+    return true;
+}
+
+static struct batch *make_batch(struct correlation *self, const struct release_part *part)
+{
+    struct buffer *payload = release_write(part, &self->policy, self->env->budget);
+    if (!payload)
+        return NULL;
+    struct batch *batch = batch_new(SIGNAL_TRACES, BATCH_OTLP, payload, part->count, NULL);
+    if (!batch)
+        return NULL;
+    struct metadata *metadata = segment_of(part->first)->origin->metadata;
+    if (metadata)
+        batch_set_metadata(batch, metadata_ref(metadata));
+    if (!add_receipts(batch, part)) {
+        batch_unref(batch);
+        return NULL;
+    }
+    return batch;
+}
+
+static void free_parcel(struct parcel *parcel)
+{
+    if (parcel)
+        batch_unref(parcel->batch);
+    free(parcel);
+}
+
+static struct parcel *make_parcel(struct correlation *self, const struct release_part *part)
+{
+    struct parcel *parcel = calloc(1, sizeof *parcel);
+    if (!parcel)
+        return NULL;
+    parcel->outlet = segment_of(part->first)->origin->outlet;
+    parcel->batch = make_batch(self, part);
+    if (!parcel->batch) {
+        free_parcel(parcel);
+        return NULL;
+    }
+    return parcel;
+}
+
+/* The segments let go of the spans; those in a row at once. */
+static void forget_part(const struct release_part *part)
+{
+    struct held *held = part->first;
+    while (held != part->behind) {
+        struct segment *segment = segment_of(held);
+        uint32_t n = 0;
+        for (; held != part->behind && segment_of(held) == segment; held = held->next)
+            n++;
+        segment_written(segment, n);
+    }
+}
+
+static void offer(struct correlation *self, struct parcel *parcel)
+{
+    if (outlet_push(parcel->outlet, parcel->batch) == VERDICT_RETRY)
+        keep_parcel(self, parcel);
+    else
+        free_parcel(parcel);
+}
+
+void release_send(struct correlation *self, struct release *release)
+{
+    release_sort(release);
+    while (release->first) {
+        struct release_part part = release_part(release->first);
+        struct parcel *parcel = make_parcel(self, &part);
+        if (!parcel) {
+            keep_unwritten(self, release);
+            return;
+        }
+        release->count -= part.count;
+        release->first = part.behind;
+        forget_part(&part);
+        offer(self, parcel);
+    }
+}
+
+void release_resume(struct correlation *self)
+{
+    pthread_mutex_lock(&self->lock);
+    struct release unwritten = self->unwritten;
+    struct parcel *parcel = self->parcels;
+    self->unwritten = (struct release){0};
+    self->parcels = NULL;
+    self->parcels_due = TIME_NEVER;
+    pthread_mutex_unlock(&self->lock);
+    while (parcel) {
+        struct parcel *next = parcel->next;
+        offer(self, parcel);
+        parcel = next;
+    }
+    release_send(self, &unwritten);
+}
+
+static void give_up(struct receipt **receipts, size_t count, enum cause cause)
+{
+    struct outcome outcome =
+        outcome_of(VERDICT_RETRY, cause, "stopped before it could be handed on");
+    for (size_t i = 0; i < count; i++)
+        receipt_note(receipts[i], &outcome);
+}
+
+void release_give_up(struct correlation *self)
+{
+    struct meter *meter = self->env->meter;
+    while (self->parcels) {
+        struct parcel *parcel = self->parcels;
+        struct batch *batch = parcel->batch;
+        self->parcels = parcel->next;
+        give_up(batch->receipts, batch->receipt_count, CAUSE_SHUTDOWN);
+        meter_drop(meter, CAUSE_SHUTDOWN, SIGNAL_TRACES, batch->items);
+        free_parcel(parcel);
+    }
+    while (self->unwritten.first) {
+        struct release_part part = release_part(self->unwritten.first);
+        for (struct held *held = part.first; held != part.behind; held = held->next) {
+            struct origin *origin = segment_of(held)->origin;
+            give_up(origin->receipts, origin->receipt_count, CAUSE_MEMORY);
+        }
+        meter_drop(meter, CAUSE_MEMORY, SIGNAL_TRACES, part.count);
+        self->unwritten.first = part.behind;
+        forget_part(&part);
+    }
+}

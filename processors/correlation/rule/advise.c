@@ -1,0 +1,118 @@
+#include "processors/correlation/rule/advise.h"
+
+#include "lib/base/log.h"
+
+#include <inttypes.h>
+
+#define EVERY_HOUR   (3600 * NS_PER_S)
+#define EVERY_MINUTE (60 * NS_PER_S)
+
+/* Ends a line, whatever names stand in it. */
+static void end_line(struct bytes *advice, size_t from)
+{
+    for (size_t i = from; i < advice->size; i++)
+        if (advice->data[i] == '\n')
+            advice->data[i] = '?';
+    if (advice->size > from)
+        bytes_append(advice, "\n", 1);
+}
+
+/* Whether it is time to say it again. */
+static bool is_time(uint64_t *told, uint64_t every, uint64_t mono)
+{
+    if (*told && mono - *told < every)
+        return false;
+    *told = mono;
+    return true;
+}
+
+void advise_names(struct correlation *self, struct service *profiled, const struct service *traced,
+                  uint64_t mono)
+{
+    if (!is_time(&profiled->told[ADVICE_NAMES], EVERY_HOUR, mono))
+        return;
+    size_t from = self->advice.size;
+    bytes_printf(&self->advice,
+                 "%s: samples of service \"%.*s\" carry the ids of spans of service \"%.*s\". A "
+                 "link needs one name for both: give the profiler the service.name of the traces "
+                 "(its application name), or set OTEL_SERVICE_NAME to that of the profiler",
+                 self->env->id, VIEW_ARG(service_name(profiled)), VIEW_ARG(service_name(traced)));
+    end_line(&self->advice, from);
+}
+
+/* What labels samples, by language. */
+static const char *what_labels(const char *language)
+{
+    static const struct {
+        const char *language, *text;
+    } ways[] = {
+        {"python", "add PyroscopeSpanProcessor of pyroscope-otel to the tracer provider"},
+        {"go", "wrap the tracer provider with otelpyroscope of otel-profiling-go"},
+        {"java", "load pyroscope-otel.jar by -Dotel.javaagent.extensions, and keep "
+                 "PYROSCOPE_FORMAT at jfr"},
+        {"nodejs", "no span processor exists: put a span's work into Pyroscope.wrapWithLabels "
+                   "({span_id: ...}, work)"},
+        {"ruby", "add Pyroscope::Otel::SpanProcessor, or use Pyroscope.tag_wrapper"},
+        {"dotnet", "add PyroscopeSpanProcessor of Pyroscope.OpenTelemetry"},
+        {"rust", "no span processor exists: set span_id by the agent's tag_wrapper"},
+    };
+    for (size_t i = 0; language && i < sizeof ways / sizeof *ways; i++)
+        if (strcmp(language, ways[i].language) == 0)
+            return ways[i].text;
+    return "label each sample with the span_id of its local root (the span processor of "
+           "Pyroscope's OpenTelemetry package does)";
+}
+
+void advise_no_ids(struct correlation *self, struct service *service, uint64_t mono)
+{
+    if (!is_time(&service->told[ADVICE_NO_IDS], EVERY_HOUR, mono))
+        return;
+    size_t from = self->advice.size;
+    bool cpu = false;
+    for (enum kind kind = 0; kind < KIND_OTHER; kind++)
+        cpu |= service->timelines[kind] != NULL;
+    if (cpu)
+        bytes_printf(&self->advice,
+                     "%s: service \"%.*s\" is profiled, but no sample of it names a span, so none "
+                     "is linked: %s",
+                     self->env->id, VIEW_ARG(service_name(service)),
+                     what_labels(service->language));
+    else
+        bytes_printf(&self->advice,
+                     "%s: service \"%.*s\" sends no profiles of a kind that confirms spans (CPU or "
+                     "wall, see confirm_by), so none is linked",
+                     self->env->id, VIEW_ARG(service_name(service)));
+    end_line(&self->advice, from);
+}
+
+void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, uint64_t mono)
+{
+    self->hold_full += spans;
+    if (!is_time(&self->hold_full_told, EVERY_MINUTE, mono))
+        return;
+    bytes_printf(&self->advice,
+                 "%s: the hold is full, %" PRIu64 " spans left as they came before their profiles "
+                 "did: raise %s\n",
+                 self->env->id, self->hold_full,
+                 by_budget              ? "the memory budget (limit_mib of memory_limiter)"
+                 : self->hold.max_spans ? "hold_max_spans or hold_max_mib"
+                                        : "hold_max_mib");
+    self->hold_full = 0;
+}
+
+void advise_speak(struct correlation *self)
+{
+    pthread_mutex_lock(&self->lock);
+    struct bytes said = self->advice;
+    bytes_init(&self->advice, ADVICE_MAX, NULL);
+    pthread_mutex_unlock(&self->lock);
+    struct view rest = bytes_view(&said);
+    while (rest.size > 0) {
+        const uint8_t *end = memchr(rest.data, '\n', rest.size);
+        if (!end)
+            break;
+        log_warn("%.*s", (int)(end - rest.data), (const char *)rest.data);
+        rest = view_between(end + 1, rest.data + rest.size);
+    }
+    bytes_release(&said);
+}

@@ -1,0 +1,362 @@
+#include "processors/correlation/rule/waiting.h"
+
+#include "processors/correlation/release/pack.h"
+#include "processors/correlation/rule/advise.h"
+
+/* More spans of other services with one id than any that is not made up. */
+enum { MOST_NAMESAKES = 64 };
+
+static struct asked ask(const struct held *held)
+{
+    bool child = held->flags & HELD_CHILD;
+    return (struct asked){
+        .own = held->own,
+        .named = child ? 0 : held->named,
+        .parent = child ? held->named : 0,
+        .ended = held->end,
+        .arrived = segment_of(held)->arrived,
+        .early = held->early,
+        .forgotten = held->flags & HELD_FORGOTTEN,
+    };
+}
+
+/* A waiting span's ruling put into effect. */
+static void let_go(const struct context *context, struct held *held, const struct asked *asked,
+                   const struct ruling *ruling, struct release *release)
+{
+    struct service_counts *counts = &context->service->counts;
+    /* It may have come while the lock was given back. */
+    uint64_t mono = context->now.mono;
+    uint64_t waited = mono > asked->arrived ? mono - asked->arrived : 0;
+    counts->waited++;
+    counts->wait_sum += waited;
+    if (waited > counts->wait_max)
+        counts->wait_max = waited;
+    decide_count(context, asked, ruling);
+    if (held->flags & HELD_ROOT)
+        decide_note_root(context, held->own, &ruling->edit);
+    struct process *process = segment_of(held)->process;
+    hold_take(&context->self->hold, held, &ruling->edit, release);
+    if (!process->oldest && heap_has(&context->self->due, &process->due))
+        heap_remove(&context->self->due, &process->due);
+}
+
+/* A span is found by the id that it names; one that names another than its own may have samples
+ * under that, too. */
+static bool has_two_ids(const struct asked *asked)
+{
+    return asked->named && asked->own && asked->named != asked->own;
+}
+
+/* One that waits, and is no child of one that does. */
+static void rule_held(const struct context *context, const struct asked *asked,
+                      const struct judge_limits *limits, struct ruling *ruling)
+{
+    struct span_figures figures;
+    decide_within(context, asked, limits, ruling);
+    if (ruling->edit.fate != FATE_WAIT && has_two_ids(asked) &&
+        decide_lookup(context, asked, &figures))
+        *ruling = (struct ruling){.edit = decide_link(&figures)};
+}
+
+/* Judges the spans of a segment that are no children. It lives until its last span is written. */
+static void judge_segment(const struct context *context, struct segment *segment,
+                          const struct judge_limits *limits, struct release *release)
+{
+    uint32_t left = segment->live - segment->children;
+    struct held *held = segment->spans;
+    for (uint32_t i = 0; left > 0; i++, held++) {
+        if (held->flags & (HELD_GONE | HELD_CHILD))
+            continue;
+        struct asked asked = ask(held);
+        struct ruling ruling;
+        left--;
+        rule_held(context, &asked, limits, &ruling);
+        if (ruling.edit.fate != FATE_WAIT)
+            let_go(context, held, &asked, &ruling, release);
+    }
+    hold_order(segment);
+}
+
+static void judge_children(const struct context *context, struct segment *segment,
+                           struct release *release)
+{
+    uint32_t left = segment->children;
+    struct held *held = segment->spans;
+    for (uint32_t i = 0; left > 0; i++, held++) {
+        if (held->flags & HELD_GONE || !(held->flags & HELD_CHILD))
+            continue;
+        struct asked asked = ask(held);
+        struct ruling ruling;
+        left--;
+        decide_child(context, &asked, &ruling);
+        if (ruling.edit.fate != FATE_WAIT)
+            let_go(context, held, &asked, &ruling, release);
+    }
+}
+
+/* Children are looked at once a second, since what they wait for is their parent. */
+static void judge_all_children(const struct context *context, struct release *release)
+{
+    struct process *process = context->process;
+    struct segment *next;
+    process->children_due = TIME_NEVER;
+    for (struct segment *segment = process->oldest; segment; segment = next) {
+        next = segment->process_newer;
+        if (segment->children == 0)
+            continue;
+        process->children_due = context->now.mono + NS_PER_S;
+        judge_children(context, segment, release);
+    }
+}
+
+static struct segment *first_ended(const struct process *process)
+{
+    struct heap_node *node = process->ends.first;
+    return node ? (struct segment *)(void *)((char *)node - offsetof(struct segment, ends)) : NULL;
+}
+
+/* The next segment that has a span to judge. NULL: none has. */
+static struct segment *next_due(const struct context *context, const struct judge_limits *limits,
+                                bool all)
+{
+    const struct process *process = context->process;
+    struct segment *segment = first_ended(process);
+    if (segment &&
+        (all || segment->ends.key < limits->sampled || segment->ends.key < limits->ended))
+        return segment;
+    for (segment = process->oldest; segment && segment->arrived < limits->arrived;
+         segment = segment->process_newer)
+        if (segment->live > segment->children)
+            return segment;
+    return NULL;
+}
+
+/* When the process is to be looked at again. */
+static void schedule(const struct context *context, bool more)
+{
+    struct process *process = context->process;
+    struct heap *heap = &context->self->due;
+    enum judge_reason reason;
+    if (!process->oldest) {
+        if (heap_has(heap, &process->due))
+            heap_remove(heap, &process->due);
+        return;
+    }
+    uint64_t mono = context->now.mono;
+    uint64_t ended = process->ends.first ? process->ends.first->key : UINT64_MAX;
+    uint64_t arrived = process->ends.first ? process->oldest->arrived : UINT64_MAX;
+    uint64_t due = judge_due(&context->known, ended, arrived, mono);
+    if (more || judge_all(&context->known, mono, &reason) != JUDGE_EACH)
+        due = mono;
+    heap_set(heap, &process->due, due < process->children_due ? due : process->children_due);
+}
+
+static void judge_process(struct context *context, struct process *process, struct release *release)
+{
+    enum judge_reason reason;
+    struct segment *segment;
+    context_enter(context, process);
+    uint64_t mono = context->now.mono;
+    bool all = judge_all(&context->known, mono, &reason) != JUDGE_EACH;
+    if (context->known.no_ids)
+        advise_no_ids(context->self, context->service, mono);
+    struct judge_limits limits = judge_limits(&context->known, mono);
+    while (release->count < WAITING_AT_ONCE && (segment = next_due(context, &limits, all)))
+        judge_segment(context, segment, &limits, release);
+    if (process->children_due <= mono)
+        judge_all_children(context, release);
+    schedule(context, release->count >= WAITING_AT_ONCE);
+}
+
+uint64_t waiting_judge_due(struct correlation *self, struct judge_now now, struct release *release)
+{
+    struct heap_node *node;
+    while ((node = self->due.first) && node->key <= now.mono && release->count < WAITING_AT_ONCE) {
+        struct process *process =
+            (struct process *)(void *)((char *)node - offsetof(struct process, due));
+        struct context context;
+        context_open(&context, self, process->service, now);
+        judge_process(&context, process, release);
+        if (process->oldest && process->due.key <= now.mono && release->count < WAITING_AT_ONCE)
+            heap_set(&self->due, &process->due, now.mono + 1);
+    }
+    return node ? node->key : TIME_NEVER;
+}
+
+void waiting_reconsider(struct context *context)
+{
+    struct process *each = context->service->processes;
+    for (; each; each = each->next)
+        if (each->oldest) {
+            context_enter(context, each);
+            schedule(context, false);
+        }
+}
+
+/* Asks the index anew for the spans of a segment. */
+static void look_again(const struct context *context, struct segment *segment,
+                       struct release *release)
+{
+    uint32_t count = segment->count;
+    struct held *held = segment->spans;
+    for (uint32_t i = 0; i < count; i++, held++) {
+        struct asked asked = ask(held);
+        struct span_figures figures;
+        if (held->flags & HELD_GONE || !decide_lookup(context, &asked, &figures))
+            continue;
+        struct ruling ruling = {.edit = decide_link(&figures)};
+        let_go(context, held, &asked, &ruling, release);
+    }
+    hold_order(segment);
+}
+
+void waiting_add(struct context *context, struct segment *segment, bool again,
+                 struct release *release)
+{
+    struct process *process = segment->process;
+    if (segment->children && (process->children_due == 0 || process->children_due == TIME_NEVER))
+        process->children_due = context->now.mono + NS_PER_S;
+    if (!process->children_due)
+        process->children_due = TIME_NEVER;
+    if (again)
+        look_again(context, segment, release);
+    context_enter(context, process);
+    schedule(context, false);
+}
+
+/* A sample of another service's profiles names it. */
+static void learn_from_namesake(const struct context *context, const struct held *held)
+{
+    struct service *other = segment_of(held)->process->service;
+    if (view_eq(service_tenant(other), service_tenant(context->service)))
+        advise_names(context->self, context->service, other, context->now.mono);
+}
+
+static struct edit link_to(const struct context *context, uint64_t id)
+{
+    struct span_figures figures;
+    if (!span_index_find_either(&context->self->index, service_scope(context->service), id,
+                                context->kinds, context->second, &figures))
+        figures = (struct span_figures){.id = id}; /* the index had no memory for it */
+    return decide_link(&figures);
+}
+
+static void link_held(const struct context *context, const struct sighting *sighting,
+                      struct held *held, struct release *release)
+{
+    struct process *process = segment_of(held)->process;
+    struct asked asked = ask(held);
+    struct ruling ruling = {.edit = link_to(context, sighting->id)};
+    if (sighting->window_start)
+        evidence_note_skew(context->service, held->end, sighting->window_start);
+    if (sighting->serial)
+        process_note_match(process, sighting->timeline, sighting->serial, context->now.mono);
+    /* The order by end is a lower bound now; judge_segment puts it right. */
+    let_go(context, held, &asked, &ruling, release);
+}
+
+/* A sample came too late, or nobody waited for it. */
+static void learn_from_missed(const struct context *context, const struct sighting *sighting)
+{
+    struct service *service = context->service;
+    uint64_t ended;
+    enum recent_what what = recent_take(&context->self->recent, service, sighting->id, &ended);
+    if (what == RECENT_NONE)
+        return;
+    service->counts.missed++;
+    if (what == RECENT_CHILD) {
+        service_note_wide(service, context->now.mono);
+        return;
+    }
+    if (sighting->window_start)
+        evidence_note_skew(service, ended, sighting->window_start);
+    if (sighting->timeline)
+        timeline_doubt(sighting->timeline, context->now.mono);
+}
+
+void waiting_link(const struct context *context, const struct sighting *sighting,
+                  struct release *release)
+{
+    struct held *held = held_ids_first(&context->self->hold.ids, sighting->id), *next;
+    struct held *namesake = NULL;
+    bool found = false;
+    for (unsigned others = 0; held && others < MOST_NAMESAKES; held = next) {
+        next = held_ids_next(held);
+        if (segment_of(held)->process->service != context->service) {
+            namesake = held;
+            others++;
+            continue;
+        }
+        if (context->service->wide && !(held->flags & (HELD_ROOT | HELD_CHILD)))
+            service_note_wide(context->service, context->now.mono);
+        link_held(context, sighting, held, release);
+        found = true;
+    }
+    if (found)
+        return;
+    learn_from_missed(context, sighting);
+    if (namesake)
+        learn_from_namesake(context, namesake);
+}
+
+/* Goes on as it came. */
+static void let_pass(struct correlation *self, struct held *held, enum judge_reason reason,
+                     struct judge_now now, struct release *release)
+{
+    struct context context;
+    struct asked asked = ask(held);
+    struct ruling ruling = {.edit.fate = FATE_AS_CAME, .reason = reason};
+    context_open(&context, self, segment_of(held)->process->service, now);
+    let_go(&context, held, &asked, &ruling, release);
+}
+
+void waiting_make_room(struct correlation *self, const struct segment *coming, struct judge_now now,
+                       struct release *release)
+{
+    struct hold *hold = &self->hold;
+    size_t wanted = coming->forced ? coming->charged : 0, before = hold->bytes;
+    uint64_t spans = hold->spans;
+    bool by_budget = !hold_over(hold, coming->count, coming->charged);
+    while (hold->oldest &&
+           (hold_over(hold, coming->count, coming->charged) || before - hold->bytes < wanted))
+        let_pass(self, hold_oldest(hold), REASON_HOLD_FULL, now, release);
+    if (spans > hold->spans)
+        advise_hold_full(self, spans - hold->spans, by_budget, now.mono);
+}
+
+/* At the end, what waits for anything but rule 2 leaves as it came. */
+static void judge_finally(struct correlation *self, struct segment *segment, bool children,
+                          struct judge_now now, struct release *release)
+{
+    struct context context;
+    context_open(&context, self, segment->process->service, now);
+    context_enter(&context, segment->process);
+    struct judge_limits limits = judge_limits(&context.known, now.mono);
+    uint32_t left = children ? segment->children : segment->live - segment->children;
+    struct held *held = segment->spans;
+    for (; left > 0; held++) {
+        if (held->flags & HELD_GONE || !children != !(held->flags & HELD_CHILD))
+            continue;
+        struct asked asked = ask(held);
+        struct ruling ruling;
+        left--;
+        if (children)
+            decide_child(&context, &asked, &ruling);
+        else
+            rule_held(&context, &asked, &limits, &ruling);
+        if (ruling.edit.fate == FATE_WAIT)
+            ruling = (struct ruling){.edit.fate = FATE_AS_CAME, .reason = REASON_SHUTDOWN};
+        let_go(&context, held, &asked, &ruling, release);
+    }
+}
+
+void waiting_judge_all(struct correlation *self, struct judge_now now, struct release *release)
+{
+    struct segment *next;
+    for (int children = 0; children <= 1; children++)
+        for (struct segment *segment = self->hold.oldest; segment; segment = next) {
+            next = segment->newer;
+            judge_finally(self, segment, children, now, release);
+        }
+}

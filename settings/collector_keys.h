@@ -1,9 +1,0 @@
-/* Keys that the Collector has somewhere, for errors that say so. Pure. */
-#ifndef SETTINGS_COLLECTOR_KEYS_H
-#define SETTINGS_COLLECTOR_KEYS_H
-
-#include <stdbool.h>
-
-bool collector_key_known(const char *name);
-
-#endif

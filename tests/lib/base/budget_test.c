@@ -1,0 +1,270 @@
+#include "lib/base/budget.h"
+
+#include "tests/support/suite.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST(what_does_not_fit_takes_nothing)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    ck_assert(budget_take(&budget, 60));
+    ck_assert(!budget_take(&budget, 41));
+    ck_assert_uint_eq(budget_used(&budget), 60);
+    ck_assert(budget_take(&budget, 40));
+    budget_give(&budget, 100);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+START_TEST(huge_requests_are_refused_without_wrapping_around)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    ck_assert(budget_take(&budget, 1));
+    ck_assert(!budget_take(&budget, SIZE_MAX));
+    ck_assert_uint_eq(budget_used(&budget), 1);
+    ck_assert(budget_never_fits(&budget, 101));
+    ck_assert(!budget_never_fits(&budget, 100));
+}
+END_TEST
+
+START_TEST(accepted_data_go_past_the_limit)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    budget_force(&budget, 150);
+    ck_assert_uint_eq(budget_used(&budget), 150);
+    ck_assert(!budget_take(&budget, 1));
+    budget_give(&budget, 51);
+    ck_assert(budget_take(&budget, 1));
+}
+END_TEST
+
+START_TEST(new_data_leave_the_reserve_to_work_on_accepted_data)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    budget.reserve = 20;
+    ck_assert(!budget_take(&budget, 81));
+    ck_assert(budget_take(&budget, 80));
+    ck_assert(!budget_take(&budget, 1));
+    ck_assert(budget_use(&budget, 20));
+    ck_assert(!budget_use(&budget, 1));
+    ck_assert_uint_eq(budget_used(&budget), 100);
+}
+END_TEST
+
+START_TEST(what_is_accepted_leaves_room_for_as_much_work)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    budget.reserve = 20;
+    ck_assert_uint_eq(budget_largest(&budget), 40);
+    ck_assert(budget_never_fits(&budget, 41));
+    ck_assert_uint_eq(budget_cap(&budget, 39), 39);
+    ck_assert_uint_eq(budget_cap(&budget, 50), 40);
+    ck_assert_uint_eq(budget_cap(NULL, 50), 50);
+}
+END_TEST
+
+START_TEST(a_large_request_keeps_others_out_until_it_is_gone)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    budget.reserve = 10;
+    ck_assert(budget_take(&budget, 40));
+    budget_pledge(&budget, 40);
+    budget_pledge(&budget, 3);
+    ck_assert(!budget_take(&budget, 21));
+    ck_assert(budget_take(&budget, 20));
+    ck_assert(budget_use(&budget, 40));
+    budget_give(&budget, 100);
+    ck_assert(budget_take(&budget, 90));
+}
+END_TEST
+
+START_TEST(what_is_resident_beside_the_charges_counts)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    ck_assert(budget_take(&budget, 50));
+    atomic_store(&budget.beyond, 30);
+    ck_assert(!budget_take(&budget, 21));
+    ck_assert(budget_take(&budget, 20));
+    budget_force(&budget, 1000);
+    ck_assert(!budget_take(&budget, 0));
+}
+END_TEST
+
+START_TEST(a_watched_budget_can_be_filled_and_emptied)
+{
+    struct budget budget;
+    char *held[16];
+    budget_init(&budget, 64 << 20);
+    budget_watch(&budget);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 16; i++) {
+            ck_assert(budget_take(&budget, 1 << 20));
+            held[i] = malloc(1 << 20);
+            memset(held[i], i, 1 << 20);
+        }
+        for (int i = 0; i < 16; i++) {
+            free(held[i]);
+            budget_give(&budget, 1 << 20);
+        }
+    }
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+START_TEST(no_budget_is_no_limit)
+{
+    ck_assert(budget_take(NULL, SIZE_MAX));
+    ck_assert(budget_use(NULL, SIZE_MAX));
+    budget_force(NULL, 1);
+    budget_pledge(NULL, 1);
+    budget_give(NULL, 1);
+    ck_assert(!budget_never_fits(NULL, SIZE_MAX));
+}
+END_TEST
+
+START_TEST(work_comes_out_of_what_is_kept_for_it)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    budget.reserve = 20;
+    ck_assert(budget_take(&budget, 60));
+    ck_assert(budget_begin_work(&budget, 15));
+    ck_assert(budget_begin_work(&budget, 25)); /* of all 40 the reserve covers 20 */
+    ck_assert_uint_eq(budget_used(&budget), 100);
+    ck_assert(!budget_begin_work(&budget, 1));
+    ck_assert(!budget_take(&budget, 1));
+    budget_end_work(&budget, 25);
+    ck_assert(budget_take(&budget, 20));
+    ck_assert(!budget_take(&budget, 1));
+    budget_end_work(&budget, 15);
+    budget_give(&budget, 80);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+START_TEST(others_have_room_while_a_large_request_is_worked_on)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    budget.reserve = 10;
+    ck_assert(budget_take(&budget, 40));
+    ck_assert(budget_begin_work(&budget, 40));
+    budget_pledge(&budget, 40);
+    ck_assert(budget_take(&budget, 20));
+    ck_assert(!budget_take(&budget, 1));
+    budget_end_work(&budget, 40);
+    ck_assert(!budget_take(&budget, 1));
+    ck_assert(budget_go_on_work(&budget, 40, false));
+    budget_finish_work(&budget, 40);
+    budget_give(&budget, 60);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+START_TEST(work_above_a_share_leaves_a_share_to_others_who_come)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    budget.reserve = 10;
+    ck_assert(budget_take(&budget, 40));
+    ck_assert(budget_begin_work(&budget, 40)); /* nobody else is there */
+    budget_end_work(&budget, 40);
+    ck_assert(budget_begin_work(&budget, 5)); /* somebody is */
+    budget_end_work(&budget, 5);
+    ck_assert(!budget_begin_work(&budget, 40));
+    ck_assert(budget_begin_work(&budget, 35));
+    budget_end_work(&budget, 35);
+    budget.others_at = 1; /* long ago */
+    ck_assert(budget_begin_work(&budget, 40));
+    budget_end_work(&budget, 40);
+    ck_assert_uint_eq(budget_used(&budget), 40);
+}
+END_TEST
+
+START_TEST(a_shortage_of_others_comes_before_more_than_a_share)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    ck_assert(budget_take_spare(&budget, 60));
+    ck_assert(!budget_take_spare(&budget, 41));
+    ck_assert(budget_take_spare(&budget, 1)); /* its own want does not count */
+    ck_assert(!budget_take(&budget, 50));
+    ck_assert(budget_take_spare(&budget, 1)); /* nor that of more than a share */
+    ck_assert(budget_take(&budget, 25));
+    ck_assert(!budget_take(&budget, 20));
+    ck_assert(!budget_take_spare(&budget, 1));
+    ck_assert(!budget_begin_work(&budget, 30));
+    budget.short_at = 1; /* long ago */
+    ck_assert(budget_take_spare(&budget, 1));
+}
+END_TEST
+
+START_TEST(what_a_thread_takes_at_work_is_charged_once)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    budget_force(&budget, 30);
+    ck_assert(budget_go_on_work(&budget, 60, false));
+    budget_force(&budget, 40);
+    ck_assert(budget_take(&budget, 15));
+    ck_assert(budget_use(&budget, 5));
+    ck_assert_uint_eq(budget_used(&budget), 90);
+    ck_assert(budget_take(&budget, 10));
+    ck_assert(!budget_take(&budget, 1));
+    budget_give(&budget, 30);
+    budget_finish_work(&budget, 60);
+    ck_assert_uint_eq(budget_used(&budget), 70);
+    ck_assert_uint_eq(budget.work, 0);
+    ck_assert(budget_go_on_work(&budget, 60, true));
+    ck_assert_uint_eq(budget_used(&budget), 130);
+    ck_assert(!budget_use(&budget, 61)); /* what it drew for that is its work's again */
+    budget_finish_work(&budget, 60);
+    budget_give(&budget, 70);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+static void *take_and_give(void *ctx)
+{
+    struct budget *budget = ctx;
+    for (int i = 0; i < 20000; i++)
+        if (budget_take(budget, 3))
+            budget_give(budget, 3);
+    return NULL;
+}
+
+START_TEST(threads_leave_nothing_behind)
+{
+    struct budget budget;
+    pthread_t threads[4];
+    budget_init(&budget, 7);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, take_and_give, &budget), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+SUITE_MAIN("budget", what_does_not_fit_takes_nothing,
+           huge_requests_are_refused_without_wrapping_around, accepted_data_go_past_the_limit,
+           new_data_leave_the_reserve_to_work_on_accepted_data,
+           what_is_accepted_leaves_room_for_as_much_work,
+           a_large_request_keeps_others_out_until_it_is_gone,
+           what_is_resident_beside_the_charges_counts, a_watched_budget_can_be_filled_and_emptied,
+           work_comes_out_of_what_is_kept_for_it,
+           others_have_room_while_a_large_request_is_worked_on,
+           work_above_a_share_leaves_a_share_to_others_who_come,
+           a_shortage_of_others_comes_before_more_than_a_share,
+           what_a_thread_takes_at_work_is_charged_once, no_budget_is_no_limit,
+           threads_leave_nothing_behind)

@@ -1,0 +1,72 @@
+#include "lib/base/log.h"
+
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static FILE *captured;
+
+static void capture(void)
+{
+    captured = tmpfile();
+    ck_assert_ptr_nonnull(captured);
+    ck_assert_int_ge(dup2(fileno(captured), STDERR_FILENO), 0);
+}
+
+static const char *written(void)
+{
+    static char text[4096];
+    ssize_t n = pread(fileno(captured), text, sizeof text - 1, 0);
+    ck_assert_int_ge(n, 0);
+    text[n] = '\0';
+    return text;
+}
+
+START_TEST(lines_below_the_level_are_not_written)
+{
+    capture();
+    log_set_level(LOG_WARN);
+    log_info("quiet");
+    ck_assert_str_eq(written(), "");
+    log_warn("loud %d", 7);
+    ck_assert_ptr_nonnull(strstr(written(), " warn  loud 7\n"));
+    ck_assert(!log_enabled(LOG_INFO));
+    ck_assert(log_enabled(LOG_ERROR));
+}
+END_TEST
+
+START_TEST(an_event_is_one_line)
+{
+    capture();
+    log_error("a\nb\x1b[31m%s", "\r");
+    ck_assert_ptr_nonnull(strstr(written(), " error a\\nb\\x1b[31m\\r\n"));
+    ck_assert_ptr_eq(strchr(written(), '\n'), strrchr(written(), '\n'));
+}
+END_TEST
+
+START_TEST(a_long_event_is_cut)
+{
+    char text[3000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    capture();
+    log_error("%s", text);
+    size_t size = strlen(written());
+    ck_assert_uint_lt(size, 1100);
+    ck_assert_int_eq(written()[size - 1], '\n');
+}
+END_TEST
+
+START_TEST(levels_have_names)
+{
+    enum log_level level;
+    ck_assert(log_level_parse("WARNING", &level) && level == LOG_WARN);
+    ck_assert(log_level_parse("debug", &level) && level == LOG_DEBUG);
+    ck_assert(!log_level_parse("loud", &level));
+}
+END_TEST
+
+SUITE_MAIN("log", lines_below_the_level_are_not_written, an_event_is_one_line, a_long_event_is_cut,
+           levels_have_names)

@@ -1,0 +1,69 @@
+#include "lib/base/redact.h"
+
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void shows(const char *text, const char *want)
+{
+    char *got = redact_urls(text);
+    ck_assert_str_eq(got, want);
+    free(got);
+}
+
+START_TEST(users_of_urls_are_blotted_out)
+{
+    shows("http://u:p@h/x", "http://redacted@h/x");
+    shows("a https://p@h b ftp://u:p@q@h", "a https://redacted@h b ftp://redacted@h");
+    shows("http://h/x@y", "http://h/x@y");
+    shows("http://h:4040/x@y", "http://h:4040/x@y");
+    shows("http://[::1]:4040/x@y", "http://[::1]:4040/x@y");
+    shows("mail@example.org", "mail@example.org");
+    shows("://", "://");
+    shows("", "");
+}
+END_TEST
+
+START_TEST(a_password_that_makes_no_legal_url_is_blotted_out_too)
+{
+    shows("http://user:pa/ss@host/x", "http://redacted@host/x");
+    shows("http://user:pa?ss@host/x", "http://redacted@host/x");
+    shows("\"http://user:p#ss@host\" is bad", "\"http://redacted@host\" is bad");
+    shows("http://u:p\x01@host", "http://redacted@host");
+}
+END_TEST
+
+START_TEST(query_values_that_are_secrets_are_blotted_out)
+{
+    shows("http://h/x?token=abc&a=b&api_key=d", "http://h/x?token=redacted&a=b&api_key=redacted");
+    shows("https://h/?X-Amz-Signature=ab&SIG=q&secret=", "https://h/?X-Amz-Signature=redacted&SIG="
+                                                         "redacted&secret=");
+    shows("/path?password=p w", "/path?password=redacted w");
+    shows("did you mean \"token\"?", "did you mean \"token\"?");
+    shows("a=b token=c", "a=b token=c");
+}
+END_TEST
+
+START_TEST(a_copy_is_cut)
+{
+    char out[12];
+    ck_assert_uint_eq(redact_copy("http://u:p@h/long", out, sizeof out), 11);
+    ck_assert_str_eq(out, "http://reda");
+}
+END_TEST
+
+START_TEST(names_of_secrets_are_known)
+{
+    ck_assert(redact_name("bearer_token"));
+    ck_assert(redact_name("Authorization"));
+    ck_assert(redact_name("headers"));
+    ck_assert(redact_name("password_file"));
+    ck_assert(!redact_name("endpoint"));
+    ck_assert(!redact_name("key_file"));
+}
+END_TEST
+
+SUITE_MAIN("redact", users_of_urls_are_blotted_out,
+           a_password_that_makes_no_legal_url_is_blotted_out_too,
+           query_values_that_are_secrets_are_blotted_out, a_copy_is_cut, names_of_secrets_are_known)

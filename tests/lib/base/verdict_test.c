@@ -1,0 +1,28 @@
+#include "lib/base/verdict.h"
+
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+START_TEST(an_outcome_carries_its_sentence)
+{
+    struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_FULL, "%d of %d", 3, 3);
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_FULL);
+    ck_assert_str_eq(outcome.text, "3 of 3");
+    ck_assert_uint_eq(outcome.retry_after_ns, 0);
+    ck_assert_uint_eq(outcome.max_tries, 0);
+}
+END_TEST
+
+START_TEST(a_long_sentence_is_cut)
+{
+    char text[1000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", text);
+    ck_assert_uint_eq(strlen(outcome.text), sizeof outcome.text - 1);
+}
+END_TEST
+
+SUITE_MAIN("verdict", an_outcome_carries_its_sentence, a_long_sentence_is_cut)

@@ -1,0 +1,400 @@
+/* Who is closed when: timeouts, and room for new clients when the table is full. */
+#include <check.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "tests/support/http_fixture.h"
+
+#define REQUEST "GET /about HTTP/1.1\r\nHost: x\r\n\r\n"
+
+static struct http_fixture fixture;
+static struct http_answer answer;
+
+static void set_up(void)
+{
+    http_fixture_init(&fixture);
+}
+
+static int connected(void)
+{
+    int fd = raw_connect(fixture.bound);
+    ck_assert_int_ge(fd, 0);
+    return fd;
+}
+
+static int begun(void)
+{
+    http_fixture_start(&fixture);
+    return connected();
+}
+
+static bool closed_by_now(int fd)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    char byte;
+    return poll(&wait, 1, 0) == 1 && recv(fd, &byte, 1, MSG_PEEK) <= 0;
+}
+
+static void drip_until_closed(int fd, const char *byte)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    while (poll(&wait, 1, 10) == 0)
+        raw_send(fd, byte);
+    raw_await_close(fd);
+}
+
+START_TEST(a_client_that_sends_nothing_is_closed)
+{
+    fixture.options.header_timeout_ns = 50 * NS_PER_MS;
+    int fd = begun();
+    raw_await_close(fd);
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(a_header_that_drips_is_closed)
+{
+    fixture.options.header_timeout_ns = 50 * NS_PER_MS;
+    int fd = begun();
+    raw_send(fd, "GET /about HTTP/1.1\r\nX-Drip: ");
+    drip_until_closed(fd, "x");
+    ck_assert_uint_eq(http_fixture_handled(&fixture), 0);
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(a_later_request_that_drips_is_closed)
+{
+    fixture.options.header_timeout_ns = 300 * NS_PER_MS;
+    int fd = begun();
+    raw_exchange(fd, REQUEST, 200, &answer);
+    drip_until_closed(fd, "G");
+    ck_assert_uint_eq(http_fixture_handled(&fixture), 1);
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(an_idle_connection_is_closed)
+{
+    fixture.options.header_timeout_ns = 300 * NS_PER_MS;
+    fixture.options.idle_timeout_ns = 400 * NS_PER_MS;
+    int fd = begun();
+    raw_exchange(fd, REQUEST, 200, &answer);
+    raw_await_close(fd);
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(a_body_without_a_byte_for_too_long_is_told_and_closed)
+{
+    fixture.options.body_timeout_ns = 50 * NS_PER_MS;
+    int fd = begun();
+    raw_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345");
+    raw_read(fd, &answer);
+    ck_assert_int_eq(answer.status, 408);
+    ck_assert_ptr_nonnull(strstr(answer.head, "Connection: close"));
+    raw_await_close(fd);
+    ck_assert_uint_eq(http_fixture_handled(&fixture), 0);
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(a_body_below_the_least_rate_is_closed)
+{
+    fixture.options.body_timeout_ns = 100 * NS_PER_MS;
+    fixture.options.body_rate = 1 << 30;
+    fixture.options.max_body = 1 << 30;
+    int fd = begun();
+    raw_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n");
+    while (send(fd, "x", 1, MSG_NOSIGNAL) == 1)
+        sched_yield();
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+/* Another client times out meanwhile, which is how the test knows that time has passed. */
+static void drip_for_a_while(int fd)
+{
+    int clock = connected();
+    struct pollfd wait = {.fd = clock, .events = POLLIN};
+    while (poll(&wait, 1, 10) == 0)
+        raw_send(fd, "x");
+    raw_await_close(clock);
+    close(clock);
+}
+
+START_TEST(a_body_above_the_least_rate_may_take_its_time)
+{
+    static char block[60000];
+    fixture.options.header_timeout_ns = 900 * NS_PER_MS;
+    fixture.options.body_timeout_ns = 600 * NS_PER_MS;
+    fixture.options.body_rate = 1000;
+    int fd = begun();
+    raw_send(fd, "POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                 "10000\r\n"); /* 65536 */
+    raw_send_bytes(fd, block, sizeof block);
+    drip_for_a_while(fd);
+    drip_for_a_while(fd);
+    ck_assert(!closed_by_now(fd));
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+/* The end comes with the last bytes, in one segment. */
+static void leave(const char *text)
+{
+    int fd = connected();
+    ck_assert_int_eq(send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_MORE), (ssize_t)strlen(text));
+    close(fd);
+}
+
+START_TEST(a_client_that_leaves_in_the_middle_is_noticed)
+{
+    fixture.options.header_timeout_ns = fixture.options.idle_timeout_ns = 600 * NS_PER_S;
+    fixture.options.body_timeout_ns = 600 * NS_PER_S;
+    http_fixture_start(&fixture);
+    for (int i = 0; i < 10; i++) {
+        leave("POST /ec");
+        leave("POST /echo HTTP/1.1\r\nHost: x\r\nX-Half: ");
+        leave("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf");
+        leave("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf");
+        leave(REQUEST "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf");
+        leave(REQUEST "POST /ec");
+    }
+    while (http_fixture_handled(&fixture) < 20 || budget_used(&fixture.budget) > 0)
+        sched_yield();
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(a_client_that_only_ends_its_side_gets_its_answer)
+{
+    http_fixture_start(&fixture);
+    int fd = connected(), dead = connected();
+    raw_send(fd, "POST /keep HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nwhole");
+    shutdown(fd, SHUT_WR);
+    http_fixture_await_kept(&fixture, 1);
+    raw_send(dead, "POST /keep HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhal");
+    shutdown(dead, SHUT_WR);
+    raw_await_close(dead); /* by now it was looked after those who have left */
+    http_respond(fixture.kept[0], 200, NULL, VIEW("kept"), 0);
+    raw_read(fd, &answer);
+    ck_assert_str_eq(answer.body, "kept");
+    close(fd);
+    close(dead);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(connections_are_charged_and_the_budget_limits_them)
+{
+    enum { CLIENTS = 40 };
+    int fds[CLIENTS];
+    http_fixture_start(&fixture);
+    budget_force(&fixture.budget, fixture.budget.limit);
+    for (int i = 0; i < CLIENTS; i++) {
+        fds[i] = connected();
+        raw_exchange(fds[i], REQUEST, 200, &answer);
+    }
+    raw_await_close(fds[0]);
+    ck_assert_uint_gt(budget_used(&fixture.budget), fixture.budget.limit);
+    ck_assert(!closed_by_now(fds[CLIENTS - 1]));
+    budget_give(&fixture.budget, fixture.budget.limit);
+    for (int i = 0; i < CLIENTS; i++)
+        close(fds[i]);
+    http_fixture_stop(&fixture); /* which sees that nothing is charged any more */
+}
+END_TEST
+
+/* Longer than the header timeout between requests, many times; other clients time out meanwhile,
+ * which is how the test knows that time has passed. */
+START_TEST(idle_connections_outlive_the_header_timeout)
+{
+    fixture.options.header_timeout_ns = 300 * NS_PER_MS;
+    int fd = begun();
+    for (int i = 0; i < 3; i++) {
+        raw_exchange(fd, REQUEST, 200, &answer);
+        int clock = connected();
+        raw_await_close(clock);
+        close(clock);
+        clock = connected();
+        raw_await_close(clock);
+        close(clock);
+    }
+    raw_exchange(fd, REQUEST, 200, &answer);
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(a_request_that_waits_for_its_answer_has_no_timeout)
+{
+    fixture.options.header_timeout_ns = 300 * NS_PER_MS;
+    fixture.options.idle_timeout_ns = 300 * NS_PER_MS;
+    int fd = begun();
+    raw_send(fd, "GET /keep HTTP/1.1\r\nHost: x\r\n\r\n");
+    http_fixture_await_kept(&fixture, 1);
+    for (int i = 0; i < 2; i++) {
+        int clock = connected();
+        raw_await_close(clock);
+        close(clock);
+    }
+    http_respond(fixture.kept[0], 200, NULL, VIEW("late"), 0);
+    raw_read(fd, &answer);
+    ck_assert_str_eq(answer.body, "late");
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(when_full_the_longest_idle_connection_makes_room)
+{
+    int fds[5];
+    fixture.options.max_connections = 4;
+    http_fixture_start(&fixture);
+    for (int i = 0; i < 4; i++) {
+        fds[i] = connected();
+        raw_exchange(fds[i], REQUEST, 200, &answer);
+    }
+    raw_exchange(fds[0], REQUEST, 200, &answer);
+    fds[4] = connected();
+    raw_exchange(fds[4], REQUEST, 200, &answer);
+    raw_await_close(fds[1]);
+    ck_assert(!closed_by_now(fds[2]));
+    raw_exchange(fds[0], REQUEST, 200, &answer);
+    raw_exchange(fds[2], REQUEST, 200, &answer);
+    raw_exchange(fds[3], REQUEST, 200, &answer);
+    for (int i = 0; i < 5; i++)
+        close(fds[i]);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(a_request_that_waits_for_its_answer_is_not_what_makes_room)
+{
+    fixture.options.max_connections = 2;
+    int kept = begun(), idle = connected();
+    raw_send(kept, "GET /keep HTTP/1.1\r\nHost: x\r\n\r\n");
+    http_fixture_await_kept(&fixture, 1);
+    raw_exchange(idle, REQUEST, 200, &answer);
+    int fresh = connected();
+    raw_exchange(fresh, REQUEST, 200, &answer);
+    raw_await_close(idle);
+    http_respond(fixture.kept[0], 200, NULL, VIEW("kept"), 0);
+    raw_read(kept, &answer);
+    ck_assert_str_eq(answer.body, "kept");
+    close(kept);
+    close(idle);
+    close(fresh);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+static void await_closed(const int *fds, int count, int wanted)
+{
+    static struct pollfd waits[4096];
+    ck_assert_int_le(count, 4096);
+    for (int i = 0; i < count; i++)
+        waits[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+    for (int closed = 0; closed < wanted;) {
+        ck_assert_int_gt(poll(waits, (nfds_t)count, 30000), 0);
+        for (int i = 0; i < count; i++)
+            if (waits[i].fd >= 0 && waits[i].revents) {
+                waits[i].fd = -1;
+                closed++;
+            }
+    }
+}
+
+START_TEST(thousands_of_idle_clients_keep_nobody_out)
+{
+    enum { CLIENTS = 3000, MAX = 100 };
+    static int fds[CLIENTS];
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    fixture.options.max_connections = MAX;
+    http_fixture_start(&fixture);
+    for (int i = 0; i < CLIENTS; i++)
+        fds[i] = connected();
+    await_closed(fds, CLIENTS, CLIENTS - MAX);
+    for (int i = 0; i < 20; i++) {
+        int fd = connected();
+        raw_exchange(fd, REQUEST, 200, &answer);
+        close(fd);
+    }
+    for (int i = 0; i < CLIENTS; i++)
+        close(fds[i]);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+START_TEST(running_out_of_descriptors_is_survived)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    int fd = begun(), fds[64], n = 0;
+    raw_exchange(fd, REQUEST, 200, &answer);
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = (rlim_t)fd + 12; /* the server and its clients share them */
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    for (int spare; n < 64 && (spare = dup(fd)) >= 0;)
+        fds[n++] = spare;
+    ck_assert_int_gt(n, 1);
+    close(fds[--n]);
+    int waiting = connected(); /* takes the last descriptor: the server has none to accept with */
+    raw_send(waiting, REQUEST);
+    while (n)
+        close(fds[--n]);
+    limit.rlim_cur = before;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    raw_read(waiting, &answer);
+    ck_assert_int_eq(answer.status, 200);
+    close(waiting);
+    close(fd);
+    http_fixture_stop(&fixture);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("net/http_connections");
+    TCase *tests = tcase_create("http_connections");
+    tcase_add_checked_fixture(tests, set_up, NULL);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, a_client_that_sends_nothing_is_closed);
+    tcase_add_test(tests, a_header_that_drips_is_closed);
+    tcase_add_test(tests, a_later_request_that_drips_is_closed);
+    tcase_add_test(tests, an_idle_connection_is_closed);
+    tcase_add_test(tests, a_body_without_a_byte_for_too_long_is_told_and_closed);
+    tcase_add_test(tests, a_body_below_the_least_rate_is_closed);
+    tcase_add_test(tests, a_body_above_the_least_rate_may_take_its_time);
+    tcase_add_test(tests, a_client_that_leaves_in_the_middle_is_noticed);
+    tcase_add_test(tests, a_client_that_only_ends_its_side_gets_its_answer);
+    tcase_add_test(tests, connections_are_charged_and_the_budget_limits_them);
+    tcase_add_test(tests, idle_connections_outlive_the_header_timeout);
+    tcase_add_test(tests, a_request_that_waits_for_its_answer_has_no_timeout);
+    tcase_add_test(tests, when_full_the_longest_idle_connection_makes_room);
+    tcase_add_test(tests, a_request_that_waits_for_its_answer_is_not_what_makes_room);
+    tcase_add_test(tests, thousands_of_idle_clients_keep_nobody_out);
+    tcase_add_test(tests, running_out_of_descriptors_is_survived);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,125 @@
+/* What the tests of settings share: texts to trees, trees back to one line, sentences. */
+#ifndef TESTS_LIB_SETTINGS_GIVEN_H
+#define TESTS_LIB_SETTINGS_GIVEN_H
+
+#include "lib/base/bytes.h"
+#include "lib/settings/fill.h"
+#include "lib/settings/load.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A tree in flow style: strings that are sure in quotes, others bare. Freed by the caller. */
+static inline void given_write(FILE *out, const struct node *node)
+{
+    const char *open = node->kind == NODE_MAP ? "{" : "[";
+    if (node->kind == NODE_NULL) {
+        fputs("null", out);
+        return;
+    }
+    if (node->kind == NODE_SCALAR) {
+        fprintf(out, node->quoted ? "'%s'" : "%s", node->text);
+        return;
+    }
+    fputs(open, out);
+    for (size_t i = 0; i < node->count; i++) {
+        fputs(i ? ", " : "", out);
+        if (node->kind == NODE_MAP)
+            fprintf(out, "%s: ", node->items[i]->key);
+        given_write(out, node->items[i]);
+    }
+    fputs(node->kind == NODE_MAP ? "}" : "]", out);
+}
+
+static inline char *given_flow(const struct node *node)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (node)
+        given_write(out, node);
+    fclose(out);
+    return text;
+}
+
+/* All sentences, a line each; the problems are released. Freed by the caller. */
+static inline char *given_sentences(struct problems *problems)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    problems_print(problems, out);
+    fclose(out);
+    problems_release(problems);
+    return text;
+}
+
+/* A new file with this content in the working folder of the test; its name. Freed and unlinked by
+ * the caller. */
+static inline char *given_file(const char *content)
+{
+    char *name = strdup("/tmp/spanlink-test-XXXXXX");
+    int fd = mkstemp(name);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, content, strlen(content)), (ssize_t)strlen(content));
+    close(fd);
+    return name;
+}
+
+/* Loads up to four yaml: or other sources; ends at NULL. */
+static inline struct settings *given_load(struct problems *problems, const char *a, const char *b,
+                                          const char *set)
+{
+    struct settings_source sources[3];
+    size_t n = 0;
+    if (a)
+        sources[n++] = (struct settings_source){SETTINGS_FILE, a};
+    if (b)
+        sources[n++] = (struct settings_source){SETTINGS_FILE, b};
+    if (set)
+        sources[n++] = (struct settings_source){SETTINGS_SET, set};
+    return settings_load(sources, n, problems);
+}
+
+/* The resolved tree of sources that are right. */
+static inline void given_resolves(const char *a, const char *b, const char *set, const char *want)
+{
+    struct problems problems = {0};
+    struct settings *settings = given_load(&problems, a, b, set);
+    char *faults = given_sentences(&problems);
+    char *flow = settings ? given_flow(settings_root(settings)) : NULL;
+    ck_assert_str_eq(faults, "");
+    ck_assert_pstr_eq(flow, want);
+    settings_free(settings);
+    free(faults);
+    free(flow);
+}
+
+/* The sentences of sources that are wrong. */
+static inline void given_refused(const char *a, const char *b, const char *set, const char *want)
+{
+    struct problems problems = {0};
+    struct settings *settings = given_load(&problems, a, b, set);
+    ck_assert_ptr_null(settings);
+    char *faults = given_sentences(&problems);
+    ck_assert_str_eq(faults, want);
+    free(faults);
+}
+
+static inline int given_run(const char *name, const TTest *const *tests)
+{
+    Suite *suite = suite_create(name);
+    TCase *cases = tcase_create(name);
+    for (; *tests; tests++)
+        tcase_add_test(cases, *tests);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed;
+}
+
+#endif

@@ -1,0 +1,70 @@
+#include "lib/settings/problems.h"
+
+#include "tests/lib/settings/given.h"
+
+static void says(const struct node *node, const char *path, const char *want)
+{
+    struct problems problems = {0};
+    problems_add(&problems, node, path, "found %d, expected %d", 1, 2);
+    char *text = given_sentences(&problems);
+    ck_assert_str_eq(text, want);
+    free(text);
+}
+
+START_TEST(a_sentence_names_file_line_and_path)
+{
+    says(&(struct node){.file = "f.yaml", .line = 7}, "a.b",
+         "f.yaml:7: a.b: found 1, expected 2\n");
+    says(&(struct node){.file = "f.yaml"}, NULL, "f.yaml: found 1, expected 2\n");
+    says(NULL, "a.b", "a.b: found 1, expected 2\n");
+    says(NULL, "", "found 1, expected 2\n");
+}
+END_TEST
+
+START_TEST(a_set_names_its_path_once)
+{
+    const struct node node = {.file = "--set a.b=c", .line = 1};
+    says(&node, "a.b", "--set a.b=c: found 1, expected 2\n");
+    says(&node, "a.b.d", "--set a.b=c: a.b.d: found 1, expected 2\n");
+    says(&node, "a", "--set a.b=c: a: found 1, expected 2\n");
+}
+END_TEST
+
+START_TEST(a_sentence_is_one_line)
+{
+    struct problems problems = {0};
+    problems_add(&problems, NULL, NULL, "a\nb\tc");
+    char *text = given_sentences(&problems);
+    ck_assert_str_eq(text, "a\\nb\\tc\n");
+    free(text);
+}
+END_TEST
+
+START_TEST(the_nearest_word_is_near)
+{
+    static const char *const words[] = {"endpoint", "compression", "timeout", "headers", NULL};
+    ck_assert_pstr_eq(nearest_word("endpont", words), "endpoint");
+    ck_assert_pstr_eq(nearest_word("end_point", words), "endpoint");
+    ck_assert_pstr_eq(nearest_word("Timeout", words), "timeout");
+    ck_assert_pstr_eq(nearest_word("timeuot", words), "timeout");
+    ck_assert_pstr_eq(nearest_word("compresion", words), "compression");
+    ck_assert_pstr_eq(nearest_word("header", words), "headers");
+    ck_assert_ptr_null(nearest_word("queue", words));
+    ck_assert_ptr_null(nearest_word("", words));
+    ck_assert_ptr_null(nearest_word("x", words));
+    char huge[500] = "";
+    memset(huge, 'a', sizeof huge - 1);
+    ck_assert_ptr_null(nearest_word(huge, words));
+}
+END_TEST
+
+int main(void)
+{
+    return given_run("problems", (const TTest *const[]){
+                                     a_sentence_names_file_line_and_path,
+                                     a_set_names_its_path_once,
+                                     a_sentence_is_one_line,
+                                     the_nearest_word_is_near,
+                                     NULL,
+                                 });
+}

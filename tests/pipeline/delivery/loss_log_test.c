@@ -1,0 +1,119 @@
+#include "pipeline/delivery/loss_log.h"
+
+#include "tests/support/fake_clock.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct fake_clock fake;
+static struct loss_log losses;
+static FILE *captured;
+
+static void begin(void)
+{
+    captured = tmpfile();
+    ck_assert_ptr_nonnull(captured);
+    ck_assert_int_ge(dup2(fileno(captured), STDERR_FILENO), 0);
+    fake_clock_init(&fake);
+    loss_log_init(&losses, "tempo", &fake.clock);
+}
+
+static void lose(enum signal signal, uint64_t items)
+{
+    struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "span 3 is bad");
+    loss_log_add(&losses, signal, items, &why);
+}
+
+/* All lines so far, in memory of the test. */
+static const char *lines(void)
+{
+    static char text[4096];
+    ssize_t n = pread(fileno(captured), text, sizeof text - 1, 0);
+    ck_assert_int_ge(n, 0);
+    text[n] = '\0';
+    return text;
+}
+
+static unsigned line_count(void)
+{
+    unsigned count = 0;
+    for (const char *at = lines(); (at = strchr(at, '\n')); at++)
+        count++;
+    return count;
+}
+
+START_TEST(the_first_loss_is_told_at_once)
+{
+    begin();
+    lose(SIGNAL_TRACES, 3);
+    ck_assert_ptr_nonnull(
+        strstr(lines(), "tempo: 3 spans not delivered: invalid: span 3 is bad\n"));
+    loss_log_release(&losses);
+    ck_assert_uint_eq(line_count(), 1);
+}
+END_TEST
+
+START_TEST(later_ones_are_summed_for_ten_seconds)
+{
+    begin();
+    lose(SIGNAL_TRACES, 3);
+    lose(SIGNAL_TRACES, 4);
+    lose(SIGNAL_PROFILES, 1);
+    fake_clock_advance(&fake, 9 * NS_PER_S);
+    lose(SIGNAL_TRACES, 1);
+    ck_assert_uint_eq(line_count(), 1);
+    fake_clock_advance(&fake, NS_PER_S);
+    lose(SIGNAL_TRACES, 1);
+    ck_assert_uint_eq(line_count(), 2);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 6 spans, 1 profile not delivered"));
+    loss_log_release(&losses);
+}
+END_TEST
+
+START_TEST(what_is_pending_is_told_at_the_end)
+{
+    begin();
+    lose(SIGNAL_TRACES, 3);
+    lose(SIGNAL_LOGS, 4);
+    loss_log_release(&losses);
+    ck_assert_uint_eq(line_count(), 2);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 4 log records not delivered"));
+}
+END_TEST
+
+START_TEST(a_silent_backend_is_told_once_a_minute_and_its_return_once)
+{
+    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "connection refused");
+    begin();
+    loss_log_success(&losses);
+    ck_assert_uint_eq(line_count(), 0);
+    loss_log_retry(&losses, &why, 5 * NS_PER_S);
+    ck_assert_ptr_nonnull(
+        strstr(lines(), "tempo: not delivered yet, trying again in 5.0 s: connection refused\n"));
+    loss_log_retry(&losses, &why, 7 * NS_PER_S);
+    ck_assert_uint_eq(line_count(), 1);
+    fake_clock_advance(&fake, 60 * NS_PER_S);
+    loss_log_retry(&losses, &why, 7 * NS_PER_S);
+    ck_assert_uint_eq(line_count(), 2);
+    loss_log_success(&losses);
+    loss_log_success(&losses);
+    ck_assert_uint_eq(line_count(), 3);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: delivering again\n"));
+    loss_log_release(&losses);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        the_first_loss_is_told_at_once,
+        later_ones_are_summed_for_ten_seconds,
+        what_is_pending_is_told_at_the_end,
+        a_silent_backend_is_told_once_a_minute_and_its_return_once,
+        NULL,
+    };
+    return suite_run("loss_log", tests);
+}

@@ -1,0 +1,284 @@
+#include "pipeline/delivery/sender.h"
+
+#include "pipeline/delivery/delivery.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/some_batch.h"
+#include "tests/support/suite.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+/* An exporter whose sends block at a gate and count how many do so at once. */
+struct exporter {
+    struct delivery delivery;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool gated;
+    unsigned inside, most_inside, done;
+    unsigned failures;
+    uint64_t retry_after_ns; /* of these */
+};
+
+static struct exporter exporter;
+static struct fake_clock fake;
+static struct meter meter;
+static struct budget budget;
+static struct ticker *ticker;
+static struct env env;
+static struct sender *sender;
+
+static struct outcome exporter_send(void *self, struct batch *batch)
+{
+    struct exporter *to = self;
+    struct outcome outcome = OUTCOME_OK;
+    (void)batch;
+    pthread_mutex_lock(&to->lock);
+    to->inside++;
+    to->most_inside = to->inside > to->most_inside ? to->inside : to->most_inside;
+    pthread_cond_broadcast(&to->changed);
+    while (to->gated)
+        pthread_cond_wait(&to->changed, &to->lock);
+    to->inside--;
+    if (to->failures > 0) {
+        to->failures--;
+        outcome = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "down");
+        outcome.retry_after_ns = to->retry_after_ns;
+    }
+    to->done++;
+    pthread_cond_broadcast(&to->changed);
+    pthread_mutex_unlock(&to->lock);
+    return outcome;
+}
+
+static const struct delivery *exporter_delivery(const void *self)
+{
+    return &((const struct exporter *)self)->delivery;
+}
+
+static const struct component component = {.type = "exporter",
+                                           .kind = COMPONENT_EXPORTER,
+                                           .send = exporter_send,
+                                           .delivery = exporter_delivery};
+
+static void begin(int64_t consumers)
+{
+    fake_clock_init(&fake);
+    budget_init(&budget, 64 << 20);
+    meter_init(&meter, "exporter");
+    ticker = ticker_new(&fake.clock);
+    env = (struct env){.id = "exporter",
+                       .clock = &fake.clock,
+                       .budget = &budget,
+                       .meter = &meter,
+                       .ticker = ticker};
+    exporter.delivery.queue =
+        (struct queue_settings){.enabled = true, .num_consumers = consumers, .queue_size = 100};
+    exporter.delivery.retry = (struct retry_settings){.enabled = true,
+                                                      .initial_interval = NS_PER_S,
+                                                      .multiplier = 1,
+                                                      .max_interval = NS_PER_S,
+                                                      .max_elapsed_time = 0};
+    pthread_mutex_init(&exporter.lock, NULL);
+    pthread_cond_init(&exporter.changed, NULL);
+    sender = sender_new(&component, &exporter, &env);
+    ck_assert_ptr_nonnull(sender);
+}
+
+static void end(void)
+{
+    sender_abort(sender);
+    sender_free(sender);
+    ticker_free(ticker);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+
+static void put(unsigned spans)
+{
+    struct batch *batch = some_spans(0, spans, &budget);
+    ck_assert(sender_reserve(sender, 1));
+    sender_put(sender, batch);
+    sender_release(sender, 1);
+    batch_unref(batch);
+}
+
+static void gate(bool gated)
+{
+    pthread_mutex_lock(&exporter.lock);
+    exporter.gated = gated;
+    pthread_cond_broadcast(&exporter.changed);
+    pthread_mutex_unlock(&exporter.lock);
+}
+
+static void wait_for(const unsigned *counter, unsigned wanted)
+{
+    pthread_mutex_lock(&exporter.lock);
+    while (*counter < wanted)
+        pthread_cond_wait(&exporter.changed, &exporter.lock);
+    pthread_mutex_unlock(&exporter.lock);
+}
+
+static bool emptied(void)
+{
+    return sender_wait_empty(sender, TIME_NEVER);
+}
+
+START_TEST(as_many_requests_are_under_way_as_there_are_consumers)
+{
+    begin(3);
+    gate(true);
+    for (unsigned i = 0; i < 8; i++)
+        put(1);
+    wait_for(&exporter.inside, 3);
+    ck_assert_uint_eq(sender_pending(sender), 8);
+    gate(false);
+    ck_assert(emptied());
+    ck_assert_uint_eq(exporter.most_inside, 3);
+    ck_assert_uint_eq(meter_get(&meter, METER_SENT, SIGNAL_TRACES), 8);
+    end();
+}
+END_TEST
+
+START_TEST(where_memory_is_short_requests_go_one_by_one)
+{
+    begin(3);
+    budget_force(&budget, 64 << 20);
+    gate(true);
+    for (unsigned i = 0; i < 8; i++)
+        put(1);
+    wait_for(&exporter.inside, 1);
+    gate(false);
+    ck_assert(emptied());
+    ck_assert_uint_eq(exporter.most_inside, 1);
+    ck_assert_uint_eq(meter_get(&meter, METER_SENT, SIGNAL_TRACES), 8);
+    budget_give(&budget, 64 << 20);
+    end();
+}
+END_TEST
+
+/* The rest of the memory is for data, also when the backend answers nothing. */
+START_TEST(work_of_all_sends_stays_below_its_share_of_the_memory)
+{
+    begin(8);
+    budget.limit = 4 << 20; /* a quarter of that: three sends of 256 KiB and their payloads */
+    gate(true);
+    for (unsigned i = 0; i < 8; i++)
+        put(1);
+    wait_for(&exporter.inside, 3);
+    ck_assert_uint_lt(budget_used(&budget), 1 << 20);
+    gate(false);
+    ck_assert(emptied());
+    ck_assert_uint_eq(exporter.most_inside, 3);
+    end();
+}
+END_TEST
+
+START_TEST(a_request_that_waits_for_its_retry_goes_when_its_time_comes)
+{
+    begin(2);
+    exporter.failures = 1;
+    put(4);
+    wait_for(&exporter.done, 1);
+    /* The worker parks it a moment after the answer: step until the retry is due. */
+    while (meter_get(&meter, METER_RETRIES, SIGNAL_TRACES) == 0 ||
+           ticker_step(ticker) == TIME_NEVER)
+        sched_yield();
+    ck_assert_uint_eq(exporter.done, 1);
+    ck_assert(!sender_wait_empty(sender, 0));
+    fake_clock_advance(&fake, NS_PER_S);
+    ticker_step(ticker);
+    ck_assert(emptied());
+    ck_assert_uint_eq(exporter.done, 2);
+    ck_assert_uint_eq(meter_get(&meter, METER_SENT, SIGNAL_TRACES), 4);
+    end();
+}
+END_TEST
+
+static unsigned done(void)
+{
+    pthread_mutex_lock(&exporter.lock);
+    unsigned count = exporter.done;
+    pthread_mutex_unlock(&exporter.lock);
+    return count;
+}
+
+START_TEST(a_success_wakes_what_waits_because_the_server_asked_for_it)
+{
+    begin(2);
+    exporter.failures = 1;
+    exporter.retry_after_ns = 365 * 86400 * NS_PER_S;
+    put(1);
+    wait_for(&exporter.done, 1);
+    while (ticker_step(ticker) == TIME_NEVER) /* the worker parks it */
+        sched_yield();
+    fake_clock_advance(&fake, 2 * NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_uint_eq(sender_pending(sender), 1);
+    ck_assert_uint_eq(done(), 1);
+    put(1);
+    while (sender_pending(sender) > 0) {
+        ticker_step(ticker);
+        sched_yield();
+    }
+    ck_assert_uint_eq(done(), 3);
+    end();
+}
+END_TEST
+
+START_TEST(what_is_put_after_an_abort_is_counted_as_lost)
+{
+    begin(1);
+    sender_abort(sender);
+    put(5);
+    ck_assert_uint_eq(meter.dropped_by_cause[CAUSE_SHUTDOWN][SIGNAL_TRACES], 5);
+    ck_assert_uint_eq(exporter.done, 0);
+    end();
+}
+END_TEST
+
+START_TEST(an_abort_gives_up_what_is_queued_and_lets_what_is_under_way_end)
+{
+    begin(1);
+    gate(true);
+    put(1);
+    wait_for(&exporter.inside, 1);
+    put(2);
+    put(3);
+    sender_abort(sender);
+    ck_assert_uint_eq(meter.dropped_by_cause[CAUSE_SHUTDOWN][SIGNAL_TRACES], 5);
+    gate(false);
+    sender_join(sender);
+    ck_assert_uint_eq(meter_get(&meter, METER_SENT, SIGNAL_TRACES), 1);
+    end();
+}
+END_TEST
+
+START_TEST(waiting_is_a_matter_of_the_settings)
+{
+    begin(1);
+    ck_assert(!sender_waits(sender));
+    end();
+    exporter.delivery.queue.wait_for_result = true;
+    fake_clock_init(&fake);
+    ticker = ticker_new(&fake.clock);
+    env.ticker = ticker;
+    sender = sender_new(&component, &exporter, &env);
+    ck_assert(sender_waits(sender));
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        as_many_requests_are_under_way_as_there_are_consumers,
+        where_memory_is_short_requests_go_one_by_one,
+        work_of_all_sends_stays_below_its_share_of_the_memory,
+        a_request_that_waits_for_its_retry_goes_when_its_time_comes,
+        a_success_wakes_what_waits_because_the_server_asked_for_it,
+        what_is_put_after_an_abort_is_counted_as_lost,
+        an_abort_gives_up_what_is_queued_and_lets_what_is_under_way_end,
+        waiting_is_a_matter_of_the_settings,
+        NULL,
+    };
+    return suite_run("sender", tests);
+}

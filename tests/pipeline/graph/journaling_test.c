@@ -1,0 +1,126 @@
+#include "pipeline/graph/journaling.h"
+
+#include "tests/support/given_runtime.h"
+#include "tests/support/scripted.h"
+#include "tests/support/some_batch.h"
+#include "tests/support/suite.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const struct component extension_journal;
+const struct component *const component_table[] = {&scripted_source, &scripted_sink,
+                                                   &extension_journal, NULL};
+
+static struct given_runtime given;
+static char directory[64];
+
+/* A process over the directory. */
+static void begin(void)
+{
+    char yaml[1024];
+    snprintf(yaml, sizeof yaml,
+             "receivers: {source: }\n"
+             "exporters: {sink: {retry_on_failure: {enabled: false}}}\n"
+             "extensions: {journal: {directory: '%s'}}\n"
+             "service:\n  extensions: [journal]\n"
+             "  pipelines: {traces: {receivers: [source], exporters: [sink]}}\n",
+             directory);
+    given_start(&given, yaml);
+}
+
+static void make_directory(void)
+{
+    strcpy(directory, "/tmp/spanlink-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+}
+
+static void remove_directory(void)
+{
+    DIR *list = opendir(directory);
+    for (struct dirent *file; list && (file = readdir(list));)
+        unlinkat(dirfd(list), file->d_name, 0);
+    closedir(list);
+    rmdir(directory);
+}
+
+static void offer(unsigned spans)
+{
+    struct answer answer;
+    answer_init(&answer);
+    source_offer("source", some_spans(0, spans, &given.runtime->budget), &answer);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+}
+
+static struct outcome fault;
+
+static struct outcome refuse(const struct batch *batch, unsigned nth)
+{
+    (void)batch;
+    (void)nth;
+    return fault;
+}
+
+/* Whether what was given up for a reason is offered again by the next process. */
+static bool comes_again(enum verdict verdict, enum cause cause)
+{
+    make_directory();
+    fault = outcome_of(verdict, cause, "no");
+    sink_at(0)->script = refuse;
+    begin();
+    size_t count = sink_at(0)->count;
+    offer(7);
+    sink_wait_count(sink_at(0), count + 1);
+    given_stop(&given);
+    sink_at(0)->script = NULL;
+    sink_at(0)->delivered = 0;
+    begin();
+    struct journal_figures figures;
+    journal_figures(given.runtime->journal, &figures);
+    if (figures.live > 0)
+        sink_wait_delivered(sink_at(0), 7);
+    given_stop(&given);
+    remove_directory();
+    return sink_at(0)->delivered == 7;
+}
+
+START_TEST(what_was_given_up_for_want_of_memory_comes_again)
+{
+    ck_assert(comes_again(VERDICT_RETRY, CAUSE_MEMORY));
+}
+END_TEST
+
+START_TEST(what_was_given_up_for_good_does_not)
+{
+    ck_assert(!comes_again(VERDICT_RETRY, CAUSE_UNAVAILABLE));
+    ck_assert(!comes_again(VERDICT_REJECT, CAUSE_INVALID));
+}
+END_TEST
+
+START_TEST(what_was_delivered_does_not)
+{
+    make_directory();
+    begin();
+    offer(3);
+    sink_wait_delivered(sink_at(0), 3);
+    given_stop(&given);
+    begin();
+    given_stop(&given);
+    remove_directory();
+    ck_assert_uint_eq(sink_at(0)->delivered, 3);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        what_was_given_up_for_want_of_memory_comes_again,
+        what_was_given_up_for_good_does_not,
+        what_was_delivered_does_not,
+        NULL,
+    };
+    return suite_run("journaling", tests);
+}

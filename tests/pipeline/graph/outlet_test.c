@@ -1,0 +1,78 @@
+#include "pipeline/graph/graph.h"
+
+#include "tests/support/given_runtime.h"
+#include "tests/support/scripted.h"
+#include "tests/support/some_batch.h"
+#include "tests/support/suite.h"
+
+const struct component *const component_table[] = {&scripted_source, &scripted_holder,
+                                                   &scripted_sink, NULL};
+
+static struct given_runtime given;
+
+static void begin(void)
+{
+    given_start(&given, "receivers: {source: }\nprocessors: {holder: }\n"
+                        "exporters: {sink: , sink/full: {slot: 1, sending_queue: {queue_size: "
+                        "1}}}\n"
+                        "service:\n"
+                        "  pipelines:\n"
+                        "    traces: {receivers: [source], processors: [holder], exporters: "
+                        "[sink, sink/full]}\n");
+}
+
+static enum verdict push(bool admitted)
+{
+    struct batch *batch = some_spans(0, 1, NULL);
+    batch->admitted = admitted;
+    enum verdict verdict = outlet_push(given.runtime->graph.pipelines[0].outlets[0], batch);
+    batch_unref(batch);
+    return verdict;
+}
+
+START_TEST(all_branches_get_it)
+{
+    begin();
+    ck_assert_int_eq(push(false), VERDICT_OK);
+    sink_wait_delivered(sink_at(0), 1);
+    sink_wait_delivered(sink_at(1), 1);
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+END_TEST
+
+START_TEST(without_a_place_in_one_branch_none_takes_it)
+{
+    begin();
+    sink_gate(sink_at(1), true);
+    ck_assert_int_eq(push(false), VERDICT_OK);
+    sink_wait_delivered(sink_at(0), 1);
+    ck_assert_int_eq(push(false), VERDICT_RETRY);
+    ck_assert_int_eq(push(true), VERDICT_OK);
+    sink_gate(sink_at(1), false);
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_uint_eq(sink_at(0)->delivered, 2);
+    ck_assert_uint_eq(sink_at(1)->delivered, 2);
+}
+END_TEST
+
+START_TEST(a_processor_that_is_closed_is_passed_by)
+{
+    begin();
+    holder_keeps(true);
+    instance_close(given.runtime->graph.pipelines[0].outlets[0]->processor);
+    ck_assert_int_eq(push(false), VERDICT_OK);
+    sink_wait_delivered(sink_at(0), 1);
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        all_branches_get_it,
+        without_a_place_in_one_branch_none_takes_it,
+        a_processor_that_is_closed_is_passed_by,
+        NULL,
+    };
+    return suite_run("outlet", tests);
+}

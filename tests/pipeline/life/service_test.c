@@ -1,0 +1,80 @@
+#include "pipeline/life/service.h"
+
+#include "lib/base/clock.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct service_settings service;
+
+/* The first sentence about a service section, or NULL; the caller frees. */
+static char *read_service(const char *yaml)
+{
+    struct problems problems = {0};
+    char *text, *sentence = NULL;
+    ck_assert_int_gt(asprintf(&text, "yaml:service: %s", yaml), 0);
+    struct settings_source source = {SETTINGS_FILE, text};
+    struct settings *settings = settings_load(&source, 1, &problems);
+    ck_assert_ptr_nonnull(settings);
+    const struct node *section = node_get(settings_root(settings), "service");
+    memset(&service, 0, sizeof service);
+    ck_assert(service_fill(&service, section, section, &problems) == (problems.count == 0));
+    if (problems.count)
+        sentence = strdup(problems.lines[0]);
+    settings_free(settings);
+    problems_release(&problems);
+    free(text);
+    return sentence;
+}
+
+static void refused(const char *yaml, const char *words)
+{
+    char *sentence = read_service(yaml);
+    ck_assert_msg(sentence && strstr(sentence, words), "%s: %s", yaml,
+                  sentence ? sentence : "accepted");
+    free(sentence);
+    service_release(&service);
+}
+
+START_TEST(the_drain_takes_eight_seconds_by_default)
+{
+    ck_assert_ptr_null(read_service("{}"));
+    ck_assert_uint_eq(service.shutdown_timeout, 8 * NS_PER_S);
+    ck_assert_str_eq(service.telemetry.logs.level, "info");
+    service_release(&service);
+    ck_assert_ptr_null(read_service("{shutdown_timeout: 1m30s}"));
+    ck_assert_uint_eq(service.shutdown_timeout, 90 * NS_PER_S);
+    service_release(&service);
+}
+END_TEST
+
+START_TEST(the_collectors_telemetry_keys_are_accepted)
+{
+    ck_assert_ptr_null(read_service("{telemetry: {logs: {level: DEBUG, encoding: json, "
+                                    "sampling: {initial: 1}}, metrics: {level: detailed, "
+                                    "readers: [{pull: }]}, traces: , resource: {a: b}}}"));
+    ck_assert_str_eq(service.telemetry.logs.level, "DEBUG");
+    service_release(&service);
+}
+END_TEST
+
+START_TEST(a_wrong_level_or_key_is_refused)
+{
+    refused("{telemetry: {logs: {level: loud}}}",
+            "service.telemetry.logs.level: \"loud\" is no level");
+    refused("{telemetry: {log: {level: info}}}", "service.telemetry.log");
+    refused("{pipeline: {}}", "service.pipeline");
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        the_drain_takes_eight_seconds_by_default,
+        the_collectors_telemetry_keys_are_accepted,
+        a_wrong_level_or_key_is_refused,
+        NULL,
+    };
+    return suite_run("service", tests);
+}

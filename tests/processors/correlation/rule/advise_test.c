@@ -1,0 +1,376 @@
+/* What the log says to whoever set things up so that links cannot be. */
+#include "processors/correlation/rule/advise.h"
+
+#include "tests/processors/correlation/rig.h"
+
+#include <unistd.h>
+
+/* What is logged from here on. */
+struct said {
+    FILE *file;
+    int stderr_was;
+    char text[8192];
+};
+
+static void listen_to_log(struct said *said)
+{
+    said->file = tmpfile();
+    said->stderr_was = dup(STDERR_FILENO);
+    dup2(fileno(said->file), STDERR_FILENO);
+}
+
+/* What was said since the last call. */
+static const char *said_since(struct said *said)
+{
+    rewind(said->file);
+    size_t size = fread(said->text, 1, sizeof said->text - 1, said->file);
+    said->text[size] = '\0';
+    rewind(said->file);
+    ck_assert_int_eq(ftruncate(fileno(said->file), 0), 0);
+    lseek(STDERR_FILENO, 0, SEEK_SET);
+    return said->text;
+}
+
+static void stop_listening(struct said *said)
+{
+    dup2(said->stderr_was, STDERR_FILENO);
+    close(said->stderr_was);
+    fclose(said->file);
+}
+
+static unsigned lines(const char *text)
+{
+    unsigned count = 0;
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+static void ck_said(struct said *said, const char *text)
+{
+    const char *all = said_since(said);
+    ck_assert_msg(strstr(all, text) != NULL, "\"%s\" does not have \"%s\"", all, text);
+    ck_assert_msg(lines(all) == 1, "more than a line: %s", all);
+}
+
+static void ck_silent(struct said *said)
+{
+    ck_assert_str_eq(said_since(said), "");
+}
+
+/* A marked root that ended just now. */
+static void root(struct rig *rig, const char *service, uint64_t id, const char *language)
+{
+    RIG_SPANS(rig, {.service = service,
+                    .id = id,
+                    .start = rig_now(rig) - S / 2,
+                    .end = rig_now(rig),
+                    .language = language});
+}
+
+START_TEST(names_that_do_not_match_are_said_once_with_both)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    listen_to_log(&said);
+    rig_advance(&rig, 9 * S);
+    for (uint64_t id = 1; id < 20; id++)
+        root(&rig, "checkout", id, NULL);
+    rig_advance(&rig, S);
+    RIG_PROFILE(&rig, .service = "checkout-app", .duration = 10 * S, .first = 1, .first_count = 9);
+    rig_advance(&rig, S);
+    ck_said(&said, "correlation: samples of service \"checkout-app\" carry the ids of spans of "
+                   "service \"checkout\".");
+    RIG_PROFILE(&rig, .service = "checkout-app", .time = S, .duration = 10 * S, .first = 10,
+                .first_count = 9);
+    rig_advance(&rig, S);
+    ck_silent(&said);
+    ck_assert(rig_waits(&rig, 1));
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Of two names for one service both are profiled, or roots would not be held for long. */
+START_TEST(it_is_said_again_after_an_hour)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    listen_to_log(&said);
+    for (uint64_t id = 1; id <= 4; id++) {
+        rig_advance(&rig, 30 * 60 * S);
+        RIG_PROFILE(&rig, .service = "b", .time = rig_now(&rig) - 10 * S, .duration = 10 * S,
+                    .ids = {99});
+        root(&rig, "b", id, NULL);
+        RIG_PROFILE(&rig, .service = "a", .time = rig_now(&rig) - 10 * S, .duration = 10 * S,
+                    .ids = {id});
+        rig_advance(&rig, S);
+        if (id % 2)
+            ck_said(&said, "\"a\" carry the ids of spans of service \"b\"");
+        else
+            ck_silent(&said);
+    }
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_sample_that_finds_its_own_services_span_says_nothing_of_another)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    listen_to_log(&said);
+    rig_advance(&rig, 10 * S);
+    root(&rig, "shop", 7, NULL);
+    root(&rig, "other", 7, NULL);
+    rig_window(&rig, 7, 0, 0);
+    rig_advance(&rig, S);
+    ck_silent(&said);
+    ck_assert(rig_explains(&rig, "service shop: spans linked 1"));
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(the_name_of_another_tenants_service_is_not_told)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    rig.env.metadata_signals = SIGNAL_BIT(SIGNAL_TRACES) | SIGNAL_BIT(SIGNAL_PROFILES);
+    listen_to_log(&said);
+    rig_advance(&rig, 10 * S);
+    rig_tenant(&rig, "a");
+    root(&rig, "secret", 7, NULL);
+    rig_tenant(&rig, "b");
+    rig_window(&rig, 7, 0, 0);
+    rig_advance(&rig, S);
+    ck_silent(&said);
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_name_cannot_add_a_line_to_the_log)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    listen_to_log(&said);
+    rig_advance(&rig, 10 * S);
+    root(&rig, "b\nall is well", 7, NULL);
+    RIG_PROFILE(&rig, .service = "a", .duration = 10 * S, .ids = {7});
+    rig_advance(&rig, S);
+    ck_said(&said, "\"a\" carry the ids of spans of service \"b?all is well\"");
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Windows whose samples name nothing, until the first hold is over. */
+static void profile_in_vain(struct rig *rig, const char *kind)
+{
+    for (int i = 0; i < 9; i++) {
+        RIG_PROFILE(rig, .name = kind, .type = "cpu", .time = rig_now(rig) - S, .duration = S);
+        rig_advance(rig, 10 * S);
+    }
+}
+
+START_TEST(what_is_missing_is_said_in_the_services_language)
+{
+    static const struct {
+        const char *language, *text;
+    } ways[] = {
+        {"python", "add PyroscopeSpanProcessor of pyroscope-otel"},
+        {"go", "otelpyroscope of otel-profiling-go"},
+        {"java", "load pyroscope-otel.jar"},
+        {"nodejs", "Pyroscope.wrapWithLabels"},
+        {"ruby", "Pyroscope::Otel::SpanProcessor"},
+        {"dotnet", "PyroscopeSpanProcessor of Pyroscope.OpenTelemetry"},
+        {"rust", "tag_wrapper"},
+        {"cobol", "label each sample with the span_id of its local root"},
+        {NULL, "label each sample with the span_id of its local root"},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct rig rig;
+        struct said said;
+        rig_open(&rig, "{}");
+        rig_advance(&rig, S);
+        listen_to_log(&said);
+        root(&rig, "shop", 1, ways[i].language);
+        profile_in_vain(&rig, "process_cpu");
+        root(&rig, "shop", 2, ways[i].language);
+        const char *all = said_since(&said);
+        ck_assert_msg(strstr(all, "service \"shop\" is profiled, but no sample of it names a span"),
+                      "%s", all);
+        ck_assert_msg(strstr(all, ways[i].text), "%s", all);
+        ck_assert_uint_eq(lines(all), 1);
+        stop_listening(&said);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+START_TEST(a_service_without_ids_is_named_once_an_hour_while_it_has_roots)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    rig_advance(&rig, S);
+    listen_to_log(&said);
+    root(&rig, "shop", 1, NULL);
+    profile_in_vain(&rig, "process_cpu");
+    said_since(&said);
+    uint64_t id = 1;
+    for (int minute = 0; minute < 50; minute++) {
+        root(&rig, "shop", ++id, NULL);
+        RIG_PROFILE(&rig, .time = rig_now(&rig) - S, .duration = S);
+        rig_advance(&rig, 60 * S);
+    }
+    ck_silent(&said);
+    for (int minute = 0; minute < 20; minute++) {
+        root(&rig, "shop", ++id, NULL);
+        RIG_PROFILE(&rig, .time = rig_now(&rig) - S, .duration = S);
+        rig_advance(&rig, 60 * S);
+    }
+    ck_said(&said, "no sample of it names a span");
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_service_with_other_kinds_alone_is_told_which_confirm)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    rig_advance(&rig, S);
+    listen_to_log(&said);
+    root(&rig, "shop", 1, "go");
+    profile_in_vain(&rig, "memory");
+    root(&rig, "shop", 2, "go");
+    ck_said(&said, "service \"shop\" sends no profiles of a kind that confirms spans (CPU or wall, "
+                   "see confirm_by), so none is linked");
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_full_hold_is_said_with_the_number_and_the_key_once_a_minute)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{hold_max_spans: 10, hold: 1h}");
+    listen_to_log(&said);
+    for (uint64_t id = 1; id <= 11; id++)
+        root(&rig, "shop", id, NULL);
+    rig_advance(&rig, S);
+    ck_said(&said, "the hold is full, 1 spans left as they came before their profiles did: raise "
+                   "hold_max_spans");
+    for (uint64_t id = 12; id <= 20; id++) {
+        root(&rig, "shop", id, NULL);
+        rig_advance(&rig, 6 * S);
+    }
+    ck_silent(&said);
+    rig_advance(&rig, 6 * S);
+    root(&rig, "shop", 21, NULL);
+    ck_said(&said, "the hold is full, 10 spans left as they came");
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A request of some KiB, every span of which waits. */
+static void large_request(struct rig *rig, uint64_t first, size_t count)
+{
+    struct rig_span *spans = calloc(count, sizeof *spans);
+    for (size_t i = 0; i < count; i++)
+        spans[i] = (struct rig_span){.id = first + i, .end = S};
+    rig_spans(rig, spans, count);
+    free(spans);
+}
+
+/* Whether requests are small or a third of the hold. */
+START_TEST(where_its_memory_is_full_that_is_the_key)
+{
+    const size_t sizes[] = {1, 100, 1500};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct rig rig;
+        struct said said;
+        rig_open(&rig, "{hold_max_mib: 1}");
+        listen_to_log(&said);
+        uint64_t id = 1;
+        while (rig.traces.count == 0) {
+            large_request(&rig, id, sizes[i]);
+            id += sizes[i];
+        }
+        rig_advance(&rig, S);
+        ck_said(&said, "before their profiles did: raise hold_max_mib");
+        stop_listening(&said);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+START_TEST(where_the_budget_refuses_that_is_the_key)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{hold_max_spans: 100000}");
+    listen_to_log(&said);
+    for (uint64_t id = 1; id <= 100; id++)
+        root(&rig, "shop", id, NULL);
+    rig.budget.limit = budget_used(&rig.budget);
+    root(&rig, "shop", 101, NULL);
+    rig_advance(&rig, S);
+    ck_said(&said, "spans left as they came before their profiles did: raise the memory budget "
+                   "(limit_mib of memory_limiter)");
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(where_the_budget_refuses_the_first_spans_that_is_said_too)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    listen_to_log(&said);
+    rig.budget.limit = 0;
+    root(&rig, "shop", 1, NULL);
+    rig_advance(&rig, S);
+    ck_assert(rig_bare(&rig, 1));
+    ck_said(&said, "1 spans left as they came before their profiles did: raise the memory budget");
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(where_a_request_is_larger_than_the_hold_that_is_said_too)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{hold_max_spans: 2}");
+    listen_to_log(&said);
+    large_request(&rig, 1, 5);
+    rig_advance(&rig, S);
+    ck_said(&said, "3 spans left as they came before their profiles did: raise hold_max_spans");
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+SUITE_MAIN("correlation advise", names_that_do_not_match_are_said_once_with_both,
+           it_is_said_again_after_an_hour,
+           a_sample_that_finds_its_own_services_span_says_nothing_of_another,
+           the_name_of_another_tenants_service_is_not_told, a_name_cannot_add_a_line_to_the_log,
+           what_is_missing_is_said_in_the_services_language,
+           a_service_without_ids_is_named_once_an_hour_while_it_has_roots,
+           a_service_with_other_kinds_alone_is_told_which_confirm,
+           a_full_hold_is_said_with_the_number_and_the_key_once_a_minute,
+           where_its_memory_is_full_that_is_the_key, where_the_budget_refuses_that_is_the_key,
+           where_the_budget_refuses_the_first_spans_that_is_said_too,
+           where_a_request_is_larger_than_the_hold_that_is_said_too)
