@@ -50,13 +50,8 @@ while [ $# -gt 0 ]; do
 done
 
 tools/install_debian.sh build
-mkdir -p build
-log=build/release.log
 [ -x build/release/spanlink ] || echo "building spanlink, about half a minute"
-if ! { cmake --preset release && cmake --build --preset release; } >"$log" 2>&1; then
-  cat "$log" >&2
-  exit 1
-fi
+tools/build.sh release
 [ "$build_only" = yes ] && { echo "built: build/release/spanlink"; exit 0; }
 
 own_config=no

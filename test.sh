@@ -33,7 +33,7 @@ step() { # name, command...
 }
 
 build() {
-  step "build-$1" bash -c "cmake --preset $1 >/dev/null && cmake --build --preset $1"
+  step "build-$1" tools/build.sh "$1"
 }
 
 # Counts what a runner reported: ctest's "N tests failed out of M", pytest's closing line.
@@ -80,6 +80,7 @@ field_run() { # option...
   failed=$((failed + bad))
 }
 
+tools/writable.sh build --below "$logs" || exit 1
 tools/install_debian.sh test || exit 1
 mkdir -p "$logs"
 

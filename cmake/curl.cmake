@@ -9,7 +9,7 @@ option(SPANLINK_STATIC_CURL "link libcurl from its archive, without what HTTP do
 set(curl_absent ${CMAKE_BINARY_DIR}/generated/curl_absent.c)
 
 function(write_curl_absent)
-  set(others "^(gss_|GSS_|libssh2_|ldap_|ber_|RTMP_|psl_|nettle_|Brotli|inflate|zlib)")
+  set(others "^(gss_|GSS_|libssh2_|ldap_|ber_|RTMP_|psl_|nettle_|Brotli|inflate|zlib|ngtcp2_|nghttp3_)")
   file(READ ${CMAKE_SOURCE_DIR}/cmake/curl_absent.c.in by_hand)
   execute_process(COMMAND ${CMAKE_NM} -u ${CURL_ARCHIVE} OUTPUT_VARIABLE text ERROR_QUIET)
   string(REGEX MATCHALL " U [A-Za-z0-9_]+" names "${text}")
@@ -28,8 +28,13 @@ endfunction()
 if(SPANLINK_STATIC_CURL)
   find_library(CURL_ARCHIVE NAMES libcurl-gnutls.a HINTS ${curl_LIBDIR})
   pkg_check_modules(curl_below IMPORTED_TARGET libnghttp2 gnutls libidn2 libzstd)
+  set(CURL_SHARED_FOR "libcurl-gnutls.a is not there")
   if(CURL_ARCHIVE AND curl_below_FOUND)
+    set(CURL_SHARED_FOR "${CURL_ARCHIVE} does not link (see ${CMAKE_BINARY_DIR}/CMakeFiles)")
     write_curl_absent()
+    if(NOT CURL_ARCHIVE_LINKS) # what was kept from another day's libcurl is asked again
+      unset(CURL_ARCHIVE_LINKS CACHE)
+    endif()
     try_compile(CURL_ARCHIVE_LINKS ${CMAKE_BINARY_DIR}/generated/curl_probe
       SOURCES ${CMAKE_SOURCE_DIR}/cmake/curl_probe.c ${curl_absent}
       LINK_LIBRARIES ${CURL_ARCHIVE} PkgConfig::curl_below Threads::Threads)

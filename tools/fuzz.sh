@@ -7,14 +7,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export seconds=${1:-60}
 shift || true
-mkdir -p build
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(cd tests/fuzz && ls ./*_fuzz.c | xargs -n1 basename -s _fuzz.c)
-if ! { cmake --preset fuzz && cmake --build --preset fuzz --target "${targets[@]/%/_fuzz}"; } \
-  >build/fuzz.log 2>&1; then
-  cat build/fuzz.log >&2
-  exit 1
-fi
+tools/build.sh fuzz --target "${targets[@]/%/_fuzz}"
 
 fuzz() {
   local kept=build/fuzz/corpus/$1

@@ -1,7 +1,9 @@
 """./run.sh, as somebody at a terminal uses it."""
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 
 import pytest
 
@@ -67,3 +69,59 @@ def group_lives(group):
     states = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True).stdout
     return any(int(pgid) == group and not state.startswith("Z")
                for pgid, state in map(str.split, states.splitlines()))
+
+
+@pytest.fixture
+def checkout():
+    """What run.sh and test.sh stand on, with a binary that was built once, for every user to read."""
+    folder = harness.pathlib.Path(tempfile.mkdtemp())
+    for name in ("run.sh", "test.sh"):
+        shutil.copy(harness.ROOT / name, folder)
+    shutil.copytree(harness.ROOT / "tools", folder / "tools")
+    (folder / "build" / "release").mkdir(parents=True)
+    for name in ("release.log", "release/spanlink", "release/main.o"):
+        (folder / "build" / name).touch(0o755)
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file to another user")
+@pytest.mark.parametrize("foreign", ["build", "build/release.log", "build/release",
+                                     "build/release/main.o", "."])
+def test_a_build_of_another_user_is_not_taken_for_a_new_one(checkout, foreign):
+    if foreign == ".":
+        shutil.rmtree(checkout / "build")
+    else:
+        for path in [checkout / "build", *checkout.glob("build/**/*")]:
+            os.chown(path, 12345, 12345)
+        os.chown(checkout / foreign, 0, 0)
+    user = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"]
+    ended = subprocess.run([*user, checkout / "run.sh", "--build"], capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert f"{(checkout / foreign).resolve()} cannot be written by 12345" in ended.stderr
+    assert "it belongs to root" in ended.stderr and "built" not in ended.stdout
+    if foreign in ("build", "."):
+        ended = subprocess.run([*user, checkout / "test.sh", "lint"], capture_output=True, text=True)
+        assert ended.returncode == 1 and "cannot be written by 12345" in ended.stderr
+        assert "passed" not in ended.stdout
+
+
+SMALL = """\
+cmake_minimum_required(VERSION 3.25)
+project(small NONE)
+file(WRITE ${CMAKE_BINARY_DIR}/spanlink "")
+"""
+
+
+def test_a_copied_checkout_is_built_anew(checkout, tmp_path):
+    (checkout / "CMakeLists.txt").write_text(SMALL)
+    shutil.copy(harness.ROOT / "CMakePresets.json", checkout)
+    command = ["./run.sh", "--build"]
+    assert subprocess.run(command, cwd=checkout).returncode == 0
+    copy = tmp_path / "copy"
+    shutil.copytree(checkout, copy)
+    for said in f"build/release was made for {checkout}; building it anew\n", "":
+        ended = subprocess.run(command, cwd=copy, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stdout == said + "built: build/release/spanlink\n"
