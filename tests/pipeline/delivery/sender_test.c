@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
 
 /* An exporter whose sends block at a gate and count how many do so at once. */
 struct exporter {
@@ -155,6 +157,20 @@ START_TEST(where_memory_is_short_requests_go_one_by_one)
 }
 END_TEST
 
+/* As it explains itself: also what waits for memory. */
+static unsigned under_way(void)
+{
+    struct bytes out;
+    unsigned count = 0;
+    bytes_init(&out, 1000, NULL);
+    sender_explain(sender, &out);
+    bytes_append(&out, "", 1);
+    const char *from = strstr((const char *)out.data, "requests, ");
+    ck_assert(from && sscanf(from, "requests, %u under way", &count) == 1);
+    bytes_release(&out);
+    return count;
+}
+
 /* The rest of the memory is for data, also when the backend answers nothing. */
 START_TEST(work_of_all_sends_stays_below_its_share_of_the_memory)
 {
@@ -164,10 +180,29 @@ START_TEST(work_of_all_sends_stays_below_its_share_of_the_memory)
     for (unsigned i = 0; i < 8; i++)
         put(1);
     wait_for(&exporter.inside, 3);
+    while (under_way() < 4) /* the next one was looked at, and put off */
+        sched_yield();
     ck_assert_uint_lt(budget_used(&budget), 1 << 20);
     gate(false);
     ck_assert(emptied());
     ck_assert_uint_eq(exporter.most_inside, 3);
+    end();
+}
+END_TEST
+
+START_TEST(what_a_send_worked_with_is_there_for_the_next)
+{
+    begin(3);
+    budget.limit = 4 << 20;
+    for (unsigned round = 1; round <= 3; round++) {
+        gate(true);
+        for (unsigned i = 0; i < 3; i++)
+            put(1);
+        wait_for(&exporter.inside, 3);
+        gate(false);
+        ck_assert(emptied());
+    }
+    ck_assert_uint_eq(exporter.done, 9);
     end();
 }
 END_TEST
@@ -273,6 +308,7 @@ int main(void)
         as_many_requests_are_under_way_as_there_are_consumers,
         where_memory_is_short_requests_go_one_by_one,
         work_of_all_sends_stays_below_its_share_of_the_memory,
+        what_a_send_worked_with_is_there_for_the_next,
         a_request_that_waits_for_its_retry_goes_when_its_time_comes,
         a_success_wakes_what_waits_because_the_server_asked_for_it,
         what_is_put_after_an_abort_is_counted_as_lost,
