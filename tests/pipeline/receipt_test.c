@@ -45,6 +45,22 @@ START_TEST(a_retry_outranks_a_rejection_in_any_order)
 }
 END_TEST
 
+/* What one exporter gave up another one may still deliver after the restart. */
+START_TEST(the_stop_outranks_another_retry_in_any_order)
+{
+    struct outcome down = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "down");
+    struct outcome stop = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    for (int first = 0; first < 2; first++) {
+        struct receipt *receipt = receipt_made();
+        receipt_note(receipt, first ? &stop : &down);
+        receipt_note(receipt, first ? &down : &stop);
+        receipt_unref(receipt);
+        ck_assert_int_eq(settled_worst.verdict, VERDICT_RETRY);
+        ck_assert_int_eq(settled_worst.cause, CAUSE_SHUTDOWN);
+    }
+}
+END_TEST
+
 START_TEST(partial_successes_add_up)
 {
     struct outcome partial = outcome_of(VERDICT_OK, CAUSE_INVALID, "two bad");
@@ -89,6 +105,7 @@ int main(void)
     const TTest *const tests[] = {
         the_last_reference_settles_it_once,
         a_retry_outranks_a_rejection_in_any_order,
+        the_stop_outranks_another_retry_in_any_order,
         partial_successes_add_up,
         threads_may_share_it,
         NULL,

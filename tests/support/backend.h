@@ -8,7 +8,7 @@
 #include "lib/net/http/http_server.h"
 #include "tests/support/given_runtime.h"
 
-enum { BACKEND_REQUESTS = 64 };
+enum { BACKEND_REQUESTS = 128 };
 
 struct backend_request {
     char path[128];

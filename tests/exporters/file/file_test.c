@@ -12,8 +12,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -250,6 +252,30 @@ START_TEST(a_line_that_finds_no_room_leaves_no_half)
 }
 END_TEST
 
+START_TEST(a_line_that_fits_in_part_is_taken_back)
+{
+    const char *path = in_folder("t.jsonl");
+    struct rlimit before, little;
+    char text[64] = "";
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    struct line_file file = {.path = (char *)(uintptr_t)path, .clock = &clock_system, .fd = -1};
+    ck_assert(line_file_open(&file));
+    ck_assert(line_file_write(&file, VIEW("first\n")));
+    little = (struct rlimit){10, before.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &little), 0);
+    ck_assert(!line_file_write(&file, VIEW("second, and longer\n")));
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    ck_assert(line_file_write(&file, VIEW("third\n")));
+    line_file_close(&file);
+    FILE *in = fopen(path, "r");
+    ck_assert_ptr_nonnull(in);
+    (void)!fread(text, 1, sizeof text - 1, in);
+    fclose(in);
+    ck_assert_str_eq(text, "first\nthird\n");
+}
+END_TEST
+
 START_TEST(a_path_that_cannot_be_is_an_error_at_start)
 {
     char *text =
@@ -267,4 +293,4 @@ SUITE_MAIN("file_exporter", requests_are_lines_of_otlp_json,
            a_line_larger_than_the_limit_is_written_whole, every_profile_is_a_file_of_its_own,
            profiles_stand_beside_the_lines_by_default, as_lines_profiles_are_otlp_json_at_the_path,
            a_disk_that_fails_is_tried_again_and_named, a_line_that_finds_no_room_leaves_no_half,
-           a_path_that_cannot_be_is_an_error_at_start)
+           a_line_that_fits_in_part_is_taken_back, a_path_that_cannot_be_is_an_error_at_start)

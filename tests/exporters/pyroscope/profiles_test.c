@@ -31,7 +31,7 @@ static struct backend backend;
 static struct {
     struct series *series;
     struct view profile;
-} pushed[64];
+} pushed[BACKEND_REQUESTS];
 static size_t pushed_count;
 
 static void begin(const char *section)
@@ -190,6 +190,25 @@ START_TEST(equal_labels_and_times_are_moved_apart)
 }
 END_TEST
 
+START_TEST(many_of_equal_labels_and_times_are_moved_apart_too)
+{
+    enum { MANY = 70 };
+    struct view one = request_of(1, "process_cpu{service_name=shop}"), request = VIEW("");
+    bool seen[MANY] = {0};
+    begin(EXPORTER());
+    for (unsigned i = 0; i < MANY; i++)
+        request = PB_JOIN(request, one);
+    ck_assert_int_eq(send(request, MANY).verdict, VERDICT_OK);
+    ck_assert_uint_eq(pushed_count, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        ck_assert_int_lt(time_of(i), NOW + MANY);
+        ck_assert(!seen[time_of(i) - NOW]);
+        seen[time_of(i) - NOW] = true;
+    }
+    end();
+}
+END_TEST
+
 /* The server files the series of one request one by one and does not say which it refused. */
 START_TEST(each_series_goes_in_a_request_of_its_own)
 {
@@ -284,6 +303,20 @@ START_TEST(what_the_server_refuses_is_counted_beside_what_it_took)
 }
 END_TEST
 
+START_TEST(a_profile_of_which_two_parts_are_refused_counts_once)
+{
+    begin(EXPORTER(", max_profile_samples: 4"));
+    backend.answers[0] = backend.answers[1] = (struct backend_answer){.status = 400};
+    struct outcome outcome = send(PB_JOIN(request_of(10, "process_cpu{service_name=shop}"),
+                                          request_of(1, "process_cpu{service_name=other}")),
+                                  2);
+    ck_assert_uint_eq(backend.count, 4);
+    ck_assert_int_eq(outcome.verdict, VERDICT_OK);
+    ck_assert_uint_eq(outcome.rejected, 1);
+    end();
+}
+END_TEST
+
 START_TEST(a_refusal_of_everything_is_one)
 {
     begin(EXPORTER());
@@ -359,9 +392,12 @@ START_TEST(under_push_it_is_refused_with_the_reason)
 END_TEST
 
 SUITE_MAIN("pyroscope_profiles", otlp_is_pushed_as_the_server_would_file_it, links_become_labels,
-           equal_labels_and_times_are_moved_apart, each_series_goes_in_a_request_of_its_own,
+           equal_labels_and_times_are_moved_apart,
+           many_of_equal_labels_and_times_are_moved_apart_too,
+           each_series_goes_in_a_request_of_its_own,
            what_the_server_took_of_a_request_is_not_sent_again,
            a_large_profile_goes_in_parts_with_times_of_their_own,
-           what_the_server_refuses_is_counted_beside_what_it_took, a_refusal_of_everything_is_one,
+           what_the_server_refuses_is_counted_beside_what_it_took,
+           a_profile_of_which_two_parts_are_refused_counts_once, a_refusal_of_everything_is_one,
            a_server_that_is_down_is_tried_again, profiles_without_samples_go_nowhere,
            what_cannot_become_pprof_goes_as_it_came, under_push_it_is_refused_with_the_reason)

@@ -23,12 +23,14 @@
 enum { SEGMENT = 512 << 10 }; /* of a journal of 8 MiB */
 
 static char directory[64];
-static _Atomic bool syncs_fail;
+static _Atomic bool syncs_fail, syncs_wait;
 static _Atomic unsigned folder_syncs;
 
 /* In place of the C library's. */
 int fdatasync(int fd)
 {
+    while (syncs_wait)
+        sched_yield();
     if (syncs_fail)
         errno = EIO;
     return syncs_fail ? -1 : (int)syscall(SYS_fdatasync, fd);
@@ -477,6 +479,55 @@ START_TEST(marks_and_small_entries_do_not_get_in_each_others_way)
 }
 END_TEST
 
+/* The last one leaves no place for its mark, were it not for the next segment. */
+static void append_to_the_brim(void)
+{
+    static uint8_t content[MIB];
+    struct journal *journal = open_with(4 * MIB, 0);
+    uint64_t rest = 4 * MIB / 16;
+    for (int i = 0; i < 4; i++, rest -= segment_extent(5))
+        append_text(journal, "small");
+    append(journal, (struct view){content, rest - segment_tail(4) - SEGMENT_HEADER_SIZE});
+}
+
+START_TEST(what_is_settled_after_a_kill_does_not_come_again)
+{
+    in_a_process_that_is_killed(append_to_the_brim);
+    struct journal *journal = open_with(4 * MIB, 0);
+    struct journal_entry *entry;
+    struct bytes body;
+    bool no_room;
+    unsigned count = 0;
+    bytes_init(&body, MIB, NULL);
+    while (journal_next(journal, &body, &entry, &no_room)) {
+        if (count++ == 0)
+            journal_keep(journal, entry);
+        else
+            journal_settle(journal, entry);
+        bytes_clear(&body);
+    }
+    bytes_release(&body);
+    ck_assert_uint_eq(count, 5);
+    journal_close(journal);
+    journal = open_with(4 * MIB, 0);
+    ck_assert_uint_eq(figures_of(journal).live, 1);
+    ck_assert_str_eq(settle_next(journal), "small");
+    journal_close(journal);
+}
+END_TEST
+
+START_TEST(a_mark_is_never_written_over_an_entry)
+{
+    struct segment_file file;
+    int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert(segment_create(&file, dir, "entry", 1, 4096));
+    ck_assert(segment_settle(&file, 3, 4096 - 4 * 8));
+    ck_assert(!segment_settle(&file, 3, 4096 - 4 * 8 + 1));
+    segment_remove(&file);
+    close(dir);
+}
+END_TEST
+
 static void fill(struct journal *journal, struct journal_entry **entries, size_t *count)
 {
     static uint8_t content[50000];
@@ -812,6 +863,27 @@ START_TEST(notes_are_recalled_by_their_owner_until_they_expire)
 }
 END_TEST
 
+/* Whoever is killed then would know neither. */
+START_TEST(an_entry_stays_until_the_notes_drawn_from_it_are_written)
+{
+    struct journal *journal = open_journal();
+    struct journal_entry *entry = append_text(journal, "one");
+    syncs_wait = true;
+    journal_note(journal, VIEW("a"), VIEW("drawn from it"), 3600 * NS_PER_S);
+    journal_settle(journal, entry);
+    ck_assert_uint_eq(figures_of(journal).live, 1);
+    syncs_wait = false;
+    while (figures_of(journal).live > 0)
+        sched_yield();
+    journal_close(journal);
+    journal = open_journal();
+    ck_assert_str_eq(settle_next(journal), "");
+    journal_recall(journal, VIEW("a"), recall, NULL);
+    ck_assert_str_eq(recalled, "drawn from it;");
+    journal_close(journal);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("journal");
@@ -841,6 +913,9 @@ int main(void)
     tcase_add_test(tests, appends_that_come_together_share_a_sync);
     tcase_add_test(tests, an_interval_is_no_reason_to_forget);
     tcase_add_test(tests, notes_are_recalled_by_their_owner_until_they_expire);
+    tcase_add_test(tests, an_entry_stays_until_the_notes_drawn_from_it_are_written);
+    tcase_add_test(tests, what_is_settled_after_a_kill_does_not_come_again);
+    tcase_add_test(tests, a_mark_is_never_written_over_an_entry);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

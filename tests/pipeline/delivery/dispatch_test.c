@@ -414,6 +414,26 @@ START_TEST(a_second_part_is_tried_for_as_long_as_the_first)
 }
 END_TEST
 
+START_TEST(a_part_of_what_was_too_large_begins_its_waits_anew)
+{
+    uint64_t due;
+    begin();
+    struct queue_element *element = element_of(40);
+    backend.failures = 3;
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_WAIT);
+        fake_clock_advance(&fake, due - fake.mono);
+    }
+    backend.max_items = 20;
+    backend.after_next = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "down");
+    ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_WAIT);
+    ck_assert_uint_eq(due - fake.mono, NS_PER_S);
+    backend.always = OUTCOME_OK;
+    run(element);
+    ck_assert_uint_eq(backend.took, 40);
+}
+END_TEST
+
 START_TEST(a_waiting_client_hears_of_all_that_was_refused)
 {
     begin();
@@ -549,6 +569,7 @@ int main(void)
         after_the_abort_nothing_is_sent,
         tries_are_counted_for_the_cause_that_limits_them,
         a_second_part_is_tried_for_as_long_as_the_first,
+        a_part_of_what_was_too_large_begins_its_waits_anew,
         a_waiting_client_hears_of_all_that_was_refused,
         what_was_delivered_of_a_batch_is_not_sent_again,
         a_batch_that_moves_on_has_all_its_tries_again,

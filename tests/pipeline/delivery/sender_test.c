@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
 
 /* An exporter whose sends block at a gate and count how many do so at once. */
 struct exporter {
@@ -14,6 +16,7 @@ struct exporter {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool gated;
+    unsigned let_out; /* so many leave though the gate is shut */
     unsigned inside, most_inside, done;
     unsigned failures;
     uint64_t retry_after_ns; /* of these */
@@ -36,8 +39,9 @@ static struct outcome exporter_send(void *self, struct batch *batch)
     to->inside++;
     to->most_inside = to->inside > to->most_inside ? to->inside : to->most_inside;
     pthread_cond_broadcast(&to->changed);
-    while (to->gated)
+    while (to->gated && to->let_out == 0)
         pthread_cond_wait(&to->changed, &to->lock);
+    to->let_out -= to->let_out > 0;
     to->inside--;
     if (to->failures > 0) {
         to->failures--;
@@ -155,6 +159,20 @@ START_TEST(where_memory_is_short_requests_go_one_by_one)
 }
 END_TEST
 
+/* As it explains itself: also what waits for memory. */
+static unsigned under_way(void)
+{
+    struct bytes out;
+    unsigned count = 0;
+    bytes_init(&out, 1000, NULL);
+    sender_explain(sender, &out);
+    bytes_append(&out, "", 1);
+    const char *from = strstr((const char *)out.data, "requests, ");
+    ck_assert(from && sscanf(from, "requests, %u under way", &count) == 1);
+    bytes_release(&out);
+    return count;
+}
+
 /* The rest of the memory is for data, also when the backend answers nothing. */
 START_TEST(work_of_all_sends_stays_below_its_share_of_the_memory)
 {
@@ -164,10 +182,56 @@ START_TEST(work_of_all_sends_stays_below_its_share_of_the_memory)
     for (unsigned i = 0; i < 8; i++)
         put(1);
     wait_for(&exporter.inside, 3);
+    while (under_way() < 4) /* the next one was looked at, and put off */
+        sched_yield();
     ck_assert_uint_lt(budget_used(&budget), 1 << 20);
     gate(false);
     ck_assert(emptied());
     ck_assert_uint_eq(exporter.most_inside, 3);
+    end();
+}
+END_TEST
+
+START_TEST(what_waited_for_the_memory_of_one_send_goes_all_at_once)
+{
+    begin(3);
+    budget.limit = 4 << 20;
+    struct batch *sample = some_spans(0, 1000, NULL);
+    unsigned large = 640000000 / (unsigned)sample->payload->size;
+    batch_unref(sample);
+    gate(true);
+    put(large);
+    wait_for(&exporter.inside, 1);
+    put(1);
+    put(1);
+    while (under_way() < 2)
+        sched_yield();
+    ck_assert_uint_eq(exporter.most_inside, 1);
+    pthread_mutex_lock(&exporter.lock);
+    exporter.let_out = 1;
+    pthread_cond_broadcast(&exporter.changed);
+    pthread_mutex_unlock(&exporter.lock);
+    wait_for(&exporter.inside, 2);
+    gate(false);
+    ck_assert(emptied());
+    ck_assert_uint_eq(exporter.done, 3);
+    end();
+}
+END_TEST
+
+START_TEST(what_a_send_worked_with_is_there_for_the_next)
+{
+    begin(3);
+    budget.limit = 4 << 20;
+    for (unsigned round = 1; round <= 3; round++) {
+        gate(true);
+        for (unsigned i = 0; i < 3; i++)
+            put(1);
+        wait_for(&exporter.inside, 3);
+        gate(false);
+        ck_assert(emptied());
+    }
+    ck_assert_uint_eq(exporter.done, 9);
     end();
 }
 END_TEST
@@ -273,6 +337,8 @@ int main(void)
         as_many_requests_are_under_way_as_there_are_consumers,
         where_memory_is_short_requests_go_one_by_one,
         work_of_all_sends_stays_below_its_share_of_the_memory,
+        what_a_send_worked_with_is_there_for_the_next,
+        what_waited_for_the_memory_of_one_send_goes_all_at_once,
         a_request_that_waits_for_its_retry_goes_when_its_time_comes,
         a_success_wakes_what_waits_because_the_server_asked_for_it,
         what_is_put_after_an_abort_is_counted_as_lost,

@@ -6,6 +6,7 @@
 #include "tests/support/suite.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,12 +48,17 @@ static void remove_directory(void)
     rmdir(directory);
 }
 
-static void offer(unsigned spans)
+static void offer_to(const char *source, unsigned spans)
 {
     struct answer answer;
     answer_init(&answer);
-    source_offer("source", some_spans(0, spans, &given.runtime->budget), &answer);
+    source_offer(source, some_spans(0, spans, &given.runtime->budget), &answer);
     ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+}
+
+static void offer(unsigned spans)
+{
+    offer_to("source", spans);
 }
 
 static struct outcome fault;
@@ -114,12 +120,67 @@ START_TEST(what_was_delivered_does_not)
 }
 END_TEST
 
+static void begin_two(void)
+{
+    char yaml[1024];
+    snprintf(yaml, sizeof yaml,
+             "receivers: {source: , source/2: }\n"
+             "exporters: {sink: {retry_on_failure: {enabled: false}}, sink/2: {slot: 1, "
+             "retry_on_failure: {enabled: false}}}\n"
+             "extensions: {journal: {directory: '%s'}}\n"
+             "service:\n  extensions: [journal]\n"
+             "  pipelines: {traces: {receivers: [source], exporters: [sink]},\n"
+             "    traces/2: {receivers: [source/2], exporters: [sink/2]}}\n",
+             directory);
+    given_start(&given, yaml);
+}
+
+START_TEST(what_comes_again_goes_the_way_of_its_receiver)
+{
+    make_directory();
+    fault = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "no");
+    sink_at(0)->script = sink_at(1)->script = refuse;
+    begin_two();
+    offer_to("source", 3);
+    offer_to("source/2", 4);
+    sink_wait_count(sink_at(0), 1);
+    sink_wait_count(sink_at(1), 1);
+    given_stop(&given);
+    sink_at(0)->script = sink_at(1)->script = NULL;
+    begin_two();
+    sink_wait_delivered(sink_at(0), 3);
+    sink_wait_delivered(sink_at(1), 4);
+    given_stop(&given);
+    remove_directory();
+    ck_assert_uint_eq(sink_at(0)->delivered, 3);
+    ck_assert_uint_eq(sink_at(1)->delivered, 4);
+}
+END_TEST
+
+/* Else a reload would wait for it, and its receiver could never be closed. */
+START_TEST(a_request_that_was_answered_is_through)
+{
+    make_directory();
+    begin();
+    offer(3);
+    gate_close(&given.runtime->gate);
+    gate_open(&given.runtime->gate);
+    while (source_env("source")->intakes[SIGNAL_TRACES]->pending)
+        sched_yield(); /* it is counted out behind its answer */
+    sink_wait_delivered(sink_at(0), 3);
+    given_stop(&given);
+    remove_directory();
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         what_was_given_up_for_want_of_memory_comes_again,
         what_was_given_up_for_good_does_not,
         what_was_delivered_does_not,
+        what_comes_again_goes_the_way_of_its_receiver,
+        a_request_that_was_answered_is_through,
         NULL,
     };
     return suite_run("journaling", tests);

@@ -55,6 +55,20 @@ START_TEST(without_a_place_in_one_branch_none_takes_it)
 }
 END_TEST
 
+START_TEST(a_place_that_was_taken_is_free_again)
+{
+    begin();
+    const struct instance *full =
+        graph_find(&given.runtime->graph, COMPONENT_EXPORTER, "sink/full");
+    for (unsigned i = 1; i <= 3; i++) {
+        ck_assert_int_eq(push(false), VERDICT_OK);
+        ck_assert(sender_wait_empty(full->sender, TIME_NEVER));
+        sink_wait_delivered(sink_at(1), i);
+    }
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+END_TEST
+
 START_TEST(a_processor_that_is_closed_is_passed_by)
 {
     begin();
@@ -71,6 +85,7 @@ int main(void)
     const TTest *const tests[] = {
         all_branches_get_it,
         without_a_place_in_one_branch_none_takes_it,
+        a_place_that_was_taken_is_free_again,
         a_processor_that_is_closed_is_passed_by,
         NULL,
     };

@@ -360,6 +360,34 @@ START_TEST(what_waits_for_a_retry_is_tried_at_once_by_the_new_exporter)
 }
 END_TEST
 
+static void await_retired_receivers(void)
+{
+    struct retired *retired = &runtime->retired;
+    pthread_mutex_lock(&retired->lock);
+    while (!retired->first->left)
+        pthread_cond_wait(&retired->changed, &retired->lock);
+    pthread_mutex_unlock(&retired->lock);
+}
+
+/* The exporter that goes stops in no hurry: another one takes its requests over. */
+START_TEST(a_client_that_waits_is_answered_by_the_exporter_that_took_the_place)
+{
+    struct answer answer;
+    begin(ONE("", "sending_queue: {enabled: false}"));
+    sink_at(0)->script = down;
+    sink_gate(sink_at(0), true);
+    answer_init(&answer);
+    source_offer_by(source_env("source"), some_spans(0, 2, NULL), &answer);
+    sink_wait_begun(sink_at(0), 1);
+    ck_assert_int_eq(reload(ONE("", "slot: 1, sending_queue: {enabled: false}")), RELOAD_DONE);
+    await_retired_receivers();
+    sink_gate(sink_at(0), false);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+    ck_assert_uint_eq(end(), 0);
+    ck_assert_uint_eq(sink_at(1)->delivered, 2);
+}
+END_TEST
+
 #define TWO                                                                                        \
     "receivers: {source: }\nexporters: {sink: , sink/2: {slot: 1, sending_queue: "                 \
     "{num_consumers: 1}}}\n"                                                                       \
@@ -437,6 +465,8 @@ START_TEST(counters_go_on_and_losses_are_kept)
     ck_assert_int_eq(reload(ONE("", "slot: 1")), RELOAD_DONE);
     offer(2);
     sink_wait_delivered(sink_at(1), 2);
+    const struct meter *meter = instance(COMPONENT_EXPORTER, "sink")->meter;
+    ck_assert_uint_eq(meter_get(meter, METER_DROPPED, SIGNAL_TRACES), 3);
     ck_assert_uint_eq(end(), 3);
     ck_assert_str_eq(report, "sink: 3 spans acknowledged and not delivered, 3 unavailable\n");
 }
@@ -624,6 +654,7 @@ int main(void)
         the_queue_goes_to_the_exporter_of_the_same_id,
         what_is_to_be_tried_again_goes_to_the_exporter_that_took_the_place,
         what_waits_for_a_retry_is_tried_at_once_by_the_new_exporter,
+        a_client_that_waits_is_answered_by_the_exporter_that_took_the_place,
         a_removed_exporter_delivers_what_it_has,
         what_a_removed_exporter_cannot_deliver_in_time_is_counted_as_lost,
         reloads_find_the_exporter_of_an_earlier_one_still_at_work,

@@ -397,6 +397,32 @@ START_TEST(a_profile_that_is_refused_downstream_counts_for_nothing)
 }
 END_TEST
 
+START_TEST(so_it_is_with_one_that_is_not_read)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_warm(&rig);
+    struct buffer *payload = buffer_new(3, NULL, true);
+    memcpy(payload->data, "xyz", 3);
+    struct batch *batch = batch_new(SIGNAL_PROFILES, BATCH_OPAQUE, payload, 1, NULL);
+    struct opaque_request *request = calloc(1, sizeof *request);
+    request->query = strdup("name=shop&format=folded");
+    batch_set_opaque(batch, request);
+    rig.profiles.verdict = VERDICT_RETRY;
+    ck_assert_int_eq(rig_upload(&rig, batch), VERDICT_RETRY);
+    rig.profiles.verdict = VERDICT_OK;
+    RIG_SPANS(
+        &rig,
+        {.id = 1, .start = RIG_WARM - S, .end = RIG_WARM, .attributes = {"0000000000000001"}});
+    for (int i = 0; i < 4; i++) {
+        rig_advance(&rig, 10 * S);
+        rig_window(&rig, 0, 0, 0);
+    }
+    ck_assert(rig_bare(&rig, 1)); /* not as it came */
+    rig_close(&rig);
+}
+END_TEST
+
 /* What a span of id 1 is annotated with. */
 static struct rig_out annotated(struct rig *rig)
 {
@@ -557,6 +583,19 @@ START_TEST(links_of_otlp_profiles_confirm)
 }
 END_TEST
 
+START_TEST(a_sample_of_otlp_profiles_without_a_value_confirms_nothing)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_advance(&rig, 10 * S);
+    struct bytes request = otlp_sample("shop", true, 0, 10000000);
+    rig_consume(&rig, SIGNAL_PROFILES, BATCH_OTLP, &request, 1);
+    rig_root(&rig, 1, 0, S);
+    ck_assert(!rig_linked(&rig, 1));
+    rig_close(&rig);
+}
+END_TEST
+
 /* Protocol 1.9 had other fields in a Sample; its links cannot be read. */
 START_TEST(otlp_profiles_of_an_older_layout_end_all_judging)
 {
@@ -620,23 +659,23 @@ START_TEST(metrics_and_logs_are_remapped_and_pass)
 }
 END_TEST
 
-SUITE_MAIN("correlation profiles", only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count,
-           wall_stops_confirming_once_the_service_sends_cpu, confirm_by_names_the_kinds,
-           a_profile_whose_window_ended_before_the_span_did_confirms_it,
-           a_heap_profile_does_not_stand_for_the_cpu_window, a_window_ends_no_later_than_until,
-           a_window_ends_no_later_than_its_arrival,
-           a_profile_without_times_takes_those_of_the_request,
-           windows_of_pyroscope_go_count_for_thirty_seconds,
-           by_ingest_the_kind_follows_the_types_and_the_service_the_name,
-           the_remap_gives_a_series_its_second_label, aliases_of_labels_are_normalised,
-           trace_id_labels_are_kept_or_stripped,
-           a_profile_with_nothing_to_change_is_the_same_buffer,
-           every_span_of_a_minute_reaches_the_time_of_its_profile,
-           a_window_whose_time_is_its_start_takes_the_middle_too,
-           times_that_every_span_reaches_or_nobody_asks_for_are_kept,
-           a_profile_that_is_refused_downstream_counts_for_nothing,
-           the_same_upload_twice_counts_once, different_uploads_of_the_same_times_all_count,
-           figures_stop_at_their_maximum_and_are_never_negative, so_they_do_for_otlp_profiles,
-           links_of_otlp_profiles_confirm, otlp_profiles_of_an_older_layout_end_all_judging,
-           otlp_profiles_get_no_service_name_beside_the_servers_own,
-           metrics_and_logs_are_remapped_and_pass)
+SUITE_MAIN(
+    "correlation profiles", only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count,
+    wall_stops_confirming_once_the_service_sends_cpu, confirm_by_names_the_kinds,
+    a_profile_whose_window_ended_before_the_span_did_confirms_it,
+    a_heap_profile_does_not_stand_for_the_cpu_window, a_window_ends_no_later_than_until,
+    a_window_ends_no_later_than_its_arrival, a_profile_without_times_takes_those_of_the_request,
+    windows_of_pyroscope_go_count_for_thirty_seconds,
+    by_ingest_the_kind_follows_the_types_and_the_service_the_name,
+    the_remap_gives_a_series_its_second_label, aliases_of_labels_are_normalised,
+    trace_id_labels_are_kept_or_stripped, a_profile_with_nothing_to_change_is_the_same_buffer,
+    every_span_of_a_minute_reaches_the_time_of_its_profile,
+    a_window_whose_time_is_its_start_takes_the_middle_too,
+    times_that_every_span_reaches_or_nobody_asks_for_are_kept,
+    a_profile_that_is_refused_downstream_counts_for_nothing, so_it_is_with_one_that_is_not_read,
+    the_same_upload_twice_counts_once, different_uploads_of_the_same_times_all_count,
+    figures_stop_at_their_maximum_and_are_never_negative, so_they_do_for_otlp_profiles,
+    links_of_otlp_profiles_confirm, a_sample_of_otlp_profiles_without_a_value_confirms_nothing,
+    otlp_profiles_of_an_older_layout_end_all_judging,
+    otlp_profiles_get_no_service_name_beside_the_servers_own,
+    metrics_and_logs_are_remapped_and_pass)

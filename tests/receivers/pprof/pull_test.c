@@ -391,6 +391,40 @@ START_TEST(targets_come_from_files_and_follow_them)
 }
 END_TEST
 
+START_TEST(a_target_that_goes_during_its_pull_goes_behind_it)
+{
+    const char *const answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nx", NULL};
+    struct script_server script = {.answers = answers};
+    char folder[] = "/tmp/pull_test.XXXXXX", keys[600], yml[64], json[64], text[4096];
+    script_server_start(&script);
+    snprintf(backend.bound, sizeof backend.bound, "%.150s", script.bound);
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(yml, sizeof yml, "%s/a.yml", folder);
+    snprintf(json, sizeof json, "%s/b.json", folder);
+    write_file(yml, "- targets: ['@']\n", script.bound);
+    snprintf(keys, sizeof keys,
+             "timeout: 0s, interval: 1s, headers: {x: '%%s'},"
+             " file_sd_configs: [{files: ['%s/*.yml', %s], service_name: shop}], " ONLY_GOROUTINE,
+             folder, json);
+    begin(keys);
+    while (script.requests == 0)
+        sched_yield();
+    ck_assert_int_eq(unlink(yml), 0);
+    /* When the second one is known, a look that began without the file is over. */
+    write_file(json, "[{\"targets\": [\"127.0.0.1:1\"]}]", "");
+    await("http://127.0.0.1:1/debug", true);
+    write_file(json, "[{\"targets\": [\"127.0.0.1:2\"]}]", "");
+    await("http://127.0.0.1:2/debug", true);
+    explain(text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, script.bound));
+    script_server_stop(&script);
+    await(script.bound, false);
+    ck_assert_int_eq(unlink(json), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+END_TEST
+
 START_TEST(a_stop_ends_a_pull_under_way)
 {
     const char *const answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nx", NULL};
@@ -413,4 +447,4 @@ SUITE_MAIN("receivers/pprof/pull", a_profile_of_a_target_has_its_labels,
            a_remote_is_pulled_as_its_url_says, parameters_are_sent_with_every_pull,
            redirects_to_the_same_host_are_followed, other_redirects_are_not_followed,
            pulls_go_through_a_proxy, targets_come_from_files_and_follow_them,
-           a_stop_ends_a_pull_under_way)
+           a_target_that_goes_during_its_pull_goes_behind_it, a_stop_ends_a_pull_under_way)

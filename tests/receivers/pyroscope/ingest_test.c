@@ -155,7 +155,8 @@ START_TEST(a_plain_profile_in_a_form_is_read_too_and_plain_fields_are_not)
     ck_assert(view_eq(buffer_view(keeper_batch(0)->payload), raw));
     ck_assert_ptr_null(keeper_batch(0)->profile->sample_type_config);
     ck_assert_ptr_null(keeper_batch(0)->profile->spy_name);
-    door_post(fd, "/ingest?name=a&format=pprof", FORM, FORM_OF({"profile", "p", raw}), 200,
+    door_post(fd, "/ingest?name=a&format=pprof", FORM,
+              FORM_OF({"profile", "p", raw}, {"profile", "p", VIEW("the first one counts")}), 200,
               &answer);
     ck_assert(view_eq(buffer_view(keeper_batch(1)->payload), raw));
     end();

@@ -4,6 +4,7 @@
 #include "tests/support/grpc_fixture.h"
 #include "tests/support/h2_peer.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -153,6 +154,32 @@ START_TEST(small_frames_are_limited_long_before_their_bytes_are)
 }
 END_TEST
 
+static void make_noise(struct h2_peer *peer, unsigned frames)
+{
+    for (unsigned i = 0; i < frames; i++)
+        h2_peer_send(peer, "\0\0\4\x8\0\0\0\0\0\0\0\0\1", 13);
+    h2_peer_settle(peer);
+}
+
+/* That of another second does not count. */
+START_TEST(small_frames_are_limited_by_the_second)
+{
+    struct h2_peer peer;
+    struct grpc_server_options options = grpc_fixture_options();
+    options.header_timeout_ns = 1100 * NS_PER_MS;
+    grpc_fixture_open(&options);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_settle(&peer);
+    make_noise(&peer, GRPC_NOISE * 3 / 4);
+    char byte;
+    int clock = h2_connect(grpc_fixture.address); /* it ends when the second has passed */
+    ck_assert_int_eq(recv(clock, &byte, 1, 0), 0);
+    close(clock);
+    make_noise(&peer, GRPC_NOISE * 3 / 4);
+    h2_peer_close(&peer);
+}
+END_TEST
+
 START_TEST(frames_that_bring_a_call_on_are_no_noise)
 {
     enum { FRAMES = GRPC_NOISE + 100 }; /* of 10 bytes, at once */
@@ -196,6 +223,46 @@ START_TEST(a_call_that_trickles_gets_goaway)
     h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
     h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, VIEW("\0\0\0\1"));
     ck_assert_int_eq(h2_peer_last_words(&peer), NGHTTP2_NO_ERROR);
+    h2_peer_close(&peer);
+}
+END_TEST
+
+START_TEST(a_call_that_goes_on_trickling_gets_goaway_too)
+{
+    struct h2_peer peer;
+    struct h2_frame frame;
+    struct grpc_server_options options = grpc_fixture_options();
+    options.stall_timeout_ns = 300 * NS_PER_MS; /* the test is held up for less */
+    grpc_fixture_open(&options);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_settle(&peer);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, VIEW("\0\0\1\0\0")); /* 64 KiB, byte by byte */
+    struct pollfd heard = {.fd = peer.fd, .events = POLLIN};
+    do {
+        while (poll(&heard, 1, 1) == 0)
+            h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, VIEW("x"));
+        ck_assert(h2_peer_next(&peer, &frame));
+        ck_assert_int_ne(frame.type, NGHTTP2_HEADERS);
+    } while (frame.type != NGHTTP2_GOAWAY);
+    ck_assert_uint_eq(frame.payload[7], NGHTTP2_NO_ERROR);
+    h2_peer_close(&peer);
+}
+END_TEST
+
+START_TEST(a_call_that_its_client_gave_up_does_not_keep_the_connection)
+{
+    struct h2_peer peer;
+    struct grpc_server_options options = grpc_fixture_options();
+    options.idle_timeout_ns = 30 * NS_PER_MS;
+    grpc_fixture_open(&options);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, "x-hold", "1");
+    h2_peer_message(&peer, 1, false, VIEW("in its handler"));
+    grpc_fixture_await_held(1);
+    h2_peer_frame(&peer, NGHTTP2_RST_STREAM, 0, 1, VIEW("\0\0\0\x8"));
+    ck_assert_int_eq(h2_peer_last_words(&peer), NGHTTP2_NO_ERROR);
+    grpc_fixture_answer_held(GRPC_OK);
     h2_peer_close(&peer);
 }
 END_TEST
@@ -410,9 +477,12 @@ static TCase *clients(void)
     tcase_add_test(tcase, answers_to_no_ping_without_end_are_cut_off);
     tcase_add_test(tcase, window_updates_without_end_are_cut_off);
     tcase_add_test(tcase, small_frames_are_limited_long_before_their_bytes_are);
+    tcase_add_test(tcase, small_frames_are_limited_by_the_second);
     tcase_add_test(tcase, frames_that_bring_a_call_on_are_no_noise);
     tcase_add_test(tcase, frames_that_nobody_reads_without_end_are_cut_off);
     tcase_add_test(tcase, a_call_that_trickles_gets_goaway);
+    tcase_add_test(tcase, a_call_that_goes_on_trickling_gets_goaway_too);
+    tcase_add_test(tcase, a_call_that_its_client_gave_up_does_not_keep_the_connection);
     tcase_add_test(tcase, a_call_without_a_byte_for_too_long_is_refused_and_others_go_on);
     tcase_add_test(tcase, a_call_below_the_least_rate_is_refused);
     tcase_add_test(tcase, a_connection_without_calls_does_not_stall);

@@ -137,6 +137,22 @@ START_TEST(who_pings_too_often_is_sent_away_and_told_why)
 }
 END_TEST
 
+START_TEST(an_answered_call_forgives_the_pings_before_it)
+{
+    const struct grpc_keepalive_settings keepalive = {.has_policy = true};
+    begin(&keepalive);
+    for (int32_t stream = 1; stream <= 7; stream += 2) {
+        ping(3);
+        h2_peer_call(&peer, stream, GRPC_FIXTURE_PATH, NULL, NULL);
+        h2_peer_message(&peer, stream, false, VIEW("hi"));
+        h2_peer_answer(&peer, stream, &answer);
+        ck_assert_int_eq(answer.grpc_status, GRPC_OK);
+    }
+    h2_peer_settle(&peer);
+    h2_peer_close(&peer);
+}
+END_TEST
+
 START_TEST(without_a_policy_or_with_a_call_pings_are_answered)
 {
     struct grpc_keepalive_settings keepalive = {0};
@@ -169,6 +185,7 @@ int main(void)
     tcase_add_test(tests, an_old_connection_is_told_to_connect_anew_and_loses_no_call);
     tcase_add_test(tests, a_call_under_way_has_the_grace_and_no_more);
     tcase_add_test(tests, who_pings_too_often_is_sent_away_and_told_why);
+    tcase_add_test(tests, an_answered_call_forgives_the_pings_before_it);
     tcase_add_test(tests, without_a_policy_or_with_a_call_pings_are_answered);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -406,6 +406,30 @@ START_TEST(a_kept_connection_that_dies_under_a_request_is_tried_anew)
 }
 END_TEST
 
+/* The body's pieces go out again from the first one on. */
+START_TEST(so_it_is_with_a_body_in_pieces)
+{
+    const char *answers[] = {OK_EMPTY, "", OK_EMPTY, NULL};
+    struct script_server script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    struct http_reply reply;
+    const struct view views[] = {VIEW("in "), VIEW("three "), VIEW("pieces")};
+    char url[300];
+    script_server_start(&script);
+    snprintf(url, sizeof url, "http://%s/v1/traces", script.bound);
+    for (int i = 0; i < 2; i++) {
+        bool ok = http_client_post_pieces(client, url, NULL, 0, (struct pieces){views, 3}, &reply);
+        ck_assert_msg(ok, "%s", reply.error);
+        http_reply_release(&reply);
+    }
+    http_client_free(client);
+    script_server_stop(&script);
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\n\r\nin three pieces"));
+    ck_assert_uint_eq(script.requests, 3);
+}
+END_TEST
+
 START_TEST(a_refusal_in_the_middle_of_a_body_is_an_answer)
 {
     const char *answers[] = {"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n"
@@ -492,6 +516,22 @@ START_TEST(a_success_that_is_cut_off_is_an_error)
     script_server_start(&script);
     ck_assert(!post(client, script.bound, VIEW("body"), &reply));
     ck_assert_int_eq(reply.status, 0);
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_server_stop(&script);
+}
+END_TEST
+
+START_TEST(a_refusal_that_is_cut_off_stands)
+{
+    const char *answers[] = {"HTTP/1.1 400 Bad Request\r\nContent-Length: 100\r\n\r\nhalf", NULL};
+    struct script_server script = {.answers = answers, .hang_up = true};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    struct http_reply reply;
+    script_server_start(&script);
+    ck_assert(post(client, script.bound, VIEW("body"), &reply));
+    ck_assert_int_eq(reply.status, 400);
     http_reply_release(&reply);
     http_client_free(client);
     script_server_stop(&script);
@@ -667,6 +707,7 @@ static void add_exchanges(TCase *tcase)
     tcase_add_test(tcase, the_connection_is_kept_between_calls);
     tcase_add_test(tcase, a_kept_connection_that_the_server_closed_is_no_error);
     tcase_add_test(tcase, a_kept_connection_that_dies_under_a_request_is_tried_anew);
+    tcase_add_test(tcase, so_it_is_with_a_body_in_pieces);
     tcase_add_test(tcase, a_refusal_in_the_middle_of_a_body_is_an_answer);
     tcase_add_test(tcase, calls_go_over_a_unix_socket);
 }
@@ -676,6 +717,7 @@ static void add_failures(TCase *tcase)
     tcase_add_test(tcase, a_refused_connection_names_the_peer_and_the_reason);
     tcase_add_test(tcase, a_server_that_hangs_up_without_an_answer_is_an_error);
     tcase_add_test(tcase, a_success_that_is_cut_off_is_an_error);
+    tcase_add_test(tcase, a_refusal_that_is_cut_off_stands);
     tcase_add_test(tcase, a_server_that_never_answers_times_out);
     tcase_add_test(tcase, a_header_value_with_a_line_end_is_not_sent);
     tcase_add_test(tcase, abort_ends_calls_under_way_and_later_ones);

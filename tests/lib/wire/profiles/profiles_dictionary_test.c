@@ -65,6 +65,10 @@ START_TEST(of_equal_ids_the_first_in_the_profile_counts)
     ck_assert_uint_eq(place_of(8), 5);
     ck_assert_uint_eq(place_of(90), 1);
     release();
+    open(profile_of(PB_JOIN(location(2, 10), location(2, 20), location(3, 30))));
+    ck_assert_uint_eq(place_of(2), 1);
+    ck_assert_uint_eq(place_of(3), 3);
+    release();
 }
 END_TEST
 

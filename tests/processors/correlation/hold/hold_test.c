@@ -250,6 +250,73 @@ START_TEST(children_of_a_root_that_never_comes_leave_when_the_hold_runs_out)
 }
 END_TEST
 
+/* Its own hold is over before that of its root, which came later. */
+START_TEST(a_child_waits_for_as_long_as_its_root_does)
+{
+    struct rig rig;
+    rig_open(&rig, "{children: inherit}");
+    rig_warm(&rig);
+    RIG_SPANS(&rig, {.id = 2, .parent = 1, .start = RIG_WARM - S, .end = RIG_WARM});
+    rig_advance(&rig, 15 * S);
+    rig_root(&rig, 1, RIG_WARM - S, RIG_WARM + 15 * S);
+    rig_advance(&rig, 9 * S);
+    ck_assert(rig_waits(&rig, 1) && rig_waits(&rig, 2));
+    rig_window(&rig, 1, 0, 0);
+    rig_advance(&rig, 2 * S);
+    ck_assert(rig_linked(&rig, 1) && rig_linked_as(&rig, 2, 1));
+    rig_close(&rig);
+}
+END_TEST
+
+/* Its client was told to send it again, and never did. */
+START_TEST(a_child_whose_root_was_seen_and_not_taken_leaves_too)
+{
+    struct rig rig;
+    rig_open(&rig, "{children: inherit}");
+    rig_warm(&rig);
+    rig_window(&rig, 9, 0, 0);
+    rig.traces.verdict = VERDICT_RETRY;
+    const struct rig_span spans[] = {{.id = 1, .start = RIG_WARM - S, .end = RIG_WARM},
+                                     {.id = 9, .start = RIG_WARM - S, .end = RIG_WARM}};
+    ck_assert_int_eq(rig_spans(&rig, spans, 2), VERDICT_RETRY);
+    rig.traces.verdict = VERDICT_OK;
+    rig_advance(&rig, S);
+    RIG_SPANS(&rig, {.id = 2, .parent = 1, .start = RIG_WARM - S, .end = RIG_WARM});
+    rig_advance(&rig, 10 * S);
+    ck_assert(rig_waits(&rig, 2));
+    rig_advance(&rig, 60 * S);
+    ck_assert(rig_bare(&rig, 2));
+    rig_close(&rig);
+}
+END_TEST
+
+static void count_settled(void *ctx, const struct outcome *worst)
+{
+    ck_assert_int_eq(worst->verdict, VERDICT_OK);
+    ++*(unsigned *)ctx;
+}
+
+START_TEST(spans_that_leave_together_answer_for_all_their_requests)
+{
+    struct rig rig;
+    unsigned settled = 0;
+    rig_open(&rig, "{}");
+    for (uint64_t id = 1; id <= 3; id++) {
+        rig.receipt = receipt_new(count_settled, &settled);
+        rig_root(&rig, id, 0, S);
+        receipt_unref(rig.receipt);
+        rig.receipt = NULL;
+    }
+    rig_advance(&rig, 10 * S);
+    rig_window(&rig, 1, 2, 3);
+    ck_assert_uint_eq(rig.traces.count, 1);
+    ck_assert_uint_eq(settled, 0); /* the next one has them, and has not delivered them yet */
+    ck_assert(rig_linked(&rig, 1) && rig_linked(&rig, 2) && rig_linked(&rig, 3));
+    ck_assert_uint_eq(settled, 3);
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(inherited_links_carry_no_figures)
 {
     struct rig rig;
@@ -359,5 +426,8 @@ SUITE_MAIN("correlation hold", past_hold_max_spans_the_oldest_leave_as_they_came
            at_close_spans_leave_judged_or_as_they_came, what_nobody_takes_at_close_is_counted,
            children_inherit_the_id_of_a_linked_local_root,
            children_of_a_root_that_never_comes_leave_when_the_hold_runs_out,
+           a_child_waits_for_as_long_as_its_root_does,
+           a_child_whose_root_was_seen_and_not_taken_leaves_too,
+           spans_that_leave_together_answer_for_all_their_requests,
            inherited_links_carry_no_figures, a_service_with_spans_in_the_hold_is_not_forgotten,
            a_service_that_was_silent_for_remember_is_waited_for_anew, threads_may_share_it)
