@@ -72,8 +72,7 @@ void http_tls_end(const struct http_peer *peer)
         tell(peer, TLS_LEFT);
 }
 
-void http_tls_watch(struct http_peer *peer, struct http_server *server)
+void http_tls_watch(struct http_peer *peer)
 {
-    peer->server = server;
     peer->mark.shake = shake_hands;
 }
