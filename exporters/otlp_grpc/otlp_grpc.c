@@ -238,7 +238,8 @@ static struct outcome read_reply(const struct http_reply *reply)
         return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE,
                           "the answer ended without a gRPC status");
     struct outcome outcome = status_from_http(reply->status);
-    snprintf(outcome.text, sizeof outcome.text, "HTTP %ld, not a gRPC answer", reply->status);
+    http_reply_tell(reply, "no gRPC answer; OTLP over HTTP takes the exporter otlp_http",
+                    outcome.text, sizeof outcome.text);
     return outcome;
 }
 

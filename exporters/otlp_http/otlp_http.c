@@ -244,8 +244,7 @@ static struct outcome read_reply(const struct http_reply *reply)
     if (outcome.verdict == VERDICT_OK)
         return read_success(reply);
     read_status(reply, text, sizeof text, &wait);
-    snprintf(outcome.text, sizeof outcome.text, "HTTP %ld%s%s", reply->status, *text ? ": " : "",
-             text);
+    http_reply_tell(reply, text, outcome.text, sizeof outcome.text);
     if (outcome.verdict == VERDICT_RETRY)
         outcome.retry_after_ns = wait > reply->retry_after_ns ? wait : reply->retry_after_ns;
     return outcome;

@@ -72,6 +72,7 @@ struct http_client *client_open(const struct client_settings *settings, bool htt
         .headers = &settings->headers,
         .auth = settings->auth.by,
         .tells_process = true,
+        .follows = !http2,
         .max_reply = MAX_REPLY,
     };
     return http_client_new(&options, error, error_size);

@@ -300,13 +300,19 @@ static void set_method(struct http_line *line, const struct http_call *call)
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, run);
 }
 
-/* Where a GET's answer points. */
+/* Where an answer points. */
 static void note_redirect(struct http_line *line)
 {
     char *url = NULL;
     if (line->reply->status / 100 == 3 &&
         curl_easy_getinfo(line->easy, CURLINFO_REDIRECT_URL, &url) == CURLE_OK && url)
         line->reply->redirect = strdup(url);
+}
+
+/* 0 would be none. */
+static long rest_ms(const struct http_line *line)
+{
+    return line->deadline > line->started ? milliseconds(line->deadline - line->started) : 1;
 }
 
 static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
@@ -320,11 +326,12 @@ static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
                      line->options->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(line->easy, CURLOPT_HTTPHEADER, list);
     set_method(line, call);
+    if (line->deadline != TIME_NEVER)
+        curl_easy_setopt(line->easy, CURLOPT_TIMEOUT_MS, rest_ms(line));
     if (code == CURLE_OK)
         code = http_line_run(line);
     curl_easy_getinfo(line->easy, CURLINFO_RESPONSE_CODE, &line->reply->status);
-    if (call->is_get)
-        note_redirect(line);
+    note_redirect(line);
     curl_multi_remove_handle(line->multi, line->easy);
     curl_easy_setopt(line->easy, CURLOPT_HTTPHEADER, NULL);
     curl_slist_free_all(list);
@@ -342,6 +349,8 @@ bool http_line_call(struct http_line *line, const struct http_call *call, struct
     line->problem[0] = '\0';
     line->started = clock_mono(&clock_system);
     line->deadline = timeout ? line->started + timeout : TIME_NEVER;
+    if (call->deadline)
+        line->deadline = call->deadline;
     line->own_h2 = line->options->http2 && !call->is_get;
     CURLcode code = line->own_h2 ? http_line_h2(line, call) : by_libcurl(line, call);
     /* A refusal stands, even where the peer cut off the rest of it, as it may in the middle of a

@@ -44,6 +44,7 @@ struct http_call {
     size_t header_count;
     struct pieces body;
     bool is_get;
+    uint64_t deadline; /* monotonic; 0: by the options' timeout, from now on */
 };
 
 /* http_line.c. Takes the material over, also on failure (NULL: no memory). */
