@@ -11,6 +11,7 @@
 #include "lib/net/http/http_connections.h"
 #include "lib/net/http/http_server.h"
 #include "lib/net/opening.h"
+#include "lib/net/tls/tls_handshake.h"
 
 #define HTTP_EXTRA_HEADERS 16
 
@@ -42,6 +43,7 @@ struct http_peer {
     enum opening opening; /* of one in clear */
     bool asked;           /* a request line came, or it was told why none will */
     struct tls_mark mark;
+    struct tls_hearing hearing;
     bool shaking;                  /* the first byte of TLS came, the handshake has not ended */
     struct tls_identity *identity; /* NULL: cleartext */
 };

@@ -136,7 +136,7 @@ static CURLcode receive_some(struct http_line *line, uint8_t *out, size_t size, 
         return CURLE_OK;
     if (errno != EPROTO)
         return errno == EAGAIN ? CURLE_AGAIN : CURLE_RECV_ERROR;
-    snprintf(line->problem, sizeof line->problem, "%s", tls_session_refusal(line->tls));
+    tls_session_refusal(line->tls, line->problem, sizeof line->problem);
     return CURLE_SSL_CONNECT_ERROR;
 }
 

@@ -82,6 +82,10 @@ void http_problem_explain(const struct http_line *line, const char *url, CURLcod
     size_t size = sizeof line->reply->error;
     line->reply->status = 0;
     name_peer(line->options, url, peer, sizeof peer);
+    if (line->tls_problem[0]) {
+        problem = line->tls_problem;
+        code = CURLE_SSL_CONNECT_ERROR;
+    }
     switch ((int)code) {
     case CURLE_OPERATION_TIMEDOUT:
         explain_timeout(line, peer);
@@ -103,7 +107,7 @@ void http_problem_explain(const struct http_line *line, const char *url, CURLcod
         break;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CONNECT_ERROR:
-        snprintf(text, size, "TLS with %.80s: %.90s", peer, problem);
+        snprintf(text, size, "TLS with %.60s: %.120s", peer, problem);
         break;
     case CURLE_WEIRD_SERVER_REPLY:
         explain_no_http(line, peer);
