@@ -121,7 +121,10 @@ START_TEST(refusals_over_http_are_counted_by_signal_and_cause)
     ck_assert_ptr_nonnull(strstr(explained(),
                                  "otlp: 6 requests of traces refused over HTTP (invalid "
                                  "2, too large 1, unsupported 2, encoding 1)\n"));
-    ck_assert_uint_eq(captured_with("request refused:"), 5);
+    ck_assert_uint_eq(captured_with("request refused:"), 8);
+    ck_assert_uint_eq(captured_with("refused: unsupported: unknown path /v1/trace"), 1);
+    ck_assert_uint_eq(captured_with("refused: unsupported: unsupported media type"), 1);
+    ck_assert_uint_eq(captured_with("refused: unsupported: 405 method not allowed"), 1);
     ck_assert_uint_eq(
         captured_with("otlp: 1 request refused: no pipeline: no pipeline of logs names "
                       "this receiver (logs over HTTP from a unix socket)"),
