@@ -17,6 +17,7 @@ struct http_client_options {
     bool http2;            /* HTTP/2 with prior knowledge on http://, ALPN on https:// */
     uint64_t timeout_ns;   /* of one exchange; 0: none */
     const char *unix_path; /* connect there; NULL: by the URL */
+    const char *authority; /* over HTTP/2, in place of the URL's; NULL or "": none. Borrowed */
     const char *proxy_url; /* through this HTTP proxy; NULL or "": none. Borrowed */
     struct tls_client_settings tls;
     const char *tls_key; /* the path of its group, for people; NULL: "tls" */

@@ -257,6 +257,14 @@ START_TEST(clients_of_both_kinds_say_what_is_wrong_with_the_certificate)
     struct pki other, leaf;
     begin(false);
     assert_said("The name in the certificate does not match the expected", false, "other.example");
+    struct http_client_options options = tls_world_client(&world, false);
+    char error[192];
+    options.http2 = true;
+    options.authority = "other.example:1";
+    ck_assert(!tls_world_call(&options, bound_of(1), error));
+    ck_assert_msg(strstr(error, "The name in the certificate does not match"), "%s", error);
+    options.authority = "localhost:1";
+    ck_assert_msg(tls_world_call(&options, bound_of(1), error), "%s", error);
     pki_ca(&other, "other");
     tls_world_renew_server(&world, &other);
     assert_said("The certificate issuer is unknown", false, NULL);
