@@ -251,7 +251,7 @@ static void read_status(const struct http_reply *reply, char *text, size_t size,
         return;
     *wait = 0;
     if (!is_json(reply) || !rpc_status_message_json(body, text, size))
-        text_cut(body, text, size);
+        text_shown(body, text, size);
 }
 
 static struct outcome read_reply(const struct http_reply *reply)

@@ -11,7 +11,7 @@ enum { TRIES_ON_500 = 4, SHOWN_BODY = 150 };
 static void add_text(struct outcome *outcome, const struct http_reply *reply)
 {
     char shown[SHOWN_BODY + 1];
-    text_cut(bytes_view(&reply->body), shown, sizeof shown);
+    text_shown(bytes_view(&reply->body), shown, sizeof shown);
     http_reply_tell(reply, shown, outcome->text, sizeof outcome->text);
 }
 
