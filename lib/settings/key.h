@@ -134,14 +134,12 @@ struct key {
         .name = key, .type = KEY_TYPE_GROUPS, .offset = KEY_AT(T, member, struct key_groups),      \
         .item_size = sizeof(C), .rows = table, .text = line                                        \
     }
-#define KEY_IGNORED(key, line)                                                                     \
+#define KEY_IDLE(key, flag, line)                                                                  \
     {                                                                                              \
-        .name = key, .type = KEY_TYPE_IGNORED, .text = line                                        \
+        .name = key, .type = KEY_TYPE_IGNORED, .flags = flag, .text = line                         \
     }
-#define KEY_HINT(key, line)                                                                        \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_IGNORED, .flags = KEY_TOLD, .text = line                     \
-    }
+#define KEY_IGNORED(key, line) KEY_IDLE(key, 0, line)
+#define KEY_HINT(key, line)    KEY_IDLE(key, KEY_TOLD, line)
 /* clang-format off */
 #define KEY_END {.type = KEY_TYPE_END}
 /* clang-format on */

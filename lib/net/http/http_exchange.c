@@ -2,7 +2,7 @@
  */
 #include <stdio.h>
 
-#include "lib/net/http/http_internal.h"
+#include "lib/net/http/http_peer.h"
 
 struct MHD_Response *http_response_new(const char *content_type, struct view body,
                                        unsigned retry_after_s)

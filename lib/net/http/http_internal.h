@@ -10,8 +10,6 @@
 #include "lib/base/arrival.h"
 #include "lib/net/http/http_connections.h"
 #include "lib/net/http/http_server.h"
-#include "lib/net/opening.h"
-#include "lib/net/tls/tls_handshake.h"
 
 #define HTTP_EXTRA_HEADERS 16
 
@@ -33,19 +31,6 @@ struct http_server {
     pthread_cond_t quiet;         /* active fell to 0 while draining */
     struct http_request *waiting; /* suspended; linked by next and prev */
     bool closing;                 /* nothing may be suspended any more */
-};
-
-/* What stands behind an open connection of the library. */
-struct http_peer {
-    struct http_connection *place;
-    struct peer address;
-    struct http_server *server;
-    enum opening opening; /* of one in clear */
-    bool asked;           /* a request line came, or it was told why none will */
-    struct tls_mark mark;
-    struct tls_hearing hearing;
-    bool shaking;                  /* the first byte of TLS came, the handshake has not ended */
-    struct tls_identity *identity; /* NULL: cleartext */
 };
 
 /*
@@ -132,16 +117,6 @@ bool http_auth_denies(const struct http_request *request);
 
 /* Calls the handler, now or once the credentials are checked, or answers in its place. */
 void http_auth_handle(struct http_request *request);
-
-/* http_tls.c: sees to what is said of the handshake, and tells where it fails. */
-void http_tls_watch(struct http_peer *peer);
-/* The connection ends. */
-void http_tls_end(const struct http_peer *peer);
-
-/* http_opening.c: sees to the first bytes of one in clear, and tells at its end of a client that
- * never sent a request line. The thread that serves the connection. */
-void http_opening_await(struct http_peer *peer, int fd);
-void http_opening_end(struct http_peer *peer, int fd);
 
 /* Callbacks of the library. */
 enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connection, const char *url,

@@ -5,8 +5,7 @@
  */
 #include <sys/socket.h>
 
-#include "lib/net/http/http_internal.h"
-#include "lib/net/opening.h"
+#include "lib/net/http/http_peer.h"
 
 enum { SOCKETS = 1 << 16 }; /* none beyond is looked at */
 

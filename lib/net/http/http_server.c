@@ -10,7 +10,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/net/http/http_internal.h"
+#include "lib/net/http/http_peer.h"
 #include "lib/net/listeners.h"
 #include "lib/net/room.h"
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "lib/net/http/http_internal.h"
+#include "lib/net/http/http_peer.h"
 #include "lib/net/tls/tls_handshake.h"
 
 static struct http_peer *peer_of_mark(struct tls_mark *mark)
