@@ -159,7 +159,9 @@ static struct spot step_into(const struct spot *spot, const struct node *item)
         size_t n = strlen(next.path);
         snprintf(next.path + n, sizeof next.path - n, "%s%s", n ? "." : "", item->key);
     }
-    next.secret = spot->secret || is_secret(&next, item->key);
+    /* A known component's id is no key, and its own table says what is secret in it. */
+    bool names_component = spot->depth == 1 && next.table;
+    next.secret = spot->secret || (!names_component && is_secret(&next, item->key));
     return next;
 }
 

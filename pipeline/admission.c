@@ -12,6 +12,9 @@
 
 #define QUIET_NS (60 * NS_PER_S)
 
+/* Of a cause; kinds beyond them share the last. */
+enum { STORIES = 4, KIND_WORDS = 4 };
+
 /* What is kept of a refusal for its line. */
 struct last {
     struct outcome why;
@@ -20,8 +23,9 @@ struct last {
     int signal;
 };
 
-/* The lines about one cause. */
+/* The lines about one kind of sentence of one cause. */
 struct story {
+    _Atomic uint32_t kind;    /* 0: none yet */
     _Atomic uint64_t pending; /* refusals since the last line */
     _Atomic uint64_t next_ns; /* no line before that time; 0: there was none */
     struct last last;         /* under the lock */
@@ -40,7 +44,7 @@ struct admission {
     struct ticker_entry due;
     pthread_mutex_t lock;
     struct counters counters[ADMISSION_TRANSPORTS];
-    struct story stories[CAUSE_COUNT];
+    struct story stories[CAUSE_COUNT][STORIES];
 };
 
 static const char *const transports[ADMISSION_TRANSPORTS] = {
@@ -90,6 +94,45 @@ static void tell(struct admission *admission, struct story *story, const struct 
         write_line(admission, &last, count);
 }
 
+/* The same for sentences that differ in what a client wrote alone: their first words, up to one
+ * that looks like a value. Never 0. */
+static uint32_t kind_of(const char *text)
+{
+    uint32_t kind = 2166136261u; /* FNV-1a */
+    for (int words = 0; *text && words < KIND_WORDS; words++) {
+        size_t size = strcspn(text, " ");
+        if (words && strcspn(text, "/0123456789\"'[<%=\\") < size)
+            break;
+        for (size_t i = 0; i < size; i++)
+            kind = (kind ^ (uint8_t)text[i]) * 16777619u;
+        text += size + (text[size] == ' ');
+    }
+    return kind ? kind : 1;
+}
+
+/* Whether a story is of that kind, or becomes it where it has nothing left to say. */
+static bool is_of(struct story *story, uint32_t kind, uint64_t now)
+{
+    uint32_t had = atomic_load(&story->kind);
+    if (had == kind)
+        return true;
+    bool over = atomic_load(&story->pending) == 0 && atomic_load(&story->next_ns) <= now;
+    return (had == 0 || over) && atomic_compare_exchange_strong(&story->kind, &had, kind);
+}
+
+static struct story *story_of(struct admission *admission, const struct outcome *why, uint64_t now)
+{
+    struct story *stories = admission->stories[why->cause];
+    uint32_t kind = kind_of(why->text);
+    for (int i = 0; i < STORIES; i++)
+        if (atomic_load(&stories[i].kind) == kind)
+            return &stories[i];
+    for (int i = 0; i < STORIES; i++)
+        if (is_of(&stories[i], kind, now))
+            return &stories[i];
+    return &stories[STORIES - 1];
+}
+
 /* The one that is stored need not be the very last: nobody waits for the lock. */
 static void store(struct admission *admission, struct story *story, const struct last *newest)
 {
@@ -101,13 +144,14 @@ static void store(struct admission *admission, struct story *story, const struct
 
 static void tell_or_store(struct admission *admission, const struct refusal *refusal)
 {
-    struct story *story = &admission->stories[refusal->why->cause];
+    uint64_t now = clock_mono(admission->clock);
+    struct story *story = story_of(admission, refusal->why, now);
     const struct last newest = {.why = *refusal->why,
                                 .peer = refusal->peer ? *refusal->peer : (struct peer){0},
                                 .transport = refusal->transport,
                                 .signal = refusal->signal};
     bool first = atomic_fetch_add(&story->pending, 1) == 0;
-    if (claim(story, clock_mono(admission->clock))) {
+    if (claim(story, now)) {
         tell(admission, story, &newest);
         return;
     }
@@ -120,8 +164,8 @@ static uint64_t tell_due(void *ctx, uint64_t mono_ns)
 {
     struct admission *admission = ctx;
     uint64_t earliest = TIME_NEVER;
-    for (int cause = 0; cause < CAUSE_COUNT; cause++) {
-        struct story *story = &admission->stories[cause];
+    for (int i = 0; i < CAUSE_COUNT * STORIES; i++) {
+        struct story *story = &admission->stories[i / STORIES][i % STORIES];
         if (claim(story, mono_ns))
             tell(admission, story, NULL);
         uint64_t next = atomic_load(&story->next_ns);
@@ -150,8 +194,8 @@ struct admission *admission_new(const char *id, const struct clock *clock, struc
 
 void admission_tell(struct admission *admission)
 {
-    for (int cause = 0; cause < CAUSE_COUNT; cause++)
-        tell(admission, &admission->stories[cause], NULL);
+    for (int i = 0; i < CAUSE_COUNT * STORIES; i++)
+        tell(admission, &admission->stories[i / STORIES][i % STORIES], NULL);
 }
 
 void admission_free(struct admission *admission)

@@ -1,7 +1,8 @@
 /*
  * What a receiver took and what it did not: counters by transport, signal and cause, of requests
- * and of the items in them, and one warning a minute and cause. What a request holds is known only
- * once it has been read: one that is refused before counts as a request alone. Any thread; adding
+ * and of the items in them, and one warning a minute, cause and kind of sentence (four of a cause).
+ * What a request holds is known only once it has been read: one that is refused before counts as a
+ * request alone. Any thread; adding
  * takes no lock and never waits, but for who writes the line of that minute.
  */
 #ifndef PIPELINE_ADMISSION_H

@@ -16,6 +16,7 @@ enum { LINE_CAP = 1 << 30, FOLDER_SIZE = 2048, NAME_SIZE = 100 };
 
 struct file_exporter {
     char *path;
+    int format;
     int profiles_form;
     char *profiles_directory;
     bool rotates;
@@ -40,9 +41,12 @@ static const struct key rotation_keys[] = {
 static const char *const profiles_forms[] = {"files", "lines", NULL};
 enum { PROFILES_AS_LINES = 1 };
 
+static const char *const formats[] = {"json", "proto", NULL};
+enum { FORMAT_PROTO = 1, PREFIX = 4 };
+
 static const struct key keys[] = {
     KEY_STRING(struct file_exporter, path, "path", NULL, KEY_REQUIRED,
-               "file of OTLP JSON, one request a line; its folders are made"),
+               "file of OTLP requests; its folders are made"),
     KEY_CHOICE(struct file_exporter, profiles_form, "profiles", "files", profiles_forms,
                "files: each as it came, in a file of its own; lines: pprof and OTLP as OTLP JSON "
                "at path"),
@@ -50,7 +54,10 @@ static const struct key keys[] = {
                "folder of profiles, one file each; default: profiles, beside path"),
     KEY_SWITCHED(struct file_exporter, rotation, struct rotation_settings, rotates, "rotation",
                  rotation_keys, "off until its key is there"),
-    KEY_IGNORED("format", "accepted; JSON is written"),
+    KEY_CHOICE(
+        struct file_exporter, format, "format", "json", formats,
+        "json: OTLP JSON, a request a line; proto: protobuf, each request behind its size in "
+        "four bytes, big-endian"),
     KEY_IGNORED("append", "accepted; files are appended to"),
     KEY_IGNORED("flush_interval", "accepted; every line is written at once"),
     KEY_IGNORED("create_directory", "accepted; folders are made"),
@@ -80,13 +87,28 @@ static struct outcome disk_outcome(const char *path)
                       strerror(errno));
 }
 
+static bool encode_line(struct view request, enum signal signal, struct bytes *line)
+{
+    return otlp_json_write(signal, request, line) && bytes_append(line, "\n", 1) == BYTES_OK;
+}
+
+/* As the Collector's file exporter writes them. */
+static bool encode_framed(struct view request, struct bytes *line)
+{
+    const uint8_t prefix[PREFIX] = {(uint8_t)(request.size >> 24), (uint8_t)(request.size >> 16),
+                                    (uint8_t)(request.size >> 8), (uint8_t)request.size};
+    return request.size <= LINE_CAP && bytes_append(line, prefix, sizeof prefix) == BYTES_OK &&
+           bytes_append_view(line, request) == BYTES_OK;
+}
+
 static struct outcome write_line(struct file_exporter *self, const struct batch *batch)
 {
     struct bytes line;
     bytes_init(&line, LINE_CAP, NULL);
     struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "no room for a line");
-    if (otlp_json_write(batch->signal, buffer_view(batch->payload), &line) &&
-        bytes_append(&line, "\n", 1) == BYTES_OK) {
+    struct view request = buffer_view(batch->payload);
+    if (self->format == FORMAT_PROTO ? encode_framed(request, &line)
+                                     : encode_line(request, batch->signal, &line)) {
         pthread_mutex_lock(&self->lock);
         outcome = line_file_write(&self->lines, bytes_view(&line)) ? OUTCOME_OK
                                                                    : disk_outcome(self->path);

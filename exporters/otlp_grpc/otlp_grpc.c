@@ -14,6 +14,7 @@ enum { MAX_HEADERS = 5 };
 
 struct otlp_grpc_exporter {
     char *endpoint;
+    char *authority;
     struct client_settings client;
     struct delivery delivery;
     char *urls[SIGNAL_COUNT];
@@ -25,16 +26,20 @@ static const struct key keys[] = {
     KEY_STRING(struct otlp_grpc_exporter, endpoint, "endpoint", NULL, KEY_REQUIRED,
                "host:port, or a URL; http:// is cleartext, https:// is TLS, unix:/path a socket"),
     CLIENT_KEYS(struct otlp_grpc_exporter, client, "5s"),
+    KEY_STRING(struct otlp_grpc_exporter, authority, "authority", NULL, 0,
+               "host (and port) to be asked for in place of the endpoint's, also by certificate"),
     KEY_INT(struct otlp_grpc_exporter, delivery.max_request_bytes, "max_request_bytes", "4000000",
             0, 2147483647, "larger requests are split, inflated bytes; 0: never"),
     KEY_GROUP(struct otlp_grpc_exporter, delivery.queue, struct queue_settings, "sending_queue",
               queue_keys, "what waits for the backend"),
     KEY_GROUP(struct otlp_grpc_exporter, delivery.retry, struct retry_settings, "retry_on_failure",
               retry_keys, "when and how long to try again"),
-    KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
-    KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
-    KEY_IGNORED("balancer_name", "accepted; one address is used"),
-    KEY_IGNORED("wait_for_ready", "accepted; what fails is tried again"),
+    KEY_HINT("read_buffer_size", "accepted; buffers are sized here"),
+    KEY_HINT("write_buffer_size", "accepted; buffers are sized here"),
+    KEY_HINT("balancer_name", "accepted; one address is used"),
+    KEY_HINT("keepalive", "accepted; a connection that has died is replaced when it is needed"),
+    KEY_HINT("compression_params", "accepted; each compression has its own level"),
+    KEY_HINT("wait_for_ready", "accepted; what fails is tried again"),
     KEY_END,
 };
 
@@ -133,7 +138,8 @@ static bool otlp_grpc_open(void *instance, const struct env *env, char *error, s
             snprintf(error, error_size, "out of memory");
             return false;
         }
-    self->http = client_open(&self->client, true, target.unix_path, error, error_size);
+    self->http =
+        client_open(&self->client, true, target.unix_path, self->authority, error, error_size);
     return self->http != NULL;
 }
 
@@ -238,7 +244,8 @@ static struct outcome read_reply(const struct http_reply *reply)
         return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE,
                           "the answer ended without a gRPC status");
     struct outcome outcome = status_from_http(reply->status);
-    snprintf(outcome.text, sizeof outcome.text, "HTTP %ld, not a gRPC answer", reply->status);
+    http_reply_tell(reply, "no gRPC answer; OTLP over HTTP takes the exporter otlp_http",
+                    outcome.text, sizeof outcome.text);
     return outcome;
 }
 

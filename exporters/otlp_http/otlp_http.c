@@ -47,13 +47,17 @@ static const struct key keys[] = {
               queue_keys, "what waits for the backend"),
     KEY_GROUP(struct otlp_http_exporter, delivery.retry, struct retry_settings, "retry_on_failure",
               retry_keys, "when and how long to try again"),
-    KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
-    KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
-    KEY_IGNORED("max_idle_conns", "accepted; one connection a worker is kept"),
-    KEY_IGNORED("max_idle_conns_per_host", "accepted; one connection a worker is kept"),
-    KEY_IGNORED("max_conns_per_host", "accepted; one connection a worker is kept"),
-    KEY_IGNORED("idle_conn_timeout", "accepted; connections are kept"),
-    KEY_IGNORED("force_attempt_http2", "accepted; HTTP/1.1 is spoken"),
+    KEY_HINT("read_buffer_size", "accepted; buffers are sized here"),
+    KEY_HINT("write_buffer_size", "accepted; buffers are sized here"),
+    KEY_HINT("max_idle_conns", "accepted; one connection a worker is kept"),
+    KEY_HINT("max_idle_conns_per_host", "accepted; one connection a worker is kept"),
+    KEY_HINT("max_conns_per_host", "accepted; one connection a worker is kept"),
+    KEY_HINT("idle_conn_timeout", "accepted; connections are kept"),
+    KEY_HINT("compression_params", "accepted; each compression has its own level"),
+    KEY_HINT("disable_keep_alives", "accepted; connections are kept"),
+    KEY_HINT("http2_read_idle_timeout", "accepted; HTTP/1.1 is spoken"),
+    KEY_HINT("http2_ping_timeout", "accepted; HTTP/1.1 is spoken"),
+    KEY_HINT("force_attempt_http2", "accepted; HTTP/1.1 is spoken"),
     KEY_END,
 };
 
@@ -72,10 +76,28 @@ static void places(const void *config, place_visit_fn *visit, void *ctx)
             url_place(endpoint_keys[i], self->endpoints[i], visit, ctx);
 }
 
+/* What is legal, and hardly what was meant. */
+static void warn_of_endpoint(const struct otlp_http_exporter *self, struct key_report *report)
+{
+    size_t size = strlen(self->endpoint);
+    for (int i = 0; i < SIGNAL_COUNT; i++) {
+        size_t n = strlen(paths[i]);
+        if (size > n && strcmp(self->endpoint + size - n, paths[i]) == 0)
+            key_report_warn(report, "endpoint",
+                            "ends in %s, which is added once more: leave it out, or write %s",
+                            paths[i], endpoint_keys[i]);
+    }
+    if (client_port_is(self->endpoint, "http", "4317"))
+        key_report_warn(report, "endpoint",
+                        "names port 4317, which is that of gRPC: use the exporter otlp_grpc, or "
+                        "port 4318");
+}
+
 static void check(const void *config, struct key_report *report)
 {
     const struct otlp_http_exporter *self = config;
     const char *why;
+    warn_of_endpoint(self, report);
     bool any = *self->endpoint != '\0';
     if (any && !url_check(self->endpoint, &why))
         key_report_add(report, "endpoint", "\"%s\" is not a URL, %s", self->endpoint, why);
@@ -112,7 +134,7 @@ static bool otlp_http_open(void *instance, const struct env *env, char *error, s
         if (!client_reaches(self->urls[i], error, error_size))
             return false;
     }
-    self->http = client_open(&self->client, false, NULL, error, error_size);
+    self->http = client_open(&self->client, false, NULL, NULL, error, error_size);
     return self->http != NULL;
 }
 
@@ -229,7 +251,7 @@ static void read_status(const struct http_reply *reply, char *text, size_t size,
         return;
     *wait = 0;
     if (!is_json(reply) || !rpc_status_message_json(body, text, size))
-        text_cut(body, text, size);
+        text_shown(body, text, size);
 }
 
 static struct outcome read_reply(const struct http_reply *reply)
@@ -244,8 +266,7 @@ static struct outcome read_reply(const struct http_reply *reply)
     if (outcome.verdict == VERDICT_OK)
         return read_success(reply);
     read_status(reply, text, sizeof text, &wait);
-    snprintf(outcome.text, sizeof outcome.text, "HTTP %ld%s%s", reply->status, *text ? ": " : "",
-             text);
+    http_reply_tell(reply, text, outcome.text, sizeof outcome.text);
     if (outcome.verdict == VERDICT_RETRY)
         outcome.retry_after_ns = wait > reply->retry_after_ns ? wait : reply->retry_after_ns;
     return outcome;

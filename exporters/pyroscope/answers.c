@@ -11,9 +11,8 @@ enum { TRIES_ON_500 = 4, SHOWN_BODY = 150 };
 static void add_text(struct outcome *outcome, const struct http_reply *reply)
 {
     char shown[SHOWN_BODY + 1];
-    text_cut(bytes_view(&reply->body), shown, sizeof shown);
-    snprintf(outcome->text, sizeof outcome->text, "HTTP %ld%s%s", reply->status, *shown ? ": " : "",
-             shown);
+    text_shown(bytes_view(&reply->body), shown, sizeof shown);
+    http_reply_tell(reply, shown, outcome->text, sizeof outcome->text);
 }
 
 static bool body_says(const struct http_reply *reply, const char *words)

@@ -44,11 +44,7 @@ static const char *read_line(char *line, struct htpasswd_user *user)
     *user = (struct htpasswd_user){.name = view_between((uint8_t *)line, (uint8_t *)colon),
                                    .hash = colon + 1,
                                    .kind = password_kind(colon + 1)};
-    if (user->kind == PASSWORD_UNKNOWN)
-        return "has a hash that is damaged or of a kind not known here (DES-crypt is none), "
-               "expected "
-               "bcrypt ($2y$), apr1, {SHA}, {SSHA}, $5$, $6$ or a plain password";
-    return NULL;
+    return user->kind == PASSWORD_UNKNOWN ? password_fault(user->hash) : NULL;
 }
 
 static bool read_lines(struct htpasswd *htpasswd, char *why, size_t why_size)
@@ -93,6 +89,8 @@ bool htpasswd_read(struct htpasswd *htpasswd, struct view text, char *why, size_
 {
     size_t lines = 1;
     *htpasswd = (struct htpasswd){0};
+    if (view_starts(text, VIEW("\xef\xbb\xbf"))) /* as editors mark UTF-8 */
+        text = view_between(text.data + 3, text.data + text.size);
     if (text.size && memchr(text.data, '\0', text.size)) {
         snprintf(why, why_size, "it is no text");
         return false;

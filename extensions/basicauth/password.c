@@ -96,6 +96,24 @@ enum password_kind password_kind(const char *hash)
     return PASSWORD_PLAIN;
 }
 
+#define EXPECTED "expected bcrypt ($2y$), apr1, {SHA}, {SSHA}, $5$, $6$ or a plain password"
+
+const char *password_fault(const char *hash)
+{
+    static const char *const damaged[] = {"{SHA}", "{SSHA}", APR1,   "$5$",
+                                          "$6$",   "$2a$",   "$2b$", "$2y$"};
+    if (*hash == '\0')
+        return "has no password, " EXPECTED;
+    if (is_locked(hash))
+        return "locks its user out (* or !): take the line out instead";
+    if (is_des(hash))
+        return "has a hash of DES-crypt, which is too weak, " EXPECTED;
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++)
+        if (starts(hash, damaged[i]))
+            return "has a hash that is damaged or cut off, " EXPECTED;
+    return "has a hash of a kind that is not known here, " EXPECTED;
+}
+
 bool password_slow(enum password_kind kind)
 {
     return kind == PASSWORD_APR1 || kind == PASSWORD_CRYPT;

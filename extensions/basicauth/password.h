@@ -16,6 +16,9 @@ enum password_kind {
  * the mark of a user who is locked out. */
 enum password_kind password_kind(const char *hash);
 
+/* Why it is of no kind, behind "line 3 ". */
+const char *password_fault(const char *hash);
+
 /* Whether its check takes so long that it must not run in a server's thread. */
 bool password_slow(enum password_kind kind);
 

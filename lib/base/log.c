@@ -26,8 +26,12 @@ bool log_enabled(enum log_level level)
 
 bool log_level_parse(const char *word, enum log_level *level)
 {
+    static const char *const above[] = {"dpanic", "panic", "fatal"};
     if (strcasecmp(word, "warning") == 0)
         word = "warn";
+    for (size_t i = 0; i < sizeof above / sizeof *above; i++)
+        if (strcasecmp(word, above[i]) == 0)
+            word = "error";
     for (int i = LOG_DEBUG; i <= LOG_ERROR; i++)
         if (strcasecmp(word, level_names[i]) == 0) {
             *level = (enum log_level)i;

@@ -10,7 +10,8 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 void log_set_level(enum log_level level);
 bool log_enabled(enum log_level level);
 
-/* "debug", "info", "warn" (or "warning"), "error" in any case; false: another word. */
+/* "debug", "info", "warn" (or "warning"), "error" in any case, and "dpanic", "panic" and "fatal" of
+ * the Collector, which mean "error": no line is above it. False: another word. */
 bool log_level_parse(const char *word, enum log_level *level);
 
 /* Writes one line, cut to 1 KiB. What cannot be seen in the text is escaped (lib/base/shown.h), and

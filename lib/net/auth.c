@@ -28,7 +28,7 @@ void auth_tally_add(struct auth_tally *tally, const char *id, enum auth_result r
     if (result == AUTH_GRANTED || (said && mono_ns - said < SAY_AGAIN))
         return;
     if (atomic_compare_exchange_strong(&tally->said, &said, mono_ns ? mono_ns : 1))
-        log_warn("%s: a request is refused: %s (%" PRIu64 " so far)", id, why, count);
+        log_debug("%s: a request is refused: %s (%" PRIu64 " so far)", id, why, count);
 }
 
 void auth_tally_explain(struct auth_tally *tally, const char *id, struct bytes *out)

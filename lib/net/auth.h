@@ -30,7 +30,8 @@ struct auth_tally {
     _Atomic uint64_t said;                 /* when the log last spoke, mono; 0: never */
 };
 
-/* Counts a result. Refusals are logged, at most one a minute; why says nothing secret. */
+/* Counts a result. Refusals are logged at debug, at most one a minute, for the server tells of them
+ * with the client; why says nothing secret. */
 void auth_tally_add(struct auth_tally *tally, const char *id, enum auth_result result,
                     const char *why, uint64_t mono_ns);
 void auth_tally_explain(struct auth_tally *tally, const char *id, struct bytes *out);

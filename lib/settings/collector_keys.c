@@ -188,6 +188,27 @@ static const char *const known[] = {
     "views",
 };
 
+/* Where the way to the same thing is another one here; by the end of a key's path. */
+static const struct {
+    const char *path, *way;
+} ways[] = {
+    {"sending_queue.storage", "the extension journal keeps on disk what was acknowledged"},
+    {"sending_queue.batch", "the processor batch makes larger requests of small ones"},
+    {"sending_queue.sizer",
+     "queue_size counts requests, and the extension memory_limiter limits bytes"},
+};
+
+const char *collector_key_way(const char *path)
+{
+    size_t size = strlen(path);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        size_t n = strlen(ways[i].path);
+        if (size > n && path[size - n - 1] == '.' && strcmp(path + size - n, ways[i].path) == 0)
+            return ways[i].way;
+    }
+    return NULL;
+}
+
 bool collector_key_known(const char *name)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

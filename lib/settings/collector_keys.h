@@ -6,4 +6,8 @@
 
 bool collector_key_known(const char *name);
 
+/* What to do instead of a key, or of a value that it has there: a sentence's part; NULL: nothing is
+ * known. path ends as "exporters::x.sending_queue.storage" does. */
+const char *collector_key_way(const char *path);
+
 #endif

@@ -1,5 +1,6 @@
 #include "lib/settings/field.h"
 
+#include "lib/settings/collector_keys.h"
 #include "lib/settings/duration.h"
 #include "lib/settings/scalar.h"
 
@@ -197,7 +198,10 @@ static void set_choice(const struct field *field)
     for (size_t i = 0; choices[i] && at < sizeof words; i++)
         at += (size_t)snprintf(words + at, sizeof words - at, "%s%s", i ? ", " : "",
                                *choices[i] ? choices[i] : "\"\"");
-    if (near && at < sizeof words)
+    const char *way = collector_key_way(field->path);
+    if (way && at < sizeof words)
+        snprintf(words + at, sizeof words - at, "; %s", way);
+    else if (near && at < sizeof words)
         snprintf(words + at, sizeof words - at, "; did you mean \"%s\"?", near);
     field_expected(field, words);
 }

@@ -204,6 +204,15 @@ static size_t names_of(const struct level *level, const char *names[NAMES_MAX])
     return n;
 }
 
+/* As the Collector had them before it had that section. */
+static bool is_of_tls(const struct key *table, const char *name)
+{
+    for (; table->type != KEY_TYPE_END; table++)
+        if (table->type == KEY_TYPE_GROUP && strcmp(table->name, "tls") == 0)
+            return has_row(table->rows, name);
+    return false;
+}
+
 static void report_unknown(const struct level *level, const struct node *item)
 {
     char path[FILL_PATH], list[200] = "";
@@ -211,9 +220,16 @@ static void report_unknown(const struct level *level, const struct node *item)
     size_t count = names_of(level, names), at = 0;
     const char *near = nearest_word(item->key, names);
     path_below(level, item->key, path);
+    if (is_of_tls(level->table, item->key)) {
+        problems_add(level->problems, item, path, "stands in the section tls: write tls.%s",
+                     item->key);
+        return;
+    }
     if (collector_key_known(item->key)) {
+        const char *way = collector_key_way(path);
         problems_add(level->problems, item, path,
-                     "a key of the Collector that spanlink does not have");
+                     "a key of the Collector that spanlink does not have%s%s", way ? ": " : "",
+                     way ? way : "");
         return;
     }
     if (near) {
@@ -286,6 +302,19 @@ struct key_report {
     struct problems *problems;
 };
 
+static void report_text(struct key_report *report, bool warns, const char *path, const char *text)
+{
+    char full[FILL_PATH];
+    bool below = path && *path;
+    snprintf(full, sizeof full, "%s%s%s", report->path, below && *report->path ? "." : "",
+             below ? path : "");
+    const struct node *at = node_nearest(report->section, path);
+    if (warns)
+        problems_warn(report->problems, false, at ? at : report->place, full, "%s", text);
+    else
+        problems_add(report->problems, at ? at : report->place, full, "%s", text);
+}
+
 void key_report_add(struct key_report *report, const char *path, const char *format, ...)
 {
     char *text = NULL;
@@ -293,15 +322,39 @@ void key_report_add(struct key_report *report, const char *path, const char *for
     va_start(args, format);
     int n = vasprintf(&text, format, args);
     va_end(args);
-    char full[FILL_PATH];
-    bool below = path && *path;
-    snprintf(full, sizeof full, "%s%s%s", report->path, below && *report->path ? "." : "",
-             below ? path : "");
-    const struct node *at = node_nearest(report->section, path);
-    problems_add(report->problems, at ? at : report->place, full, "%s",
-                 n < 0 ? "out of memory" : text);
+    report_text(report, false, path, n < 0 ? "out of memory" : text);
     if (n >= 0)
         free(text);
+}
+
+void key_report_warn(struct key_report *report, const char *path, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int n = vasprintf(&text, format, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    report_text(report, true, path, text);
+    free(text);
+}
+
+void keys_warn_idle(const struct key *table, const struct node *section, const char *path,
+                    struct problems *warnings)
+{
+    static const char accepted[] = "accepted; ";
+    char full[FILL_PATH];
+    for (; section && table && table->type != KEY_TYPE_END; table++) {
+        const struct node *node = node_get(section, table->name);
+        if (!node || node->kind == NODE_NULL || !(table->flags & KEY_TOLD))
+            continue;
+        snprintf(full, sizeof full, "%s.%s", path, table->name);
+        problems_add(warnings, node, full, "has no effect: %s",
+                     table->text + (strncmp(table->text, accepted, sizeof accepted - 1) == 0
+                                        ? sizeof accepted - 1
+                                        : 0));
+    }
 }
 
 size_t key_path_length(const char *sentence)

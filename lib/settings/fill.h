@@ -38,4 +38,8 @@ const struct key *keys_find(const struct key *table, const char *path);
 /* Whether the value at a dotted path below a component's section must not be shown. */
 bool keys_secret(const struct key *table, const char *path);
 
+/* Warns of the keys of a section that are given and have no effect (KEY_TOLD). */
+void keys_warn_idle(const struct key *table, const struct node *section, const char *path,
+                    struct problems *warnings);
+
 #endif

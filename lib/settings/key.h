@@ -57,7 +57,8 @@ enum key_flag {
     KEY_HIDDEN = 16,      /* LIST: its items are never shown */
     KEY_AUTH_SERVER = 32, /* GROUP: a struct auth_settings; its authenticator checks clients */
     KEY_AUTH_CLIENT = 64, /* likewise; it gives credentials */
-    KEY_MULTIPLE = 128    /* MAP: a value may be a list, each of which is a pair of that name */
+    KEY_MULTIPLE = 128,   /* MAP: a value may be a list, each of which is a pair of that name */
+    KEY_TOLD = 256        /* IGNORED: where it is given, the log says that it has no effect */
 };
 
 struct key {
@@ -133,10 +134,12 @@ struct key {
         .name = key, .type = KEY_TYPE_GROUPS, .offset = KEY_AT(T, member, struct key_groups),      \
         .item_size = sizeof(C), .rows = table, .text = line                                        \
     }
-#define KEY_IGNORED(key, line)                                                                     \
+#define KEY_IDLE(key, flag, line)                                                                  \
     {                                                                                              \
-        .name = key, .type = KEY_TYPE_IGNORED, .text = line                                        \
+        .name = key, .type = KEY_TYPE_IGNORED, .flags = flag, .text = line                         \
     }
+#define KEY_IGNORED(key, line) KEY_IDLE(key, 0, line)
+#define KEY_HINT(key, line)    KEY_IDLE(key, KEY_TOLD, line)
 /* clang-format off */
 #define KEY_END {.type = KEY_TYPE_END}
 /* clang-format on */

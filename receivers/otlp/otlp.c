@@ -2,6 +2,8 @@
 
 #include "lib/net/server/listen.h"
 
+#include <stdio.h>
+
 enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000, MESSAGE_MIB = 64, STREAMS = 256 };
 
 static const struct key grpc_keys[] = {
@@ -142,6 +144,7 @@ static bool open_http(struct otlp_receiver *self, char *error, size_t error_size
         .deny = otlp_http_deny,
         .refuses_own = true,
         .refused = otlp_http_refused,
+        .grpc_is_at = self->grpc_is_at,
         .ctx = self,
     };
     server_http_apply(&http->server, &http->max_request_body_size, &options);
@@ -171,6 +174,7 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
         .auth = grpc->auth.by,
         .refuses_own = true,
         .refused = otlp_grpc_refused,
+        .http_is_at = self->http_is_at,
         .ctx = self,
     };
     struct listen_on on = grpc_place(self);
@@ -178,10 +182,27 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
     return self->grpc_server != NULL;
 }
 
+/* endpoint NULL: there is no such door. */
+static void say_where(const char *endpoint, const char *key, char *out, size_t size)
+{
+    const char *colon = endpoint ? strrchr(endpoint, ':') : NULL;
+    if (!endpoint)
+        snprintf(out, size, "this receiver has no %s", key);
+    else if (colon && colon[1] >= '0' && colon[1] <= '9')
+        snprintf(out, size, "point it at port %.5s, %s", colon + 1, key);
+    else
+        snprintf(out, size, "point it at %.100s, %s", endpoint, key);
+}
+
 static bool otlp_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct otlp_receiver *self = instance;
+    const struct otlp_protocols *protocols = &self->protocols;
     self->env = env;
+    say_where(protocols->has_grpc ? protocols->grpc.endpoint : NULL, "protocols.grpc",
+              self->grpc_is_at, sizeof self->grpc_is_at);
+    say_where(protocols->has_http ? protocols->http.endpoint : NULL, "protocols.http",
+              self->http_is_at, sizeof self->http_is_at);
     return (!self->protocols.has_grpc || open_grpc(self, error, error_size)) &&
            (!self->protocols.has_http || open_http(self, error, error_size));
 }

@@ -46,6 +46,7 @@ struct otlp_protocols {
 struct otlp_receiver {
     struct otlp_protocols protocols;
     const struct env *env;
+    char grpc_is_at[160], http_is_at[160]; /* for a client that came to the other door */
     struct http_server *http_server;
     struct grpc_server *grpc_server;
 };

@@ -31,10 +31,11 @@ START_TEST(values_mean_the_same_when_read_again)
     setenv("NUMBER", "0123", 1);
     setenv("PAIR", "a: b # c", 1);
     ran_file(ran_config, path);
-    const char *const *words =
-        WORDS("print-config", "--config", path, "--set", "exporters.file.path=${env:NUMBER}",
-              "--set", "exporters.file/2.path=${env:PAIR}", "--set",
-              "exporters.file/3.path=/x/$$$${y}\\n", "--set", "exporters.debug.verbosity=normal");
+    const char *const *words = WORDS(
+        "print-config", "--config", path, "--set", "exporters.file.path=${env:NUMBER}", "--set",
+        "exporters.file/2.path=${env:PAIR}", "--set", "exporters.file/3.path=/x/$$$${y}\\n",
+        "--set", "exporters.debug.verbosity=normal", "--set",
+        "service.pipelines.traces.exporters=[file, file/2, file/3, otlp_http, debug]");
     struct ran *got = ran(words);
     ck_assert_str_eq(got->err, "");
     ck_assert_ptr_nonnull(strstr(got->out, "path: \"0123\"\n"));
@@ -75,6 +76,18 @@ START_TEST(secrets_of_unknown_sections_are_not_shown_either)
 }
 END_TEST
 
+START_TEST(what_is_no_secret_of_a_component_that_keeps_some_is_shown)
+{
+    struct ran *got = ran(WORDS("print-config", "--config",
+                                "yaml:extensions: {bearertokenauth: {scheme: Own, filename: "
+                                "/x/tokens, token: hush}}"));
+    ck_assert_ptr_nonnull(strstr(got->out, "scheme: Own\n"));
+    ck_assert_ptr_nonnull(strstr(got->out, "filename: /x/tokens\n"));
+    ck_assert_ptr_null(strstr(got->out, "hush"));
+    free(got);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return ran_main(argc, argv, "print_config",
@@ -83,6 +96,7 @@ int main(int argc, char **argv)
                         values_mean_the_same_when_read_again,
                         a_faulty_configuration_is_printed_with_its_faults,
                         secrets_of_unknown_sections_are_not_shown_either,
+                        what_is_no_secret_of_a_component_that_keeps_some_is_shown,
                         NULL,
                     });
 }

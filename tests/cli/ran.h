@@ -38,7 +38,7 @@ static const char ran_config[] = "receivers:\n"
                                  "    headers: {Authorization: Bearer hush, X-Scope-OrgID: hush}\n"
                                  "service:\n"
                                  "  pipelines:\n"
-                                 "    traces: {receivers: [otlp], exporters: [debug]}\n";
+                                 "    traces: {receivers: [otlp], exporters: [debug, otlp_http]}\n";
 
 /* A file with this content in out. */
 static inline const char *ran_file(const char *content, char out[64])

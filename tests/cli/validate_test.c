@@ -227,6 +227,66 @@ START_TEST(an_exporter_to_an_own_receiver_is_warned_of)
 }
 END_TEST
 
+START_TEST(what_does_nothing_is_warned_of)
+{
+    char path[64];
+    ran_file("receivers: {otlp: {protocols: {http: {endpoint: 'localhost:0'}}}, pyroscope: {}}\n"
+             "extensions: {zpages: {}}\n"
+             "exporters: {debug: }\n"
+             "service: {pipelines: {traces: {receivers: [otlp], exporters: [debug]}}}\n",
+             path);
+    struct ran *got = ran(WORDS("validate", "--config", path));
+    ck_assert_int_eq(got->code, EXIT_OK);
+    ck_assert_msg(
+        strstr(got->err, ":1: receivers.pyroscope: is in no pipeline, so that it does nothing\n"),
+        "%s", got->err);
+    ck_assert_msg(strstr(got->err, ":2: extensions.zpages: is not in service.extensions, so that "
+                                   "it does nothing\n"),
+                  "%s", got->err);
+    free(got);
+    unlink(path);
+    passes("  otlp: {protocols: {http: {endpoint: 'localhost:0'}}}\n",
+           "  otlp_http: {endpoint: 'http://x:4318', compression_params: {level: 3}, "
+           "disable_keep_alives: true, http2_read_idle_timeout: 1s, http2_ping_timeout: 1s}\n",
+           ": exporters.otlp_http.disable_keep_alives: has no effect: connections are kept\n");
+    passes("  otlp: {protocols: {http: {endpoint: 'localhost:0'}}}\n",
+           "  otlp_grpc: {endpoint: 'x:4317', keepalive: {time: 10s}, balancer_name: round_robin, "
+           "authority: y, wait_for_ready: true}\n",
+           ": exporters.otlp_grpc.keepalive: has no effect: a connection that has died is "
+           "replaced");
+}
+END_TEST
+
+START_TEST(endpoints_that_are_hardly_meant_are_warned_of)
+{
+    static const char otlp[] = "  otlp: {protocols: {http: {endpoint: 'localhost:0'}}}\n";
+    passes(otlp, "  otlp_http: {endpoint: 'http://x:4318/v1/traces'}\n",
+           ": exporters.otlp_http.endpoint: ends in /v1/traces, which is added once more: leave "
+           "it out, or write traces_endpoint\n");
+    passes(otlp, "  otlp_http: {endpoint: 'http://x:4317'}\n",
+           ": exporters.otlp_http.endpoint: names port 4317, which is that of gRPC: use the "
+           "exporter otlp_grpc, or port 4318\n");
+    passes(otlp, "  otlp_http: {endpoint: 'http://x:4318/otlp'}\n", NULL);
+    passes(otlp, "  otlp_http: {traces_endpoint: 'http://x:4318/v1/traces'}\n", NULL);
+}
+END_TEST
+
+START_TEST(keys_that_are_another_way_here_get_it)
+{
+    static const char otlp[] = "  otlp: {protocols: {http: {endpoint: 'localhost:0'}}}\n";
+    fails(otlp, "  otlp_http: {endpoint: 'http://x', sending_queue: {storage: file_storage}}\n", "",
+          "exporters.otlp_http.sending_queue.storage: a key of the Collector that spanlink does "
+          "not have: the extension journal keeps on disk what was acknowledged\n");
+    fails(otlp, "  otlp_http: {endpoint: 'http://x', sending_queue: {batch: {}}}\n", "",
+          "does not have: the processor batch makes larger requests of small ones\n");
+    fails(otlp, "  otlp_http: {endpoint: 'http://x', sending_queue: {sizer: items}}\n", "",
+          "sending_queue.sizer: found items, expected one of requests; queue_size counts "
+          "requests, and the extension memory_limiter limits bytes\n");
+    fails(otlp, "  otlp_grpc: {endpoint: 'x:4317', insecure: true}\n", "",
+          "exporters.otlp_grpc.insecure: stands in the section tls: write tls.insecure\n");
+}
+END_TEST
+
 START_TEST(certificates_that_are_not_there_are_told)
 {
     fails("  pyroscope: {tls: {cert_file: /nowhere/c, key_file: /nowhere/k}}\n", DEBUG, "",
@@ -259,7 +319,7 @@ START_TEST(files_of_users_and_tokens_are_read)
     got = ran(WORDS("validate", "--config", path));
     ck_assert_int_eq(got->code, EXIT_CONFIG);
     ck_assert_msg(strstr(got->err, "extensions.basicauth.htpasswd.file: ") &&
-                      strstr(got->err, "line 2 has a hash that is damaged or of a kind not known"),
+                      strstr(got->err, "line 2 has a hash of DES-crypt, which is too weak"),
                   "%s", got->err);
     ck_assert_ptr_null(strstr(got->err, "rqXex"));
     free(got);
@@ -315,6 +375,9 @@ int main(int argc, char **argv)
                         what_of_tls_does_not_go_together_is_told,
                         two_listeners_on_one_address_are_told,
                         an_exporter_to_an_own_receiver_is_warned_of,
+                        what_does_nothing_is_warned_of,
+                        endpoints_that_are_hardly_meant_are_warned_of,
+                        keys_that_are_another_way_here_get_it,
                         certificates_that_are_not_there_are_told,
                         files_of_users_and_tokens_are_read,
                         service_keys_without_effect_are_warned_of,

@@ -113,6 +113,51 @@ START_TEST(more_of_a_cause_are_one_line_a_minute_with_their_number_and_the_last_
 }
 END_TEST
 
+static void refuse_saying(const char *text)
+{
+    struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "%s", text);
+    struct refusal refusal = {
+        .transport = ADMISSION_HTTP, .signal = ADMISSION_NO_SIGNAL, .why = &why};
+    admission_refuse(admission, &refusal);
+}
+
+START_TEST(kinds_of_one_cause_are_told_apart)
+{
+    begin();
+    for (int i = 0; i < 100; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "unknown path /v1/%d", i);
+        refuse_saying(text);
+        refuse_saying("unsupported media type, supported: [application/json]");
+        refuse_saying("405 method not allowed");
+    }
+    ck_assert_uint_eq(captured_count(), 3);
+    ck_assert_uint_eq(captured_with("unsupported media type"), 1);
+    ck_assert_uint_eq(captured_with("405 method not allowed"), 1);
+    advance(60 * NS_PER_S);
+    ck_assert_uint_eq(captured_count(), 6);
+    ck_assert_uint_eq(captured_with("otlp: 99 requests refused: unsupported: unknown path /v1/99"),
+                      1);
+    end();
+}
+END_TEST
+
+START_TEST(kinds_that_never_end_are_lines_that_do)
+{
+    begin();
+    for (int minute = 0; minute < 3; minute++) {
+        for (int i = 0; i < 26 * 26; i++) {
+            char text[64];
+            snprintf(text, sizeof text, "new%c%c", 'a' + i / 26, 'a' + i % 26);
+            refuse_saying(text);
+        }
+        ck_assert_uint_eq(captured_count(), 4 + 4 * (unsigned)minute);
+        advance(60 * NS_PER_S);
+    }
+    end();
+}
+END_TEST
+
 START_TEST(nothing_waits_for_a_tick_where_nothing_is_pending)
 {
     begin();
@@ -198,6 +243,7 @@ END_TEST
 SUITE_MAIN("admission", requests_and_items_are_counted_by_signal_and_cause,
            the_first_refusal_of_a_cause_is_told_at_once_with_its_peer,
            more_of_a_cause_are_one_line_a_minute_with_their_number_and_the_last_peer,
+           kinds_of_one_cause_are_told_apart, kinds_that_never_end_are_lines_that_do,
            nothing_waits_for_a_tick_where_nothing_is_pending, what_is_pending_at_the_end_is_told,
            a_request_taken_in_part_counts_its_items_and_no_request, a_stop_counts_and_tells_nothing,
            threads_that_refuse_at_once_lose_no_count)

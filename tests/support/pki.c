@@ -61,6 +61,15 @@ void pki_issue(struct pki *leaf, const struct pki *ca, const char *name)
     sign(leaf, ca ? ca : leaf);
 }
 
+void pki_issue_expired(struct pki *leaf, const struct pki *ca, const char *name)
+{
+    time_t now = time(NULL);
+    pki_issue(leaf, ca, name);
+    gnutls_x509_crt_set_activation_time(leaf->certificate, now - 40L * 86400);
+    gnutls_x509_crt_set_expiration_time(leaf->certificate, now - 2L * 86400 - 3600);
+    sign(leaf, ca ? ca : leaf);
+}
+
 void pki_free(struct pki *pki)
 {
     gnutls_x509_crt_deinit(pki->certificate);

@@ -12,6 +12,8 @@ struct pki {
 void pki_ca(struct pki *ca, const char *name);
 /* For a server of that name, and as well for a client. ca NULL: signed by itself. */
 void pki_issue(struct pki *leaf, const struct pki *ca, const char *name);
+/* The same, valid until two days ago. */
+void pki_issue_expired(struct pki *leaf, const struct pki *ca, const char *name);
 void pki_free(struct pki *pki);
 
 /* Write PEM; the file is replaced at once, as tools that rotate certificates do. */

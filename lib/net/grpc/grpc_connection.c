@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/net/h2/h2_gather.h"
+#include "lib/net/opening.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -412,14 +413,26 @@ static ssize_t send_some(struct grpc_connection *connection, const uint8_t *data
 
 /* ---- bytes in ---- */
 
-/* Someone who speaks another protocol; HTTP/1.1 gets words, for it is the usual mistake. */
-static void refuse_protocol(struct grpc_connection *connection, uint8_t first)
+static void tell_refused(const struct grpc_connection *connection, const struct outcome *why)
 {
-    static const char answer[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
-                                 "Content-Length: 36\r\nConnection: close\r\n\r\n"
-                                 "this port speaks gRPC over HTTP/2.\r\n";
-    if (first >= 'A' && first <= 'Z')
-        send_some(connection, (const uint8_t *)answer, sizeof answer - 1);
+    const struct grpc_server_options *options = &connection->loop->server->options;
+    if (options->refused)
+        options->refused(options->ctx, NULL, &connection->peer, why);
+}
+
+/* Someone who speaks another protocol gets words in HTTP/1.1, for that is the usual mistake. */
+static void refuse_protocol(struct grpc_connection *connection, const uint8_t *data, size_t size)
+{
+    const struct grpc_server_options *options = &connection->loop->server->options;
+    const struct opening_port port = {
+        .speaks = "gRPC", .endpoint = &options->endpoint, .other = options->http_is_at};
+    enum opening came = opening_of(data, size);
+    enum opening opening = came == OPENING_HTTP2 ? OPENING_OTHER : came;
+    struct outcome why = opening_refusal(opening, &port);
+    char answer[OPENING_STATUS];
+    tell_refused(connection, &why);
+    if (opening != OPENING_OTHER)
+        send_some(connection, (const uint8_t *)answer, opening_status(&why, answer, sizeof answer));
     linger(connection);
 }
 
@@ -436,7 +449,7 @@ void grpc_connection_receive(struct grpc_connection *connection, const uint8_t *
     if (!good && got > 0)
         nghttp2_session_terminate_session(connection->session, NGHTTP2_STREAM_CLOSED);
     if (got == NGHTTP2_ERR_BAD_CLIENT_MAGIC)
-        refuse_protocol(connection, data[0]);
+        refuse_protocol(connection, data, size);
     else if (got < 0)
         grpc_connection_kill(connection);
     else
@@ -445,10 +458,9 @@ void grpc_connection_receive(struct grpc_connection *connection, const uint8_t *
 
 static void tell_tls(const struct grpc_connection *connection, const char *words)
 {
-    const struct grpc_server_options *options = &connection->loop->server->options;
     struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_TLS, "%s", words);
-    if (*words && options->refused)
-        options->refused(options->ctx, NULL, &connection->peer, &why);
+    if (*words)
+        tell_refused(connection, &why);
 }
 
 /* Goes on with TLS's handshake. True: it is done. */

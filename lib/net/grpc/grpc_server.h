@@ -47,8 +47,9 @@ struct grpc_server_options {
     /* Who may call; NULL: everybody. Others get UNAUTHENTICATED, or UNAVAILABLE, before the message
      * is read where that can be told. The handler may then be called from its thread. */
     const struct authenticator *auth;
-    bool refuses_own;    /* what this process's exporters send (lib/net/loop.h) */
-    refused_fn *refused; /* NULL: nobody is told of what the server refuses itself */
+    bool refuses_own;       /* what this process's exporters send (lib/net/loop.h) */
+    refused_fn *refused;    /* NULL: nobody is told of what the server refuses itself */
+    const char *http_is_at; /* what to tell a client of HTTP/1.1; NULL: not known */
     void *ctx;
 };
 

@@ -62,16 +62,19 @@ void client_check(const struct client_settings *settings, struct key_report *rep
 }
 
 struct http_client *client_open(const struct client_settings *settings, bool http2,
-                                const char *unix_path, char *error, size_t error_size)
+                                const char *unix_path, const char *authority, char *error,
+                                size_t error_size)
 {
     struct http_client_options options = {
         .http2 = http2,
         .timeout_ns = settings->timeout,
         .unix_path = unix_path,
+        .authority = authority,
         .tls = settings->tls,
         .headers = &settings->headers,
         .auth = settings->auth.by,
         .tells_process = true,
+        .follows = !http2,
         .max_reply = MAX_REPLY,
     };
     return http_client_new(&options, error, error_size);
@@ -106,6 +109,20 @@ bool url_check(const char *text, const char **why)
     ok = parts && curl_url_set(parts, CURLUPART_URL, text, 0) == CURLUE_OK;
     curl_url_cleanup(parts);
     return ok;
+}
+
+bool client_port_is(const char *url, const char *scheme, const char *port)
+{
+    CURLU *parts = curl_url();
+    char *its_scheme = NULL, *its_port = NULL;
+    bool is = parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+              curl_url_get(parts, CURLUPART_SCHEME, &its_scheme, 0) == CURLUE_OK &&
+              curl_url_get(parts, CURLUPART_PORT, &its_port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+              strcasecmp(its_scheme, scheme) == 0 && strcmp(its_port, port) == 0;
+    curl_free(its_scheme);
+    curl_free(its_port);
+    curl_url_cleanup(parts);
+    return is;
 }
 
 void url_place(const char *key, const char *url, place_visit_fn *visit, void *ctx)

@@ -50,7 +50,8 @@ void client_check(const struct client_settings *settings, struct key_report *rep
 
 /* NULL: error is a sentence. */
 struct http_client *client_open(const struct client_settings *settings, bool http2,
-                                const char *unix_path, char *error, size_t error_size);
+                                const char *unix_path, const char *authority, char *error,
+                                size_t error_size);
 
 /* False: url is one of https, and there is no TLS to be had; error is a sentence. To be asked when
  * an exporter opens, not when it first sends. */
@@ -61,6 +62,9 @@ char *url_join(const char *base, const char *path);
 
 /* Calls visit with the host and port of a URL, if it can be read. */
 void url_place(const char *key, const char *url, place_visit_fn *visit, void *ctx);
+
+/* Whether a URL has that scheme and, given or not, that port. */
+bool client_port_is(const char *url, const char *scheme, const char *port);
 
 /* False: text is not http://host... or https://host...; why says what was expected. */
 bool url_check(const char *text, const char **why);

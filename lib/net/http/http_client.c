@@ -1,5 +1,8 @@
 #include "lib/net/http/http_client.h"
 
+#include "lib/base/clock.h"
+#include "lib/base/redact.h"
+#include "lib/net/http/http_follow.h"
 #include "lib/net/http/http_header.h"
 #include "lib/net/http/http_line.h"
 #include "lib/net/loop.h"
@@ -172,6 +175,20 @@ static bool collect(const struct http_client *client, const struct http_header *
     return ok;
 }
 
+/* What another host is not to see. */
+static void drop_credentials(const struct http_client *client, struct header_list *list)
+{
+    const struct authenticator *auth = client->options.auth;
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = list->headers[i].name;
+        if (!redact_name(name) && strcasecmp(name, "www-authenticate") != 0 &&
+            !(auth && strcasecmp(name, auth->header) == 0))
+            list->headers[kept++] = list->headers[i];
+    }
+    list->count = kept;
+}
+
 static bool add_credentials(const struct authenticator *auth, struct bytes *value,
                             struct header_list *list)
 {
@@ -182,13 +199,8 @@ static bool add_credentials(const struct authenticator *auth, struct bytes *valu
 /* ---- a call ---- */
 
 static bool call_line(struct http_client *client, const struct http_call *call,
-                      struct header_list *list, struct http_reply *reply)
+                      const struct header_list *list, struct http_reply *reply)
 {
-    if (!collect(client, call->headers, call->header_count, list)) {
-        reply->unsendable = true;
-        snprintf(reply->error, sizeof reply->error, "a header's value cannot be sent");
-        return false;
-    }
     struct http_line *line = take_line(client);
     if (!line) {
         snprintf(reply->error, sizeof reply->error, "out of memory");
@@ -202,6 +214,55 @@ static bool call_line(struct http_client *client, const struct http_call *call,
     return answered;
 }
 
+static void init_reply(const struct http_client *client, struct http_reply *reply)
+{
+    http_reply_init(reply, client->options.max_reply);
+    reply->body.budget = client->options.budget;
+}
+
+/* Follows where the answer leads. A deadline of the call is that of all its requests. */
+static bool call_on(struct http_client *client, const struct http_call *call,
+                    struct header_list *list, struct http_reply *reply)
+{
+    struct http_call next = *call;
+    char *url = NULL;
+    if (client->options.timeout_ns)
+        next.deadline = clock_mono(&clock_system) + client->options.timeout_ns;
+    bool answered = call_line(client, &next, list, reply);
+    for (unsigned requests = 1; answered && http_follow_is_due(&client->options, call, reply);
+         requests++) {
+        char *to = reply->redirect;
+        reply->redirect = NULL;
+        if (requests == HTTP_FOLLOW_MAX) {
+            http_follow_give_up(to, reply);
+            free(to);
+            answered = false;
+            break;
+        }
+        if (!http_follow_keeps_credentials(next.url, to))
+            drop_credentials(client, list);
+        free(url);
+        next.url = url = to;
+        http_reply_release(reply);
+        init_reply(client, reply);
+        answered = call_line(client, &next, list, reply);
+    }
+    if (answered && reply->status / 100 != 2)
+        reply->from = redact_urls(next.url);
+    free(url);
+    return answered;
+}
+
+static bool collect_and_call(struct http_client *client, const struct http_call *call,
+                             struct header_list *list, struct http_reply *reply)
+{
+    if (collect(client, call->headers, call->header_count, list))
+        return call_on(client, call, list, reply);
+    reply->unsendable = true;
+    snprintf(reply->error, sizeof reply->error, "a header's value cannot be sent");
+    return false;
+}
+
 /* The headers of the call are those beside the client's. */
 static bool exchange(struct http_client *client, const struct http_call *call,
                      struct http_reply *reply)
@@ -210,11 +271,10 @@ static bool exchange(struct http_client *client, const struct http_call *call,
     struct header_list list = {.count = 0};
     struct bytes credentials;
     bool answered = false;
-    http_reply_init(reply, client->options.max_reply);
-    reply->body.budget = client->options.budget;
+    init_reply(client, reply);
     bytes_init(&credentials, CREDENTIALS_MAX, NULL);
     if (!auth || add_credentials(auth, &credentials, &list))
-        answered = call_line(client, call, &list, reply);
+        answered = collect_and_call(client, call, &list, reply);
     else
         snprintf(reply->error, sizeof reply->error, "there are no credentials to send");
     if (credentials.data)

@@ -17,6 +17,7 @@ struct http_client_options {
     bool http2;            /* HTTP/2 with prior knowledge on http://, ALPN on https:// */
     uint64_t timeout_ns;   /* of one exchange; 0: none */
     const char *unix_path; /* connect there; NULL: by the URL */
+    const char *authority; /* over HTTP/2, in place of the URL's; NULL or "": none. Borrowed */
     const char *proxy_url; /* through this HTTP proxy; NULL or "": none. Borrowed */
     struct tls_client_settings tls;
     const char *tls_key; /* the path of its group, for people; NULL: "tls" */
@@ -26,7 +27,9 @@ struct http_client_options {
     const struct authenticator *auth; /* gives every request a header, which wins over all others
                                        * of its name; NULL: none */
     bool tells_process;               /* requests bear LOOP_HEADER (lib/net/loop.h) */
-    size_t max_reply;      /* bytes of a reply's body that are kept; the rest is read past */
+    bool follows;     /* a POST's 307 and 308, as Go's net/http: ten requests in all, and to another
+                       * host, or out of TLS, without credentials. Not over HTTP/2 */
+    size_t max_reply; /* bytes of a reply's body that are kept; the rest is read past */
     struct budget *budget; /* charged with the bodies of replies; NULL: none */
 };
 
@@ -48,16 +51,17 @@ struct http_reply {
     bool timed_out;
     bool unsendable; /* the URL or a header is such that no try could ever send it */
     char error[192];
-    char *redirect; /* of a GET's 3xx: the URL that Location means; NULL: none */
+    char *redirect; /* of a 3xx: the URL that Location means; NULL: none, or over HTTP/2 */
+    char *from;     /* of an answer that is none of 2xx: the URL that gave it, for people; NULL: no
+                       memory */
 };
 
 /* NULL: error is a sentence. */
 struct http_client *http_client_new(const struct http_client_options *options, char *error,
                                     size_t error_size);
 
-/* POSTs body to url. A kept connection that has died is replaced unnoticed; redirects
- * are not followed. Blocks up to the timeout. True: an HTTP answer came. Any thread. The caller
- * releases the reply in both cases. */
+/* POSTs body to url. A kept connection that has died is replaced unnoticed. Blocks up to the
+ * timeout. True: an HTTP answer came. Any thread. The caller releases the reply in both cases. */
 bool http_client_post(struct http_client *client, const char *url,
                       const struct http_header *headers, size_t header_count, struct view body,
                       struct http_reply *reply);
@@ -69,6 +73,10 @@ bool http_client_post_pieces(struct http_client *client, const char *url,
 bool http_client_get(struct http_client *client, const char *url, const struct http_header *headers,
                      size_t header_count, struct http_reply *reply);
 void http_reply_release(struct http_reply *reply);
+
+/* "HTTP 404 from http://host/path: words", or where it is a redirect that was not followed, where
+ * that leads. words "": none. */
+void http_reply_tell(const struct http_reply *reply, const char *words, char *out, size_t size);
 
 /* Makes calls under way and later ones end at once. */
 void http_client_abort(struct http_client *client);

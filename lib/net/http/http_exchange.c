@@ -2,7 +2,7 @@
  */
 #include <stdio.h>
 
-#include "lib/net/http/http_internal.h"
+#include "lib/net/http/http_peer.h"
 
 struct MHD_Response *http_response_new(const char *content_type, struct view body,
                                        unsigned retry_after_s)
@@ -206,9 +206,10 @@ void *http_exchange_uri(void *cls, const char *uri, struct MHD_Connection *conne
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    const struct http_peer *peer = info ? info->socket_context : NULL;
+    struct http_peer *peer = info ? info->socket_context : NULL;
     if (!peer || !http_connection_mark(peer->place, HTTP_HEADER))
         return NULL;
+    peer->asked = true;
     struct http_request *request = http_request_new(cls, uri);
     if (!request)
         return NULL;

@@ -33,16 +33,6 @@ struct http_server {
     bool closing;                 /* nothing may be suspended any more */
 };
 
-/* What stands behind an open connection of the library. */
-struct http_peer {
-    struct http_connection *place;
-    struct peer address;
-    struct http_server *server; /* of one that speaks TLS */
-    struct tls_mark mark;
-    bool shaking;                  /* the first byte of TLS came, the handshake has not ended */
-    struct tls_identity *identity; /* NULL: cleartext */
-};
-
 /*
  * Who acts next on a request that the handler has. HANDLING -> ANSWERED needs no lock; the steps
  * to and from SUSPENDED are taken under the server's mutex.
@@ -127,11 +117,6 @@ bool http_auth_denies(const struct http_request *request);
 
 /* Calls the handler, now or once the credentials are checked, or answers in its place. */
 void http_auth_handle(struct http_request *request);
-
-/* http_tls.c: sees to what is said of the handshake, and tells where it fails. */
-void http_tls_watch(struct http_peer *peer, struct http_server *server);
-/* The connection ends. */
-void http_tls_end(const struct http_peer *peer);
 
 /* Callbacks of the library. */
 enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connection, const char *url,

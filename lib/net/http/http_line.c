@@ -64,6 +64,11 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
     return fd;
 }
 
+static bool is_proxied(const struct http_client_options *options)
+{
+    return options->proxy_url && *options->proxy_url;
+}
+
 static void set_limits(CURL *easy, const struct http_client_options *options)
 {
     uint64_t timeout = options->timeout_ns;
@@ -77,7 +82,7 @@ static void set_limits(CURL *easy, const struct http_client_options *options)
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* no waiting for a resolver that is stuck */
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    bool proxied = options->proxy_url && *options->proxy_url;
+    bool proxied = is_proxied(options);
     curl_easy_setopt(easy, CURLOPT_PROXY, proxied ? options->proxy_url : "");
     curl_easy_setopt(easy, CURLOPT_NOPROXY, proxied ? "" : "*");
 }
@@ -108,13 +113,42 @@ static void set_tls(CURL *easy, const struct tls_client_settings *settings)
                      least[settings->min_version] | most[settings->max_version]);
 }
 
-/* Nothing is to be set where nothing is asked for: libcurl has its own way to the usual. */
+static struct http_line *line_of(struct tls_mark *mark)
+{
+    return (struct http_line *)((char *)mark - offsetof(struct http_line, mark));
+}
+
+/* libcurl verifies too, once the handshake is over, but does not tell what is wrong. Through a
+ * proxy the session may be the proxy's. */
+static int shake_hands(struct tls_mark *mark, gnutls_session_t session)
+{
+    struct http_line *line = line_of(mark);
+    if (!line->options->tls.insecure_skip_verify && !is_proxied(line->options) && *line->tls_name)
+        gnutls_session_set_verify_cert(session, line->tls_name, 0);
+    int code = tls_handshake_itself(session);
+    if (code < 0 && gnutls_error_is_fatal(code))
+        tls_explain(session, "the server", code, line->tls_problem, sizeof line->tls_problem);
+    return code;
+}
+
+static void note_alert(struct tls_mark *mark, gnutls_session_t session)
+{
+    struct http_line *line = line_of(mark);
+    tls_tell_alert((int)gnutls_alert_get(session), "the server", line->tls_problem,
+                   sizeof line->tls_problem);
+}
+
+/* No priorities are set where nothing is asked for: libcurl has its own way to the usual. */
 static struct tls_mark mark_of(const struct tls_client_settings *settings)
 {
     const struct tls_suite_settings *suites = &settings->suites;
     bool any = suites->cipher_suites.count || suites->curve_preferences.count;
-    return (struct tls_mark){
-        .suites = any ? suites : NULL, .min = settings->min_version, .max = settings->max_version};
+    return (struct tls_mark){.suites = any ? suites : NULL,
+                             .min = settings->min_version,
+                             .max = settings->max_version,
+                             .shake = shake_hands,
+                             .alerted = note_alert,
+                             .plain = !any};
 }
 
 void http_line_free(struct http_line *line)
@@ -198,9 +232,27 @@ static CURLcode rename_host(struct http_line *line, CURLU *parts, const char *na
     return code;
 }
 
+/* Without the brackets of an address. */
+static void note_tls_name(struct http_line *line, const char *url)
+{
+    const char *name = http_line_name(line, url);
+    CURLU *parts = curl_url();
+    char *host = NULL;
+    if (!name && parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK)
+        curl_url_get(parts, CURLUPART_HOST, &host, 0);
+    name = name ? name : host ? host : "";
+    size_t bracket = *name == '[' && strlen(name) > 2;
+    snprintf(line->tls_name, sizeof line->tls_name, "%.*s", (int)(strlen(name) - 2 * bracket),
+             name + bracket);
+    curl_free(host);
+    curl_url_cleanup(parts);
+}
+
 CURLcode http_line_aim(struct http_line *line, const char *url)
 {
     const char *name = http_line_name(line, url);
+    if (is_https(url))
+        note_tls_name(line, url);
     if (!name) {
         curl_easy_setopt(line->easy, CURLOPT_URL, url);
         return CURLE_OK;
@@ -269,7 +321,7 @@ static CURLcode result_of(CURLM *multi)
 CURLcode http_line_run(struct http_line *line)
 {
     int running = 1;
-    tls_mark_next(line->mark.suites ? &line->mark : NULL);
+    tls_mark_next(&line->mark);
     CURLMcode code = curl_multi_add_handle(line->multi, line->easy);
     while (code == CURLM_OK && !atomic_load(line->aborted)) {
         code = curl_multi_perform(line->multi, &running);
@@ -300,13 +352,19 @@ static void set_method(struct http_line *line, const struct http_call *call)
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, run);
 }
 
-/* Where a GET's answer points. */
+/* Where an answer points. */
 static void note_redirect(struct http_line *line)
 {
     char *url = NULL;
     if (line->reply->status / 100 == 3 &&
         curl_easy_getinfo(line->easy, CURLINFO_REDIRECT_URL, &url) == CURLE_OK && url)
         line->reply->redirect = strdup(url);
+}
+
+/* 0 would be none. */
+static long rest_ms(const struct http_line *line)
+{
+    return line->deadline > line->started ? milliseconds(line->deadline - line->started) : 1;
 }
 
 static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
@@ -320,11 +378,12 @@ static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
                      line->options->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(line->easy, CURLOPT_HTTPHEADER, list);
     set_method(line, call);
+    if (line->deadline != TIME_NEVER)
+        curl_easy_setopt(line->easy, CURLOPT_TIMEOUT_MS, rest_ms(line));
     if (code == CURLE_OK)
         code = http_line_run(line);
     curl_easy_getinfo(line->easy, CURLINFO_RESPONSE_CODE, &line->reply->status);
-    if (call->is_get)
-        note_redirect(line);
+    note_redirect(line);
     curl_multi_remove_handle(line->multi, line->easy);
     curl_easy_setopt(line->easy, CURLOPT_HTTPHEADER, NULL);
     curl_slist_free_all(list);
@@ -339,9 +398,11 @@ bool http_line_call(struct http_line *line, const struct http_call *call, struct
     if (is_https(call->url) && !late_has_tls(reply->error, sizeof reply->error))
         return false;
     line->reply = reply;
-    line->problem[0] = '\0';
+    line->problem[0] = line->tls_problem[0] = '\0';
     line->started = clock_mono(&clock_system);
     line->deadline = timeout ? line->started + timeout : TIME_NEVER;
+    if (call->deadline)
+        line->deadline = call->deadline;
     line->own_h2 = line->options->http2 && !call->is_get;
     CURLcode code = line->own_h2 ? http_line_h2(line, call) : by_libcurl(line, call);
     /* A refusal stands, even where the peer cut off the rest of it, as it may in the middle of a

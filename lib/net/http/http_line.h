@@ -8,6 +8,7 @@
 
 #include "lib/net/http/h2_session.h"
 #include "lib/net/http/http_client.h"
+#include "lib/net/tls/tls_handshake.h"
 #include "lib/net/tls/tls_session.h"
 
 #include <curl/curl.h>
@@ -33,6 +34,8 @@ struct http_line {
     struct h2_session *h2;   /* while there is a connection */
     struct tls_session *tls; /* of that connection; NULL: cleartext */
     struct tls_mark mark;    /* of sessions that libcurl makes */
+    char tls_name[256];      /* that their certificate is to bear */
+    char tls_problem[192];   /* of theirs in the call under way */
     uint8_t *out;            /* what the socket did not take yet */
     size_t out_from;
     size_t out_size;
@@ -44,6 +47,7 @@ struct http_call {
     size_t header_count;
     struct pieces body;
     bool is_get;
+    uint64_t deadline; /* monotonic; 0: by the options' timeout, from now on */
 };
 
 /* http_line.c. Takes the material over, also on failure (NULL: no memory). */

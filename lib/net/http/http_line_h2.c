@@ -136,7 +136,7 @@ static CURLcode receive_some(struct http_line *line, uint8_t *out, size_t size, 
         return CURLE_OK;
     if (errno != EPROTO)
         return errno == EAGAIN ? CURLE_AGAIN : CURLE_RECV_ERROR;
-    snprintf(line->problem, sizeof line->problem, "%s", tls_session_refusal(line->tls));
+    tls_session_refusal(line->tls, line->problem, sizeof line->problem);
     return CURLE_SSL_CONNECT_ERROR;
 }
 
@@ -283,16 +283,30 @@ static void release_parts(struct url_parts *parts)
     curl_free(parts->query);
 }
 
+/* Of "host:port"; an address of IPv6 keeps its brackets. */
+static const char *host_of(const char *authority, char *out, size_t size)
+{
+    size_t n = *authority == '[' ? strcspn(authority, "]") + 1 : strcspn(authority, ":");
+    snprintf(out, size, "%.*s", (int)n, authority);
+    return out;
+}
+
 CURLcode http_line_h2(struct http_line *line, const struct http_call *call)
 {
     struct url_parts parts = {0};
     char authority[300], path[2048];
     CURLcode code = CURLE_URL_MALFORMAT;
     if (split_url(call->url, &parts)) {
+        const char *asked = line->options->authority;
         const char *name = http_line_name(line, call->url);
+        char asked_host[256];
         parts.name = name ? name : parts.host;
         snprintf(authority, sizeof authority, "%s%s%s", name ? name : parts.host, name ? "" : ":",
                  name ? "" : parts.port);
+        if (asked && *asked) {
+            snprintf(authority, sizeof authority, "%s", asked);
+            parts.name = name ? name : host_of(asked, asked_host, sizeof asked_host);
+        }
         snprintf(path, sizeof path, "%s%s%s", parts.path, parts.query ? "?" : "",
                  parts.query ? parts.query : "");
         const struct h2_request request = {.scheme = parts.scheme,

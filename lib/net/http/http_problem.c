@@ -66,6 +66,14 @@ static void explain_connect(const struct http_line *line, const char *peer)
              reason);
 }
 
+static void explain_no_http(const struct http_line *line, const char *peer)
+{
+    snprintf(line->reply->error, sizeof line->reply->error,
+             "%.80s does not answer in HTTP/1.1; a port of gRPC (HTTP/2), as 4317 is, takes the "
+             "exporter otlp_grpc",
+             peer);
+}
+
 void http_problem_explain(const struct http_line *line, const char *url, CURLcode code)
 {
     char peer[128];
@@ -74,6 +82,10 @@ void http_problem_explain(const struct http_line *line, const char *url, CURLcod
     size_t size = sizeof line->reply->error;
     line->reply->status = 0;
     name_peer(line->options, url, peer, sizeof peer);
+    if (line->tls_problem[0]) {
+        problem = line->tls_problem;
+        code = CURLE_SSL_CONNECT_ERROR;
+    }
     switch ((int)code) {
     case CURLE_OPERATION_TIMEDOUT:
         explain_timeout(line, peer);
@@ -95,10 +107,18 @@ void http_problem_explain(const struct http_line *line, const char *url, CURLcod
         break;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CONNECT_ERROR:
-        snprintf(text, size, "TLS with %.80s: %.90s", peer, problem);
+        snprintf(text, size, "TLS with %.60s: %.120s", peer, problem);
         break;
+    case CURLE_WEIRD_SERVER_REPLY:
+        explain_no_http(line, peer);
+        break;
+    case CURLE_UNSUPPORTED_PROTOCOL: /* also of an answer that begins as none of HTTP does */
+        if (was_connected(line)) {
+            explain_no_http(line, peer);
+            break;
+        }
+        /* fall through */
     case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
         line->reply->unsendable = true;
         snprintf(text, size, "%.100s cannot be sent to: %.70s", peer, problem);
         break;

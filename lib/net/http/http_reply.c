@@ -1,10 +1,12 @@
 #include "lib/net/http/http_reply.h"
 
 #include "lib/base/clock.h"
+#include "lib/base/redact.h"
 #include "lib/wire/http/base64.h"
 #include "lib/wire/http/grpc_frame.h"
 
 #include <curl/curl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -24,7 +26,20 @@ void http_reply_release(struct http_reply *reply)
     bytes_release(&reply->body);
     bytes_release(&reply->grpc_details);
     free(reply->redirect);
-    reply->redirect = NULL;
+    free(reply->from);
+    reply->redirect = reply->from = NULL;
+}
+
+void http_reply_tell(const struct http_reply *reply, const char *words, char *out, size_t size)
+{
+    char *to = reply->redirect ? redact_urls(reply->redirect) : NULL;
+    int n = snprintf(out, size, "HTTP %ld%s%.80s", reply->status, reply->from ? " from " : "",
+                     reply->from ? reply->from : "");
+    if (to)
+        snprintf(out + n, size - (size_t)n, ": moved to %.60s, which is not followed", to);
+    else if (*words)
+        snprintf(out + n, size - (size_t)n, ": %s", words);
+    free(to);
 }
 
 static void copy_text(struct view from, char *out, size_t out_size)

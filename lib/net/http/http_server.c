@@ -10,7 +10,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/net/http/http_internal.h"
+#include "lib/net/http/http_peer.h"
 #include "lib/net/listeners.h"
 #include "lib/net/room.h"
 
@@ -60,13 +60,16 @@ static struct http_peer *make_peer(struct http_server *server, struct MHD_Connec
     struct http_peer *peer = calloc(1, sizeof *peer);
     if (!peer)
         return NULL;
+    peer->server = server;
     if (tls) {
         gnutls_session_t session =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
-        http_tls_watch(peer, server);
+        http_tls_watch(peer);
         peer->identity = tls_server_equip(tls, session, &peer->mark);
     }
     peer->place = !tls || peer->identity ? http_connections_add(server->connections, fd) : NULL;
+    if (peer->place && !tls)
+        http_opening_await(peer, fd);
     if (peer->place)
         return peer;
     free_peer(server, peer);
@@ -77,14 +80,15 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
                           enum MHD_ConnectionNotificationCode what)
 {
     struct http_server *server = cls;
+    int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         if (*context) {
             http_tls_end(*context);
+            http_opening_end(*context, fd);
             free_peer(server, *context);
         }
         return;
     }
-    int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     struct http_peer *peer = make_peer(server, connection, fd);
     *context = peer;
     if (peer)

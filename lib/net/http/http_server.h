@@ -54,6 +54,8 @@ struct http_server_options {
     void (*deny)(void *ctx, struct http_request *request, const struct outcome *outcome);
     bool refuses_own;                 /* what this process's exporters send (lib/net/loop.h) */
     refused_fn *refused;              /* NULL: nobody is told of what the server refuses itself */
+    const char *grpc_is_at;           /* what to tell a client of gRPC, e.g. "point it at port 4317,
+                                         protocols.grpc"; NULL: not known */
     const struct cors_settings *cors; /* NULL: no page of another origin is let in */
     const struct key_map *response_headers; /* of every answer; NULL: none */
     bool closes;                            /* each connection, with its first answer */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "lib/net/http/http_internal.h"
+#include "lib/net/http/http_peer.h"
 #include "lib/net/tls/tls_handshake.h"
 
 static struct http_peer *peer_of_mark(struct tls_mark *mark)
@@ -23,7 +23,7 @@ static void tell(const struct http_peer *peer, const char *why)
 }
 
 /* Who has said nothing, or says it in clear, comes no further. True: GnuTLS's turn. */
-static bool opens(struct http_peer *peer, int fd, int *code)
+static bool opens(struct http_peer *peer, gnutls_session_t session, int fd, int *code)
 {
     *code = GNUTLS_E_AGAIN;
     switch (tls_opening_of(fd)) {
@@ -31,6 +31,7 @@ static bool opens(struct http_peer *peer, int fd, int *code)
         return false;
     case TLS_OPENING_TLS:
         peer->shaking = true;
+        tls_hearing_begin(session);
         return true;
     case TLS_OPENING_HTTP:
         tls_answer_clear(fd);
@@ -48,11 +49,13 @@ static int shake_hands(struct tls_mark *mark, gnutls_session_t session)
     struct http_peer *peer = peer_of_mark(mark);
     char why[256];
     int code, fd = gnutls_transport_get_int(session);
-    if (!peer->shaking && !opens(peer, fd, &code))
+    if (!peer->shaking && !opens(peer, session, fd, &code))
         return code;
+    tls_hear(&peer->hearing);
     do
         code = tls_handshake_itself(session);
     while (code == GNUTLS_E_WARNING_ALERT_RECEIVED);
+    tls_hear(NULL);
     if (code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED)
         return code;
     peer->shaking = false;
@@ -60,7 +63,7 @@ static int shake_hands(struct tls_mark *mark, gnutls_session_t session)
         return code;
     gnutls_alert_send_appropriate(session, code);
     tls_read_past(fd);
-    tls_explain(session, code, why, sizeof why);
+    tls_explain_client(session, code, &peer->hearing, why, sizeof why);
     tell(peer, why);
     return code;
 }
@@ -72,8 +75,7 @@ void http_tls_end(const struct http_peer *peer)
         tell(peer, TLS_LEFT);
 }
 
-void http_tls_watch(struct http_peer *peer, struct http_server *server)
+void http_tls_watch(struct http_peer *peer)
 {
-    peer->server = server;
     peer->mark.shake = shake_hands;
 }

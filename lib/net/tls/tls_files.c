@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { HOUR = 3600, DAY = 24 * HOUR, SOON = 7 * DAY };
 enum { PEM_MAX = 8 << 20, READ_SIZE = 16 * 1024, WHY_SIZE = 512 };
 
 /* Why a look failed; begins with the path of the key. */
@@ -158,32 +159,67 @@ static gnutls_datum_t datum(const struct bytes *pem)
     return (gnutls_datum_t){pem->data, (unsigned)pem->size};
 }
 
-static bool is_certificate(const struct bytes *pem)
+/* When a certificate is good. */
+struct validity {
+    time_t from, until;
+};
+
+/* Of the first one. */
+static bool is_certificate(const struct bytes *pem, struct validity *validity)
 {
     gnutls_x509_crt_t *list = NULL;
     unsigned count = 0;
     const gnutls_datum_t text = datum(pem);
     int code = gnutls_x509_crt_list_import2(&list, &count, &text, GNUTLS_X509_FMT_PEM, 0);
+    if (code >= 0 && count > 0)
+        *validity = (struct validity){gnutls_x509_crt_get_activation_time(list[0]),
+                                      gnutls_x509_crt_get_expiration_time(list[0])};
     for (unsigned i = 0; code >= 0 && i < count; i++)
         gnutls_x509_crt_deinit(list[i]);
     gnutls_free(list);
     return code >= 0 && count > 0;
 }
 
+static void warn(const struct tls_files *files, const char *what, long seconds, const char *when)
+{
+    char where[WHY_SIZE];
+    long days = seconds / DAY;
+    name_source(files, TLS_CERT, where, sizeof where);
+    log_warn("%s%s%s %s %ld %s%s%s", files->id, *files->id ? ": " : "", where, what,
+             days ? days : seconds / HOUR, days ? "day" : "hour",
+             (days ? days : seconds / HOUR) == 1 ? "" : "s", when);
+}
+
+/* Peers will refuse it, today or soon; one that lives for hours is replaced in time. */
+static void warn_of_age(const struct tls_files *files, const struct validity *validity)
+{
+    long now = (long)(clock_wall(&clock_system) / NS_PER_S);
+    long left = (long)validity->until - now;
+    if (left <= 0)
+        warn(files, "expired", -left, " ago");
+    else if ((long)validity->from > now)
+        warn(files, "is not valid yet, but in", (long)validity->from - now, "");
+    else if (left < SOON && left < ((long)validity->until - (long)validity->from) / 10)
+        warn(files, "expires in", left, "");
+}
+
 static bool add_pair(const struct tls_files *files, struct bytes pem[TLS_PARTS],
                      gnutls_certificate_credentials_t to, const struct fault *fault)
 {
     char why[WHY_SIZE];
+    struct validity validity;
     const gnutls_datum_t cert = datum(&pem[TLS_CERT]), key = datum(&pem[TLS_KEY]);
     if (!has(files, TLS_CERT))
         return true;
-    if (!is_certificate(&pem[TLS_CERT])) {
+    if (!is_certificate(&pem[TLS_CERT], &validity)) {
         blame(files, TLS_CERT, fault, "holds no certificate in PEM");
         return false;
     }
     int code = gnutls_certificate_set_x509_key_mem2(to, &cert, &key, GNUTLS_X509_FMT_PEM, NULL, 0);
-    if (code >= 0)
+    if (code >= 0) {
+        warn_of_age(files, &validity);
         return true;
+    }
     if (code == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
         snprintf(why, sizeof why, "is not the key of the certificate in %.400s",
                  given(files->sources[TLS_CERT].file) ? files->sources[TLS_CERT].file

@@ -40,10 +40,81 @@ void tls_answer_clear(int fd)
     shutdown(fd, SHUT_WR);
 }
 
-void tls_explain(gnutls_session_t session, int code, char *why, size_t why_size)
+/* Whether the alert judges a certificate. */
+static bool is_of_certificate(int alert)
+{
+    return (alert >= GNUTLS_A_BAD_CERTIFICATE && alert <= GNUTLS_A_CERTIFICATE_UNKNOWN) ||
+           alert == GNUTLS_A_UNKNOWN_CA;
+}
+
+void tls_tell_alert(int alert, const char *peer, char *why, size_t why_size)
+{
+    const char *name = gnutls_alert_get_name((gnutls_alert_description_t)alert);
+    if (alert == GNUTLS_A_CERTIFICATE_REQUIRED)
+        snprintf(why, why_size, "%s wants a certificate, and none was shown", peer);
+    else
+        snprintf(why, why_size, "%s refused %s: %s", peer,
+                 is_of_certificate(alert) ? "our certificate" : "TLS with us",
+                 name ? name : "no reason given");
+}
+
+enum { RECORD_HEAD = 5, RECORD_ALERT = 21 }; /* RFC 8446 section 5.1 */
+
+static _Thread_local struct tls_hearing *listener;
+
+static void hear(struct tls_hearing *hearing, const uint8_t *data, size_t size)
+{
+    while (size && !hearing->alerted) {
+        size_t pass = hearing->left < size ? hearing->left : size;
+        const uint8_t *head = hearing->head;
+        hearing->left -= pass;
+        data += pass;
+        size -= pass;
+        if (hearing->left || !size)
+            return;
+        hearing->head[hearing->have++] = *data++;
+        size--;
+        if (hearing->have == sizeof hearing->head) {
+            hearing->alerted = true;
+        } else if (hearing->have == RECORD_HEAD &&
+                   (head[0] != RECORD_ALERT || head[3] != 0 || head[4] != 2)) {
+            hearing->left = (size_t)head[3] << 8 | head[4];
+            hearing->have = 0;
+        }
+    }
+}
+
+static ssize_t pull(gnutls_transport_ptr_t fd, void *data, size_t size)
+{
+    ssize_t got = recv((int)(intptr_t)fd, data, size, 0);
+    if (listener && got > 0)
+        hear(listener, data, (size_t)got);
+    return got;
+}
+
+void tls_hearing_begin(gnutls_session_t session)
+{
+    gnutls_transport_set_pull_function(session, pull);
+    gnutls_transport_set_pull_timeout_function(session, gnutls_system_recv_timeout);
+}
+
+void tls_hear(struct tls_hearing *hearing)
+{
+    listener = hearing;
+}
+
+void tls_explain_client(gnutls_session_t session, int code, const struct tls_hearing *hearing,
+                        char *why, size_t why_size)
+{
+    if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && hearing->alerted)
+        tls_tell_alert(hearing->head[RECORD_HEAD + 1], "the client", why, why_size);
+    else
+        tls_explain(session, "the client", code, why, why_size);
+}
+
+void tls_explain(gnutls_session_t session, const char *peer, int code, char *why, size_t why_size)
 {
     gnutls_datum_t words = {0};
-    const char *alert;
     bool left = code == GNUTLS_E_PREMATURE_TERMINATION || code == GNUTLS_E_PULL_ERROR ||
                 code == GNUTLS_E_PUSH_ERROR;
     snprintf(why, why_size, "%s", left ? TLS_LEFT : gnutls_strerror(code));
@@ -52,8 +123,7 @@ void tls_explain(gnutls_session_t session, int code, char *why, size_t why_size)
                                                      GNUTLS_CRT_X509, &words, 0) == 0) {
         snprintf(why, why_size, "%s", (const char *)words.data);
     } else if (code == GNUTLS_E_FATAL_ALERT_RECEIVED) {
-        alert = gnutls_alert_get_name(gnutls_alert_get(session));
-        snprintf(why, why_size, "%s", alert ? alert : "refused");
+        tls_tell_alert((int)gnutls_alert_get(session), peer, why, why_size);
     }
     gnutls_free(words.data);
 }

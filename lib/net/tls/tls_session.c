@@ -14,6 +14,7 @@ struct tls_session {
     gnutls_session_t gnutls;
     struct tls_mark mark;
     int fd;
+    struct tls_hearing hearing;                   /* a server's */
     bool opened;                                  /* a server's: its client spoke */
     struct tls_identity *identity;                /* a server's */
     gnutls_certificate_credentials_t credentials; /* a client's */
@@ -48,8 +49,11 @@ static struct tls_session *begin(unsigned end, int fd, const char *protocol)
 struct tls_session *tls_session_accept(struct tls_server *server, int fd, const char *protocol)
 {
     struct tls_session *session = begin(GNUTLS_SERVER, fd, protocol);
-    if (session && (session->identity = tls_server_equip(server, session->gnutls, &session->mark)))
+    if (session &&
+        (session->identity = tls_server_equip(server, session->gnutls, &session->mark))) {
+        tls_hearing_begin(session->gnutls);
         return session;
+    }
     tls_session_free(session);
     return NULL;
 }
@@ -105,10 +109,9 @@ void tls_session_free(struct tls_session *session)
 
 /* ---- handshake ---- */
 
-const char *tls_session_refusal(const struct tls_session *session)
+void tls_session_refusal(const struct tls_session *session, char *why, size_t why_size)
 {
-    const char *words = gnutls_alert_get_name(gnutls_alert_get(session->gnutls));
-    return words ? words : "refused";
+    tls_tell_alert((int)gnutls_alert_get(session->gnutls), "the server", why, why_size);
 }
 
 /* Where the client speaks no TLS, there is no handshake to go on with. */
@@ -133,21 +136,27 @@ static enum tls_step open_up(struct tls_session *session, char *why, size_t why_
 
 enum tls_step tls_session_handshake(struct tls_session *session, char *why, size_t why_size)
 {
+    bool serves = session->identity;
     int code;
     if (!session->opened) {
         enum tls_step step = open_up(session, why, why_size);
         if (step != TLS_READY)
             return step;
     }
+    tls_hear(serves ? &session->hearing : NULL);
     do {
         code = gnutls_handshake(session->gnutls);
     } while (code == GNUTLS_E_INTERRUPTED || code == GNUTLS_E_WARNING_ALERT_RECEIVED);
+    tls_hear(NULL);
     if (code == GNUTLS_E_AGAIN)
         return gnutls_record_get_direction(session->gnutls) ? TLS_WRITES : TLS_READS;
     if (code == 0)
         return TLS_READY;
     gnutls_alert_send_appropriate(session->gnutls, code);
-    tls_explain(session->gnutls, code, why, why_size);
+    if (serves)
+        tls_explain_client(session->gnutls, code, &session->hearing, why, why_size);
+    else
+        tls_explain(session->gnutls, "the server", code, why, why_size);
     return TLS_FAILED;
 }
 

@@ -34,8 +34,8 @@ ssize_t tls_session_recv(struct tls_session *session, uint8_t *out, size_t size)
  * fewer. */
 ssize_t tls_session_send(struct tls_session *session, const uint8_t *data, size_t size);
 
-/* The peer's words for a refusal. */
-const char *tls_session_refusal(const struct tls_session *session);
+/* What the peer said where it ended the session with an alert. */
+void tls_session_refusal(const struct tls_session *session, char *why, size_t why_size);
 
 /* Tells the peer that no more follows, as far as the socket takes it. */
 void tls_session_bye(struct tls_session *session);

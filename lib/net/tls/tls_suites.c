@@ -267,9 +267,50 @@ int gnutls_wrapped(gnutls_session_t session)
     struct tls_mark *mark = gnutls_db_get_ptr(session);
     if (!mark && next_mark) {
         mark = next_mark;
-        if (!tls_mark_set(mark, session))
+        if (mark->plain)
+            gnutls_db_set_ptr(session, mark);
+        else if (!tls_mark_set(mark, session))
             return GNUTLS_E_NO_CIPHER_SUITES;
     }
     int code = mark && mark->shake ? mark->shake(mark, session) : gnutls_itself(session);
     return code == 0 && mark && !is_agreed(mark, session) ? GNUTLS_E_NO_CIPHER_SUITES : code;
+}
+
+/* ---- records ---- */
+
+ssize_t recv_itself(gnutls_session_t session, void *data,
+                    size_t size) __asm__("__real_gnutls_record_recv");
+ssize_t recv_wrapped(gnutls_session_t session, void *data,
+                     size_t size) __asm__("__wrap_gnutls_record_recv");
+ssize_t send_itself(gnutls_session_t session, const void *data,
+                    size_t size) __asm__("__real_gnutls_record_send");
+ssize_t send_wrapped(gnutls_session_t session, const void *data,
+                     size_t size) __asm__("__wrap_gnutls_record_send");
+
+static void tell_alert(gnutls_session_t session)
+{
+    struct tls_mark *mark = gnutls_db_get_ptr(session);
+    if (mark && mark->alerted)
+        mark->alerted(mark, session);
+}
+
+/* Every call of gnutls_record_recv in what is linked comes here, and every one of _send. */
+ssize_t recv_wrapped(gnutls_session_t session, void *data, size_t size)
+{
+    ssize_t got = recv_itself(session, data, size);
+    if (got == GNUTLS_E_FATAL_ALERT_RECEIVED)
+        tell_alert(session);
+    return got;
+}
+
+/* Where the peer has gone, its alert may be there to read. */
+ssize_t send_wrapped(gnutls_session_t session, const void *data, size_t size)
+{
+    const struct tls_mark *mark;
+    char rest[1024];
+    ssize_t sent = send_itself(session, data, size);
+    if (sent < 0 && gnutls_error_is_fatal((int)sent) && (mark = gnutls_db_get_ptr(session)) &&
+        mark->alerted)
+        recv_wrapped(session, rest, sizeof rest);
+    return sent;
 }

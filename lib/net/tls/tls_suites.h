@@ -48,6 +48,9 @@ struct tls_mark {
     int min, max;
     /* Goes on with the handshake; NULL: GnuTLS by itself. */
     int (*shake)(struct tls_mark *mark, gnutls_session_t session);
+    /* The peer ended the session with an alert (gnutls_alert_get); NULL: nobody asks. */
+    void (*alerted)(struct tls_mark *mark, gnutls_session_t session);
+    bool plain; /* priorities stay as they are; for tls_mark_next alone */
 };
 
 /* Sets priorities and the mark, which outlives the session's handshake. False: no memory, or

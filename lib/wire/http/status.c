@@ -68,7 +68,7 @@ static enum cause cause_of_http(long http)
     case 413:
         return CAUSE_TOO_LARGE;
     default:
-        return CAUSE_INTERNAL;
+        return http / 100 == 3 ? CAUSE_UNSUPPORTED : CAUSE_INTERNAL;
     }
 }
 

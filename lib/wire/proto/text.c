@@ -80,6 +80,22 @@ void text_cut(struct view text, char *out, size_t out_size)
     out[size] = 0;
 }
 
+static bool is_white(uint8_t c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+void text_shown(struct view text, char *out, size_t out_size)
+{
+    while (text.size && is_white(text.data[0])) {
+        text.data++;
+        text.size--;
+    }
+    while (text.size && is_white(text.data[text.size - 1]))
+        text.size--;
+    text_cut(text, out, out_size);
+}
+
 int text_hex_digit(uint8_t c)
 {
     if (c >= '0' && c <= '9')

@@ -14,6 +14,9 @@ bool text_utf8(struct view text, struct bytes *out);
 /* Copies text, cut to size, ending in NUL; a NUL inside becomes a space. */
 void text_cut(struct view text, char *out, size_t out_size);
 
+/* The same of a body for people: without the white space at its ends. */
+void text_shown(struct view text, char *out, size_t out_size);
+
 /* The lowerCamelCase form of a snake_case name, cut to size, ending in NUL. */
 void text_camel(const char *snake, char *out, size_t out_size);
 

@@ -96,6 +96,25 @@ START_TEST(requests_are_lines_of_otlp_json)
 }
 END_TEST
 
+START_TEST(in_protobuf_each_request_stands_behind_its_size)
+{
+    begin("path: %s/traces.pb, format: proto");
+    send_spans("one");
+    send_spans("another");
+    struct view content = door_recorded(in_folder("traces.pb"));
+    for (unsigned i = 0; i < 2; i++) {
+        struct view want = spans(i ? "another" : "one");
+        const uint8_t prefix[4] = {0, 0, 0, (uint8_t)want.size};
+        ck_assert_uint_ge(content.size, 4 + want.size);
+        ck_assert_mem_eq(content.data, prefix, 4);
+        ck_assert_mem_eq(content.data + 4, want.data, want.size);
+        content = view_between(content.data + 4 + want.size, content.data + content.size);
+    }
+    ck_assert_uint_eq(content.size, 0);
+    exporter_stop(&exporter);
+}
+END_TEST
+
 START_TEST(folders_are_made_and_files_are_appended_to)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -288,6 +307,7 @@ START_TEST(a_path_that_cannot_be_is_an_error_at_start)
 END_TEST
 
 SUITE_MAIN("file_exporter", requests_are_lines_of_otlp_json,
+           in_protobuf_each_request_stands_behind_its_size,
            folders_are_made_and_files_are_appended_to,
            full_files_are_renamed_and_only_the_latest_are_kept, without_rotation_a_file_grows,
            a_line_larger_than_the_limit_is_written_whole, every_profile_is_a_file_of_its_own,

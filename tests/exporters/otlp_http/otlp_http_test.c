@@ -191,16 +191,17 @@ START_TEST(statuses_are_retried_as_the_protocol_says)
         {400, VERDICT_REJECT, CAUSE_INVALID},    {401, VERDICT_REJECT, CAUSE_AUTH},
         {403, VERDICT_REJECT, CAUSE_FORBIDDEN},  {404, VERDICT_REJECT, CAUSE_UNSUPPORTED},
         {408, VERDICT_REJECT, CAUSE_INTERNAL},   {413, VERDICT_REJECT, CAUSE_TOO_LARGE},
-        {500, VERDICT_REJECT, CAUSE_INTERNAL},   {301, VERDICT_REJECT, CAUSE_INTERNAL},
+        {500, VERDICT_REJECT, CAUSE_INTERNAL},   {301, VERDICT_REJECT, CAUSE_UNSUPPORTED},
     };
     size_t count = sizeof rows / sizeof *rows;
     begin(EXPORTER());
     for (size_t i = 0; i < count; i++)
         backend.answers[i].status = rows[i].status;
     for (size_t i = 0; i < count; i++) {
-        char text[16];
+        char text[200];
         struct outcome outcome = send_spans();
-        snprintf(text, sizeof text, "HTTP %u", rows[i].status);
+        snprintf(text, sizeof text, "HTTP %u from http://%s/v1/traces", rows[i].status,
+                 backend.bound);
         ck_assert_str_eq(outcome.text, text);
         ck_assert_int_eq(outcome.verdict, rows[i].verdict);
         ck_assert_int_eq(outcome.cause, rows[i].cause);
@@ -220,14 +221,14 @@ START_TEST(what_the_error_says_is_shown_whatever_it_is_written_in)
         {400, "text/html", VIEW("in HTML"), 9},
         {400, "application/json", VIEW("[]"), 0},
     };
-    static const char *const texts[] = {"HTTP 503: in protobuf", "HTTP 503: in JSON",
-                                        "HTTP 400: in HTML", "HTTP 400: []"};
+    static const char *const texts[] = {": in protobuf", ": in JSON", ": in HTML", ": []"};
     static const uint64_t waits[] = {4 * NS_PER_S, 9 * NS_PER_S, 0, 0};
     begin(EXPORTER());
     memcpy(backend.answers, answers, sizeof answers);
     for (size_t i = 0; i < 4; i++) {
         struct outcome outcome = send_spans();
-        ck_assert_str_eq(outcome.text, texts[i]);
+        ck_assert_msg(strstr(outcome.text, "/v1/traces: ") && strstr(outcome.text, texts[i]), "%s",
+                      outcome.text);
         ck_assert_uint_eq(outcome.retry_after_ns, waits[i]);
     }
     end();
@@ -246,6 +247,19 @@ START_TEST(the_senders_headers_go_on_unless_the_exporter_has_its_own)
     ck_assert_str_eq(backend.requests[0].tenant, "theirs");
     ck_assert_str_eq(backend.requests[1].authorization, "Bearer own");
     ck_assert_str_eq(backend.requests[1].tenant, "-");
+    end();
+}
+END_TEST
+
+START_TEST(a_backend_that_has_moved_gets_the_spans)
+{
+    begin(EXPORTER());
+    backend.answers[0].status = 308;
+    backend.locations[0] = "/moved/v1/traces";
+    struct outcome outcome = send_spans();
+    ck_assert_msg(outcome.verdict == VERDICT_OK, "%s", outcome.text);
+    ck_assert_str_eq(backend.requests[1].path, "/moved/v1/traces");
+    ck_assert_uint_eq(backend.requests[1].body.size, backend.requests[0].body.size);
     end();
 }
 END_TEST
@@ -367,6 +381,6 @@ SUITE_MAIN("otlp_http_exporter", protobuf_goes_as_it_is_in_every_compression, gz
            statuses_are_retried_as_the_protocol_says,
            what_the_error_says_is_shown_whatever_it_is_written_in,
            the_senders_headers_go_on_unless_the_exporter_has_its_own,
-           a_server_that_is_not_there_is_retried_and_named, a_servers_certificate_has_to_be_trusted,
-           a_file_that_cannot_be_read_is_an_error_at_start,
+           a_backend_that_has_moved_gets_the_spans, a_server_that_is_not_there_is_retried_and_named,
+           a_servers_certificate_has_to_be_trusted, a_file_that_cannot_be_read_is_an_error_at_start,
            addresses_that_are_no_urls_are_errors_at_start, a_pprof_of_the_pipeline_is_sent_as_otlp)

@@ -72,6 +72,36 @@ START_TEST(a_fault_names_its_line_and_nothing_secret)
 }
 END_TEST
 
+START_TEST(a_mark_of_utf_8_is_no_part_of_a_name)
+{
+    ck_assert(reads("\xef\xbb\xbf"
+                    "first:1\nsecond:2\n"));
+    ck_assert_str_eq(hash_of("first"), "1");
+    ck_assert_str_eq(hash_of("second"), "2");
+    htpasswd_release(&htpasswd);
+}
+END_TEST
+
+START_TEST(what_is_wrong_with_a_hash_is_told)
+{
+    static const struct {
+        const char *line, *why;
+    } rows[] = {
+        {"u:", "line 1 has no password, expected bcrypt"},
+        {"u:*", "line 1 locks its user out (* or !): take the line out instead"},
+        {"u:!$6$a$b", "line 1 locks its user out"},
+        {"u:rqXexS6ZhobKA", "line 1 has a hash of DES-crypt, which is too weak, expected"},
+        {"u:$apr1$x", "line 1 has a hash that is damaged or cut off, expected"},
+        {"u:$2y$10$abc", "line 1 has a hash that is damaged or cut off, expected"},
+        {"u:$argon2id$v=19$m=1", "line 1 has a hash of a kind that is not known here, expected"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ck_assert(!reads(rows[i].line));
+        ck_assert_msg(strstr(why, rows[i].why) == why, "%s", why);
+    }
+}
+END_TEST
+
 static bool credentials(const char *value, const char *user, const char *password)
 {
     struct bytes text;
@@ -116,4 +146,5 @@ END_TEST
 
 SUITE_MAIN("htpasswd", users_are_found_by_their_whole_name, the_last_line_of_a_user_holds,
            one_slow_user_is_known, a_fault_names_its_line_and_nothing_secret,
+           a_mark_of_utf_8_is_no_part_of_a_name, what_is_wrong_with_a_hash_is_told,
            credentials_are_read_from_the_header, credentials_past_any_sense_are_none)

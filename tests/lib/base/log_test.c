@@ -64,6 +64,9 @@ START_TEST(levels_have_names)
     enum log_level level;
     ck_assert(log_level_parse("WARNING", &level) && level == LOG_WARN);
     ck_assert(log_level_parse("debug", &level) && level == LOG_DEBUG);
+    ck_assert(log_level_parse("Fatal", &level) && level == LOG_ERROR);
+    ck_assert(log_level_parse("panic", &level) && level == LOG_ERROR);
+    ck_assert(log_level_parse("dpanic", &level) && level == LOG_ERROR);
     ck_assert(!log_level_parse("loud", &level));
 }
 END_TEST

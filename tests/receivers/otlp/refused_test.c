@@ -8,8 +8,10 @@
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 extern const struct component receiver_otlp;
@@ -119,7 +121,10 @@ START_TEST(refusals_over_http_are_counted_by_signal_and_cause)
     ck_assert_ptr_nonnull(strstr(explained(),
                                  "otlp: 6 requests of traces refused over HTTP (invalid "
                                  "2, too large 1, unsupported 2, encoding 1)\n"));
-    ck_assert_uint_eq(captured_with("request refused:"), 5);
+    ck_assert_uint_eq(captured_with("request refused:"), 8);
+    ck_assert_uint_eq(captured_with("refused: unsupported: unknown path /v1/trace"), 1);
+    ck_assert_uint_eq(captured_with("refused: unsupported: unsupported media type"), 1);
+    ck_assert_uint_eq(captured_with("refused: unsupported: 405 method not allowed"), 1);
     ck_assert_uint_eq(
         captured_with("otlp: 1 request refused: no pipeline: no pipeline of logs names "
                       "this receiver (logs over HTTP from a unix socket)"),
@@ -214,6 +219,90 @@ START_TEST(what_is_no_http_is_counted)
 }
 END_TEST
 
+static void await_requests(enum admission_transport transport, enum cause cause, uint64_t n)
+{
+    while (requests(transport, ADMISSION_NO_SIGNAL, cause) < n)
+        poll(NULL, 0, 2);
+}
+
+static size_t say(const char *door, struct view bytes, char *heard, size_t size)
+{
+    size_t n = 0;
+    int socket = door_connect(door);
+    raw_send_bytes(socket, bytes.data, bytes.size);
+    for (ssize_t got; n < size && (got = recv(socket, heard + n, size - n, 0)) > 0;)
+        n += (size_t)got;
+    close(socket);
+    return n;
+}
+
+#define PREFACE VIEW("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
+#define HELLO   VIEW("\x16\x03\x01\0\x7b\1\0\0\x77\x03\x03")
+
+START_TEST(grpc_at_the_http_door_is_told_where_it_belongs)
+{
+    char heard[512], want[200];
+    begin(DOORS());
+    size_t n = say("http", PREFACE, heard, sizeof heard - 1);
+    ck_assert_uint_eq(over_http(ADMISSION_NO_SIGNAL, CAUSE_UNSUPPORTED), 1);
+    snprintf(want, sizeof want, "point it at unix:%s/grpc, protocols.grpc", door_folder());
+    ck_assert_uint_eq(captured_with("otlp: 1 request refused: unsupported: a gRPC client (HTTP/2) "
+                                    "on the HTTP socket "),
+                      1);
+    ck_assert_uint_eq(captured_with(want), 1);
+    /* GOAWAY with HTTP_1_1_REQUIRED and the same words. */
+    ck_assert_mem_eq(heard, "\0\0\0\4\0\0\0\0\0", 9);
+    ck_assert_mem_eq(heard + 12, "\7\0\0\0\0\0\0\0\0\0\0\0\0\x0d", 14);
+    ck_assert_ptr_nonnull(memmem(heard, n, want, strlen(want)));
+    end();
+}
+END_TEST
+
+START_TEST(tls_at_a_cleartext_door_is_told)
+{
+    char heard[512];
+    begin(DOORS());
+    ck_assert_uint_gt(say("http", HELLO, heard, sizeof heard), 0);
+    ck_assert_mem_eq(heard, "HTTP/1.1 400", 12);
+    ck_assert_uint_eq(over_http(ADMISSION_NO_SIGNAL, CAUSE_TLS), 1);
+    ck_assert_uint_gt(say("grpc", HELLO, heard, sizeof heard), 0);
+    ck_assert_uint_eq(over_grpc(ADMISSION_NO_SIGNAL, CAUSE_TLS), 1);
+    ck_assert_uint_eq(captured_with("otlp: 1 request refused: TLS failed: a TLS client (https) on "
+                                    "the cleartext HTTP socket "),
+                      1);
+    end();
+}
+END_TEST
+
+START_TEST(http_1_at_the_grpc_door_is_told_where_it_belongs)
+{
+    char heard[512];
+    begin(DOORS());
+    say("grpc", VIEW("POST /v1/traces HTTP/1.1\r\nHost: a\r\n\r\n"), heard, sizeof heard);
+    ck_assert_mem_eq(heard, "HTTP/1.1 400", 12);
+    ck_assert_uint_eq(over_grpc(ADMISSION_NO_SIGNAL, CAUSE_UNSUPPORTED), 1);
+    ck_assert_uint_eq(captured_with("/http, protocols.http (over gRPC from a unix socket)"), 1);
+    end();
+}
+END_TEST
+
+START_TEST(garbage_for_a_request_line_is_counted_and_a_probe_is_not)
+{
+    char heard[512];
+    begin(DOORS());
+    close(door_connect("http"));
+    say("http", VIEW("GARBAGE\r\n\r\n"), heard, sizeof heard);
+    await_requests(ADMISSION_HTTP, CAUSE_INVALID, 1);
+    say("http", VIEW("\1\2\3\r\n\r\n"), heard, sizeof heard);
+    await_requests(ADMISSION_HTTP, CAUSE_UNSUPPORTED, 1);
+    say("grpc", VIEW("\1\2\3"), heard, sizeof heard);
+    await_requests(ADMISSION_GRPC, CAUSE_UNSUPPORTED, 1);
+    door_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
+    ck_assert_uint_eq(over_http(ADMISSION_NO_SIGNAL, CAUSE_INVALID), 1);
+    end();
+}
+END_TEST
+
 START_TEST(spans_left_out_are_told_and_no_request_is_refused)
 {
     begin(DOORS());
@@ -233,4 +322,7 @@ SUITE_MAIN("refused", refusals_over_http_are_counted_by_signal_and_cause,
            refusals_over_grpc_are_counted_by_signal_and_cause,
            a_service_without_a_pipeline_names_its_signal, a_full_queue_is_counted_with_its_items,
            used_up_memory_is_counted, what_is_no_http_is_counted,
+           grpc_at_the_http_door_is_told_where_it_belongs, tls_at_a_cleartext_door_is_told,
+           http_1_at_the_grpc_door_is_told_where_it_belongs,
+           garbage_for_a_request_line_is_counted_and_a_probe_is_not,
            spans_left_out_are_told_and_no_request_is_refused)

@@ -68,8 +68,8 @@ START_TEST(refusals_are_counted_by_cause)
     ck_assert_uint_eq(requests(SIGNAL_PROFILES, CAUSE_TOO_LARGE), 1);
     ck_assert_uint_eq(requests(SIGNAL_PROFILES, CAUSE_UNSUPPORTED), 3);
     ck_assert_uint_eq(requests(ADMISSION_NO_SIGNAL, CAUSE_UNSUPPORTED), 1);
-    ck_assert_uint_eq(captured_with("pyroscope: 1 request refused: "), 4);
-    ck_assert_uint_eq(captured_with("(profiles over HTTP from a unix socket)"), 4);
+    ck_assert_uint_eq(captured_with("pyroscope: 1 request refused: "), 8);
+    ck_assert_uint_eq(captured_with("(profiles over HTTP from a unix socket)"), 7);
     end();
 }
 END_TEST

@@ -65,7 +65,7 @@ START_TEST(a_file_that_cannot_be_read_is_named)
 {
     char error[192];
     struct client_settings settings = {.tls = {.ca_file = (char[]){"/nowhere/ca.pem"}}};
-    ck_assert_ptr_null(client_open(&settings, false, NULL, error, sizeof error));
+    ck_assert_ptr_null(client_open(&settings, false, NULL, NULL, error, sizeof error));
     ck_assert_ptr_nonnull(strstr(error, "/nowhere/ca.pem"));
 }
 END_TEST

@@ -338,13 +338,126 @@ START_TEST(retry_after_is_read_as_seconds_or_as_a_date)
 }
 END_TEST
 
-START_TEST(redirects_are_not_followed)
+START_TEST(redirects_are_not_followed_unasked)
 {
     struct http_reply reply;
     ck_assert(exchange("HTTP/1.1 307 Elsewhere\r\nLocation: http://127.0.0.1:1/\r\n"
                        "Content-Length: 0\r\n\r\n",
                        &reply));
     ck_assert_int_eq(reply.status, 307);
+    http_reply_release(&reply);
+}
+END_TEST
+
+/* One POST with credentials to a server that sends it on, to another (NULL: the same). */
+static bool follow(struct script_server *from, struct script_server *to, struct http_reply *reply)
+{
+    struct key_pair pairs[] = {{"X-API-Key", "secret"}, {"X-Scope-OrgID", "tenant"}};
+    const struct key_map map = {pairs, 2};
+    char value[] = "Bearer secret", answer[700], url[300] = "/new";
+    const struct authenticator auth = {.self = value, .header = "Authorization", .give = give};
+    const char *answers[] = {answer, to ? NULL : OK_EMPTY, NULL};
+    struct http_client_options options = defaults();
+    from->answers = answers;
+    options.follows = true;
+    options.headers = &map;
+    options.auth = &auth;
+    if (to)
+        snprintf(url, sizeof url, "http://localhost%s/new", strrchr(to->bound, ':'));
+    snprintf(answer, sizeof answer,
+             "HTTP/1.1 308 Moved\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", url);
+    struct http_client *client = make_client(&options);
+    script_server_start(from);
+    bool ok = post(client, from->bound, VIEW("the body"), reply);
+    http_client_free(client);
+    script_server_stop(from);
+    return ok;
+}
+
+START_TEST(a_post_follows_to_its_own_host_with_all_that_it_has)
+{
+    struct script_server script = {0};
+    struct http_reply reply;
+    ck_assert(follow(&script, NULL, &reply));
+    ck_assert_int_eq(reply.status, 200);
+    http_reply_release(&reply);
+    ck_assert_uint_eq(script.requests, 2);
+    ck_assert_ptr_eq(strstr(script.request, "POST /new HTTP/1.1\r\n"), script.request);
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\nAuthorization: Bearer secret\r\n"));
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\nX-API-Key: secret\r\n"));
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\n\r\nthe body"));
+}
+END_TEST
+
+START_TEST(a_post_follows_to_another_host_without_credentials)
+{
+    const char *answers[] = {OK_EMPTY, NULL};
+    struct script_server script = {0}, other = {.answers = answers};
+    struct http_reply reply;
+    script_server_start(&other);
+    ck_assert_msg(follow(&script, &other, &reply), "%s", reply.error);
+    ck_assert_int_eq(reply.status, 200);
+    http_reply_release(&reply);
+    script_server_stop(&other);
+    ck_assert_ptr_eq(strstr(other.request, "POST /new HTTP/1.1\r\n"), other.request);
+    ck_assert_ptr_null(strcasestr(other.request, "secret"));
+    ck_assert_ptr_nonnull(strstr(other.request, "\r\nX-Scope-OrgID: tenant\r\n"));
+    ck_assert_ptr_nonnull(strstr(other.request, "\r\n\r\nthe body"));
+}
+END_TEST
+
+START_TEST(redirects_end_after_ten_requests)
+{
+    const char *on = "HTTP/1.1 307 On\r\nLocation: /on\r\nContent-Length: 0\r\n\r\n";
+    const char *answers[] = {on, on, on, on, on, on, on, on, on, on, NULL};
+    struct script_server script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_reply reply;
+    options.follows = true;
+    struct http_client *client = make_client(&options);
+    script_server_start(&script);
+    ck_assert(!post(client, script.bound, VIEW("body"), &reply));
+    ck_assert_int_eq(reply.status, 0);
+    ck_assert_ptr_nonnull(strstr(reply.error, "stopped after 10 redirects, the last to http://"));
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_server_stop(&script);
+    ck_assert_uint_eq(script.requests, 10);
+}
+END_TEST
+
+START_TEST(a_redirect_that_would_lose_the_body_is_told)
+{
+    const char *answers[] = {"HTTP/1.1 302 Found\r\nLocation: http://u:pw@x/there?token=t\r\n"
+                             "Content-Length: 0\r\n\r\n",
+                             NULL};
+    struct script_server script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_reply reply;
+    char text[192], want[400];
+    options.follows = true;
+    struct http_client *client = make_client(&options);
+    script_server_start(&script);
+    ck_assert(post(client, script.bound, VIEW("body"), &reply));
+    http_reply_tell(&reply, "words", text, sizeof text);
+    snprintf(want, sizeof want,
+             "HTTP 302 from http://%s/v1/traces: moved to "
+             "http://redacted@x/there?token=redacted, which is not followed",
+             script.bound);
+    ck_assert_str_eq(text, want);
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_server_stop(&script);
+}
+END_TEST
+
+START_TEST(a_server_that_does_not_speak_http_is_no_fault_of_the_request)
+{
+    struct http_reply reply;
+    ck_assert(!exchange("\1\2\4garbage of another protocol\r\n", &reply));
+    ck_assert(!reply.unsendable);
+    ck_assert_msg(strstr(reply.error, "does not answer in HTTP/1.1; a port of gRPC (HTTP/2)"), "%s",
+                  reply.error);
     http_reply_release(&reply);
 }
 END_TEST
@@ -703,7 +816,11 @@ static void add_exchanges(TCase *tcase)
     tcase_add_test(tcase, only_http_is_spoken);
     tcase_add_test(tcase, an_informational_answer_leaves_nothing_behind);
     tcase_add_test(tcase, retry_after_is_read_as_seconds_or_as_a_date);
-    tcase_add_test(tcase, redirects_are_not_followed);
+    tcase_add_test(tcase, redirects_are_not_followed_unasked);
+    tcase_add_test(tcase, a_post_follows_to_its_own_host_with_all_that_it_has);
+    tcase_add_test(tcase, a_post_follows_to_another_host_without_credentials);
+    tcase_add_test(tcase, redirects_end_after_ten_requests);
+    tcase_add_test(tcase, a_redirect_that_would_lose_the_body_is_told);
     tcase_add_test(tcase, the_connection_is_kept_between_calls);
     tcase_add_test(tcase, a_kept_connection_that_the_server_closed_is_no_error);
     tcase_add_test(tcase, a_kept_connection_that_dies_under_a_request_is_tried_anew);
@@ -716,6 +833,7 @@ static void add_failures(TCase *tcase)
 {
     tcase_add_test(tcase, a_refused_connection_names_the_peer_and_the_reason);
     tcase_add_test(tcase, a_server_that_hangs_up_without_an_answer_is_an_error);
+    tcase_add_test(tcase, a_server_that_does_not_speak_http_is_no_fault_of_the_request);
     tcase_add_test(tcase, a_success_that_is_cut_off_is_an_error);
     tcase_add_test(tcase, a_refusal_that_is_cut_off_stands);
     tcase_add_test(tcase, a_server_that_never_answers_times_out);

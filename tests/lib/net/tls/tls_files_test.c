@@ -1,5 +1,6 @@
 #include "lib/net/tls/tls_files.h"
 
+#include "tests/support/captured.h"
 #include "tests/support/pki.h"
 #include "tests/support/suite.h"
 
@@ -148,6 +149,24 @@ START_TEST(what_is_as_it_was_before_is_not_new)
 }
 END_TEST
 
+START_TEST(a_certificate_that_has_expired_is_told_of)
+{
+    struct pki old;
+    captured_begin();
+    begin(0);
+    ck_assert_uint_eq(captured_with("expire"), 0);
+    pki_issue_expired(&old, NULL, "localhost");
+    pki_write_key(&old, key);
+    pki_write_certificate(&old, cert);
+    pki_free(&old);
+    ck_assert(looks_new());
+    ck_assert_uint_eq(captured_with("cert.pem expired 2 days ago"), 1);
+    ck_assert(!looks_new());
+    ck_assert_uint_eq(captured_with("expired"), 1);
+    end();
+}
+END_TEST
+
 START_TEST(what_is_no_file_is_not_waited_for)
 {
     begin(0);
@@ -163,4 +182,4 @@ SUITE_MAIN("net/tls_files", a_look_finds_what_is_new_once, a_look_is_good_for_it
            a_change_is_seen_whatever_the_files_times_say,
            a_folder_that_is_swapped_by_its_link_is_followed,
            what_is_broken_does_not_count_until_it_is_whole, what_is_as_it_was_before_is_not_new,
-           what_is_no_file_is_not_waited_for)
+           a_certificate_that_has_expired_is_told_of, what_is_no_file_is_not_waited_for)

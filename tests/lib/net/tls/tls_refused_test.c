@@ -193,11 +193,101 @@ START_TEST(a_client_that_does_not_trust_us_is_told_of)
     for (int server = 0; server < 2; server++) {
         distrust(bound_of(server), true);
         struct outcome why = await_told(server, 1);
-        ck_assert_msg(strstr(why.text, "ertificate") || strstr(why.text, "CA"), "%s", why.text);
+        ck_assert_msg(strstr(why.text, "the client refused our certificate: "), "%s", why.text);
         distrust(bound_of(server), false);
         why = await_told(server, 2);
         ck_assert_str_eq(why.text, "the peer went away in the middle of the handshake");
     }
+    end();
+}
+END_TEST
+
+/* As OpenSSL's clients do in TLS 1.3: the alert comes in clear where the server waits for what is
+ * encrypted. */
+static int refuse_in_clear(gnutls_session_t session)
+{
+    static const char unknown_ca[] = "\x14\x03\x03\x00\x01\x01\x15\x03\x03\x00\x02\x02\x30";
+    ck_assert_int_eq(gnutls_protocol_get_version(session), GNUTLS_TLS1_3);
+    raw_send_bytes(gnutls_transport_get_int(session), unknown_ca, sizeof unknown_ca - 1);
+    return GNUTLS_E_CERTIFICATE_ERROR;
+}
+
+START_TEST(a_client_that_says_so_in_clear_is_understood)
+{
+    begin(false);
+    for (int server = 0; server < 2; server++) {
+        gnutls_certificate_credentials_t nothing;
+        gnutls_session_t session;
+        int fd = raw_connect(bound_of(server));
+        gnutls_certificate_allocate_credentials(&nothing);
+        gnutls_certificate_set_verify_function(nothing, refuse_in_clear);
+        gnutls_init(&session, GNUTLS_CLIENT | GNUTLS_NO_SIGNAL);
+        gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, nothing);
+        gnutls_set_default_priority(session);
+        gnutls_alpn_set_protocols(session, &(gnutls_datum_t){(unsigned char *)"h2", 2}, 1, 0);
+        gnutls_transport_set_int(session, fd);
+        ck_assert_int_lt(gnutls_handshake(session), 0);
+        struct outcome why = await_told(server, 1);
+        ck_assert_str_eq(why.text, "the client refused our certificate: CA is unknown");
+        gnutls_deinit(session);
+        gnutls_certificate_free_credentials(nothing);
+        close(fd);
+    }
+    end();
+}
+END_TEST
+
+/* What clients of both kinds say of a server; the sentences are the same. */
+static void assert_said(const char *words, bool shows_certificate, const char *name)
+{
+    for (int server = 0; server < 2; server++) {
+        char error[192];
+        struct http_client_options options = tls_world_client(&world, shows_certificate);
+        options.http2 = server;
+        if (name)
+            options.tls.server_name_override = (char *)(uintptr_t)name;
+        ck_assert(!tls_world_call(&options, bound_of(server), error));
+        ck_assert_msg(strstr(error, "TLS with localhost:") && strstr(error, words), "%d: %s",
+                      server, error);
+    }
+}
+
+START_TEST(clients_of_both_kinds_say_what_is_wrong_with_the_certificate)
+{
+    struct pki other, leaf;
+    begin(false);
+    assert_said("The name in the certificate does not match the expected", false, "other.example");
+    struct http_client_options options = tls_world_client(&world, false);
+    char error[192];
+    options.http2 = true;
+    options.authority = "other.example:1";
+    ck_assert(!tls_world_call(&options, bound_of(1), error));
+    ck_assert_msg(strstr(error, "The name in the certificate does not match"), "%s", error);
+    options.authority = "localhost:1";
+    ck_assert_msg(tls_world_call(&options, bound_of(1), error), "%s", error);
+    pki_ca(&other, "other");
+    tls_world_renew_server(&world, &other);
+    assert_said("The certificate issuer is unknown", false, NULL);
+    pki_issue_expired(&leaf, &world.ca, "localhost");
+    pki_write_key(&leaf, world.paths[WORLD_KEY]);
+    pki_write_certificate(&leaf, world.paths[WORLD_CERT]);
+    assert_said("expired", false, NULL);
+    pki_free(&leaf);
+    pki_free(&other);
+    end();
+}
+END_TEST
+
+START_TEST(clients_of_both_kinds_say_that_the_server_wants_a_certificate)
+{
+    struct pki leaf;
+    begin(true);
+    assert_said("the server wants a certificate, and none was shown", false, NULL);
+    pki_issue_expired(&leaf, &world.ca, "localhost");
+    pki_write_key(&leaf, world.paths[WORLD_CLIENT_KEY]);
+    pki_write_certificate(&leaf, world.paths[WORLD_CLIENT_CERT]);
+    assert_said("the server refused our certificate: ", true, NULL);
+    pki_free(&leaf);
     end();
 }
 END_TEST
@@ -233,6 +323,8 @@ END_TEST
 
 SUITE_MAIN("tls_refused", http_in_clear_is_told_in_http_that_the_port_speaks_tls,
            a_client_without_a_certificate_is_told_of_and_hears_why,
-           a_client_that_does_not_trust_us_is_told_of,
+           a_client_that_does_not_trust_us_is_told_of, a_client_that_says_so_in_clear_is_understood,
+           clients_of_both_kinds_say_what_is_wrong_with_the_certificate,
+           clients_of_both_kinds_say_that_the_server_wants_a_certificate,
            a_client_of_old_versions_is_told_of_and_hears_why,
            a_probe_that_says_nothing_is_not_told_of)

@@ -38,6 +38,16 @@ START_TEST(text_is_cut_to_its_room)
 }
 END_TEST
 
+START_TEST(text_for_people_has_no_white_ends)
+{
+    char out[8];
+    text_shown(VIEW(" \r\n\tab c\n\n"), out, sizeof out);
+    ck_assert_str_eq(out, "ab c");
+    text_shown(VIEW("\n"), out, sizeof out);
+    ck_assert_str_eq(out, "");
+}
+END_TEST
+
 START_TEST(snake_becomes_camel)
 {
     char out[32];
@@ -62,4 +72,4 @@ START_TEST(hex_digits_of_either_case)
 END_TEST
 
 SUITE_MAIN("text", json_strings_are_escaped_and_valid, no_room_is_told, text_is_cut_to_its_room,
-           snake_becomes_camel, hex_digits_of_either_case)
+           text_for_people_has_no_white_ends, snake_becomes_camel, hex_digits_of_either_case)

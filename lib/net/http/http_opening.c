@@ -1,0 +1,74 @@
+/*
+ * Clients of another protocol. libmicrohttpd hears them first, and drops what is no request line of
+ * HTTP/1 without telling anybody. So its recv comes here (CMakeLists.txt: --wrap), and the first
+ * bytes of each connection are looked at on their way; later ones cost a load.
+ */
+#include <sys/socket.h>
+
+#include "lib/net/http/http_peer.h"
+
+enum { SOCKETS = 1 << 16 }; /* none beyond is looked at */
+
+static struct http_peer *_Atomic silent[SOCKETS];
+
+ssize_t recv_itself(int fd, void *data, size_t size, int flags) __asm__("__real_recv");
+ssize_t recv_wrapped(int fd, void *data, size_t size, int flags) __asm__("__wrap_recv");
+
+static struct outcome refusal(const struct http_peer *peer)
+{
+    const struct http_server_options *options = &peer->server->options;
+    const struct opening_port port = {
+        .speaks = "HTTP", .endpoint = &options->endpoint, .other = options->grpc_is_at};
+    if (peer->opening != OPENING_HTTP1)
+        return opening_refusal(peer->opening, &port);
+    return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                      "the request line is malformed or did not come whole");
+}
+
+static struct outcome refuse(struct http_peer *peer)
+{
+    const struct http_server_options *options = &peer->server->options;
+    struct outcome why = refusal(peer);
+    if (options->refused && !peer->asked && !atomic_load(&peer->server->draining))
+        options->refused(options->ctx, NULL, &peer->address, &why);
+    peer->asked = true;
+    return why;
+}
+
+/* Whether the library is to see the bytes. */
+static bool is_for_library(struct http_peer *peer, int fd, const void *data, size_t size)
+{
+    peer->opening = opening_of(data, size);
+    if (peer->opening != OPENING_HTTP2 && peer->opening != OPENING_TLS)
+        return true;
+    struct outcome why = refuse(peer);
+    opening_answer(fd, peer->opening, &why);
+    return false;
+}
+
+/* Every call of recv in what is linked comes here. */
+ssize_t recv_wrapped(int fd, void *data, size_t size, int flags)
+{
+    ssize_t got = recv_itself(fd, data, size, flags);
+    if (got <= 0 || (unsigned)fd >= SOCKETS)
+        return got;
+    struct http_peer *peer = atomic_load_explicit(&silent[fd], memory_order_relaxed);
+    if (!peer)
+        return got;
+    atomic_store_explicit(&silent[fd], NULL, memory_order_relaxed);
+    return is_for_library(peer, fd, data, (size_t)got) ? got : 0;
+}
+
+void http_opening_await(struct http_peer *peer, int fd)
+{
+    if ((unsigned)fd < SOCKETS)
+        atomic_store_explicit(&silent[fd], peer, memory_order_relaxed);
+}
+
+void http_opening_end(struct http_peer *peer, int fd)
+{
+    if ((unsigned)fd < SOCKETS)
+        atomic_store_explicit(&silent[fd], NULL, memory_order_relaxed);
+    if (!peer->asked && peer->opening != OPENING_NONE)
+        refuse(peer);
+}
