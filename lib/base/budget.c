@@ -283,6 +283,27 @@ void budget_pledge(struct budget *budget, size_t n)
     }
 }
 
+static void end_pledge(struct budget *budget, size_t used)
+{
+    if (used <= budget->limit / 8 && atomic_load_explicit(&budget->pledge, memory_order_relaxed) &&
+        atomic_load_explicit(&budget->pledge_holds, memory_order_relaxed) == 0)
+        atomic_store_explicit(&budget->pledge, 0, memory_order_relaxed);
+}
+
+void budget_hold_pledge(struct budget *budget)
+{
+    if (budget)
+        atomic_fetch_add_explicit(&budget->pledge_holds, 1, memory_order_relaxed);
+}
+
+void budget_drop_pledge(struct budget *budget)
+{
+    if (!budget)
+        return;
+    atomic_fetch_sub_explicit(&budget->pledge_holds, 1, memory_order_relaxed);
+    end_pledge(budget, budget_used(budget));
+}
+
 void budget_force(struct budget *budget, size_t n)
 {
     if (!budget)
@@ -312,9 +333,7 @@ void budget_give(struct budget *budget, size_t n)
         return;
     size_t before = atomic_fetch_sub_explicit(&budget->used, n, memory_order_relaxed);
     assert(before >= n);
-    if (before - n <= budget->limit / 8 &&
-        atomic_load_explicit(&budget->pledge, memory_order_relaxed))
-        atomic_store_explicit(&budget->pledge, 0, memory_order_relaxed);
+    end_pledge(budget, before - n);
     if (n && before - n < atomic_load_explicit(&budget->trim_at, memory_order_relaxed))
         look_when_fallen(budget, before - n);
 }

@@ -25,6 +25,7 @@ struct budget {
     _Atomic size_t used;
     _Atomic size_t work;   /* of these, for work on accepted data */
     _Atomic size_t pledge; /* work on the largest accepted request */
+    _Atomic size_t pledge_holds;
     /* Mono; 0: never. */
     _Atomic uint64_t short_at;  /* when data within their share last found no room */
     _Atomic uint64_t others_at; /* when a request within its share last came */
@@ -74,6 +75,11 @@ void budget_finish_work(struct budget *budget, size_t n);
 /* An accepted request whose work may take n bytes: as much is kept free until used has fallen to an
  * eighth of the limit. Any thread. */
 void budget_pledge(struct budget *budget, size_t n);
+
+/* What is pledged stays while it is held, however little is used: for an accepted request that is
+ * small beside the work on it. Any thread. */
+void budget_hold_pledge(struct budget *budget);
+void budget_drop_pledge(struct budget *budget);
 
 /* Takes n bytes even past the limit: for what was accepted already. Any thread. */
 void budget_force(struct budget *budget, size_t n);

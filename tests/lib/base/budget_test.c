@@ -87,6 +87,24 @@ START_TEST(a_large_request_keeps_others_out_until_it_is_gone)
 }
 END_TEST
 
+START_TEST(a_pledge_that_is_held_stays_however_little_is_used)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    ck_assert(budget_take(&budget, 1));
+    budget_pledge(&budget, 40);
+    budget_hold_pledge(&budget);
+    budget_hold_pledge(&budget);
+    budget_give(&budget, 1);
+    budget_drop_pledge(&budget);
+    ck_assert(!budget_take(&budget, 61));
+    ck_assert(budget_take(&budget, 60));
+    budget_give(&budget, 60);
+    budget_drop_pledge(&budget);
+    ck_assert(budget_take(&budget, 61));
+}
+END_TEST
+
 START_TEST(what_is_resident_beside_the_charges_counts)
 {
     struct budget budget;
@@ -127,6 +145,8 @@ START_TEST(no_budget_is_no_limit)
     ck_assert(budget_use(NULL, SIZE_MAX));
     budget_force(NULL, 1);
     budget_pledge(NULL, 1);
+    budget_hold_pledge(NULL);
+    budget_drop_pledge(NULL);
     budget_give(NULL, 1);
     ck_assert(!budget_never_fits(NULL, SIZE_MAX));
 }
@@ -261,6 +281,7 @@ SUITE_MAIN("budget", what_does_not_fit_takes_nothing,
            new_data_leave_the_reserve_to_work_on_accepted_data,
            what_is_accepted_leaves_room_for_as_much_work,
            a_large_request_keeps_others_out_until_it_is_gone,
+           a_pledge_that_is_held_stays_however_little_is_used,
            what_is_resident_beside_the_charges_counts, a_watched_budget_can_be_filled_and_emptied,
            work_comes_out_of_what_is_kept_for_it,
            others_have_room_while_a_large_request_is_worked_on,
