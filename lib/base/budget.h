@@ -8,7 +8,7 @@
  * (lib/base/arrival.h). No single request gets more than a share, a quarter, while others want it.
  *
  * A watched budget also counts what the process holds resident beyond its charges: the allocator's
- * holes, libraries' buffers, stacks.
+ * holes, libraries' buffers, stacks. A thirty-second of it stays free, since that is seen late.
  */
 #ifndef LIB_BASE_BUDGET_H
 #define LIB_BASE_BUDGET_H
@@ -24,6 +24,7 @@ struct budget {
     _Atomic size_t reserve; /* of these, kept from budget_take; 0 after init */
     _Atomic size_t used;
     _Atomic size_t work;   /* of these, for work on accepted data */
+    _Atomic size_t drawn;  /* of work, what stands for something allocated */
     _Atomic size_t pledge; /* work on the largest accepted request */
     _Atomic size_t pledge_holds;
     /* Mono; 0: never. */
@@ -35,7 +36,7 @@ struct budget {
     _Atomic uint64_t gave_way; /* of these, since the start */
 
     size_t idle;             /* resident when the watch began; 0: not watched */
-    _Atomic size_t beyond;   /* resident now, beyond idle and used */
+    _Atomic size_t beyond;   /* resident now, beyond idle and what is charged and allocated */
     _Atomic size_t look_at;  /* used has come up to this: look again */
     _Atomic size_t trim_at;  /* used has fallen to this: give memory back to the system */
     _Atomic uint64_t looked; /* when, monotonic */

@@ -118,6 +118,40 @@ START_TEST(what_is_resident_beside_the_charges_counts)
 }
 END_TEST
 
+/* Work that was taken and not drawn from holds no memory yet. */
+START_TEST(work_hides_nothing_of_what_is_resident)
+{
+    struct budget budget;
+    budget_init(&budget, 64 << 20);
+    budget.idle = 1; /* all of the process is beyond */
+    char *held = malloc(16 << 20);
+    memset(held, 1, 16 << 20);
+    ck_assert(budget_begin_work(&budget, 10 << 20));
+    ck_assert(budget_go_on_work(&budget, 10 << 20, false));
+    ck_assert(budget_take(&budget, 4 << 20));
+    ck_assert_uint_ge(budget.beyond, 12 << 20);
+    ck_assert_uint_eq(budget.drawn, 4 << 20);
+    budget_finish_work(&budget, 10 << 20);
+    ck_assert_uint_eq(budget.drawn, 0);
+    budget_end_work(&budget, 10 << 20);
+    budget_give(&budget, 4 << 20);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+    free(held);
+}
+END_TEST
+
+START_TEST(a_watched_budget_keeps_a_little_free_for_what_it_sees_late)
+{
+    struct budget budget;
+    budget_init(&budget, 64 << 20);
+    budget.idle = SIZE_MAX / 2;
+    ck_assert(!budget_take(&budget, (62 << 20) + 1));
+    ck_assert(!budget_use(&budget, (62 << 20) + 1));
+    ck_assert(budget_take(&budget, 62 << 20));
+    ck_assert(!budget_take(&budget, 1));
+}
+END_TEST
+
 START_TEST(a_watched_budget_can_be_filled_and_emptied)
 {
     struct budget budget;
@@ -282,8 +316,9 @@ SUITE_MAIN("budget", what_does_not_fit_takes_nothing,
            what_is_accepted_leaves_room_for_as_much_work,
            a_large_request_keeps_others_out_until_it_is_gone,
            a_pledge_that_is_held_stays_however_little_is_used,
-           what_is_resident_beside_the_charges_counts, a_watched_budget_can_be_filled_and_emptied,
-           work_comes_out_of_what_is_kept_for_it,
+           what_is_resident_beside_the_charges_counts, work_hides_nothing_of_what_is_resident,
+           a_watched_budget_keeps_a_little_free_for_what_it_sees_late,
+           a_watched_budget_can_be_filled_and_emptied, work_comes_out_of_what_is_kept_for_it,
            others_have_room_while_a_large_request_is_worked_on,
            work_above_a_share_leaves_a_share_to_others_who_come,
            a_shortage_of_others_comes_before_more_than_a_share,
