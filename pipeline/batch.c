@@ -1,5 +1,6 @@
 #include "pipeline/batch.h"
 
+#include "lib/wire/jfr/jfr_upload.h"
 #include "lib/wire/otlp/otlp.h"
 
 #include <stdio.h>
@@ -60,11 +61,12 @@ static bool copy_profile(struct batch *to, const struct profile_origin *from)
 static bool copy_opaque(struct batch *to, const struct opaque_request *from)
 {
     bool failed = false;
-    to->opaque = malloc(sizeof *from);
-    if (!to->opaque)
+    struct opaque_request *opaque = calloc(1, sizeof *opaque);
+    if (!opaque)
         return false;
-    to->opaque->query = copy_text(from->query, &failed);
-    to->opaque->content_type = copy_text(from->content_type, &failed);
+    opaque->query = copy_text(from->query, &failed);
+    opaque->content_type = copy_text(from->content_type, &failed);
+    batch_set_opaque(to, opaque);
     return !failed;
 }
 
@@ -193,6 +195,7 @@ static void free_profile(struct profile_origin *profile)
 static void free_opaque(struct opaque_request *opaque)
 {
     if (opaque) {
+        budget_drop_pledge(opaque->pledged);
         free(opaque->query);
         free(opaque->content_type);
         free(opaque);
@@ -209,6 +212,23 @@ void batch_set_opaque(struct batch *batch, struct opaque_request *opaque)
 {
     free_opaque(batch->opaque);
     batch->opaque = opaque;
+    if (opaque->query && !batch->payload->parts)
+        opaque->plain_size =
+            jfr_upload_plain_size(opaque->query, opaque->content_type, buffer_view(batch->payload));
+    opaque->pledged = opaque->plain_size ? batch->payload->budget : NULL;
+    budget_hold_pledge(opaque->pledged);
+}
+
+void batch_forgo_plain(struct batch *batch)
+{
+    budget_drop_pledge(batch->opaque->pledged);
+    batch->opaque->pledged = NULL;
+    batch->opaque->plain_size = 0;
+}
+
+size_t batch_work(const struct batch *batch)
+{
+    return batch->payload->size + (batch->opaque ? batch->opaque->plain_size : 0);
 }
 
 void batch_set_series(struct batch *batch, struct series *series)

@@ -39,8 +39,10 @@ struct profile_origin {
 
 /* BATCH_OPAQUE: a POST to the backend's /ingest. */
 struct opaque_request {
-    char *query;        /* as it came, without '?' */
-    char *content_type; /* as it came; NULL: none */
+    char *query;            /* as it came, without '?' */
+    char *content_type;     /* as it came; NULL: none */
+    size_t plain_size;      /* it may have to be sent inflated, to so many bytes; 0: it will not */
+    struct budget *pledged; /* which keeps room for that; NULL: none */
 };
 
 struct batch {
@@ -96,7 +98,14 @@ bool batch_split(const struct batch *batch, uint32_t max_items, size_t max_bytes
 /* Whether two batches may become one: signal, OTLP encoding, metadata. */
 bool batch_mergeable(const struct batch *a, const struct batch *b);
 
-/* Ownership of profile and opaque (malloc'ed structs with malloc'ed texts) goes to the batch. */
+/* Bytes that one who works on the batch or sends it may take for that. */
+size_t batch_work(const struct batch *batch);
+
+/* An opaque batch is sent as it came, whatever it would take inflated. Before it is handed on. */
+void batch_forgo_plain(struct batch *batch);
+
+/* Ownership of profile and opaque (malloc'ed structs with malloc'ed texts) goes to the batch; of
+ * opaque only the texts are set, which the rest comes from. */
 void batch_set_profile(struct batch *batch, struct profile_origin *profile);
 void batch_set_opaque(struct batch *batch, struct opaque_request *opaque);
 void batch_set_series(struct batch *batch, struct series *series);

@@ -21,7 +21,7 @@ ROOMS = {
     "lib/wire/http": ["lib/wire/proto", "lib/base"],
     "lib/wire/otlp": ["lib/wire/http", "lib/wire/proto", "lib/base"],
     "lib/wire/json": ["lib/wire/otlp", "lib/wire/http", "lib/wire/proto", "lib/base"],
-    "lib/wire/jfr": ["lib/wire/proto", "lib/base"],
+    "lib/wire/jfr": ["lib/wire/http", "lib/wire/codec", "lib/wire/proto", "lib/base"],
     "lib/wire/pprof": ["lib/wire/json", "lib/wire/http", "lib/wire/proto", "lib/base"],
     "lib/wire/profiles": ["lib/wire/pprof", "lib/wire/otlp", "lib/wire/codec", "lib/wire/proto",
                           "lib/base"],

@@ -38,7 +38,10 @@ static size_t excess(size_t a, size_t b)
 /* Never counts more than half of the limit, so that something is always accepted. */
 static size_t measure(struct budget *budget, size_t used)
 {
-    size_t beyond = excess(heap_resident(), budget->idle + used);
+    /* Work that nothing has been allocated for would hide as much of what is beyond. */
+    size_t work = excess(atomic_load_explicit(&budget->work, memory_order_relaxed),
+                         atomic_load_explicit(&budget->drawn, memory_order_relaxed));
+    size_t beyond = excess(heap_resident(), budget->idle + excess(used, work));
     beyond = beyond < budget->limit / 2 ? beyond : budget->limit / 2;
     atomic_store_explicit(&budget->beyond, beyond, memory_order_relaxed);
     return beyond;
@@ -90,11 +93,18 @@ static size_t taken_up(const struct budget *budget, size_t used)
     return excess(used, work) + larger(work, larger(pledge, budget->reserve));
 }
 
+/* What is beyond is seen late, and what is charged and not written to yet hides as much of it: so
+ * much of a watched budget stays free. */
+static size_t unseen(const struct budget *budget)
+{
+    return budget->idle ? budget->limit / 32 : 0;
+}
+
 /* all: also what is kept. */
 static bool fits(const struct budget *budget, size_t used, bool all)
 {
     size_t beyond = atomic_load_explicit(&budget->beyond, memory_order_relaxed);
-    size_t most = budget->limit;
+    size_t most = budget->limit - unseen(budget);
     used = all ? used : taken_up(budget, used);
     return used <= most && beyond <= most - used;
 }
@@ -131,7 +141,7 @@ static size_t lack(const struct budget *budget, size_t n, bool all)
 {
     size_t beyond = atomic_load_explicit(&budget->beyond, memory_order_relaxed);
     size_t used = budget_used(budget) + n;
-    return excess((all ? used : taken_up(budget, used)) + beyond, budget->limit);
+    return excess((all ? used : taken_up(budget, used)) + beyond + unseen(budget), budget->limit);
 }
 
 /* What comes in and has no claim to wait for gives way, as much as it takes; not for one that asks
@@ -161,13 +171,19 @@ static _Thread_local struct at_work {
     size_t left;
 } at_work;
 
-static size_t draw(const struct budget *budget, size_t n)
+static size_t draw(struct budget *budget, size_t n)
 {
     if (!at_work.budget || at_work.budget != budget)
         return 0;
     size_t drawn = n < at_work.left ? n : at_work.left;
     at_work.left -= drawn;
+    atomic_fetch_add_explicit(&budget->drawn, drawn, memory_order_relaxed);
     return drawn;
+}
+
+static void undraw(struct budget *budget, size_t n)
+{
+    atomic_fetch_sub_explicit(&budget->drawn, n, memory_order_relaxed);
 }
 
 /* How far a taker may go for what it asks. */
@@ -185,8 +201,10 @@ static bool take_by(struct budget *budget, size_t n, enum reach reach)
         taken = !is_recent(&budget->short_at) && take(budget, rest, false);
     else if (!taken)
         taken = take_from_others(budget, rest, reach == RESERVED);
-    if (!taken)
+    if (!taken && drawn) {
         at_work.left += drawn;
+        undraw(budget, drawn);
+    }
     return taken;
 }
 
@@ -272,6 +290,7 @@ void budget_finish_work(struct budget *budget, size_t n)
         return;
     assert(at_work.budget == budget);
     budget_give(budget, at_work.left);
+    undraw(budget, n - at_work.left);
     discount_work(budget, n);
     at_work = (struct at_work){0};
 }
@@ -281,6 +300,27 @@ void budget_pledge(struct budget *budget, size_t n)
     size_t before = budget ? atomic_load_explicit(&budget->pledge, memory_order_relaxed) : n;
     while (before < n && !atomic_compare_exchange_weak(&budget->pledge, &before, n)) {
     }
+}
+
+static void end_pledge(struct budget *budget, size_t used)
+{
+    if (used <= budget->limit / 8 && atomic_load_explicit(&budget->pledge, memory_order_relaxed) &&
+        atomic_load_explicit(&budget->pledge_holds, memory_order_relaxed) == 0)
+        atomic_store_explicit(&budget->pledge, 0, memory_order_relaxed);
+}
+
+void budget_hold_pledge(struct budget *budget)
+{
+    if (budget)
+        atomic_fetch_add_explicit(&budget->pledge_holds, 1, memory_order_relaxed);
+}
+
+void budget_drop_pledge(struct budget *budget)
+{
+    if (!budget)
+        return;
+    atomic_fetch_sub_explicit(&budget->pledge_holds, 1, memory_order_relaxed);
+    end_pledge(budget, budget_used(budget));
 }
 
 void budget_force(struct budget *budget, size_t n)
@@ -312,9 +352,7 @@ void budget_give(struct budget *budget, size_t n)
         return;
     size_t before = atomic_fetch_sub_explicit(&budget->used, n, memory_order_relaxed);
     assert(before >= n);
-    if (before - n <= budget->limit / 8 &&
-        atomic_load_explicit(&budget->pledge, memory_order_relaxed))
-        atomic_store_explicit(&budget->pledge, 0, memory_order_relaxed);
+    end_pledge(budget, before - n);
     if (n && before - n < atomic_load_explicit(&budget->trim_at, memory_order_relaxed))
         look_when_fallen(budget, before - n);
 }

@@ -8,7 +8,7 @@
  * (lib/base/arrival.h). No single request gets more than a share, a quarter, while others want it.
  *
  * A watched budget also counts what the process holds resident beyond its charges: the allocator's
- * holes, libraries' buffers, stacks.
+ * holes, libraries' buffers, stacks. A thirty-second of it stays free, since that is seen late.
  */
 #ifndef LIB_BASE_BUDGET_H
 #define LIB_BASE_BUDGET_H
@@ -24,7 +24,9 @@ struct budget {
     _Atomic size_t reserve; /* of these, kept from budget_take; 0 after init */
     _Atomic size_t used;
     _Atomic size_t work;   /* of these, for work on accepted data */
+    _Atomic size_t drawn;  /* of work, what stands for something allocated */
     _Atomic size_t pledge; /* work on the largest accepted request */
+    _Atomic size_t pledge_holds;
     /* Mono; 0: never. */
     _Atomic uint64_t short_at;  /* when data within their share last found no room */
     _Atomic uint64_t others_at; /* when a request within its share last came */
@@ -34,7 +36,7 @@ struct budget {
     _Atomic uint64_t gave_way; /* of these, since the start */
 
     size_t idle;             /* resident when the watch began; 0: not watched */
-    _Atomic size_t beyond;   /* resident now, beyond idle and used */
+    _Atomic size_t beyond;   /* resident now, beyond idle and what is charged and allocated */
     _Atomic size_t look_at;  /* used has come up to this: look again */
     _Atomic size_t trim_at;  /* used has fallen to this: give memory back to the system */
     _Atomic uint64_t looked; /* when, monotonic */
@@ -74,6 +76,11 @@ void budget_finish_work(struct budget *budget, size_t n);
 /* An accepted request whose work may take n bytes: as much is kept free until used has fallen to an
  * eighth of the limit. Any thread. */
 void budget_pledge(struct budget *budget, size_t n);
+
+/* What is pledged stays while it is held, however little is used: for an accepted request that is
+ * small beside the work on it. Any thread. */
+void budget_hold_pledge(struct budget *budget);
+void budget_drop_pledge(struct budget *budget);
 
 /* Takes n bytes even past the limit: for what was accepted already. Any thread. */
 void budget_force(struct budget *budget, size_t n);

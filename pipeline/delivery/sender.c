@@ -155,7 +155,7 @@ static void settle(struct sender *sender, struct queue_element *element,
 
 static size_t work_of(const struct queue_element *element)
 {
-    return element->current ? element->current->payload->size + WORK_FIXED : 0;
+    return element->current ? batch_work(element->current) + WORK_FIXED : 0;
 }
 
 /* Work of all sends stays below a share of the budget: the rest is for data, also when the backend

@@ -32,7 +32,7 @@ static void release(struct intake *intake, size_t count)
 void intake_release(struct intake *intake, const struct batch *batch)
 {
     release(intake, intake->queue_count);
-    budget_end_work(intake->budget, batch->payload->size);
+    budget_end_work(intake->budget, batch_work(batch));
 }
 
 static struct outcome untaken(const struct intake *intake, const struct batch *batch)
@@ -47,7 +47,7 @@ static struct outcome untaken(const struct intake *intake, const struct batch *b
 /* The processors may copy what they edit: as much as the request is kept for that. */
 struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
 {
-    size_t work = batch->payload->size;
+    size_t work = batch_work(batch);
     if (!budget_begin_work(intake->budget, work))
         return no_memory();
     for (size_t i = 0; i < intake->queue_count; i++)

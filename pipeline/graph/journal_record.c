@@ -214,9 +214,13 @@ static bool read_opaque(struct view bytes, struct batch *batch)
     struct opaque_request *request = calloc(1, sizeof *request);
     if (!request)
         return false;
+    bool copied = copy_text(text_field(bytes, OPAQUE_QUERY), &request->query) &&
+                  copy_text(text_field(bytes, OPAQUE_CONTENT_TYPE), &request->content_type);
     batch_set_opaque(batch, request);
-    return copy_text(text_field(bytes, OPAQUE_QUERY), &request->query) &&
-           copy_text(text_field(bytes, OPAQUE_CONTENT_TYPE), &request->content_type);
+    /* The limit may have been higher when it was accepted. */
+    if (budget_never_fits(batch->payload->budget, batch_work(batch)))
+        batch_forgo_plain(batch);
+    return copied;
 }
 
 static bool fill(struct view bytes, const struct record *record, struct batch *batch)

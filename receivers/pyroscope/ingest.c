@@ -153,6 +153,9 @@ static struct outcome wrap_opaque(const struct ingest *ingest, struct bytes *bod
                                          clock_wall(ingest->self->env->clock));
     opaque->content_type = type ? strdup(type) : NULL;
     batch_set_opaque(*batch, opaque);
+    if (opaque->query && budget_never_fits(ingest->self->env->budget, batch_work(*batch)))
+        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                          "the recording is too large for the memory limit when inflated");
     return opaque->query ? OUTCOME_OK : no_memory;
 }
 

@@ -451,6 +451,28 @@ def test_clients_that_leave_in_the_middle_leave_nothing(spanlink):
     spanlink.within_budget()
 
 
+def recording(mib):
+    """An upload of a JFR recording, gzip in a form as the Java agent has it."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    packed = b"".join(packer.compress(bytes(2**20)) for _ in range(mib)) + packer.flush()
+    return (b"--z1\r\nContent-Disposition: form-data; name=\"jfr\"; filename=\"jfr\"\r\n\r\n" +
+            packed + b"\r\n--z1--\r\n")
+
+
+def test_recordings_that_are_sent_on_inflated_stay_within_the_budget(spanlink):
+    where = {"path": "/ingest?name=a&format=jfr", "kind": "multipart/form-data; boundary=z1"}
+    assert post(spanlink.ingest, recording(60), **where)[0] == 413
+    codes, body = set(), recording(20)
+    clients = [threading.Thread(target=lambda: codes.add(post(spanlink.ingest, body, **where)[0]))
+               for _ in range(16)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    assert codes <= {200, 503}
+    assert harness.wait_for(lambda: post(spanlink.ingest, body, **where)[0] == 200, 20, 0.2)
+
+
 # Broken requests
 
 @pytest.mark.parametrize("data", [

@@ -13,7 +13,7 @@ enum { CEILING = 1 << 18 };
 /* What fits is not called too large, whatever it says. */
 static void tell(enum encoding_name encoding, struct view input, enum inflate_result result)
 {
-    if (inflate_told(encoding, input, CEILING, INFLATE_NO_MEMORY) != INFLATE_NO_MEMORY &&
+    if (inflate_told(encoding, input, CEILING, NULL, INFLATE_NO_MEMORY) != INFLATE_NO_MEMORY &&
         result == INFLATE_OK)
         abort();
 }

@@ -221,7 +221,9 @@ static bool inflate_message(struct grpc_call *call)
     bytes_init(&plain, budget_cap(options->budget, options->max_message), options->budget);
     struct view packed = bytes_view(&call->message);
     enum inflate_result result = inflate_append(encoding_of(call), packed, &plain);
-    switch (inflate_told(encoding_of(call), packed, plain.max, result)) {
+    if (result != INFLATE_OK)
+        bytes_release(&plain);
+    switch (inflate_told(encoding_of(call), packed, plain.max, options->budget, result)) {
     case INFLATE_OK:
         bytes_release(&call->message);
         call->message = plain;

@@ -293,9 +293,8 @@ enum inflate_result http_request_take_body(struct http_request *request, struct 
     bytes_init(out, budget_cap(options->budget, options->max_body), options->budget);
     struct view packed = bytes_view(&request->body);
     enum inflate_result result = inflate_append(encoding, packed, out);
-    result = inflate_told(encoding, packed, out->max, result);
     bytes_release(result == INFLATE_OK ? &request->body : out);
-    return result;
+    return inflate_told(encoding, packed, out->max, options->budget, result);
 }
 
 void http_response_header(struct http_request *request, const char *name, const char *value)

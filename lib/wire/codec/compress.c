@@ -2,14 +2,14 @@
 
 #include "lib/wire/codec/coding.h"
 #include "lib/wire/codec/gzip.h"
+#include "lib/wire/codec/zstd_window.h"
 
 #include <stdio.h>
 #include <strings.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* What RFC 9659 allows for zstd as a content coding: 8 MiB. */
-enum { ZSTD_WINDOW_LOG = 23, ZSTD_LEVEL = 1 };
+enum { ZSTD_LEVEL = 1 };
 
 static const char *const names[] = {
     "identity", "gzip", "zstd", "zlib", "deflate", "snappy", "x-snappy-framed", "lz4", "unknown"};
@@ -111,13 +111,18 @@ static enum inflate_result zstd_failure(size_t code)
     }
 }
 
-static enum inflate_result zstd_run(ZSTD_DStream *stream, struct view in, struct bytes *out)
+static enum inflate_result zstd_run(ZSTD_DStream *stream, struct view in, struct bytes *out,
+                                    struct zstd_window *window)
 {
     ZSTD_inBuffer input = {in.data, in.size, 0};
-    size_t more = 1; /* 0 at the end of a frame */
+    size_t begin = out->size, more = 0; /* 0 at the end of a frame */
     for (;;) {
         struct coding_room room;
         enum inflate_result result = coding_make_room(out, &room);
+        if (more == 0)
+            zstd_window_frame(window, (struct view){in.data + input.pos, in.size - input.pos});
+        if (result == INFLATE_OK && !zstd_window_reach(window, out->size - begin + room.size))
+            result = INFLATE_NO_MEMORY;
         if (result != INFLATE_OK)
             return result;
         ZSTD_outBuffer output = {room.data ? room.data : &room.spare, room.data ? room.size : 1, 0};
@@ -141,11 +146,13 @@ static enum inflate_result zstd_inflate(struct view in, struct bytes *out)
     ZSTD_DStream *stream = ZSTD_createDStream();
     if (!stream)
         return INFLATE_NO_MEMORY;
+    struct zstd_window window = {.budget = out->budget};
     enum inflate_result result = INFLATE_BAD;
     if (!ZSTD_isError(ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG)) &&
         in.size > 0)
-        result = zstd_run(stream, in, out);
+        result = zstd_run(stream, in, out, &window);
     ZSTD_freeDStream(stream);
+    zstd_window_end(&window);
     if (result != INFLATE_OK)
         out->size = before;
     return result;

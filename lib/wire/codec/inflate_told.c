@@ -1,10 +1,12 @@
 #include "lib/wire/codec/inflate_told.h"
 
+#include "lib/wire/codec/zstd_window.h"
+
 #include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <zstd.h>
 
-enum { WINDOW = 64 * 1024, GZIP_LEAST = 18, ZSTD_WINDOW_LOG = 23 /* as in compress.c */ };
+enum { WINDOW = 64 * 1024, GZIP_LEAST = 18 };
 
 /* RFC 1952, 2.3: the last four bytes of a member are its size modulo 2^32. */
 static bool gzip_says_more(struct view in, size_t max)
@@ -59,21 +61,27 @@ static bool gzip_is_more(struct view in, size_t max, uint8_t *window)
     return size > max;
 }
 
-static bool zstd_is_more(struct view in, size_t max, uint8_t *window)
+static bool zstd_is_more(struct view in, size_t max, uint8_t *window, struct budget *budget)
 {
+    struct zstd_window kept = {.budget = budget};
     ZSTD_inBuffer input = {in.data, in.size, 0};
     ZSTD_DStream *stream = ZSTD_createDStream();
-    size_t size = 0, more = 1;
+    size_t size = 0, more = 0;
     bool good = stream &&
                 !ZSTD_isError(ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG));
     while (good && size <= max && (more || input.pos < input.size)) {
         ZSTD_outBuffer room = {window, WINDOW, 0};
         size_t before = input.pos;
+        if (more == 0)
+            zstd_window_frame(&kept, (struct view){in.data + before, in.size - before});
+        if (!zstd_window_reach(&kept, size + WINDOW))
+            break;
         more = ZSTD_decompressStream(stream, &room, &input);
         size += room.pos;
         good = !ZSTD_isError(more) && (room.pos > 0 || input.pos > before);
     }
     ZSTD_freeDStream(stream);
+    zstd_window_end(&kept);
     return size > max;
 }
 
@@ -85,14 +93,14 @@ static bool zstd_says_more(struct view in, size_t max)
 }
 
 enum inflate_result inflate_told(enum encoding_name encoding, struct view in, size_t max,
-                                 enum inflate_result result)
+                                 struct budget *budget, enum inflate_result result)
 {
     uint8_t *window = result == INFLATE_NO_MEMORY ? malloc(WINDOW) : NULL;
     bool more = false;
     if (window && encoding == ENCODING_GZIP)
         more = gzip_says_more(in, max) || gzip_is_more(in, max, window);
     else if (window && encoding == ENCODING_ZSTD)
-        more = zstd_says_more(in, max) || zstd_is_more(in, max, window);
+        more = zstd_says_more(in, max) || zstd_is_more(in, max, window, budget);
     free(window);
     return more ? INFLATE_TOO_LARGE : result;
 }

@@ -186,16 +186,28 @@ START_TEST(what_would_become_larger_than_64_MiB_stays_packed)
 }
 END_TEST
 
+/* What the budget has no room for comes out of the work that the request was accepted for. */
 START_TEST(a_full_memory_budget_holds_nothing_up)
 {
     struct view large = content(MOST + 1);
     begin();
     struct view body = JOIN(VIEW(JFR), zipped(large), VIEW(END));
+    struct batch *batch = batch_of(QUERY, TYPE, body);
+    size_t work = batch_work(batch);
+    ck_assert_uint_ge(work, body.size + large.size);
+    batch_unref(batch);
     struct budget *budget = exporter.instance->env.budget;
     size_t limit = budget->limit;
     budget->limit = budget_used(budget) + (1 << 20);
+    struct outcome outcome = exporter_send(&exporter, batch_of(QUERY, TYPE, body));
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_MEMORY);
+    ck_assert_uint_eq(backend.count, 0);
+    ck_assert(budget_go_on_work(budget, work, true));
+    size_t used = budget_used(budget);
     ck_assert(view_eq(sent(QUERY, TYPE, body), JOIN(VIEW(JFR), large, VIEW(END))));
-    ck_assert_uint_le(budget_used(budget), budget->limit);
+    ck_assert_uint_le(budget_used(budget), used);
+    budget_finish_work(budget, work);
     budget->limit = limit;
     end();
 }

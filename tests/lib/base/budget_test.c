@@ -87,6 +87,24 @@ START_TEST(a_large_request_keeps_others_out_until_it_is_gone)
 }
 END_TEST
 
+START_TEST(a_pledge_that_is_held_stays_however_little_is_used)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    ck_assert(budget_take(&budget, 1));
+    budget_pledge(&budget, 40);
+    budget_hold_pledge(&budget);
+    budget_hold_pledge(&budget);
+    budget_give(&budget, 1);
+    budget_drop_pledge(&budget);
+    ck_assert(!budget_take(&budget, 61));
+    ck_assert(budget_take(&budget, 60));
+    budget_give(&budget, 60);
+    budget_drop_pledge(&budget);
+    ck_assert(budget_take(&budget, 61));
+}
+END_TEST
+
 START_TEST(what_is_resident_beside_the_charges_counts)
 {
     struct budget budget;
@@ -97,6 +115,40 @@ START_TEST(what_is_resident_beside_the_charges_counts)
     ck_assert(budget_take(&budget, 20));
     budget_force(&budget, 1000);
     ck_assert(!budget_take(&budget, 0));
+}
+END_TEST
+
+/* Work that was taken and not drawn from holds no memory yet. */
+START_TEST(work_hides_nothing_of_what_is_resident)
+{
+    struct budget budget;
+    budget_init(&budget, 64 << 20);
+    budget.idle = 1; /* all of the process is beyond */
+    char *held = malloc(16 << 20);
+    memset(held, 1, 16 << 20);
+    ck_assert(budget_begin_work(&budget, 10 << 20));
+    ck_assert(budget_go_on_work(&budget, 10 << 20, false));
+    ck_assert(budget_take(&budget, 4 << 20));
+    ck_assert_uint_ge(budget.beyond, 12 << 20);
+    ck_assert_uint_eq(budget.drawn, 4 << 20);
+    budget_finish_work(&budget, 10 << 20);
+    ck_assert_uint_eq(budget.drawn, 0);
+    budget_end_work(&budget, 10 << 20);
+    budget_give(&budget, 4 << 20);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+    free(held);
+}
+END_TEST
+
+START_TEST(a_watched_budget_keeps_a_little_free_for_what_it_sees_late)
+{
+    struct budget budget;
+    budget_init(&budget, 64 << 20);
+    budget.idle = SIZE_MAX / 2;
+    ck_assert(!budget_take(&budget, (62 << 20) + 1));
+    ck_assert(!budget_use(&budget, (62 << 20) + 1));
+    ck_assert(budget_take(&budget, 62 << 20));
+    ck_assert(!budget_take(&budget, 1));
 }
 END_TEST
 
@@ -127,6 +179,8 @@ START_TEST(no_budget_is_no_limit)
     ck_assert(budget_use(NULL, SIZE_MAX));
     budget_force(NULL, 1);
     budget_pledge(NULL, 1);
+    budget_hold_pledge(NULL);
+    budget_drop_pledge(NULL);
     budget_give(NULL, 1);
     ck_assert(!budget_never_fits(NULL, SIZE_MAX));
 }
@@ -261,8 +315,10 @@ SUITE_MAIN("budget", what_does_not_fit_takes_nothing,
            new_data_leave_the_reserve_to_work_on_accepted_data,
            what_is_accepted_leaves_room_for_as_much_work,
            a_large_request_keeps_others_out_until_it_is_gone,
-           what_is_resident_beside_the_charges_counts, a_watched_budget_can_be_filled_and_emptied,
-           work_comes_out_of_what_is_kept_for_it,
+           a_pledge_that_is_held_stays_however_little_is_used,
+           what_is_resident_beside_the_charges_counts, work_hides_nothing_of_what_is_resident,
+           a_watched_budget_keeps_a_little_free_for_what_it_sees_late,
+           a_watched_budget_can_be_filled_and_emptied, work_comes_out_of_what_is_kept_for_it,
            others_have_room_while_a_large_request_is_worked_on,
            work_above_a_share_leaves_a_share_to_others_who_come,
            a_shortage_of_others_comes_before_more_than_a_share,

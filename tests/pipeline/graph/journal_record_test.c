@@ -1,5 +1,6 @@
 #include "pipeline/graph/journal_record.h"
 
+#include "lib/wire/codec/compress.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -95,6 +96,41 @@ START_TEST(a_body_for_ingest_comes_back_with_its_query)
 }
 END_TEST
 
+#define FORM "--z\r\nContent-Disposition: form-data; name=\"jfr\"; filename=\"jfr\"\r\n\r\n"
+
+/* Of 5 MiB when inflated; the limit may be lower than it was. */
+START_TEST(a_recording_tells_again_what_it_takes_inflated)
+{
+    static uint8_t zeros[5 << 20];
+    struct bytes body, record;
+    struct budget budget;
+    struct view receiver;
+    const char *reason;
+    struct opaque_request *opaque = calloc(1, sizeof *opaque);
+    bytes_init(&body, SIZE_MAX, NULL);
+    bytes_append_view(&body, VIEW(FORM));
+    ck_assert(deflate_append(ENCODING_GZIP, (struct view){zeros, sizeof zeros}, &body));
+    bytes_append_view(&body, VIEW("\r\n--z--\r\n"));
+    opaque->query = strdup("name=app&format=jfr");
+    opaque->content_type = strdup("multipart/form-data; boundary=z");
+    struct batch *batch =
+        batch_new(SIGNAL_PROFILES, BATCH_OPAQUE, buffer_from_bytes(&body), 1, NULL);
+    batch_set_opaque(batch, opaque);
+    ck_assert_uint_gt(batch_work(batch), sizeof zeros + batch->payload->size);
+    written(batch, "pyroscope", &record);
+    for (size_t mib = 3; mib <= 6; mib += 3) {
+        budget_init(&budget, mib << 20);
+        struct batch *read = journal_record_read(bytes_view(&record), &budget, &receiver, &reason);
+        ck_assert_uint_eq(batch_work(read), mib == 6 ? batch_work(batch) : read->payload->size);
+        batch_unref(read);
+        ck_assert_uint_eq(budget_used(&budget), 0);
+        ck_assert_uint_eq(budget.pledge_holds, 0);
+    }
+    bytes_release(&record);
+    batch_unref(batch);
+}
+END_TEST
+
 START_TEST(bytes_that_are_no_record_are_refused)
 {
     struct view receiver;
@@ -108,4 +144,5 @@ END_TEST
 
 SUITE_MAIN("journal record", an_otlp_request_comes_back_with_its_senders_metadata,
            an_empty_request_comes_back, a_pprof_comes_back_with_its_series_and_origin,
-           a_body_for_ingest_comes_back_with_its_query, bytes_that_are_no_record_are_refused)
+           a_body_for_ingest_comes_back_with_its_query,
+           a_recording_tells_again_what_it_takes_inflated, bytes_that_are_no_record_are_refused)

@@ -468,6 +468,23 @@ START_TEST(unknown_encodings_and_large_bodies_are_refused)
 }
 END_TEST
 
+/* As a pprof of that size is: what is sent on inflated takes as much memory. */
+START_TEST(a_recording_that_inflates_beyond_the_memory_limit_is_413)
+{
+    static uint8_t zeros[60 << 20] = "FLR";
+    begin(RECEIVER());
+    given.runtime->budget.limit = 64 << 20;
+    given.runtime->budget.reserve = 4 << 20;
+    door_post(fd, "/ingest?name=a&format=jfr", FORM,
+              FORM_OF({"jfr", "jfr", door_gzip((struct view){zeros, sizeof zeros})}), 413, &answer);
+    assert_error("resource_exhausted", "too large");
+    door_post(fd, "/ingest?name=a&format=jfr", FORM,
+              FORM_OF({"jfr", "jfr", door_gzip((struct view){zeros, 20 << 20})}), 200, &answer);
+    ck_assert_uint_eq(keeper_count(), 1);
+    end();
+}
+END_TEST
+
 START_TEST(backpressure_is_503_with_a_wait)
 {
     struct outcome later = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "come back");
@@ -577,6 +594,8 @@ SUITE_MAIN("pyroscope_ingest", a_multipart_profile_is_inflated_and_keeps_what_st
            times_and_labels_that_the_server_refuses_are_refused, ready_is_answered,
            what_old_agents_of_dotnet_send_is_repaired,
            a_format_without_a_content_type_is_forwarded_without_one,
-           unknown_encodings_and_large_bodies_are_refused, backpressure_is_503_with_a_wait,
-           metadata_are_sent_on_request_by_request, metadata_stay_here_by_default,
-           other_paths_and_methods_are_refused, recorded_uploads_of_the_go_sdk_are_read)
+           unknown_encodings_and_large_bodies_are_refused,
+           a_recording_that_inflates_beyond_the_memory_limit_is_413,
+           backpressure_is_503_with_a_wait, metadata_are_sent_on_request_by_request,
+           metadata_stay_here_by_default, other_paths_and_methods_are_refused,
+           recorded_uploads_of_the_go_sdk_are_read)

@@ -160,6 +160,33 @@ START_TEST(zstd_past_the_budget_is_no_memory)
 }
 END_TEST
 
+/* The library keeps as much of the content as the window has, beside what it gives us. */
+START_TEST(what_zstd_keeps_for_itself_is_charged)
+{
+    enum { SIZE = 6 << 20 };
+    struct bytes packed, out;
+    struct budget budget;
+    bytes_init(&packed, 1 << 20, NULL);
+    /* A window of 8 MiB, SIZE zero bytes in blocks of one byte repeated (RFC 8878, 3.1.1.2). */
+    bytes_append(&packed, "\x28\xb5\x2f\xfd\x00\x68", 6);
+    for (uint32_t left = SIZE; left > 0; left -= 1 << 17) {
+        uint32_t head = (1 << 17) << 3 | 1 << 1 | (left == 1 << 17);
+        uint8_t block[] = {(uint8_t)head, (uint8_t)(head >> 8), (uint8_t)(head >> 16), 0};
+        bytes_append(&packed, block, sizeof block);
+    }
+    for (size_t mib = 11; mib <= 16; mib += 5) {
+        budget_init(&budget, mib << 20);
+        bytes_init(&out, SIZE, &budget);
+        ck_assert_int_eq(inflate_append(ENCODING_ZSTD, bytes_view(&packed), &out),
+                         mib == 16 ? INFLATE_OK : INFLATE_NO_MEMORY);
+        ck_assert_uint_le(budget_used(&budget), SIZE);
+        bytes_release(&out);
+        ck_assert_uint_eq(budget_used(&budget), 0);
+    }
+    bytes_release(&packed);
+}
+END_TEST
+
 START_TEST(zstd_reads_several_frames)
 {
     struct bytes packed = run(1000), out = run(100);
@@ -220,6 +247,6 @@ SUITE_MAIN("compress", names_of_encodings, grpc_has_names_of_its_own, a_set_has_
            every_encoding_round_trips, a_body_in_pieces_becomes_one_compressed_body,
            unknown_encoding_is_bad_both_ways, identity_tells_ceiling_from_budget,
            zstd_bomb_stops_at_the_ceiling, zstd_fits_exactly, zstd_past_the_budget_is_no_memory,
-           zstd_reads_several_frames, zstd_cut_off_or_followed_by_garbage_is_bad,
-           zstd_window_past_eight_mebibytes_is_refused, zstd_without_room_changes_nothing,
-           gzip_is_known_by_its_magic)
+           what_zstd_keeps_for_itself_is_charged, zstd_reads_several_frames,
+           zstd_cut_off_or_followed_by_garbage_is_bad, zstd_window_past_eight_mebibytes_is_refused,
+           zstd_without_room_changes_nothing, gzip_is_known_by_its_magic)

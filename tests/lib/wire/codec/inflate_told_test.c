@@ -8,11 +8,13 @@ static uint8_t zeros[300000];
 
 static void expect(enum encoding_name encoding, struct view body, size_t size)
 {
-    ck_assert_int_eq(inflate_told(encoding, body, size - 1, INFLATE_NO_MEMORY), INFLATE_TOO_LARGE);
-    ck_assert_int_eq(inflate_told(encoding, body, 1, INFLATE_NO_MEMORY), INFLATE_TOO_LARGE);
-    ck_assert_int_eq(inflate_told(encoding, body, size, INFLATE_NO_MEMORY), INFLATE_NO_MEMORY);
-    ck_assert_int_eq(inflate_told(encoding, body, 1, INFLATE_OK), INFLATE_OK);
-    ck_assert_int_eq(inflate_told(encoding, body, 1, INFLATE_BAD), INFLATE_BAD);
+    ck_assert_int_eq(inflate_told(encoding, body, size - 1, NULL, INFLATE_NO_MEMORY),
+                     INFLATE_TOO_LARGE);
+    ck_assert_int_eq(inflate_told(encoding, body, 1, NULL, INFLATE_NO_MEMORY), INFLATE_TOO_LARGE);
+    ck_assert_int_eq(inflate_told(encoding, body, size, NULL, INFLATE_NO_MEMORY),
+                     INFLATE_NO_MEMORY);
+    ck_assert_int_eq(inflate_told(encoding, body, 1, NULL, INFLATE_OK), INFLATE_OK);
+    ck_assert_int_eq(inflate_told(encoding, body, 1, NULL, INFLATE_BAD), INFLATE_BAD);
 }
 
 /* Several members or frames, some of them empty, of which the last is the smallest. */
@@ -78,13 +80,14 @@ START_TEST(what_is_cut_off_or_no_such_format_is_not_too_large)
         pack(encodings[i], 3, &packed);
         for (size_t n = 0; n < packed.size; n += n < 40 ? 1 : 97)
             ck_assert_int_eq(inflate_told(encodings[i], (struct view){packed.data, n}, SIZE_MAX / 2,
-                                          INFLATE_NO_MEMORY),
+                                          NULL, INFLATE_NO_MEMORY),
                              INFLATE_NO_MEMORY);
-        ck_assert_int_eq(inflate_told(encodings[1 - i], bytes_view(&packed), 1, INFLATE_NO_MEMORY),
-                         INFLATE_NO_MEMORY);
+        ck_assert_int_eq(
+            inflate_told(encodings[1 - i], bytes_view(&packed), 1, NULL, INFLATE_NO_MEMORY),
+            INFLATE_NO_MEMORY);
         bytes_release(&packed);
     }
-    ck_assert_int_eq(inflate_told(ENCODING_IDENTITY, VIEW("plain"), 1, INFLATE_NO_MEMORY),
+    ck_assert_int_eq(inflate_told(ENCODING_IDENTITY, VIEW("plain"), 1, NULL, INFLATE_NO_MEMORY),
                      INFLATE_NO_MEMORY);
 }
 END_TEST
