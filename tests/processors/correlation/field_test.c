@@ -78,6 +78,7 @@ struct world {
     uint64_t random;
     struct sim_span *spans;
     size_t span_count;
+    struct rig_span *batch; /* room for all of them */
     struct sim_event *events;
     size_t event_count;
     char instances[64][8];
@@ -92,16 +93,23 @@ static uint64_t draw(struct world *world, uint64_t below)
     return below ? world->random % below : 0;
 }
 
+/* Room for one more, in steps that double. */
+static void *room_for_one(void *items, size_t count, size_t size)
+{
+    bool full = (count & (count - 1)) == 0;
+    return full ? realloc(items, (count ? 2 * count : 1) * size) : items;
+}
+
 static void add_event(struct world *world, struct sim_event event)
 {
-    world->events = realloc(world->events, (world->event_count + 1) * sizeof *world->events);
+    world->events = room_for_one(world->events, world->event_count, sizeof *world->events);
     world->events[world->event_count++] = event;
 }
 
 static struct sim_span *add_span(struct world *world, unsigned process, uint64_t parent,
                                  uint64_t start, uint64_t end)
 {
-    world->spans = realloc(world->spans, (world->span_count + 1) * sizeof *world->spans);
+    world->spans = room_for_one(world->spans, world->span_count, sizeof *world->spans);
     struct sim_span *span = &world->spans[world->span_count++];
     *span = (struct sim_span){
         .span = {.id = UINT64_C(0x1000000000000000) + world->span_count, .parent = parent},
@@ -325,7 +333,7 @@ static void upload(struct world *world, const struct sim_event *event)
 
 static void export_spans(struct world *world, const struct sim_event *event)
 {
-    struct rig_span *batch = calloc(world->span_count + 1, sizeof *batch);
+    struct rig_span *batch = world->batch;
     const struct actor *actor = event->actor;
     size_t count = 0;
     for (size_t i = 0; i < world->span_count; i++) {
@@ -346,7 +354,6 @@ static void export_spans(struct world *world, const struct sim_event *event)
     }
     if (count > 0)
         ck_assert_int_eq(rig_spans(&world->rig, batch, count), VERDICT_OK);
-    free(batch);
 }
 
 /* Every tick is followed by a look at what left. */
@@ -686,8 +693,10 @@ static void run(const struct arrangement *arrangement, unsigned seed)
     for (size_t i = 0; i < MOST_ACTORS && arrangement->actors[i].window; i++)
         draw_actor(&world, &arrangement->actors[i]);
     qsort(world.events, world.event_count, sizeof *world.events, by_time);
+    world.batch = calloc(world.span_count, sizeof *world.batch);
     play(&world);
     check(&world);
+    free(world.batch);
     rig_close(&world.rig);
     free(world.spans);
     free(world.events);

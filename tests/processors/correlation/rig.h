@@ -403,7 +403,8 @@ static inline void rig_read_span(struct rig *rig, struct view body)
         else if (view_eq(otlp_key(field.bytes), VIEW("pyroscope.profile.cpu_time_ns")))
             out.cpu_ns = (int64_t)number.value;
     }
-    rig->out = realloc(rig->out, (rig->count + 1) * sizeof out);
+    if ((rig->count & (rig->count - 1)) == 0)
+        rig->out = realloc(rig->out, (rig->count ? 2 * rig->count : 1) * sizeof out);
     rig->out[rig->count++] = out;
 }
 
