@@ -39,9 +39,8 @@ static size_t excess(size_t a, size_t b)
 static size_t measure(struct budget *budget, size_t used)
 {
     /* Work that nothing has been allocated for would hide as much of what is beyond. */
-    size_t work = excess(atomic_load_explicit(&budget->work, memory_order_relaxed),
-                         atomic_load_explicit(&budget->drawn, memory_order_relaxed));
-    size_t beyond = excess(heap_resident(), budget->idle + excess(used, work));
+    size_t unused = atomic_load_explicit(&budget->unused, memory_order_relaxed);
+    size_t beyond = excess(heap_resident(), budget->idle + excess(used, unused));
     beyond = beyond < budget->limit / 2 ? beyond : budget->limit / 2;
     atomic_store_explicit(&budget->beyond, beyond, memory_order_relaxed);
     return beyond;
@@ -171,19 +170,24 @@ static _Thread_local struct at_work {
     size_t left;
 } at_work;
 
+static void note_unused(struct budget *budget, size_t n)
+{
+    atomic_fetch_add_explicit(&budget->unused, n, memory_order_relaxed);
+}
+
+static void note_used(struct budget *budget, size_t n)
+{
+    atomic_fetch_sub_explicit(&budget->unused, n, memory_order_relaxed);
+}
+
 static size_t draw(struct budget *budget, size_t n)
 {
     if (!at_work.budget || at_work.budget != budget)
         return 0;
     size_t drawn = n < at_work.left ? n : at_work.left;
     at_work.left -= drawn;
-    atomic_fetch_add_explicit(&budget->drawn, drawn, memory_order_relaxed);
+    note_used(budget, drawn);
     return drawn;
-}
-
-static void undraw(struct budget *budget, size_t n)
-{
-    atomic_fetch_sub_explicit(&budget->drawn, n, memory_order_relaxed);
 }
 
 /* How far a taker may go for what it asks. */
@@ -203,7 +207,7 @@ static bool take_by(struct budget *budget, size_t n, enum reach reach)
         taken = take_from_others(budget, rest, reach == RESERVED);
     if (!taken && drawn) {
         at_work.left += drawn;
-        undraw(budget, drawn);
+        note_unused(budget, drawn);
     }
     return taken;
 }
@@ -256,16 +260,20 @@ bool budget_begin_work(struct budget *budget, size_t n)
         return true;
     count_work(budget, n);
     bool taken = n > budget_share(budget) ? begin_large(budget, n) : begin_usual(budget, n);
-    if (!taken)
+    if (taken)
+        note_unused(budget, n);
+    else
         discount_work(budget, n);
     return taken;
 }
 
 void budget_end_work(struct budget *budget, size_t n)
 {
+    if (!budget)
+        return;
+    note_used(budget, n);
     budget_give(budget, n);
-    if (budget)
-        discount_work(budget, n);
+    discount_work(budget, n);
 }
 
 bool budget_go_on_work(struct budget *budget, size_t n, bool force)
@@ -280,6 +288,7 @@ bool budget_go_on_work(struct budget *budget, size_t n, bool force)
         discount_work(budget, n);
         return false;
     }
+    note_unused(budget, n);
     at_work = (struct at_work){budget, n};
     return true;
 }
@@ -289,8 +298,8 @@ void budget_finish_work(struct budget *budget, size_t n)
     if (!budget)
         return;
     assert(at_work.budget == budget);
+    note_used(budget, at_work.left);
     budget_give(budget, at_work.left);
-    undraw(budget, n - at_work.left);
     discount_work(budget, n);
     at_work = (struct at_work){0};
 }

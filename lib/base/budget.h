@@ -24,7 +24,7 @@ struct budget {
     _Atomic size_t reserve; /* of these, kept from budget_take; 0 after init */
     _Atomic size_t used;
     _Atomic size_t work;   /* of these, for work on accepted data */
-    _Atomic size_t drawn;  /* of work, what stands for something allocated */
+    _Atomic size_t unused; /* of work, what nothing has been allocated for */
     _Atomic size_t pledge; /* work on the largest accepted request */
     _Atomic size_t pledge_holds;
     /* Mono; 0: never. */

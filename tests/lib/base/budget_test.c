@@ -130,13 +130,30 @@ START_TEST(work_hides_nothing_of_what_is_resident)
     ck_assert(budget_go_on_work(&budget, 10 << 20, false));
     ck_assert(budget_take(&budget, 4 << 20));
     ck_assert_uint_ge(budget.beyond, 12 << 20);
-    ck_assert_uint_eq(budget.drawn, 4 << 20);
+    ck_assert_uint_eq(budget.unused, 16 << 20);
     budget_finish_work(&budget, 10 << 20);
-    ck_assert_uint_eq(budget.drawn, 0);
     budget_end_work(&budget, 10 << 20);
     budget_give(&budget, 4 << 20);
+    ck_assert_uint_eq(budget.unused, 0);
     ck_assert_uint_eq(budget_used(&budget), 0);
     free(held);
+}
+END_TEST
+
+/* Room is looked for before the work that asks for it is charged. */
+START_TEST(a_large_request_alone_is_not_in_its_own_way)
+{
+    struct budget budget;
+    budget_init(&budget, 64 << 20);
+    budget.reserve = 4 << 20;
+    budget_watch(&budget);
+    ck_assert(budget_take(&budget, 26 << 20));
+    char *body = malloc(26 << 20);
+    memset(body, 1, 26 << 20);
+    ck_assert(budget_begin_work(&budget, 26 << 20));
+    budget_end_work(&budget, 26 << 20);
+    free(body);
+    budget_give(&budget, 26 << 20);
 }
 END_TEST
 
@@ -317,6 +334,7 @@ SUITE_MAIN("budget", what_does_not_fit_takes_nothing,
            a_large_request_keeps_others_out_until_it_is_gone,
            a_pledge_that_is_held_stays_however_little_is_used,
            what_is_resident_beside_the_charges_counts, work_hides_nothing_of_what_is_resident,
+           a_large_request_alone_is_not_in_its_own_way,
            a_watched_budget_keeps_a_little_free_for_what_it_sees_late,
            a_watched_budget_can_be_filled_and_emptied, work_comes_out_of_what_is_kept_for_it,
            others_have_room_while_a_large_request_is_worked_on,
