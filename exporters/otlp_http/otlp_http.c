@@ -96,15 +96,11 @@ static void warn_of_endpoint(const struct otlp_http_exporter *self, struct key_r
 static void check(const void *config, struct key_report *report)
 {
     const struct otlp_http_exporter *self = config;
-    const char *why;
     warn_of_endpoint(self, report);
     bool any = *self->endpoint != '\0';
-    if (any && !url_check(self->endpoint, &why))
-        key_report_add(report, "endpoint", "\"%s\" is not a URL, %s", self->endpoint, why);
+    url_report("endpoint", self->endpoint, report);
     for (int i = 0; i < SIGNAL_COUNT; i++) {
-        if (*self->endpoints[i] && !url_check(self->endpoints[i], &why))
-            key_report_add(report, endpoint_keys[i], "\"%s\" is not a URL, %s", self->endpoints[i],
-                           why);
+        url_report(endpoint_keys[i], self->endpoints[i], report);
         any |= *self->endpoints[i] != '\0';
     }
     compression_check(&self->client, ENCODINGS_ALL, "HTTP", report);

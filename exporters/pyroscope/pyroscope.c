@@ -37,9 +37,7 @@ static const struct key keys[] = {
 static void check(const void *config, struct key_report *report)
 {
     const struct pyroscope_exporter *self = config;
-    const char *why;
-    if (*self->endpoint && !url_check(self->endpoint, &why))
-        key_report_add(report, "endpoint", "\"%s\" is not a URL, %s", self->endpoint, why);
+    url_report("endpoint", self->endpoint, report);
     compression_check(&self->client, ENCODING_BIT(ENCODING_IDENTITY) | ENCODING_BIT(ENCODING_GZIP),
                       "Pyroscope", report);
     client_check(&self->client, report);

@@ -9,6 +9,9 @@
 /* What ends a URL in a sentence. */
 #define SPACES " \t\r\n\"'"
 
+/* Behind which one may begin. */
+#define OPENERS SPACES "(){}<>,;=|"
+
 /* A copy under way, ended by NUL at last. */
 struct copy {
     char *out;
@@ -104,21 +107,68 @@ static const char *put_query(struct copy *copy, const char *from)
     return at;
 }
 
-static const char *put_host(struct copy *copy, const char *from)
+/* What follows the "//" of a URL, or stands in its place. */
+static const char *put_host(struct copy *copy, const char *from, const char *user)
 {
-    const char *end = user_end(from + 3);
-    put(copy, from, 3);
+    const char *end = user_end(user);
+    put(copy, from, (size_t)(user - from));
     if (end)
         put(copy, SHOWN, strlen(SHOWN));
-    return end ? end : from + 3;
+    return end ? end : user;
+}
+
+/* Behind the scheme and slashes of a word that may be a URL, however they are mistyped ("http:/",
+ * "http//", "//"); the word's start: it has none. */
+static const char *behind_scheme(const char *word)
+{
+    const char *at = word;
+    while (isalnum((unsigned char)*at) || (*at && strchr("+-.", *at)))
+        at++;
+    size_t name = (size_t)(at - word);
+    at += *at == ':';
+    size_t slashes = strspn(at, "/");
+    bool path = name == 0 ? slashes != 2 : name == 4 && strncasecmp(word, "unix", 4) == 0;
+    return slashes == 0 || path ? word : at + slashes;
+}
+
+/* Whether a word without a scheme begins with user:password@, or is host:port. */
+static bool is_bare_address(const char *word)
+{
+    const char *colon = word + strcspn(word, ":/?#[" SPACES), *at = user_end(word);
+    return *colon == ':' && (at ? colon < at : isdigit((unsigned char)colon[1]));
+}
+
+/* A word's start: returns what follows what it puts of it; *url: the rest is a URL's. */
+static const char *put_start(struct copy *copy, const char *word, bool *url)
+{
+    const char *user = behind_scheme(word);
+    *url = !strchr(OPENERS, *word) && (user != word || is_bare_address(word));
+    return *url ? put_host(copy, word, user) : word;
+}
+
+static const char *put_fragment(struct copy *copy, const char *from)
+{
+    size_t size = strcspn(from, SPACES);
+    put(copy, from, 1);
+    if (size > 1)
+        put(copy, SHOWN, strlen(SHOWN));
+    return from + size;
 }
 
 size_t redact_copy(const char *text, char *out, size_t size)
 {
     struct copy copy = {.out = out, .room = size - 1};
-    for (const char *at = text; *at;) {
-        if (strncmp(at, "://", 3) == 0) {
-            at = put_host(&copy, at);
+    bool url = false;
+    const char *at = put_start(&copy, text, &url);
+    while (*at) {
+        if (strchr(OPENERS, *at)) {
+            put(&copy, at, 1);
+            at = put_start(&copy, at + 1, &url);
+        } else if (strncmp(at, "://", 3) == 0) {
+            at = put_host(&copy, at, at + 3);
+            url = true;
+        } else if (*at == '#' && url) {
+            at = put_fragment(&copy, at);
         } else if (*at == '?') {
             at = put_query(&copy, at);
         } else {
@@ -132,13 +182,22 @@ size_t redact_copy(const char *text, char *out, size_t size)
 
 char *redact_urls(const char *text)
 {
-    /* Each "://" and each '=' may make it longer by the word. */
+    /* A user, a parameter and a fragment may each make it longer by the word. */
     size_t more = 0;
     for (const char *at = text; *at; at++)
-        more += *at == '=' || *at == ':' ? strlen(SHOWN) : 0;
+        more += strchr("=@#", *at) ? strlen(SHOWN) : 0;
     size_t size = strlen(text) + more + 1;
     char *out = malloc(size);
     if (out)
         redact_copy(text, out, size);
     return out;
+}
+
+void redact_address(const char *text, char *out, size_t size)
+{
+    const char *at = strrchr(text, '@');
+    struct copy copy = {.out = out, .room = size - 1};
+    if (at)
+        put(&copy, SHOWN, strlen(SHOWN));
+    redact_copy(at ? at : text, out + copy.size, size - copy.size);
 }

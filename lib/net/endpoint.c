@@ -1,5 +1,7 @@
 #include "lib/net/endpoint.h"
 
+#include "lib/base/redact.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -16,7 +18,9 @@
 
 static bool refuse(const char *text, const char *why, char *error, size_t error_size)
 {
-    snprintf(error, error_size, "\"%.200s\" %s; %s", text, why, EXPECTED);
+    char shown[201];
+    redact_address(text, shown, sizeof shown);
+    snprintf(error, error_size, "\"%s\" %s; %s", shown, why, EXPECTED);
     return false;
 }
 

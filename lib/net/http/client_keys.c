@@ -1,5 +1,7 @@
 #include "lib/net/http/client_keys.h"
 
+#include "lib/base/redact.h"
+
 #include "lib/late/late.h"
 #include "lib/net/http/http_header.h"
 
@@ -142,4 +144,14 @@ void url_place(const char *key, const char *url, place_visit_fn *visit, void *ct
     curl_free(host);
     curl_free(port);
     curl_url_cleanup(parts);
+}
+
+void url_report(const char *key, const char *text, struct key_report *report)
+{
+    char shown[256];
+    const char *why;
+    if (!*text || url_check(text, &why))
+        return;
+    redact_address(text, shown, sizeof shown);
+    key_report_add(report, key, "\"%s\" is not a URL, %s", shown, why);
 }

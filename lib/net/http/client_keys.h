@@ -69,4 +69,7 @@ bool client_port_is(const char *url, const char *scheme, const char *port);
 /* False: text is not http://host... or https://host...; why says what was expected. */
 bool url_check(const char *text, const char **why);
 
+/* Reports a key's text ("": none) that url_check refuses, without a password in it. */
+void url_report(const char *key, const char *text, struct key_report *report);
+
 #endif

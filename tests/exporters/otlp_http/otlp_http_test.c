@@ -323,14 +323,18 @@ START_TEST(addresses_that_are_no_urls_are_errors_at_start)
                                            "endpoint: 'http://'",
                                            "endpoint: 'http://x', headers: {A: \"b\\n\"}",
                                            "endpoint: 'http://x', headers: {'A B': c}",
-                                           "endpoint: 'http://u:hush@x:port'"};
+                                           "endpoint: 'http://u:hush@x:port'",
+                                           "endpoint: 'u:hush@x:4318'",
+                                           "logs_endpoint: 'hush@x'"};
     static const char *const words[] = {"exporters.otlp_http.endpoint",
                                         "\"tempo:4318\" is not a URL",
                                         "exporters.otlp_http.traces_endpoint",
                                         "is not a URL",
                                         "headers.A: has a value with a line's end",
                                         "headers.A B: is no name",
-                                        "\"http://redacted@x:port\" is not a URL"};
+                                        "\"redacted@x:port\" is not a URL",
+                                        "\"redacted@x:4318\" is not a URL",
+                                        "\"redacted@x\" is not a URL"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         char yaml[512];
         snprintf(yaml, sizeof yaml,

@@ -34,6 +34,48 @@ START_TEST(a_password_that_makes_no_legal_url_is_blotted_out_too)
 }
 END_TEST
 
+START_TEST(a_scheme_that_is_missing_or_mistyped_does_not_show_the_user)
+{
+    shows("alice:S3@host:4040", "redacted@host:4040");
+    shows("\"alice:S3@host:4040\" is not a URL", "\"redacted@host:4040\" is not a URL");
+    shows("(alice:S/3@host, {b:c@d})", "(redacted@host, {redacted@d})");
+    shows("endpoint: alice:S3@host:1", "endpoint: redacted@host:1");
+    shows("http:/alice:S3@host:4040", "http:/redacted@host:4040");
+    shows("http//alice:S3@host", "http//redacted@host");
+    shows("http:/token@host", "http:/redacted@host");
+    shows("//alice:S3@host //token@h", "//redacted@host //redacted@h");
+    shows("alice@x:S3@host", "redacted@host");
+    shows("http://alice:S3@", "http://redacted@");
+    shows("listening on 127.0.0.1:4318/x@y", "listening on 127.0.0.1:4318/x@y");
+    shows("unix:/run/a@b.sock /run/a@b", "unix:/run/a@b.sock /run/a@b");
+    shows("exporters::otlp: \"a\" 12:30:01", "exporters::otlp: \"a\" 12:30:01");
+}
+END_TEST
+
+START_TEST(fragments_of_urls_are_blotted_out)
+{
+    shows("http://h/x#token=S3 and #2", "http://h/x#redacted and #2");
+    shows("http://h/?a=b#S3 http://h#", "http://h/?a=b#redacted http://h#");
+    shows("http:/h#S3", "http:/h#redacted");
+    shows("h:4040#S3", "h:4040#redacted");
+    shows("profile#2 a:b#c", "profile#2 a:b#c");
+}
+END_TEST
+
+START_TEST(of_an_address_nothing_before_the_host_is_shown)
+{
+    char out[32];
+    redact_address("token@host:1", out, sizeof out);
+    ck_assert_str_eq(out, "redacted@host:1");
+    redact_address("a b:c@d e@host:1", out, sizeof out);
+    ck_assert_str_eq(out, "redacted@host:1");
+    redact_address("host:1", out, sizeof out);
+    ck_assert_str_eq(out, "host:1");
+    redact_address("a:b@0123456789012345678901234567890", out, sizeof out);
+    ck_assert_str_eq(out, "redacted@0123456789012345678901");
+}
+END_TEST
+
 START_TEST(query_values_that_are_secrets_are_blotted_out)
 {
     shows("http://h/x?token=abc&a=b&api_key=d", "http://h/x?token=redacted&a=b&api_key=redacted");
@@ -66,4 +108,6 @@ END_TEST
 
 SUITE_MAIN("redact", users_of_urls_are_blotted_out,
            a_password_that_makes_no_legal_url_is_blotted_out_too,
+           a_scheme_that_is_missing_or_mistyped_does_not_show_the_user,
+           fragments_of_urls_are_blotted_out, of_an_address_nothing_before_the_host_is_shown,
            query_values_that_are_secrets_are_blotted_out, a_copy_is_cut, names_of_secrets_are_known)

@@ -58,6 +58,8 @@ START_TEST(what_is_not_an_endpoint_is_refused_with_the_reason)
 {
     refused("", "is empty");
     refused("localhost", "\"localhost\" has no port");
+    refused("alice:S3CRET@localhost:4317", "\"redacted@localhost:4317\" has");
+    refused("token@localhost", "\"redacted@localhost\" has no port");
     refused("localhost:", "no port from 0 to 65535");
     refused("localhost:http", "no port from 0 to 65535");
     refused("localhost:65536", "no port from 0 to 65535");
