@@ -199,6 +199,7 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
     meter_add(dispatcher->meter, METER_RETRIES, element->current->signal, 1);
     loss_log_retry(&dispatcher->losses, outcome, wait);
     element->own_due = now + own;
+    element->probe_due = wait > settings->max_interval ? now + settings->max_interval : 0;
     *due = now + wait;
     return true;
 }

@@ -110,6 +110,8 @@ size_t queue_takeable(const struct queue *queue)
 void queue_park(struct queue *queue, struct queue_element *element, uint64_t due)
 {
     element->due = due;
+    if (element->probe_due > queue->probe_at)
+        queue->probe_at = element->probe_due;
     append(&queue->parked, element);
     if (element->progress.in_parts) {
         queue->active--;
@@ -144,7 +146,22 @@ void queue_put_back(struct queue *queue, struct queue_element *element)
         queue->ready.tail = element;
 }
 
-uint64_t queue_wake(struct queue *queue, uint64_t now)
+/* Takes the first out of the parked that the server asked to wait long; NULL: there is none. */
+static struct queue_element *take_probe(struct queue *queue)
+{
+    struct queue_list parked = queue->parked;
+    struct queue_element *element, *probe = NULL;
+    queue->parked = (struct queue_list){0};
+    while ((element = pop(&parked)))
+        if (!probe && element->probe_due && element->probe_due < element->due)
+            probe = element;
+        else
+            append(&queue->parked, element);
+    return probe;
+}
+
+/* Returns when the next one's time comes. */
+static uint64_t resume_due(struct queue *queue, uint64_t now, size_t *parked)
 {
     struct queue_list waiting = queue->parked;
     struct queue_element *element;
@@ -156,10 +173,27 @@ uint64_t queue_wake(struct queue *queue, uint64_t now)
             continue;
         }
         append(&queue->parked, element);
+        *parked += !element->progress.in_parts;
         if (element->due < next)
             next = element->due;
     }
     return next;
+}
+
+uint64_t queue_wake(struct queue *queue, uint64_t now)
+{
+    size_t parked = 0;
+    uint64_t next = resume_due(queue, now, &parked);
+    bool all_wait = queue->active == parked && queue_takeable(queue) == 0;
+    if (next == TIME_NEVER || queue->probe_every == 0 || queue->probe_at == 0)
+        return next;
+    if (all_wait && queue->probe_at <= now) {
+        struct queue_element *probe = take_probe(queue);
+        if (probe)
+            resume(queue, probe);
+        queue->probe_at = probe ? now + queue->probe_every : 0;
+    }
+    return queue->probe_at > now && queue->probe_at < next ? queue->probe_at : next;
 }
 
 uint64_t queue_relent(struct queue *queue)

@@ -14,11 +14,12 @@
 struct queue_element {
     struct queue_element *next;
     struct batch *current;
-    struct batch_part *rest;       /* not tried yet */
-    uint64_t due;                  /* parked: when to try again */
-    uint64_t own_due;              /* the same without what the server asked for */
-    uint64_t first_try;            /* of the current part */
-    unsigned attempt;              /* tries of the current part that were answered RETRY */
+    struct batch_part *rest; /* not tried yet */
+    uint64_t due;            /* parked: when to try again */
+    uint64_t own_due;        /* the same without what the server asked for */
+    uint64_t probe_due; /* where it asked for long: when one may try all the same; 0: it did not */
+    uint64_t first_try; /* of the current part */
+    unsigned attempt;   /* tries of the current part that were answered RETRY */
     unsigned limited[CAUSE_COUNT]; /* those whose answer allowed so many of its cause alone */
     struct progress progress;      /* of the current part */
     unsigned halvings;             /* after "invalid" */
@@ -36,7 +37,9 @@ struct queue {
     size_t size;      /* places */
     size_t consumers; /* elements that may be under way at once, those parked included */
     bool drop_oldest;
-    bool unbounded; /* while stopping: everything is taken */
+    bool unbounded;       /* while stopping: everything is taken */
+    uint64_t probe_every; /* ns; 0: never */
+    uint64_t probe_at;    /* mono; no probe before that */
     struct queue_list fresh, ready, parked;
     size_t queued;   /* fresh */
     size_t aside;    /* parked without a consumer */
@@ -72,7 +75,9 @@ void queue_yield(struct queue *queue, struct queue_element *element);
 /* What was taken is the next to be taken again; its place and consumer stay occupied. */
 void queue_put_back(struct queue *queue, struct queue_element *element);
 
-/* Makes parked ones ready whose time has come; returns when the next one's comes. */
+/* Makes parked ones ready whose time has come; returns when the next one's comes. Where all wait,
+ * one of those that the server asked to wait long probes it every so often: what it asked for may
+ * have been wrong, or be over. */
 uint64_t queue_wake(struct queue *queue, uint64_t now);
 
 /* The server took another one: what waits because it asked for that waits no longer than it would

@@ -75,6 +75,7 @@ struct sender *sender_new(const struct component *component, void *self, const s
     const struct queue_settings *settings = &sender->dispatcher.settings.queue;
     sender->queue.size = (size_t)settings->queue_size;
     sender->queue.consumers = (size_t)settings->num_consumers;
+    sender->queue.probe_every = sender->dispatcher.settings.retry.max_interval;
     sender->queue.drop_oldest = settings->on_full == QUEUE_DROP_OLDEST;
     pthread_mutex_init(&sender->lock, NULL);
     pthread_cond_init(&sender->work, NULL);
@@ -141,6 +142,8 @@ static void settle(struct sender *sender, struct queue_element *element,
         if (sender->dispatcher.stopping && due > soon)
             due = soon;
         queue_park(&sender->queue, element, due);
+        if (element->probe_due && element->probe_due < due)
+            due = element->probe_due;
         if (sender->ticker)
             ticker_at(sender->ticker, &sender->entry, due);
         return;

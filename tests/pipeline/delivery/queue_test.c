@@ -140,6 +140,35 @@ START_TEST(a_success_ends_the_waits_that_the_server_asked_for)
 }
 END_TEST
 
+START_TEST(where_all_wait_because_the_server_asked_one_probes_it)
+{
+    struct queue queue = {.size = 9, .consumers = 2, .probe_every = 30};
+    for (unsigned i = 1; i <= 3; i++)
+        queue_put(&queue, element(i));
+    struct queue_element *first = queue_take(&queue), *second = queue_take(&queue);
+    first->probe_due = 30;
+    second->probe_due = 40;
+    queue_park(&queue, first, 5000);
+    ck_assert_uint_eq(queue_wake(&queue, 35), 5000); /* the second is under way */
+    queue_park(&queue, second, 6000);
+    ck_assert_uint_eq(queue_wake(&queue, 39), 40);
+    ck_assert_uint_eq(queue_takeable(&queue), 0);
+    ck_assert_uint_eq(queue_wake(&queue, 40), 70);
+    ck_assert_uint_eq(queue_takeable(&queue), 1);
+    ck_assert_ptr_eq(queue_take(&queue), first);
+    first->probe_due = 71;
+    queue_park(&queue, first, 5000);
+    ck_assert_uint_eq(queue_wake(&queue, 70), 71);
+    ck_assert_uint_eq(queue_wake(&queue, 71), 101);
+    ck_assert_ptr_eq(queue_take(&queue), second);
+    queue_element_free(second);
+    queue_finish(&queue);
+    ck_assert_uint_eq(queue_takeable(&queue), 1); /* the third is a probe, too */
+    ck_assert_uint_eq(queue_wake(&queue, 101), 5000);
+    free_list(queue_clear(&queue));
+}
+END_TEST
+
 START_TEST(drop_oldest_never_refuses_and_gives_back_the_oldest_queued)
 {
     struct queue queue = {.size = 3, .consumers = 1, .drop_oldest = true};
@@ -225,6 +254,7 @@ int main(void)
         the_oldest_comes_first_and_consumers_are_bounded,
         parked_ones_come_back_when_due_and_before_fresh_ones,
         a_success_ends_the_waits_that_the_server_asked_for,
+        where_all_wait_because_the_server_asked_one_probes_it,
         drop_oldest_never_refuses_and_gives_back_the_oldest_queued,
         an_unbounded_queue_takes_everything,
         what_goes_in_parts_waits_without_a_consumer,

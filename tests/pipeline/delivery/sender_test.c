@@ -80,7 +80,7 @@ static void begin(int64_t consumers)
     exporter.delivery.retry = (struct retry_settings){.enabled = true,
                                                       .initial_interval = NS_PER_S,
                                                       .multiplier = 1,
-                                                      .max_interval = NS_PER_S,
+                                                      .max_interval = 10 * NS_PER_S,
                                                       .max_elapsed_time = 0};
     pthread_mutex_init(&exporter.lock, NULL);
     pthread_cond_init(&exporter.changed, NULL);
@@ -288,6 +288,26 @@ START_TEST(a_success_wakes_what_waits_because_the_server_asked_for_it)
 }
 END_TEST
 
+/* Nothing new comes that would try it. */
+START_TEST(a_backend_that_asked_for_a_year_is_noticed_when_it_is_well_again)
+{
+    begin(2);
+    exporter.failures = 2;
+    exporter.retry_after_ns = 365 * 86400 * NS_PER_S;
+    uint64_t before = fake.mono;
+    for (int i = 0; i < 3; i++)
+        put(1);
+    while (sender_pending(sender) > 0) {
+        if (ticker_step(ticker) != TIME_NEVER)
+            fake_clock_advance(&fake, NS_PER_S);
+        sched_yield();
+        ck_assert_uint_lt(fake.mono - before, 250 * NS_PER_S);
+    }
+    ck_assert_uint_eq(done(), 5);
+    end();
+}
+END_TEST
+
 START_TEST(what_is_put_after_an_abort_is_counted_as_lost)
 {
     begin(1);
@@ -341,6 +361,7 @@ int main(void)
         what_waited_for_the_memory_of_one_send_goes_all_at_once,
         a_request_that_waits_for_its_retry_goes_when_its_time_comes,
         a_success_wakes_what_waits_because_the_server_asked_for_it,
+        a_backend_that_asked_for_a_year_is_noticed_when_it_is_well_again,
         what_is_put_after_an_abort_is_counted_as_lost,
         an_abort_gives_up_what_is_queued_and_lets_what_is_under_way_end,
         waiting_is_a_matter_of_the_settings,
