@@ -31,6 +31,8 @@ static enum cause refusal(const struct http_reply *reply)
         return CAUSE_FORBIDDEN;
     case 413:
         return CAUSE_TOO_LARGE;
+    case 508: /* from here, in a circle */
+        return CAUSE_LOOP;
     case 400:
     case 422:
         return CAUSE_INVALID;
@@ -41,7 +43,7 @@ static enum cause refusal(const struct http_reply *reply)
 
 static bool is_passing(long status)
 {
-    return status == 408 || status == 429 || (status >= 499 && status != 501);
+    return status == 408 || status == 429 || (status >= 499 && status != 501 && status != 508);
 }
 
 struct outcome push_outcome(const struct http_reply *reply)

@@ -495,6 +495,7 @@ START_TEST(statuses_of_push_mean_what_the_servers_handlers_mean)
         {502, "", VERDICT_RETRY, CAUSE_UNAVAILABLE, 0},
         {503, "", VERDICT_RETRY, CAUSE_UNAVAILABLE, 0},
         {504, "", VERDICT_RETRY, CAUSE_UNAVAILABLE, 0},
+        {508, "", VERDICT_REJECT, CAUSE_LOOP, 0},
     };
     size_t count = sizeof rows / sizeof *rows;
     begin(EXPORTER());
