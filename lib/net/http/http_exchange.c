@@ -1,6 +1,8 @@
 /* The path of one request through the library's callbacks, from its URI to the end of its answer.
  */
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #include "lib/net/http/http_peer.h"
 
@@ -181,6 +183,47 @@ static enum MHD_Result begin(struct http_request *request, struct MHD_Connection
     return hand_over(request, connection);
 }
 
+/* The library takes no answer in the middle of a body. */
+static void answer_too_large(struct http_request *request, struct MHD_Connection *connection)
+{
+    char text[512];
+    const struct http_server_options *options = &request->server->options;
+    struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                                    "request body too large, the maximum is %zu bytes",
+                                    budget_cap(options->budget, options->max_body));
+    http_request_refused(request, &why);
+    const union MHD_ConnectionInfo *tls =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    int size = snprintf(text, sizeof text,
+                        "HTTP/1.1 413 Content Too Large\r\nContent-Type: text/plain\r\n"
+                        "Content-Length: %zu\r\nConnection: close\r\n\r\n%s\n",
+                        strlen(why.text) + 1, why.text);
+    if (tls && tls->tls_session)
+        gnutls_record_send(tls->tls_session, text, (size_t)size);
+    else
+        send(fd, text, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    shutdown(fd, SHUT_WR);
+}
+
+static enum MHD_Result receive(struct http_request *request, struct MHD_Connection *connection,
+                               const char *data, size_t size)
+{
+    if (!http_connection_receive(request->place, request->received + size))
+        return MHD_NO;
+    if (request->cut)
+        return http_request_lingers(request) ? MHD_YES : MHD_NO;
+    if (http_request_receive(request, data, size))
+        return MHD_YES;
+    if (request->fault != HTTP_FAULT_TOO_LARGE)
+        return MHD_NO;
+    answer_too_large(request, connection);
+    /* Closed now, with bytes unread, the connection would be reset, perhaps ahead of the answer. */
+    request->cut = true;
+    request->hopeless_at = clock_mono(&clock_system);
+    return MHD_YES;
+}
+
 enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connection, const char *url,
                                       const char *method, const char *version, const char *data,
                                       size_t *size, void **context)
@@ -193,13 +236,10 @@ enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connecti
     if (!request->begun)
         return begin(request, connection, method, version);
     if (*size == 0)
-        return hand_over(request, connection);
+        return request->cut ? MHD_NO : hand_over(request, connection);
     size_t n = *size;
     *size = 0;
-    return http_connection_receive(request->place, request->received + n) &&
-                   http_request_receive(request, data, n)
-               ? MHD_YES
-               : MHD_NO;
+    return receive(request, connection, data, n);
 }
 
 void *http_exchange_uri(void *cls, const char *uri, struct MHD_Connection *connection)

@@ -63,12 +63,14 @@ struct http_request {
     uint64_t received; /* body bytes, kept or not */
     uint64_t declared; /* Content-Length; UINT64_MAX: chunked */
     enum http_fault fault;
+    uint64_t hopeless_at; /* mono; since when it is too large; 0: it is not */
     bool expects_continue;
     bool begun;            /* the header is complete */
     bool refused;          /* came while draining */
     enum auth_result auth; /* what the header told of who sends it */
     bool looped;           /* this process did */
     bool handed;           /* to the handler */
+    bool cut;              /* answered in the middle of its body */
     bool last;             /* of its connection */
     bool told;             /* that it is refused */
 
@@ -89,10 +91,11 @@ void http_request_unref(struct http_request *request);
 unsigned http_request_headers(struct http_request *request, struct MHD_Connection *connection,
                               const char *method, const char *version);
 
-/* Takes body bytes, or drops them where there is a fault. False: more than is read past. */
+/* Takes body bytes, or drops them where there is a fault. False: more, or longer, than it does. */
 bool http_request_receive(struct http_request *request, const char *data, size_t size);
+bool http_request_lingers(const struct http_request *request); /* below that, since hopeless_at */
 
-/* All bytes have come: the body is whole, unless there is a fault. */
+/* The body is whole, unless there is a fault. */
 void http_request_finish(struct http_request *request);
 
 /* Tells once that the server refuses the request itself. */
@@ -111,10 +114,8 @@ void http_response_free(struct http_server *server, struct MHD_Response *respons
 
 /* http_auth.c: sets request->auth from its header. */
 void http_auth_look(struct http_request *request);
-
 /* Whether the header tells that the request is not let in. */
 bool http_auth_denies(const struct http_request *request);
-
 /* Calls the handler, now or once the credentials are checked, or answers in its place. */
 void http_auth_handle(struct http_request *request);
 
@@ -128,7 +129,6 @@ void http_exchange_completed(void *cls, struct MHD_Connection *connection, void 
 
 /* Lets go of every suspended request; later answers are dropped. */
 void http_exchange_abandon(struct http_server *server);
-
 void http_server_unref(struct http_server *server);
 
 #endif

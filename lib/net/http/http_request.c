@@ -5,8 +5,9 @@
 #include "lib/net/http/http_internal.h"
 #include "lib/wire/codec/inflate_told.h"
 
-#define HEADERS_MAX (128u << 10) /* the library's own limit per connection is lower */
-#define DISCARD_MIN (UINT64_C(16) << 20)
+#define HEADERS_MAX  (128u << 10) /* the library's own limit per connection is lower */
+#define DISCARD_MIN  (UINT64_C(16) << 20)
+#define DISCARD_TIME NS_PER_S /* a client that reads only once all is written is done by then */
 
 /* Where the path begins in a request target: "/x", or "http://host/x" as proxies send it. */
 static char *path_of(char *uri)
@@ -129,6 +130,13 @@ static unsigned judge(struct http_request *request, const struct header_scan *sc
     return 0;
 }
 
+static void note_too_large(struct http_request *request)
+{
+    if (!request->hopeless_at)
+        request->hopeless_at = clock_mono(&clock_system);
+    request->fault = HTTP_FAULT_TOO_LARGE;
+}
+
 static size_t header_size(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *size =
@@ -160,7 +168,7 @@ unsigned http_request_headers(struct http_request *request, struct MHD_Connectio
     const struct http_server_options *options = &request->server->options;
     size_t most = budget_cap(options->budget, options->max_body);
     if (scan.length && request->declared > most)
-        request->fault = HTTP_FAULT_TOO_LARGE;
+        note_too_large(request);
     else
         arrival_begin(&request->arrival, options->budget, most,
                       scan.coding ? SIZE_MAX : (size_t)request->declared);
@@ -193,7 +201,7 @@ static bool never_fits(const struct http_request *request)
 static void note_fault(struct http_request *request)
 {
     if (never_fits(request))
-        request->fault = HTTP_FAULT_TOO_LARGE;
+        note_too_large(request);
     else if (!request->fault)
         request->fault = HTTP_FAULT_MEMORY;
 }
@@ -213,7 +221,13 @@ bool http_request_receive(struct http_request *request, const char *data, size_t
     } else if (request->fault) {
         note_fault(request);
     }
-    return request->received <= discard_limit(request);
+    return request->received <= discard_limit(request) &&
+           (!request->hopeless_at || http_request_lingers(request));
+}
+
+bool http_request_lingers(const struct http_request *request)
+{
+    return clock_mono(&clock_system) < request->hopeless_at + DISCARD_TIME;
 }
 
 void http_request_finish(struct http_request *request)

@@ -1,5 +1,6 @@
 /* Bodies: framing, limits, encodings and memory. */
 #include <check.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,15 +129,42 @@ START_TEST(an_undeclared_body_past_the_limit_is_read_past_and_413)
 }
 END_TEST
 
+static bool is_answered(int fd)
+{
+    struct pollfd answered = {.fd = fd, .events = POLLIN};
+    return poll(&answered, 1, 0) > 0;
+}
+
 START_TEST(a_body_without_end_is_cut_off)
 {
     int fd = begun();
-    bool open = true;
     raw_send(fd, POST("/echo", "Transfer-Encoding: chunked\r\n", ""));
     raw_send(fd, "fffffffff\r\n");
-    for (int i = 0; open && i < 4096; i++)
-        open = raw_send_bytes(fd, block, sizeof block);
-    ck_assert(!open);
+    while (!is_answered(fd))
+        ck_assert(raw_send_bytes(fd, block, sizeof block));
+    raw_read(fd, &answer);
+    ck_assert_int_eq(answer.status, 413);
+    ck_assert_ptr_nonnull(strstr(answer.body, "too large, the maximum is"));
+    while (raw_send_bytes(fd, block, sizeof block)) {
+    }
+    ck_assert_uint_eq(http_fixture_handled(&fixture), 0);
+    ended(fd);
+}
+END_TEST
+
+/* Its end is not waited for. */
+START_TEST(a_body_declared_too_large_that_trickles_is_413)
+{
+    int fd = begun();
+    bool open = true;
+    post_head(fd, "/echo", sizeof block + 1, "");
+    while (open && raw_send_bytes(fd, "x", 1)) {
+        struct pollfd answered = {.fd = fd, .events = POLLIN};
+        open = poll(&answered, 1, 10) == 0;
+    }
+    raw_read(fd, &answer);
+    ck_assert_int_eq(answer.status, 413);
+    raw_await_close(fd);
     ck_assert_uint_eq(http_fixture_handled(&fixture), 0);
     ended(fd);
 }
@@ -398,6 +426,7 @@ int main(void)
     tcase_add_test(tests, a_large_chunked_body_is_whole);
     tcase_add_test(tests, an_undeclared_body_past_the_limit_is_read_past_and_413);
     tcase_add_test(tests, a_body_without_end_is_cut_off);
+    tcase_add_test(tests, a_body_declared_too_large_that_trickles_is_413);
     tcase_add_test(tests, a_length_beyond_hope_is_413_before_the_body);
     tcase_add_test(tests, expect_continue_is_answered_before_the_body);
     tcase_add_loop_test(tests, ambiguous_framing_is_400_and_ends_the_connection, 0,
