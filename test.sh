@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds and runs every test. Prints "N passed, N failed" at the end.
-# Usage: ./test.sh [--soak] [unit] [lint] [guard] [e2e] [faults] [field]   (default: all but field)
+# Usage: ./test.sh [--soak] [unit] [lint] [guard] [arm64] [e2e] [faults] [field]
+# Without a part it runs all but field. arm64 compiles for that processor and runs spanlink and the
+# tests of lib/base and lib/wire under qemu.
 # --soak: the end-to-end tests run every language in every mode, the fault tests many more rounds,
 # the fuzz targets a minute each, and field plays every arrangement; without it, the first one.
 set -uo pipefail
-cd "$(dirname "$0")"
+cd "$(dirname "$0")" || exit
 
 passed=0
 failed=0
@@ -17,7 +19,7 @@ if [ "${1:-}" = --soak ]; then
   fuzz_seconds=60
   shift
 fi
-parts=${*:-lint unit guard e2e faults}
+parts=${*:-lint unit guard arm64 e2e faults}
 
 step() { # name, command...
   local name=$1
@@ -32,14 +34,14 @@ step() { # name, command...
   fi
 }
 
-build() {
-  step "build-$1" tools/build.sh "$1"
+build() { # preset, option of cmake --build...
+  step "build-$1" tools/build.sh "$@"
 }
 
 # Counts what a runner reported: ctest's "N tests failed out of M", pytest's closing line.
-ctest_run() {
+ctest_run() { # preset, option of ctest...
   printf '== ctest %s\n' "$1"
-  ctest --preset "$1" -j "$(nproc)" >"$logs/ctest-$1.log" 2>&1
+  ctest --preset "$@" -j "$(nproc)" >"$logs/ctest-$1.log" 2>&1
   local line bad all
   line=$(grep -E 'tests passed, .* failed out of|tests failed out of' "$logs/ctest-$1.log" | tail -1)
   bad=$(sed -nE 's/.* ([0-9]+) tests failed out of ([0-9]+).*/\1/p' <<<"$line")
@@ -80,6 +82,20 @@ field_run() { # option...
   failed=$((failed + bad))
 }
 
+# What another processor could do otherwise: the sizes and signs of types, alignment, atomics.
+arm64_run() {
+  local targets program
+  step packages-arm64 tools/install_debian.sh arm64
+  step sysroot-arm64 tools/sysroot.sh arm64
+  mapfile -t targets < <(cd tests && find lib/base lib/wire -name '*_test.c' |
+    sed 's/\.c$//; s,/,.,g')
+  build arm64 --target spanlink "${targets[@]}"
+  program=(qemu-aarch64 -L build/arm64-sysroot build/arm64/spanlink)
+  step version-arm64 "${program[@]}" --version
+  step validate-arm64 "${program[@]}" validate --config configs/standalone.yaml
+  CK_TIMEOUT_MULTIPLIER=10 ctest_run arm64 -R '^lib/(base|wire)/'
+}
+
 tools/writable.sh build --below "$logs" || exit 1
 tools/install_debian.sh test || exit 1
 mkdir -p "$logs"
@@ -91,6 +107,9 @@ for part in $parts; do
       step layers python3 tools/layers.py
       step form tools/form.sh
       step tidy tools/tidy.sh build/asan
+      mapfile -t shells < <(find . -path ./build -prune -o \
+        \( -name '*.sh' -o -path './.ci/run' \) -not -path '*/node_modules/*' -print)
+      step shellcheck shellcheck --external-sources "${shells[@]}"
       ;;
     unit)
       build asan
@@ -103,6 +122,7 @@ for part in $parts; do
       step instructions bench/instructions.py
       grep -E '^[a-z]+ +[0-9]' "$logs/instructions.log"
       ;;
+    arm64) arm64_run ;;
     e2e)
       build release
       step configs tools/validate_configs.sh
@@ -125,7 +145,7 @@ for part in $parts; do
       if [ ${#soak[@]} -gt 0 ]; then field_run; else field_run --only 1-one; fi
       ;;
     *)
-      echo "test.sh: unknown part $part, expected lint, unit, guard, e2e, faults or field" >&2
+      echo "test.sh: unknown part $part, expected lint, unit, guard, arm64, e2e, faults or field" >&2
       exit 2
       ;;
   esac

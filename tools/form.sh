@@ -2,39 +2,40 @@
 # The limits that the code keeps: form, line width, file and function length.
 set -uo pipefail
 export LC_ALL=C.UTF-8
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
+tools/need.sh clang-format ctags python3 || exit
 bad=0
-folders="lib pipeline receivers processors exporters extensions examples cli bench"
-# shellcheck disable=SC2086
-files=$(find $folders tests -name '*.[ch]' -not -path '*/node_modules/*')
-own=$(find $folders -name '*.[ch]')
+folders=(lib pipeline receivers processors exporters extensions examples cli bench)
+mapfile -t files < <(find "${folders[@]}" tests -name '*.[ch]' -not -path '*/node_modules/*')
+mapfile -t own < <(find "${folders[@]}" -name '*.[ch]')
 
 say() { echo "$1"; bad=1; }
 
 while read -r line; do say "wider than 100 columns: $line"; done < <(
-  grep -nE '^.{101,}$' $files /dev/null | cut -c1-120)
+  grep -nE '^.{101,}$' "${files[@]}" /dev/null | cut -c1-120)
 while read -r line; do say "left to do: $line"; done < <(
-  grep -nE '\b(TODO|FIXME|HACK)\b' $files /dev/null)
+  grep -nE '\b(TODO|FIXME|HACK)\b' "${files[@]}" /dev/null)
 while read -r file; do say "not as clang-format writes it: $file"; done < <(
-  clang-format --dry-run -Werror $files 2>&1 | grep -E 'error:' | cut -d: -f1 | sort -u)
+  clang-format --dry-run -Werror "${files[@]}" 2>&1 | grep -E 'error:' | cut -d: -f1 | sort -u)
 while read -r lines file; do
   [ "$file" = total ] && continue
   limit=600
   case $file in *.h) limit=150 ;; esac
   [ "$lines" -le $limit ] || say "$file has $lines lines, at most $limit"
-done < <(wc -l $own)
+done < <(wc -l "${own[@]}")
 while read -r file; do say "$file does not name its licence in its first two lines"; done < <(
   for file in CMakeLists.txt */CMakeLists.txt cmake/* run.sh test.sh; do
     head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
   done)
-while read -r row; do say "$row"; done < <(
-  ctags --output-format=json --languages=C --langmap=C:.c.h --fields=+ne --kinds-C=f -f- $own |
-    python3 -c '
+functions=$(
+  ctags --output-format=json --languages=C --langmap=C:.c.h --fields=+ne --kinds-C=f -f- \
+    "${own[@]}" | python3 -c '
 import json, sys
 for text in sys.stdin:
     tag = json.loads(text)
     if "end" in tag and tag["end"] - tag["line"] + 1 > 80:
         print(tag["path"] + ": " + tag["name"], "has", tag["end"] - tag["line"] + 1,
-              "lines, at most 80")')
+              "lines, at most 80")') || say "the functions were not counted; is ctags Universal Ctags?"
+[ -z "$functions" ] || say "$functions"
 [ $bad = 0 ] && echo "the form is kept"
 exit $bad

@@ -5,10 +5,11 @@
 # Usage: tools/fuzz.sh [SECONDS [TARGET...]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+tools/need.sh clang cmake ninja
 export seconds=${1:-60}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(cd tests/fuzz && ls ./*_fuzz.c | xargs -n1 basename -s _fuzz.c)
+[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(basename -s _fuzz.c tests/fuzz/*_fuzz.c)
 tools/build.sh fuzz --target "${targets[@]/%/_fuzz}"
 
 fuzz() {

@@ -2,7 +2,8 @@
 # Checks that a release binary is built as hardened as cmake/compile.cmake asks for, and the systemd
 # unit where systemd-analyze is there. Usage: tools/hardening.sh [BINARY]
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
+tools/need.sh readelf objdump || exit
 program=${1:-build/release/spanlink}
 bad=0
 
@@ -15,7 +16,7 @@ expect() { # what, yes or no: must the pattern be there, pattern, text
   fi
 }
 
-[ -r "$program" ] || { echo "no binary at $program" >&2; exit 2; }
+[ -r "$program" ] || { echo "no binary at $program; ./run.sh --build makes it" >&2; exit 2; }
 header=$(readelf -hW "$program")
 segments=$(readelf -lW "$program")
 dynamic=$(readelf -dW "$program")

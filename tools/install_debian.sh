@@ -1,17 +1,32 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that are missing. Usage: install_debian.sh build|test
+# Installs the Debian packages that are missing, for the build, for all tests, or for the build and
+# tests of arm64. Where it cannot, it says which are missing.
+# Usage: install_debian.sh build|test|arm64
+#        install_debian.sh --list arm64    prints the libraries of a program of that architecture
 set -euo pipefail
 
-build="gcc cmake ninja-build pkg-config libmicrohttpd-dev libcurl4-gnutls-dev libnghttp2-dev
-  libgnutls28-dev libcrypt-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev libyaml-dev
-  libisal-dev libdeflate-dev libzstd-dev libsnappy-dev liblz4-dev python3 ca-certificates"
-check="check clang libclang-rt-14-dev clang-tidy clang-format universal-ctags python3-venv curl
-  openssl git valgrind"
+libraries="libmicrohttpd-dev libcurl4-gnutls-dev libnghttp2-dev libgnutls28-dev libcrypt-dev
+  libprotobuf-c-dev libjansson-dev libyaml-dev libisal-dev libdeflate-dev libzstd-dev
+  libsnappy-dev liblz4-dev"
+build="gcc cmake ninja-build pkg-config protobuf-c-compiler python3 ca-certificates $libraries"
+check="check clang libclang-rt-dev clang-tidy clang-format universal-ctags shellcheck python3-venv
+  curl openssl git valgrind binutils"
+cross="cmake ninja-build pkg-config protobuf-c-compiler gcc-aarch64-linux-gnu qemu-user"
 
-packages=$build
-[ "${1:-build}" = test ] && packages="$build $check"
+case ${1:-build} in
+  build) packages=$build ;;
+  test) packages="$build $check" ;;
+  arm64) packages=$cross ;;
+  --list) xargs <<<"libc6-dev check $libraries"; exit 0 ;;
+  *) echo "install_debian.sh: unknown set $1, expected build, test or arm64" >&2; exit 2 ;;
+esac
 
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  echo "this is no Debian; what is missing of these is to be installed by hand:" >&2
+  xargs <<<"$packages" >&2
+  exit 0
+fi
 missing=""
 for package in $packages; do
   status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
@@ -29,6 +44,9 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
-$sudo apt-get update -qq
 # shellcheck disable=SC2086
-$sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+if ! { $sudo apt-get update -qq &&
+  $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null; }; then
+  echo "these Debian packages could not be installed:$missing" >&2
+  exit 1
+fi

@@ -2,7 +2,9 @@
 # Prints the stripped size of the release binary and the memory of an idle spanlink.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+tools/need.sh strip
 program=build/release/spanlink
+[ -x $program ] || { echo "no binary at $program; ./run.sh --build makes it" >&2; exit 2; }
 folder=$(mktemp -d)
 trap 'kill $pid 2>/dev/null; wait $pid 2>/dev/null; rm -rf "$folder"' EXIT
 strip -o "$folder/spanlink" $program

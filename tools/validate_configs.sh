@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Passes every configuration in configs/ through `spanlink validate`, which reads what they name.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
+tools/need.sh openssl || exit
+program=build/release/spanlink
+[ -x $program ] || { echo "no binary at $program; ./run.sh --build makes it" >&2; exit 2; }
 bad=0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -17,6 +20,6 @@ export TEMPO_ENDPOINT=tempo:4317 PYROSCOPE_URL=http://pyroscope:4040
 export OTLP_ENDPOINT=http://gateway:4318
 export TLS_DIR=$folder HTPASSWD_FILE=$folder/users TOKEN_FILE=$folder/token
 for file in configs/*.yaml; do
-  build/release/spanlink validate --config "$file" || bad=1
+  $program validate --config "$file" || bad=1
 done
 exit $bad

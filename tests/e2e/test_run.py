@@ -125,3 +125,15 @@ def test_a_copied_checkout_is_built_anew(checkout, tmp_path):
         ended = subprocess.run(command, cwd=copy, capture_output=True, text=True)
         assert ended.returncode == 0, ended.stderr
         assert ended.stdout == said + "built: build/release/spanlink\n"
+
+
+def test_a_tool_says_which_program_it_wants(tmp_path):
+    for name in ("bash", "dirname", "find", "id", "xargs", "echo"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    for tool, wanted in (("form.sh", "clang-format ctags"), ("tidy.sh", "clang-tidy"),
+                         ("hardening.sh", "readelf objdump"), ("sizes.sh", "strip"),
+                         ("fuzz.sh", "clang cmake ninja"), ("validate_configs.sh", "openssl")):
+        ended = subprocess.run([harness.ROOT / "tools" / tool], env={"PATH": str(tmp_path)},
+                               capture_output=True, text=True)
+        assert ended.returncode != 0, tool
+        assert f"these programs are missing: {wanted}" in ended.stderr, tool

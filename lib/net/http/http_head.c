@@ -48,6 +48,9 @@ static const uint8_t classes[256] = {
     [0x80 ... 0xff] = VALUE | TARGET,
 };
 
+static const char in_method[] = "the method has a character that is not allowed there";
+static const char in_name[] = "a header's name has a character that is not allowed there";
+static const char in_value[] = "a header's value has a control character in it";
 static const char line_end[] = "a line of the header does not end in CR LF, or has a NUL in it";
 
 /* The first byte that is not of a class; a NUL is of none. */
@@ -69,7 +72,7 @@ static const char *request_line_fault(const char *method, const char *end, const
 {
     const char *space = behind(TOKEN, method, end);
     if (space == method || space == end || *space)
-        return "the method has a character that is not allowed there";
+        return in_method;
     if (space + 1 + target_size + 1 != version)
         return "the request line has a NUL in it, or more than one space between its parts";
     return is_line_end(version + strlen("HTTP/1.1"), end) ? NULL : line_end;
@@ -82,10 +85,10 @@ static const char *field_fault(const char **at, const char *end)
     if (*name == ' ' || *name == '\t')
         return "a header's value goes on in the next line";
     if (colon == name || colon == end || *colon)
-        return "a header's name has a character that is not allowed there";
+        return in_name;
     const char *value_end = behind(VALUE, colon + 1, end);
     if (value_end < end && *value_end)
-        return "a header's value has a control character in it";
+        return in_value;
     *at = value_end + 2;
     return is_line_end(value_end, end) ? NULL : line_end;
 }
@@ -100,6 +103,20 @@ const char *http_head_fault(const char *method, size_t size, const char *version
     if (!fault && (at + 2 != end || !is_line_end(at, end)))
         fault = line_end;
     return fault;
+}
+
+const char *http_head_method_fault(const char *method)
+{
+    return *method && *behind(TOKEN, method, method + strlen(method)) == '\0' ? NULL : in_method;
+}
+
+const char *http_head_field_fault(struct view name, struct view value)
+{
+    const char *name_end = (const char *)name.data + name.size;
+    const char *value_end = (const char *)value.data + value.size;
+    if (!name.size || behind(TOKEN, (const char *)name.data, name_end) != name_end)
+        return in_name;
+    return behind(VALUE, (const char *)value.data, value_end) == value_end ? NULL : in_value;
 }
 
 bool http_head_is_target(const char *target)

@@ -21,6 +21,7 @@ struct http_server {
     _Atomic unsigned refs; /* the owner's and one of each request */
     struct http_server_options options;
     struct MHD_Daemon *daemon;
+    bool strict; /* the library is: it refuses malformed lines itself (lib/net/http/http_head.h) */
     struct http_connections *connections;
     struct MHD_Response *accepted; /* an empty protobuf message: one for all whom that answers */
     _Atomic bool draining;

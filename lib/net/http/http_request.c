@@ -94,6 +94,10 @@ static enum MHD_Result note_header(void *cls, enum MHD_ValueKind kind, const cha
     struct header_scan *scan = cls;
     struct bytes *headers = &scan->request->headers;
     value = value ? value : "";
+    if (scan->request->server->strict && !scan->request->wrong)
+        scan->request->wrong =
+            http_head_field_fault((struct view){(const uint8_t *)key, size},
+                                  (struct view){(const uint8_t *)value, value_size});
     note_framing(scan, key, size, value);
     scan->no_memory |= bytes_append(headers, key, size) != BYTES_OK ||
                        bytes_append(headers, "", 1) != BYTES_OK ||
@@ -144,15 +148,24 @@ static size_t header_size(struct MHD_Connection *connection)
     return size ? size->header_size : 0;
 }
 
+/* What is wrong with the header's form; its fields are looked at in note_header() otherwise. */
+static const char *head_fault(const struct http_request *request, const char *method,
+                              const char *version, size_t size)
+{
+    if (request->server->strict)
+        return http_head_method_fault(method);
+    if (size > HTTP_CONNECTION_MEMORY) /* it was moved, to put a continued line together */
+        return "a header's value goes on in the next line";
+    return http_head_fault(method, size, version, request->target_size);
+}
+
 unsigned http_request_headers(struct http_request *request, struct MHD_Connection *connection,
                               const char *method, const char *version)
 {
     struct header_scan scan = {.request = request};
     size_t size = header_size(connection);
-    if (size > HTTP_CONNECTION_MEMORY) /* it was moved, to put a continued line together */
-        request->wrong = "a header's value goes on in the next line";
     if (!request->wrong)
-        request->wrong = http_head_fault(method, size, version, request->target_size);
+        request->wrong = head_fault(request, method, version, size);
     bytes_reserve(&request->headers, size < HEADERS_MAX ? size + 16 : 0);
     scan.no_memory = bytes_append(&request->headers, method, strlen(method) + 1) != BYTES_OK;
     request->headers_at = request->headers.size;

@@ -104,6 +104,13 @@ static bool on_accepted(void *ctx, int fd, const struct sockaddr *address, sockl
     return MHD_add_connection(server->daemon, fd, address, size) == MHD_YES;
 }
 
+/* Since 1.0 the library can be told to refuse what is malformed, and leaves what it has parsed in
+ * another way. It is asked when it runs, for it may be a shared library. */
+static bool library_is_strict(void)
+{
+    return strtoul(MHD_get_version(), NULL, 10) >= 1;
+}
+
 /* The library's own limits are set beyond ours: it would stop accepting. */
 static struct MHD_Daemon *start_daemon(struct http_server *server)
 {
@@ -116,6 +123,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server)
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
         {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)limit, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY, NULL},
+        {MHD_OPTION_STRICT_FOR_CLIENT, server->strict, NULL},
         {threads ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)threads, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
@@ -198,6 +206,7 @@ static bool start(struct http_server *server, int listener)
     server->connections = http_connections_new(&table);
     if (!server->connections)
         return false;
+    server->strict = library_is_strict();
     server->daemon = start_unsignalled(server);
     if (server->daemon && http_connections_start(server->connections))
         return true;
