@@ -2,6 +2,7 @@
 
 #include "lib/wire/jfr/jfr_upload.h"
 #include "lib/wire/otlp/otlp.h"
+#include "lib/wire/proto/proto_scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,34 @@ void batch_encoding_words(unsigned encodings, const char *joint, char *out, size
             n += (size_t)snprintf(out + n, size - n, "%s%s", n ? joint : "", words[i]);
 }
 
+/* Of one message: an OTLP Profile and a pprof have them under the same number. */
+static uint32_t count_samples_in(struct view profile)
+{
+    enum { SAMPLES = 2 };
+    struct proto_scan scan = proto_scan_begin(profile);
+    struct proto_field field;
+    uint32_t count = 0;
+    while (proto_scan_next(&scan, &field))
+        count += field.number == SAMPLES && field.type == WIRE_LEN;
+    return count;
+}
+
+static uint32_t count_samples(const struct batch *batch)
+{
+    struct otlp_walk walk;
+    enum otlp_step step;
+    uint32_t count = 0;
+    if (batch->encoding == BATCH_OPAQUE || batch->payload->parts)
+        return batch->items;
+    if (batch->encoding == BATCH_PPROF)
+        return count_samples_in(buffer_view(batch->payload));
+    otlp_walk_begin(&walk, batch->signal, buffer_view(batch->payload));
+    while ((step = otlp_walk_next(&walk)) != OTLP_END)
+        if (step == OTLP_ITEM)
+            count += count_samples_in(walk.item.bytes);
+    return count;
+}
+
 struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
                         uint32_t items, struct receipt *receipt)
 {
@@ -32,6 +61,8 @@ struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct
     batch->encoding = encoding;
     batch->payload = payload;
     batch->items = items;
+    if (signal == SIGNAL_PROFILES)
+        batch->samples = count_samples(batch);
     batch->receipts = batch->receipt_inline;
     if (receipt)
         batch_add_receipt(batch, receipt);

@@ -136,10 +136,16 @@ static void put_sample(struct page *page, const struct metrics_point *point, con
 
 /* ---- families ---- */
 
-/* OpenMetrics writes its limits as floats. */
+/* As the Collector writes it, since the text tells series apart: the shortest, from a million on
+ * with an exponent. OpenMetrics has only floats here. */
 static const char *limit_text(const struct page *page, double limit, char out[32])
 {
     snprintf(out, 32, "%.10g", limit);
+    for (int digits = 0; limit >= 1e6 && digits < 17; digits++) {
+        snprintf(out, 32, "%.*e", digits, limit);
+        if (strtod(out, NULL) == limit)
+            break;
+    }
     if (page->format == PAGE_OPENMETRICS && !strpbrk(out, ".e"))
         strcat(out, ".0");
     return out;

@@ -193,12 +193,35 @@ static bool open_all(struct runtime *runtime, struct problems *problems)
     return started;
 }
 
+struct telemetry *runtime_open_telemetry(struct runtime *runtime,
+                                         const struct service_settings *service,
+                                         const struct node *root, struct problems *problems)
+{
+    const struct telemetry_options options = {
+        .settings = &service->telemetry,
+        .section = node_get(root, "service"),
+        .measure = runtime_measure,
+        .ctx = runtime,
+        .has_default = runtime->clock == &clock_system,
+    };
+    return telemetry_open(&options, problems);
+}
+
+static bool open_telemetry(struct runtime *runtime, struct problems *problems)
+{
+    metric_set_level((enum metric_level)runtime->service.telemetry.metrics.level);
+    runtime->telemetry =
+        runtime_open_telemetry(runtime, &runtime->service, runtime->root, problems);
+    return runtime->telemetry;
+}
+
 bool runtime_start(struct runtime *runtime, struct problems *problems)
 {
     bool prepared = prepare(runtime);
     if (!prepared)
         problems_add(problems, NULL, NULL, "out of memory");
-    if (!prepared || !open_all(runtime, problems)) {
+    bool telling = prepared && open_telemetry(runtime, problems);
+    if (!prepared || !open_all(runtime, problems) || !telling) {
         runtime_close_all(runtime, 0);
         return false;
     }
@@ -273,6 +296,7 @@ void runtime_free(struct runtime *runtime)
 {
     if (!runtime || runtime->abandoned)
         return;
+    telemetry_close(runtime->telemetry);
     graph_release(&runtime->graph);
     service_release(&runtime->service);
     retired_release(&runtime->retired);

@@ -343,10 +343,11 @@ START_TEST(service_keys_without_effect_are_warned_of)
     char path[64];
     ran_file(ran_config, path);
     struct ran *got =
-        ran(WORDS("validate", "--config", path, "--set", "service.telemetry.metrics.level=detailed",
+        ran(WORDS("validate", "--config", path, "--set", "service.telemetry.metrics.views=[{a: b}]",
                   "--set", "service.telemetry.logs.encoding=json"));
     ck_assert_int_eq(got->code, EXIT_OK);
-    ck_assert_msg(strstr(got->err, "service.telemetry.metrics: has no effect: "), "%s", got->err);
+    ck_assert_msg(strstr(got->err, "service.telemetry.metrics.views=[{a: b}]: has no effect: "),
+                  "%s", got->err);
     ck_assert_msg(strstr(got->err,
                          "service.telemetry.logs.encoding=json: has no effect: the log is "
                          "text, one line an event\n"),

@@ -112,6 +112,22 @@ START_TEST(buckets_add_up)
 }
 END_TEST
 
+START_TEST(limits_are_written_as_the_collector_does)
+{
+    static const struct metric bytes[] = {
+        METRIC_HISTOGRAM_FIELD(struct thing, sizes, "sizes", &histogram_bytes, METRIC_BASIC, "By",
+                               "Sizes."),
+        METRIC_END,
+    };
+    begin(METRIC_BASIC);
+    metrics_add_fields(&metrics, bytes, &thing);
+    char *text = page(PAGE_TEXT);
+    ck_assert_ptr_nonnull(strstr(text, "{le=\"524288\"} 0\n"));
+    ck_assert_ptr_nonnull(strstr(text, "{le=\"1.048576e+06\"} 0\n"));
+    free(text);
+}
+END_TEST
+
 START_TEST(openmetrics_keeps_the_names)
 {
     begin(METRIC_BASIC);
@@ -153,6 +169,7 @@ int main(void)
         samples_of_one_name_stand_together,
         label_values_are_escaped_and_empty_ones_left_out,
         buckets_add_up,
+        limits_are_written_as_the_collector_does,
         openmetrics_keeps_the_names,
         openmetrics_is_for_who_asks,
         NULL,

@@ -1,0 +1,112 @@
+#include "pipeline/telemetry/settings.h"
+
+#include "lib/base/log.h"
+#include "lib/net/endpoint.h"
+
+#include <stdio.h>
+
+static const char *const level_words[] = {"none", "basic", "normal", "detailed", NULL};
+
+static const struct key logs_keys[] = {
+    KEY_STRING(struct telemetry_logs, level, "level", "info", 0, "debug, info, warn or error"),
+    KEY_IGNORED("encoding", "accepted; one line of text an event"),
+    KEY_IGNORED("development", "accepted, without effect"),
+    KEY_IGNORED("disable_caller", "accepted; there is none"),
+    KEY_IGNORED("disable_stacktrace", "accepted; there is none"),
+    KEY_IGNORED("sampling", "accepted; repeated lines are held back"),
+    KEY_IGNORED("output_paths", "accepted; the log goes to stderr"),
+    KEY_IGNORED("error_output_paths", "accepted; the log goes to stderr"),
+    KEY_IGNORED("initial_fields", "accepted, without effect"),
+    KEY_IGNORED("processors", "accepted, without effect"),
+    KEY_END,
+};
+
+static const struct key prometheus_keys[] = {
+    KEY_STRING(struct telemetry_pull, host, "host", "localhost", 0,
+               "where the page is served; 0.0.0.0: to everyone"),
+    KEY_INT(struct telemetry_pull, port, "port", "8888", 0, 65535, "its port, with /metrics"),
+    KEY_IGNORED("without_scope_info", "accepted; there is none"),
+    KEY_IGNORED("without_type_suffix", "accepted; names have no _total"),
+    KEY_IGNORED("without_units", "accepted; names are the Collector's"),
+    KEY_IGNORED("with_resource_constant_labels", "accepted; target_info has the resource"),
+    KEY_END,
+};
+
+/* Its fields are the pull's own. */
+struct whole_pull {
+    struct telemetry_pull pull;
+};
+
+static const struct key exporter_keys[] = {
+    KEY_GROUP(struct whole_pull, pull, struct telemetry_pull, "prometheus", prometheus_keys,
+              "a page in Prometheus' text format, or OpenMetrics where it is asked for"),
+    KEY_END,
+};
+
+static const struct key pull_keys[] = {
+    KEY_GROUP(struct whole_pull, pull, struct telemetry_pull, "exporter", exporter_keys,
+              "what is served"),
+    KEY_END,
+};
+
+static const struct key reader_keys[] = {
+    KEY_SWITCHED(struct telemetry_reader, pull, struct telemetry_pull, pull.given, "pull",
+                 pull_keys, "figures are fetched"),
+    KEY_END,
+};
+
+static const struct key metrics_keys[] = {
+    KEY_CHOICE(struct telemetry_metrics, level, "level", "normal", level_words,
+               "how much is measured; none: nothing, and no page"),
+    KEY_GROUPS(struct telemetry_metrics, readers, struct telemetry_reader, "readers", reader_keys,
+               "who gets the figures; not given: a page on localhost:8888"),
+    KEY_STRING(struct telemetry_metrics, address, "address", NULL, 0,
+               "host:port of a page, as before there were readers"),
+    KEY_IGNORED("views", "accepted; what is measured goes by the level alone"),
+    KEY_END,
+};
+
+const struct key telemetry_keys[] = {
+    KEY_GROUP(struct telemetry_settings, logs, struct telemetry_logs, "logs", logs_keys, "the log"),
+    KEY_GROUP(struct telemetry_settings, metrics, struct telemetry_metrics, "metrics", metrics_keys,
+              "figures of the process"),
+    KEY_IGNORED("traces", "accepted, without effect"),
+    KEY_MAP(struct telemetry_settings, resource, "resource", NULL, 0,
+            "attributes of the process beside service.name, .version and .instance.id"),
+    KEY_END,
+};
+
+static void check_address(const struct telemetry_metrics *metrics, struct key_report *report)
+{
+    char why[512];
+    struct endpoint endpoint;
+    if (!*metrics->address)
+        return;
+    if (metrics->readers_given)
+        key_report_add(report, "telemetry.metrics.address",
+                       "stands beside readers, which say the same: leave one out");
+    if (!endpoint_parse(metrics->address, false, &endpoint, why, sizeof why))
+        key_report_add(report, "telemetry.metrics.address", "%s", why);
+}
+
+static void check_readers(const struct telemetry_metrics *metrics, struct key_report *report)
+{
+    const struct telemetry_reader *readers = metrics->readers.items;
+    char path[64];
+    for (size_t i = 0; i < metrics->readers.count; i++) {
+        snprintf(path, sizeof path, "telemetry.metrics.readers[%zu]", i);
+        if (!readers[i].pull.given)
+            key_report_add(report, path, "names no reader, expected pull");
+    }
+}
+
+void telemetry_check(const struct telemetry_settings *settings, struct key_report *report)
+{
+    enum log_level level;
+    if (!log_level_parse(settings->logs.level, &level))
+        key_report_add(report, "telemetry.logs.level",
+                       "\"%s\" is no level, expected debug, info, warn or error",
+                       settings->logs.level);
+    check_address(&settings->metrics, report);
+    check_readers(&settings->metrics, report);
+}

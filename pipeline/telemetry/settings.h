@@ -1,0 +1,42 @@
+/* The section service.telemetry: what the process tells of itself, and to whom. */
+#ifndef PIPELINE_TELEMETRY_SETTINGS_H
+#define PIPELINE_TELEMETRY_SETTINGS_H
+
+#include "lib/metrics/metric.h"
+#include "lib/settings/fill.h"
+
+struct telemetry_logs {
+    char *level;
+};
+
+/* A page for Prometheus. */
+struct telemetry_pull {
+    bool given;
+    char *host;
+    int64_t port;
+};
+
+struct telemetry_reader {
+    struct telemetry_pull pull;
+};
+
+struct telemetry_metrics {
+    int level;                 /* enum metric_level */
+    char *address;             /* host:port of a page, as old files have it; "": none */
+    struct key_groups readers; /* struct telemetry_reader */
+    bool readers_given;
+};
+
+struct telemetry_settings {
+    struct telemetry_logs logs;
+    struct telemetry_metrics metrics;
+    struct key_map resource;
+};
+
+/* Rows of the group `telemetry` over struct telemetry_settings. */
+extern const struct key telemetry_keys[];
+
+/* Cross checks; keys are named from `service` on. */
+void telemetry_check(const struct telemetry_settings *settings, struct key_report *report);
+
+#endif
