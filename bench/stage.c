@@ -104,6 +104,7 @@ void stage_sink_init(struct stage_sink *sink)
     static const struct component counter = {
         .type = "sink", .kind = COMPONENT_PROCESSOR, .consume = count};
     *sink = (struct stage_sink){.instance = {.component = &counter, .self = sink}};
+    sink->instance.meter = &sink->meter;
     sink->outlet.processor = &sink->instance;
 }
 

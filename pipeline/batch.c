@@ -2,7 +2,7 @@
 
 #include "lib/wire/jfr/jfr_upload.h"
 #include "lib/wire/otlp/otlp.h"
-#include "lib/wire/proto/proto_scan.h"
+#include "lib/wire/proto/proto_plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +27,18 @@ static uint32_t count_samples_in(struct view profile)
     struct proto_scan scan = proto_scan_begin(profile);
     struct proto_field field;
     uint32_t count = 0;
-    while (proto_scan_next(&scan, &field))
+    for (;;) {
+        /* Nearly all fields are messages of one or two bytes of length. */
+        const uint8_t *behind, *at = scan.at;
+        if (at < scan.end && (*at & 0x87) == WIRE_LEN && plain_content(at + 1, scan.end, &behind)) {
+            count += *at == PLAIN_TAG(SAMPLES, WIRE_LEN);
+            scan.at = behind;
+            continue;
+        }
+        if (!proto_scan_next(&scan, &field))
+            return count;
         count += field.number == SAMPLES && field.type == WIRE_LEN;
-    return count;
+    }
 }
 
 static uint32_t count_samples(const struct batch *batch)
@@ -48,8 +57,8 @@ static uint32_t count_samples(const struct batch *batch)
     return count;
 }
 
-struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
-                        uint32_t items, struct receipt *receipt)
+static struct batch *make(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
+                          uint32_t items)
 {
     struct batch *batch = calloc(1, sizeof *batch);
     if (!batch) {
@@ -61,10 +70,17 @@ struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct
     batch->encoding = encoding;
     batch->payload = payload;
     batch->items = items;
-    if (signal == SIGNAL_PROFILES)
-        batch->samples = count_samples(batch);
     batch->receipts = batch->receipt_inline;
-    if (receipt)
+    return batch;
+}
+
+struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
+                        uint32_t items, struct receipt *receipt)
+{
+    struct batch *batch = make(signal, encoding, payload, items);
+    if (batch && signal == SIGNAL_PROFILES)
+        batch->samples = count_samples(batch);
+    if (batch && receipt)
         batch_add_receipt(batch, receipt);
     return batch;
 }
@@ -114,7 +130,10 @@ static bool copy_rest(struct batch *to, const struct batch *from)
 
 struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items)
 {
-    struct batch *copy = batch_new(batch->signal, batch->encoding, payload, items, NULL);
+    bool same = payload == batch->payload && items == batch->items;
+    struct batch *copy = make(batch->signal, batch->encoding, payload, items);
+    if (copy && batch->signal == SIGNAL_PROFILES)
+        copy->samples = same ? batch->samples : count_samples(copy);
     if (copy && !copy_rest(copy, batch)) {
         batch_unref(copy);
         copy = NULL;
