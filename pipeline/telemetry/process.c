@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/heap.h"
+#include "lib/net/tls/tls_expiry.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -111,7 +112,7 @@ const char *process_resource_get(const struct process_resource *resource, const 
 
 /* ---- figures ---- */
 
-enum { UPTIME, CPU, RSS, TARGET };
+enum { UPTIME, CPU, RSS, TARGET, CERTIFICATE };
 
 static const struct metric rows[] = {
     [UPTIME] = METRIC_ROW("otelcol_process_uptime", METRIC_COUNTER, METRIC_BASIC, "s",
@@ -120,6 +121,8 @@ static const struct metric rows[] = {
                        "CPU time of the process, user and system, seconds."),
     [RSS] = METRIC_ROW("otelcol_process_memory_rss", METRIC_GAUGE, METRIC_BASIC, "By",
                        "Resident memory of the process, bytes."),
+    [CERTIFICATE] = METRIC_ROW("spanlink_certificate_days_left", METRIC_GAUGE, METRIC_BASIC, "d",
+                               "Days until the first certificate of a source ends."),
     [TARGET] = METRIC_ROW("target_info", METRIC_GAUGE, METRIC_BASIC, "1",
                           "Resource attributes of the process."),
 };
@@ -143,6 +146,15 @@ static void add_target(const struct process_resource *resource, struct metrics *
     free(labels);
 }
 
+static void add_certificate(void *ctx, const struct tls_expiry *expiry)
+{
+    struct metrics *metrics = ctx;
+    double left = (double)expiry->ends - (double)clock_wall(&clock_system) / 1e9;
+    metrics_add(metrics, &rows[CERTIFICATE], left / 86400,
+                LABELS({"component", view_of(expiry->id)}, {"key", view_of(expiry->key)},
+                       {"source", view_of(expiry->source)}));
+}
+
 void process_measure(const struct process_resource *resource, struct metrics *metrics)
 {
     struct rusage usage;
@@ -154,4 +166,5 @@ void process_measure(const struct process_resource *resource, struct metrics *me
                     NO_LABELS);
     metrics_add(metrics, &rows[RSS], (double)heap_resident(), NO_LABELS);
     add_target(resource, metrics);
+    tls_expiry_each(add_certificate, metrics);
 }
