@@ -7,6 +7,7 @@
  */
 #include "pipeline/life/plan.h"
 #include "pipeline/life/runtime_state.h"
+#include "pipeline/telemetry/logs.h"
 
 #include "lib/base/log.h"
 
@@ -223,6 +224,9 @@ static bool open_telemetry(struct reload *reload)
     const struct node *then = telemetry_section(reload->root);
     if (now == then || (now && then && node_equal(now, then)))
         return true;
+    if (!telemetry_logs_open(&reload->service.telemetry, node_get(reload->root, "service"),
+                             reload->problems))
+        return false;
     telemetry_yield(runtime->telemetry, true);
     reload->telemetry =
         runtime_open_telemetry(runtime, &reload->service, reload->root, reload->problems);

@@ -5,6 +5,7 @@
 #include "pipeline/life/plan.h"
 #include "pipeline/life/runtime_state.h"
 #include "pipeline/memory_limit.h"
+#include "pipeline/telemetry/logs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -210,6 +211,9 @@ struct telemetry *runtime_open_telemetry(struct runtime *runtime,
 static bool open_telemetry(struct runtime *runtime, struct problems *problems)
 {
     metric_set_level((enum metric_level)runtime->service.telemetry.metrics.level);
+    if (!telemetry_logs_open(&runtime->service.telemetry, node_get(runtime->root, "service"),
+                             problems))
+        return false;
     runtime->telemetry =
         runtime_open_telemetry(runtime, &runtime->service, runtime->root, problems);
     return runtime->telemetry;
@@ -287,9 +291,9 @@ void runtime_explain(struct runtime *runtime, struct bytes *out)
     pthread_mutex_unlock(&runtime->lock);
 }
 
-const char *runtime_log_level(const struct runtime *runtime)
+void runtime_set_log(const struct runtime *runtime)
 {
-    return runtime->service.telemetry.logs.level;
+    telemetry_logs_set(&runtime->service.telemetry);
 }
 
 void runtime_free(struct runtime *runtime)

@@ -23,13 +23,9 @@ static void check(const void *config, struct key_report *report)
 static const struct {
     const char *path, *harmless, *what;
 } unheeded[] = {
-    {"logs.encoding", "console", "the log is text, one line an event"},
     {"logs.development", "false", "there is no such mode"},
-    {"logs.sampling", NULL, "repeated lines are held back as it is"},
-    {"logs.output_paths", "stderr", "the log goes to stderr"},
-    {"logs.error_output_paths", "stderr", "the log goes to stderr"},
-    {"logs.initial_fields", NULL, "lines have no fields"},
-    {"logs.processors", NULL, "the log goes to stderr alone"},
+    {"logs.error_output_paths", "stderr", "the log goes to output_paths alone"},
+    {"logs.processors", NULL, "the log goes to output_paths alone"},
     {"metrics.views", NULL, "what is measured goes by the level alone"},
     {"traces", "none", "there are no traces of the process itself"},
 };

@@ -7,16 +7,33 @@
 
 static const char *const level_words[] = {"none", "basic", "normal", "detailed", NULL};
 
+static const char *const encoding_words[] = {"console", "json", NULL};
+
+static const struct key sampling_keys[] = {
+    KEY_BOOL(struct telemetry_sampling, enabled, "enabled", "true", "off: every line is written"),
+    KEY_DURATION(struct telemetry_sampling, tick, "tick", "10s", 0,
+                 "lines are equal within this time"),
+    KEY_INT(struct telemetry_sampling, initial, "initial", "10", 0, 1e9,
+            "of equal lines, the first that are written"),
+    KEY_INT(struct telemetry_sampling, thereafter, "thereafter", "100", 0, 1e9,
+            "then each so many-th; 0: none"),
+    KEY_END,
+};
+
 static const struct key logs_keys[] = {
     KEY_STRING(struct telemetry_logs, level, "level", "info", 0, "debug, info, warn or error"),
-    KEY_IGNORED("encoding", "accepted; one line of text an event"),
+    KEY_CHOICE(struct telemetry_logs, encoding, "encoding", "console", encoding_words,
+               "console: lines of text; json: an object a line"),
+    KEY_LIST(struct telemetry_logs, output_paths, "output_paths", "[stderr]",
+             "where the log goes: stderr, stdout, files"),
+    KEY_MAP(struct telemetry_logs, initial_fields, "initial_fields", NULL, 0,
+            "what every line has beside its text"),
+    KEY_GROUP(struct telemetry_logs, sampling, struct telemetry_sampling, "sampling", sampling_keys,
+              "equal lines are left out"),
     KEY_IGNORED("development", "accepted, without effect"),
     KEY_IGNORED("disable_caller", "accepted; there is none"),
     KEY_IGNORED("disable_stacktrace", "accepted; there is none"),
-    KEY_IGNORED("sampling", "accepted; repeated lines are held back"),
-    KEY_IGNORED("output_paths", "accepted; the log goes to stderr"),
     KEY_IGNORED("error_output_paths", "accepted; the log goes to stderr"),
-    KEY_IGNORED("initial_fields", "accepted, without effect"),
     KEY_IGNORED("processors", "accepted, without effect"),
     KEY_END,
 };
@@ -107,6 +124,9 @@ void telemetry_check(const struct telemetry_settings *settings, struct key_repor
         key_report_add(report, "telemetry.logs.level",
                        "\"%s\" is no level, expected debug, info, warn or error",
                        settings->logs.level);
+    if (settings->logs.output_paths.count == 0 || settings->logs.output_paths.count > LOG_OUTPUTS)
+        key_report_add(report, "telemetry.logs.output_paths", "expected 1 to %d paths",
+                       LOG_OUTPUTS);
     check_address(&settings->metrics, report);
     check_readers(&settings->metrics, report);
 }

@@ -5,8 +5,18 @@
 #include "lib/metrics/metric.h"
 #include "lib/settings/fill.h"
 
+struct telemetry_sampling {
+    bool enabled;
+    uint64_t tick; /* ns */
+    int64_t initial, thereafter;
+};
+
 struct telemetry_logs {
     char *level;
+    int encoding; /* 1: JSON */
+    struct key_list output_paths;
+    struct key_map initial_fields;
+    struct telemetry_sampling sampling;
 };
 
 /* A page for Prometheus. */
