@@ -66,7 +66,46 @@ static const struct key pull_keys[] = {
     KEY_END,
 };
 
+static const char *const protocol_words[] = {"http/protobuf", "grpc", NULL};
+
+static const struct key otlp_keys[] = {
+    KEY_CHOICE(struct telemetry_otlp, protocol, "protocol", "http/protobuf", protocol_words,
+               "how requests are sent"),
+    KEY_STRING(struct telemetry_otlp, endpoint, "endpoint", NULL, KEY_REQUIRED,
+               "http(s)://host:port, with a path of its own or /v1/metrics; gRPC: also host:port"),
+    KEY_SECRETS(struct telemetry_otlp, headers, "headers", "headers of every request"),
+    KEY_STRING(struct telemetry_otlp, compression, "compression", "gzip", 0, "gzip or none"),
+    KEY_INT(struct telemetry_otlp, timeout, "timeout", "10000", 1, 3600000,
+            "milliseconds for a request"),
+    KEY_BOOL(struct telemetry_otlp, insecure, "insecure", "false", "gRPC without TLS"),
+    KEY_STRING(struct telemetry_otlp, certificate, "certificate", NULL, 0,
+               "PEM file of the CAs that the server's certificate is of"),
+    KEY_STRING(struct telemetry_otlp, client_certificate, "client_certificate", NULL, 0,
+               "PEM file of our certificate"),
+    KEY_STRING(struct telemetry_otlp, client_key, "client_key", NULL, 0,
+               "PEM file of its private key"),
+    KEY_IGNORED("temporality_preference", "accepted; all is cumulative"),
+    KEY_IGNORED("default_histogram_aggregation", "accepted; buckets are explicit"),
+    KEY_END,
+};
+
+static const struct key sent_keys[] = {
+    KEY_SWITCHED(struct telemetry_periodic, otlp, struct telemetry_otlp, otlp.given, "otlp",
+                 otlp_keys, "to an OTLP endpoint"),
+    KEY_END,
+};
+
+static const struct key periodic_keys[] = {
+    KEY_INT(struct telemetry_periodic, interval, "interval", "60000", 1, 86400000,
+            "milliseconds between requests"),
+    KEY_IGNORED("timeout", "accepted; the exporter's own counts"),
+    {.name = "exporter", .type = KEY_TYPE_GROUP, .rows = sent_keys, .text = "where they go"},
+    KEY_END,
+};
+
 static const struct key reader_keys[] = {
+    KEY_SWITCHED(struct telemetry_reader, periodic, struct telemetry_periodic, periodic.given,
+                 "periodic", periodic_keys, "figures are sent"),
     KEY_SWITCHED(struct telemetry_reader, pull, struct telemetry_pull, pull.given, "pull",
                  pull_keys, "figures are fetched"),
     KEY_END,
@@ -112,8 +151,10 @@ static void check_readers(const struct telemetry_metrics *metrics, struct key_re
     char path[64];
     for (size_t i = 0; i < metrics->readers.count; i++) {
         snprintf(path, sizeof path, "telemetry.metrics.readers[%zu]", i);
-        if (!readers[i].pull.given)
-            key_report_add(report, path, "names no reader, expected pull");
+        if (readers[i].pull.given == readers[i].periodic.given)
+            key_report_add(report, path, "expected either pull or periodic");
+        if (readers[i].periodic.given && !readers[i].periodic.otlp.given)
+            key_report_add(report, path, "periodic.exporter names no exporter, expected otlp");
     }
 }
 

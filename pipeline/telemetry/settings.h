@@ -26,8 +26,27 @@ struct telemetry_pull {
     int64_t port;
 };
 
+/* Requests to an OTLP endpoint. */
+struct telemetry_otlp {
+    bool given;
+    int protocol; /* 1: gRPC */
+    char *endpoint;
+    struct key_map headers;
+    char *compression;
+    int64_t timeout; /* ms */
+    bool insecure;   /* gRPC without TLS, where the endpoint has no scheme */
+    char *certificate, *client_certificate, *client_key; /* files */
+};
+
+struct telemetry_periodic {
+    bool given;
+    int64_t interval; /* ms */
+    struct telemetry_otlp otlp;
+};
+
 struct telemetry_reader {
     struct telemetry_pull pull;
+    struct telemetry_periodic periodic;
 };
 
 struct telemetry_metrics {

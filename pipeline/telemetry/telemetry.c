@@ -2,8 +2,10 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/metrics/metrics_otlp.h"
 #include "lib/net/server/listen.h"
 #include "lib/settings/node.h"
+#include "pipeline/telemetry/periodic.h"
 #include "pipeline/telemetry/process.h"
 
 #include <stdio.h>
@@ -23,6 +25,8 @@ struct telemetry {
     _Atomic bool yields;
     struct http_server **servers;
     size_t server_count;
+    struct periodic **periodics;
+    size_t periodic_count;
 };
 
 /* ---- pages ---- */
@@ -94,19 +98,57 @@ static bool open_page(struct telemetry *telemetry, const char *key, const char *
 
 /* ---- which ---- */
 
-/* Adds a sentence that may begin with the key at fault. */
-static void report(const struct telemetry_options *options, char *error, struct problems *problems)
+/* Adds a sentence, which begins with the key unless no memory was left. */
+static void report(const struct telemetry_options *options, const char *key, const char *error,
+                   struct problems *problems)
 {
-    size_t n = key_path_length(error);
-    char path[128] = "service";
-    const char *sentence = error;
-    if (n) {
-        error[n] = '\0';
-        snprintf(path, sizeof path, "service.%s", error);
-        sentence = error + n + 2;
-    }
-    const struct node *node = options->section && n ? node_nearest(options->section, error) : NULL;
-    problems_add(problems, node ? node : options->section, path, "%s", sentence);
+    char path[160];
+    size_t n = strlen(key);
+    const char *sentence = strncmp(error, key, n) == 0 && error[n] == ':' ? error + n + 2 : error;
+    snprintf(path, sizeof path, "service.%s", key);
+    problems_add(problems, options->section ? node_nearest(options->section, key) : NULL, path,
+                 "%s", sentence);
+}
+
+static bool write_otlp(void *ctx, struct bytes *out, uint32_t *points)
+{
+    struct telemetry *telemetry = ctx;
+    const struct process_resource *resource = &telemetry->resource;
+    struct metric_label *labels = calloc(resource->count + 1, sizeof *labels);
+    struct metrics metrics;
+    if (!labels)
+        return false;
+    for (size_t i = 0; i < resource->count; i++)
+        labels[i] = (struct metric_label){resource->attributes[i].name,
+                                          view_of(resource->attributes[i].value)};
+    const struct metrics_origin origin = {.resource = labels,
+                                          .scope = "spanlink",
+                                          .version = SPANLINK_VERSION,
+                                          .started = process_started(),
+                                          .now = clock_wall(&clock_system)};
+    metrics_init(&metrics, telemetry->level);
+    process_measure(resource, &metrics);
+    telemetry->measure(telemetry->ctx, &metrics);
+    bool written = metrics_write_otlp(&metrics, &origin, out, points);
+    metrics_release(&metrics);
+    free(labels);
+    return written;
+}
+
+static bool open_periodic(struct telemetry *telemetry, const struct telemetry_periodic *settings,
+                          size_t number, struct problems *problems)
+{
+    char key[128];
+    struct periodic **periodics =
+        realloc(telemetry->periodics, (telemetry->periodic_count + 1) * sizeof(struct periodic *));
+    if (!periodics)
+        return false;
+    telemetry->periodics = periodics;
+    snprintf(key, sizeof key, "service." READERS "[%zu].periodic.exporter.otlp", number);
+    struct periodic *periodic = periodic_open(settings, key, write_otlp, telemetry, problems);
+    if (periodic)
+        periodics[telemetry->periodic_count++] = periodic;
+    return periodic;
 }
 
 static bool open_reader(struct telemetry *telemetry, const struct telemetry_options *options,
@@ -115,24 +157,27 @@ static bool open_reader(struct telemetry *telemetry, const struct telemetry_opti
     const struct telemetry_reader *reader =
         (const struct telemetry_reader *)options->settings->metrics.readers.items + number;
     char key[128], endpoint[300], error[512];
+    if (reader->periodic.given)
+        return open_periodic(telemetry, &reader->periodic, number, problems);
     const char *host = reader->pull.host;
     snprintf(key, sizeof key, READERS "[%zu].pull.exporter.prometheus.port", number);
     snprintf(endpoint, sizeof endpoint, strchr(host, ':') && *host != '[' ? "[%s]:%d" : "%s:%d",
              host, (int)reader->pull.port);
     bool opened = open_page(telemetry, key, endpoint, error, sizeof error);
     if (!opened)
-        report(options, error, problems);
+        report(options, key, error, problems);
     return opened;
 }
 
 static bool open_address(struct telemetry *telemetry, const struct telemetry_options *options,
                          struct problems *problems)
 {
+    static const char key[] = "telemetry.metrics.address";
     char error[512];
-    bool opened = open_page(telemetry, "telemetry.metrics.address",
-                            options->settings->metrics.address, error, sizeof error);
+    bool opened =
+        open_page(telemetry, key, options->settings->metrics.address, error, sizeof error);
     if (!opened)
-        report(options, error, problems);
+        report(options, key, error, problems);
     return opened;
 }
 
@@ -190,6 +235,9 @@ void telemetry_close(struct telemetry *telemetry)
 {
     if (!telemetry)
         return;
+    for (size_t i = 0; i < telemetry->periodic_count; i++)
+        periodic_close(telemetry->periodics[i]);
+    free(telemetry->periodics);
     for (size_t i = 0; i < telemetry->server_count; i++)
         http_server_close(telemetry->servers[i], 0);
     free(telemetry->servers);

@@ -1,5 +1,7 @@
 """The metrics page beside a real Collector's, for the same load: names, labels and numbers."""
+import json
 import re
+import socket
 
 import pytest
 import requests
@@ -146,3 +148,81 @@ def test_openmetrics_has_the_same_names(both):
     plain = scrape(page)
     assert plain.headers["Content-Type"].startswith("text/plain; version=0.0.4")
     assert ({name for name, _ in read(asked.text)} == {name for name, _ in read(plain.text)})
+
+
+PERIODIC = """\
+receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{at}"}}}}}}}}
+exporters: {{debug: }}
+service:
+  telemetry:
+    metrics:
+      readers:
+        - periodic:
+            interval: 60000
+            exporter:
+              otlp: {{protocol: {protocol}, endpoint: "{endpoint}", compression: none,
+                headers: [{{name: X-Token, value: "$$s"}}]}}
+    resource: {{service.name: sidecar}}
+  pipelines: {{traces: {{receivers: [otlp], exporters: [debug]}}}}
+"""
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
+def test_figures_are_sent_at_intervals_and_at_the_end(tmp_path, protocol):
+    sink, at = bytesink.ByteSink(), harness.free_port()
+    port = sink.grpc if protocol == "grpc" else sink.http
+    config = tmp_path / "config.yaml"
+    config.write_text(PERIODIC.format(at=at, protocol=protocol,
+                                      endpoint=f"http://127.0.0.1:{port}"))
+    program = harness.Program("spanlink", tmp_path, [harness.SPANLINK, "--config", config])
+    program.wait_ports(at)
+    assert program.stop() == 0, program.tail()
+    bodies = sink.requests("metrics", "grpc" if protocol == "grpc" else "http")
+    assert len(bodies) == 1, program.tail()
+    resource = payloads.parse("metrics", bodies[0]).resource_metrics[0]
+    attributes = {a.key: a.value.string_value for a in resource.resource.attributes}
+    assert attributes["service.name"] == "sidecar" and attributes["service.instance.id"]
+    by_name = {metric.name: metric for metric in resource.scope_metrics[0].metrics}
+    assert by_name["otelcol_process_uptime"].sum.is_monotonic
+    assert by_name["spanlink_ready"].gauge.data_points
+    sink.stop()
+
+
+def test_a_port_that_is_taken_is_an_error_where_it_is_configured(tmp_path):
+    taken, at = harness.free_port(), harness.free_port()
+    config = tmp_path / "config.yaml"
+    text = PERIODIC.format(at=at, protocol="grpc", endpoint="http://127.0.0.1:1")
+    begin, end = text.index("        - periodic"), text.index("    resource:")
+    config.write_text(text[:begin] + "        - pull: {exporter: {prometheus: {host: 127.0.0.1, "
+                      f"port: {taken}}}}}}}\n" + text[end:])
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", taken))
+        holder.listen()
+        program = harness.Program("spanlink", tmp_path, [harness.SPANLINK, "--config", config])
+        assert program.wait(20) == 1
+    log = program.log.read_text()
+    assert (f"service.telemetry.metrics.readers[0].pull.exporter.prometheus.port: 127.0.0.1:{taken}"
+            " is in use") in log, log
+
+
+def test_the_log_is_json_in_a_file(tmp_path):
+    page, at = harness.free_port(), harness.free_port()
+    config = tmp_path / "config.yaml"
+    config.write_text(f"""\
+receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{at}"}}}}}}}}
+exporters: {{debug: }}
+service:
+  telemetry:
+    metrics: {{address: "127.0.0.1:{page}"}}
+    logs: {{encoding: json, output_paths: [{tmp_path}/log.jsonl], initial_fields: {{team: a}}}}
+  pipelines: {{traces: {{receivers: [otlp], exporters: [debug]}}}}
+""")
+    program = harness.Program("spanlink", tmp_path, [harness.SPANLINK, "--config", config])
+    program.wait_ports(page, at)
+    assert value(read(scrape(page).text), "spanlink_ready") == 1
+    assert program.stop() == 0
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert any("is ready" in line["msg"] for line in lines)
+    assert all(line["team"] == "a" and line["level"] == "info" and line["ts"].endswith("Z")
+               and line["resource"]["service.name"] == "spanlink" for line in lines)
+    assert program.log.read_text() == ""

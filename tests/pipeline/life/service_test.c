@@ -87,7 +87,7 @@ START_TEST(a_wrong_level_or_key_is_refused)
     refused("{pipeline: {}}", "service.pipeline");
     refused("{telemetry: {metrics: {level: loud}}}", "service.telemetry.metrics.level");
     refused("{telemetry: {metrics: {readers: [{}]}}}",
-            "service.telemetry.metrics.readers[0]: names no reader");
+            "service.telemetry.metrics.readers[0]: expected either pull or periodic");
     refused("{telemetry: {metrics: {address: nowhere}}}", "service.telemetry.metrics.address");
     refused("{telemetry: {metrics: {address: 'localhost:1', readers: []}}}", "stands beside");
 }
