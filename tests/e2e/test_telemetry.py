@@ -35,8 +35,8 @@ service:
 """
 # Go's memory, its HTTP library, and spans around requests: nothing of ours is like them.
 NOT_OURS = re.compile(r"otelcol_process_runtime_|promhttp_|http_|rpc_")
-# Different by nature, or by when the page was asked for.
-VOLATILE = re.compile(r"otelcol_process_|.*_duration|.*_bytes|otelcol_processor_batch_")
+# Different by nature, by when the page was asked for, or by what happened to be merged.
+VOLATILE = re.compile(r"otelcol_process_|.*_duration|.*_bytes|otelcol_processor_batch_|.*enqueue_size")
 # A refused connection is no status; here it counts as one.
 UNLIKE = {"service_instance_id", "service_version", "error_type"}
 SAMPLE = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")
