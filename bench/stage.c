@@ -51,6 +51,7 @@ void stage_open(struct stage *stage, const struct component *component, const ch
         stage->settings ? node_get(settings_root(stage->settings), component->type) : NULL;
     struct instance *instance = &stage->instance;
     instance->component = component;
+    instance->meter = &stage->meter;
     instance->self = calloc(1, component->size);
     instance->env = (struct env){
         .id = component->type, .clock = &clock->clock, .budget = budget, .meter = &stage->meter};
@@ -103,6 +104,7 @@ void stage_sink_init(struct stage_sink *sink)
     static const struct component counter = {
         .type = "sink", .kind = COMPONENT_PROCESSOR, .consume = count};
     *sink = (struct stage_sink){.instance = {.component = &counter, .self = sink}};
+    sink->instance.meter = &sink->meter;
     sink->outlet.processor = &sink->instance;
 }
 

@@ -38,6 +38,7 @@ void stage_tick(struct stage *stage);
 /* The end of a chain. */
 struct stage_sink {
     struct instance instance;
+    struct meter meter; /* the instance's */
     struct outlet outlet;
     uint64_t batches, items, bytes;
     struct batch *last; /* keeps: the batch that came last, referenced */

@@ -2,15 +2,6 @@
 
 #include "lib/base/log.h"
 
-/* A level that is no word was found by the plan already. */
-static void set_level(const struct runtime *runtime)
-{
-    enum log_level level;
-    const char *word = runtime ? runtime_log_level(runtime) : NULL;
-    if (word && log_level_parse(word, &level))
-        log_set_level(level);
-}
-
 static void log_warnings(const struct problems *problems)
 {
     for (size_t i = 0; problems->warnings && i < problems->warning_count; i++)
@@ -25,7 +16,8 @@ bool plan_make(struct plan *plan, const struct flags *flags)
     plan->settings = settings_load_files(flags->sources, flags->count, &plan->files, &problems);
     if (plan->settings)
         plan->runtime = runtime_plan(plan->settings, &clock_system, &problems);
-    set_level(plan->runtime);
+    if (plan->runtime)
+        runtime_set_log(plan->runtime);
     if (plan->settings)
         settings_log_warnings(plan->settings);
     if (plan->runtime)
@@ -69,7 +61,7 @@ void plan_reload(struct plan *plan, const struct flags *flags)
     log_result(result, &problems);
     log_warnings(&problems);
     if (result == RELOAD_DONE) {
-        set_level(plan->runtime);
+        runtime_set_log(plan->runtime);
         runtime_log_warnings(plan->runtime);
         settings_free(plan->settings);
         plan->settings = settings;

@@ -5,6 +5,7 @@
 #include "lib/settings/fill.h"
 #include "lib/settings/scalar.h"
 #include "pipeline/component.h"
+#include "pipeline/life/service.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,8 @@ static const struct key *table_of(const char *section, const char *id)
         [COMPONENT_EXTENSION] = "extensions",
     };
     char type[64];
+    if (strcmp(section, "service") == 0)
+        return strcmp(id, "telemetry") == 0 ? telemetry_keys : NULL;
     snprintf(type, sizeof type, "%.*s", (int)strcspn(id, "/ "), id);
     for (int kind = 0; kind < COMPONENT_KINDS; kind++)
         if (strcmp(sections[kind], section) == 0) {

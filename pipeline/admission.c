@@ -32,8 +32,8 @@ struct story {
 };
 
 struct counters {
-    _Atomic uint64_t accepted[SIGNAL_COUNT];
-    _Atomic uint64_t items[SIGNAL_COUNT][CAUSE_COUNT];
+    _Atomic uint64_t accepted[COUNTED_SIGNALS];
+    _Atomic uint64_t items[COUNTED_SIGNALS][CAUSE_COUNT];
     _Atomic uint64_t requests[ADMISSION_SIGNALS][CAUSE_COUNT];
 };
 
@@ -221,8 +221,8 @@ static uint64_t get(const _Atomic uint64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-void admission_accept(struct admission *admission, enum admission_transport transport,
-                      enum signal signal, uint64_t items)
+void admission_accept(struct admission *admission, enum admission_transport transport, int signal,
+                      uint64_t items)
 {
     add(&admission->counters[transport].accepted[signal], items);
 }
@@ -233,6 +233,8 @@ void admission_refuse(struct admission *admission, const struct refusal *refusal
     enum cause cause = refusal->why->cause;
     if (refusal->items && refusal->signal < SIGNAL_COUNT)
         add(&counters->items[refusal->signal][cause], refusal->items);
+    if (refusal->samples)
+        add(&counters->items[COUNTED_SAMPLES][cause], refusal->samples);
     if (refusal->why->verdict != VERDICT_OK)
         add(&counters->requests[refusal->signal][cause], 1);
     if (cause != CAUSE_SHUTDOWN && refusal->transport != ADMISSION_PULL)
@@ -240,13 +242,13 @@ void admission_refuse(struct admission *admission, const struct refusal *refusal
 }
 
 uint64_t admission_accepted(const struct admission *admission, enum admission_transport transport,
-                            enum signal signal)
+                            int signal)
 {
     return get(&admission->counters[transport].accepted[signal]);
 }
 
 uint64_t admission_items(const struct admission *admission, enum admission_transport transport,
-                         enum signal signal, enum cause cause)
+                         int signal, enum cause cause)
 {
     return get(&admission->counters[transport].items[signal][cause]);
 }

@@ -24,12 +24,16 @@ enum admission_transport {
 /* Signals, and one more for requests that never got so far as to have one. */
 enum { ADMISSION_NO_SIGNAL = SIGNAL_COUNT, ADMISSION_SIGNALS };
 
+/* Items are also counted in samples of profiles, in the place of a signal of their own. */
+enum { COUNTED_SAMPLES = SIGNAL_COUNT, COUNTED_SIGNALS };
+
 /* Lives for the call. */
 struct refusal {
     enum admission_transport transport;
     int signal;                /* enum signal, or ADMISSION_NO_SIGNAL */
     const struct outcome *why; /* OK: the request was taken, but for `items` of it */
     uint32_t items;            /* that were read and not taken; 0: none was read */
+    uint32_t samples;          /* the same in samples of profiles; 0: not known */
     const struct peer *peer;   /* NULL: not known */
 };
 
@@ -45,17 +49,18 @@ void admission_free(struct admission *admission);
 /* Writes what was counted since the last lines, now. */
 void admission_tell(struct admission *admission);
 
-void admission_accept(struct admission *admission, enum admission_transport transport,
-                      enum signal signal, uint64_t items);
+void admission_accept(struct admission *admission, enum admission_transport transport, int signal,
+                      uint64_t items);
 
 /* Counts alone where the receiver fetches itself, and so can name what is lost, and at a stop
  * (CAUSE_SHUTDOWN). */
 void admission_refuse(struct admission *admission, const struct refusal *refusal);
 
+/* signal: enum signal, or COUNTED_SAMPLES. */
 uint64_t admission_accepted(const struct admission *admission, enum admission_transport transport,
-                            enum signal signal);
+                            int signal);
 uint64_t admission_items(const struct admission *admission, enum admission_transport transport,
-                         enum signal signal, enum cause cause);
+                         int signal, enum cause cause);
 uint64_t admission_requests(const struct admission *admission, enum admission_transport transport,
                             int signal, enum cause cause);
 

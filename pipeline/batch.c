@@ -2,6 +2,7 @@
 
 #include "lib/wire/jfr/jfr_upload.h"
 #include "lib/wire/otlp/otlp.h"
+#include "lib/wire/proto/proto_plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +20,45 @@ void batch_encoding_words(unsigned encodings, const char *joint, char *out, size
             n += (size_t)snprintf(out + n, size - n, "%s%s", n ? joint : "", words[i]);
 }
 
-struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
-                        uint32_t items, struct receipt *receipt)
+/* Of one message: an OTLP Profile and a pprof have them under the same number. */
+static uint32_t count_samples_in(struct view profile)
+{
+    enum { SAMPLES = 2 };
+    struct proto_scan scan = proto_scan_begin(profile);
+    struct proto_field field;
+    uint32_t count = 0;
+    for (;;) {
+        /* Nearly all fields are messages of one or two bytes of length. */
+        const uint8_t *behind, *at = scan.at;
+        if (at < scan.end && (*at & 0x87) == WIRE_LEN && plain_content(at + 1, scan.end, &behind)) {
+            count += *at == PLAIN_TAG(SAMPLES, WIRE_LEN);
+            scan.at = behind;
+            continue;
+        }
+        if (!proto_scan_next(&scan, &field))
+            return count;
+        count += field.number == SAMPLES && field.type == WIRE_LEN;
+    }
+}
+
+static uint32_t count_samples(const struct batch *batch)
+{
+    struct otlp_walk walk;
+    enum otlp_step step;
+    uint32_t count = 0;
+    if (batch->encoding == BATCH_OPAQUE || batch->payload->parts)
+        return batch->items;
+    if (batch->encoding == BATCH_PPROF)
+        return count_samples_in(buffer_view(batch->payload));
+    otlp_walk_begin(&walk, batch->signal, buffer_view(batch->payload));
+    while ((step = otlp_walk_next(&walk)) != OTLP_END)
+        if (step == OTLP_ITEM)
+            count += count_samples_in(walk.item.bytes);
+    return count;
+}
+
+static struct batch *make(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
+                          uint32_t items)
 {
     struct batch *batch = calloc(1, sizeof *batch);
     if (!batch) {
@@ -33,7 +71,16 @@ struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct
     batch->payload = payload;
     batch->items = items;
     batch->receipts = batch->receipt_inline;
-    if (receipt)
+    return batch;
+}
+
+struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
+                        uint32_t items, struct receipt *receipt)
+{
+    struct batch *batch = make(signal, encoding, payload, items);
+    if (batch && signal == SIGNAL_PROFILES)
+        batch->samples = count_samples(batch);
+    if (batch && receipt)
         batch_add_receipt(batch, receipt);
     return batch;
 }
@@ -83,7 +130,10 @@ static bool copy_rest(struct batch *to, const struct batch *from)
 
 struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items)
 {
-    struct batch *copy = batch_new(batch->signal, batch->encoding, payload, items, NULL);
+    bool same = payload == batch->payload && items == batch->items;
+    struct batch *copy = make(batch->signal, batch->encoding, payload, items);
+    if (copy && batch->signal == SIGNAL_PROFILES)
+        copy->samples = same ? batch->samples : count_samples(copy);
     if (copy && !copy_rest(copy, batch)) {
         batch_unref(copy);
         copy = NULL;

@@ -50,6 +50,7 @@ struct batch {
     enum signal signal;
     enum batch_encoding encoding;
     uint32_t items;         /* spans, data points, log records, profiles */
+    uint32_t samples;       /* of profiles; a body that is not read has one */
     bool admitted;          /* its request has a place reserved in every queue ahead */
     struct buffer *payload; /* joined at most behind a processor */
     struct buffer *notes;   /* traces: struct otlp_span_note of the payload's spans; NULL: none */
@@ -72,6 +73,12 @@ struct batch_part {
  * NULL: no memory; the payload is then unreferenced. */
 struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
                         uint32_t items, struct receipt *receipt);
+
+/* What metrics pages count: samples of profiles, else items. */
+static inline uint32_t batch_counted(const struct batch *batch)
+{
+    return batch->signal == SIGNAL_PROFILES ? batch->samples : batch->items;
+}
 
 /* The same batch with another payload (taken over) and item count, and without notes: everything
  * else is shared, `admitted` too. NULL: no memory. */

@@ -13,6 +13,7 @@
 
 #include "lib/base/authenticator.h"
 #include "lib/base/place.h"
+#include "lib/metrics/metrics.h"
 #include "lib/settings/key.h"
 #include "pipeline/env.h"
 #include "pipeline/progress.h"
@@ -106,6 +107,18 @@ struct component {
 
     /* Lines for people: what it did and why. Any thread. NULL: none. */
     void (*explain)(void *self, struct bytes *out);
+
+    /* Rows of what it tells of itself beside what every component of its kind does: those over
+     * fields of the instance need nothing more. NULL: none. */
+    const struct metric *metrics;
+
+    /* Adds the points of the rows without a field; takes no lock that data need. Between open and
+     * close. Any thread. NULL: none. */
+    void (*measure)(void *self, struct metrics *metrics);
+
+    /* Exporters: the URL that requests of a signal go to; between open and close. NULL: it sends to
+     * no URL. */
+    const char *(*url)(const void *self, enum signal signal);
 
     /* Receivers and extensions that serve: a reload takes the instance out; close follows when time
      * is up. Nobody new connects; who is connected is served and told to connect anew. NULL: it is

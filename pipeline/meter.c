@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const count_words[METER_COUNT] = {
+static const char *const count_words[METER_SHOWN] = {
     [METER_RECEIVED] = "received", [METER_ACCEPTED] = "accepted", [METER_REFUSED] = "refused",
     [METER_SENT] = "sent",         [METER_DROPPED] = "dropped",   [METER_RETRIES] = "retries",
     [METER_PASSED] = "passed by",
@@ -73,38 +73,49 @@ void meter_accepted(struct meter *meter, enum admission_transport transport, enu
         admission_accept(meter->admission, transport, signal, items);
 }
 
+void meter_accepted_samples(struct meter *meter, enum admission_transport transport,
+                            uint64_t samples)
+{
+    if (meter->admission)
+        admission_accept(meter->admission, transport, COUNTED_SAMPLES, samples);
+}
+
 void meter_refused(struct meter *meter, const struct refusal *refusal)
 {
     if (refusal->items && refusal->signal < SIGNAL_COUNT) {
-        meter_add(meter, METER_RECEIVED, (enum signal)refusal->signal, refusal->items);
-        meter_add(meter, METER_REFUSED, (enum signal)refusal->signal, refusal->items);
+        meter_add(meter, METER_RECEIVED, refusal->signal, refusal->items);
+        meter_add(meter, METER_REFUSED, refusal->signal, refusal->items);
     }
     if (meter->admission)
         admission_refuse(meter->admission, refusal);
 }
 
-void meter_add(struct meter *meter, enum meter_count what, enum signal signal, uint64_t n)
+void meter_add(struct meter *meter, enum meter_count what, int signal, uint64_t n)
 {
     atomic_fetch_add_explicit(&meter->counts[what][signal], n, memory_order_relaxed);
 }
 
-void meter_drop(struct meter *meter, enum cause cause, enum signal signal, uint64_t n)
+void meter_drop(struct meter *meter, enum cause cause, int signal, uint64_t n)
 {
     meter_add(meter, METER_DROPPED, signal, n);
     atomic_fetch_add_explicit(&meter->dropped_by_cause[cause][signal], n, memory_order_relaxed);
 }
 
-uint64_t meter_get(const struct meter *meter, enum meter_count what, enum signal signal)
+uint64_t meter_get(const struct meter *meter, enum meter_count what, int signal)
 {
     return atomic_load_explicit(&meter->counts[what][signal], memory_order_relaxed);
+}
+
+uint64_t meter_dropped(const struct meter *meter, enum cause cause, int signal)
+{
+    return atomic_load_explicit(&meter->dropped_by_cause[cause][signal], memory_order_relaxed);
 }
 
 static void explain_causes(const struct meter *meter, enum signal signal, struct bytes *out)
 {
     const char *before = " (";
     for (int i = 0; i < CAUSE_COUNT; i++) {
-        uint64_t n =
-            atomic_load_explicit(&meter->dropped_by_cause[i][signal], memory_order_relaxed);
+        uint64_t n = meter_dropped(meter, (enum cause)i, signal);
         if (n == 0)
             continue;
         bytes_printf(out, "%s%s %" PRIu64, before, cause_words[i], n);
@@ -117,7 +128,7 @@ static void explain_causes(const struct meter *meter, enum signal signal, struct
 static void explain_signal(const struct meter *meter, enum signal signal, struct bytes *out)
 {
     bool any = false;
-    for (int i = 0; i < METER_COUNT; i++) {
+    for (int i = 0; i < METER_SHOWN; i++) {
         uint64_t n = meter_get(meter, (enum meter_count)i, signal);
         if (n == 0)
             continue;

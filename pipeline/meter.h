@@ -15,6 +15,10 @@ enum meter_count {
     METER_DROPPED,  /* items acknowledged and then not delivered */
     METER_RETRIES,  /* requests tried again */
     METER_PASSED,   /* items that went to other exporters alone: this one takes no such encoding */
+    METER_SHOWN,    /* those before are in the lines for people, those behind on metrics pages */
+    METER_INCOMING = METER_SHOWN, /* batch_counted that a processor was given */
+    METER_OUTGOING,               /* the same that it handed on, and that was taken */
+    METER_UNQUEUED,               /* the same that a full queue did not take */
     METER_COUNT
 };
 
@@ -22,8 +26,8 @@ struct meter {
     _Atomic unsigned refs;       /* of one from meter_new */
     const char *id;              /* the instance's, borrowed */
     struct admission *admission; /* a receiver's; NULL: another's */
-    _Atomic uint64_t counts[METER_COUNT][SIGNAL_COUNT];
-    _Atomic uint64_t dropped_by_cause[CAUSE_COUNT][SIGNAL_COUNT];
+    _Atomic uint64_t counts[METER_COUNT][COUNTED_SIGNALS];
+    _Atomic uint64_t dropped_by_cause[CAUSE_COUNT][COUNTED_SIGNALS];
 };
 
 void meter_init(struct meter *meter, const char *id);
@@ -42,10 +46,15 @@ bool meter_admits(struct meter *meter, const struct clock *clock, struct ticker 
 void meter_accepted(struct meter *meter, enum admission_transport transport, enum signal signal,
                     uint64_t items);
 void meter_refused(struct meter *meter, const struct refusal *refusal);
+/* The same of profiles in samples, beside meter_accepted. */
+void meter_accepted_samples(struct meter *meter, enum admission_transport transport,
+                            uint64_t samples);
 
-void meter_add(struct meter *meter, enum meter_count what, enum signal signal, uint64_t n);
-void meter_drop(struct meter *meter, enum cause cause, enum signal signal, uint64_t n);
-uint64_t meter_get(const struct meter *meter, enum meter_count what, enum signal signal);
+/* signal: enum signal, or COUNTED_SAMPLES. */
+void meter_add(struct meter *meter, enum meter_count what, int signal, uint64_t n);
+void meter_drop(struct meter *meter, enum cause cause, int signal, uint64_t n);
+uint64_t meter_dropped(const struct meter *meter, enum cause cause, int signal);
+uint64_t meter_get(const struct meter *meter, enum meter_count what, int signal);
 
 /* "id: spans accepted 10, sent 9, dropped 1 (invalid 1)": a line per signal with any count, and
  * those of the requests refused. */

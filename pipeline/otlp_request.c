@@ -165,6 +165,7 @@ struct outcome otlp_request_read(enum signal signal, bool json, struct bytes *bo
         outcome = check_profiles(bytes_view(body));
     if (outcome.verdict == VERDICT_OK && request->received > 0)
         outcome = wrap(signal, valid, body, request);
+    request->samples = request->batch ? request->batch->samples : 0;
     attach(request->batch, &notes);
     bytes_release(&notes.rows);
     bytes_release(body);

@@ -12,6 +12,7 @@ struct otlp_request {
     uint32_t received;   /* items in the request */
     uint32_t rejected;   /* of them, dropped because no backend takes them */
     const char *reason;  /* why, of the first one; static text */
+    uint32_t samples;    /* in the batch's profiles */
 };
 
 /* Takes over body's content (left empty). OK: request is filled; batch is NULL for a request

@@ -9,12 +9,14 @@ import re
 import sys
 
 WIRE = ["lib/wire/*", "lib/base"]
-CONTRACT = ["pipeline", "pipeline/delivery/delivery.h", "lib/net/*", "lib/settings/key.h", *WIRE]
+CONTRACT = ["pipeline", "pipeline/delivery/delivery.h", "lib/net/*", "lib/settings/key.h",
+            "lib/metrics", *WIRE]
 
 ROOMS = {
     "lib/base": [],
     "lib/late": ["lib/base"],
     "lib/journal": ["lib/base"],
+    "lib/metrics": ["lib/wire/proto", "lib/base"],
 
     "lib/wire/proto": ["lib/base"],
     "lib/wire/codec": ["lib/late", "lib/base"],
@@ -37,10 +39,14 @@ ROOMS = {
     "lib/net/grpc": ["lib/net", "lib/net/tls", "lib/net/h2", "lib/settings/key.h", *WIRE],
     "lib/net/server": ["lib/net/*", "lib/settings/key.h", "lib/base"],
 
-    "pipeline": ["lib/settings/key.h", *WIRE],
-    "pipeline/delivery": ["pipeline", "lib/settings/key.h", *WIRE],
-    "pipeline/graph": ["pipeline", "pipeline/delivery", "lib/journal", "lib/settings", *WIRE],
-    "pipeline/life": ["pipeline", "pipeline/graph", "lib/settings", "lib/base"],
+    "pipeline": ["lib/settings/key.h", "lib/metrics", *WIRE],
+    "pipeline/delivery": ["pipeline", "lib/settings/key.h", "lib/metrics", *WIRE],
+    "pipeline/graph": ["pipeline", "pipeline/delivery", "lib/journal", "lib/settings",
+                       "lib/metrics", *WIRE],
+    "pipeline/telemetry": ["pipeline", "pipeline/graph", "pipeline/delivery", "lib/journal",
+                           "lib/metrics", "lib/net/*", "lib/settings", *WIRE],
+    "pipeline/life": ["pipeline", "pipeline/graph", "pipeline/telemetry", "lib/metrics",
+                      "lib/settings", "lib/base"],
     "cli": ["pipeline/component.h", "pipeline/life", "lib/settings", "lib/base"],
 
     "receivers/*": CONTRACT,

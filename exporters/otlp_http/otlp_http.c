@@ -66,6 +66,11 @@ static const char *const paths[SIGNAL_COUNT] = {"/v1/traces", "/v1/metrics", "/v
 static const char *const endpoint_keys[SIGNAL_COUNT] = {"traces_endpoint", "metrics_endpoint",
                                                         "logs_endpoint", "profiles_endpoint"};
 
+static const char *url(const void *instance, enum signal signal)
+{
+    return ((const struct otlp_http_exporter *)instance)->urls[signal];
+}
+
 static void places(const void *config, place_visit_fn *visit, void *ctx)
 {
     const struct otlp_http_exporter *self = config;
@@ -323,6 +328,7 @@ const struct component exporter_otlp_http = {
     .keys = keys,
     .check = check,
     .places = places,
+    .url = url,
     .opens_quietly = true,
     .open = otlp_http_open,
     .gathers = true,

@@ -44,6 +44,12 @@ static void check(const void *config, struct key_report *report)
     delivery_check(&self->delivery, report);
 }
 
+static const char *url(const void *instance, enum signal signal)
+{
+    const struct pyroscope_exporter *self = instance;
+    return signal == SIGNAL_PROFILES ? self->push_url : NULL;
+}
+
 static void places(const void *config, place_visit_fn *visit, void *ctx)
 {
     const struct pyroscope_exporter *self = config;
@@ -163,6 +169,7 @@ const struct component exporter_pyroscope = {
     .keys = keys,
     .check = check,
     .places = places,
+    .url = url,
     .opens_quietly = true,
     .open = pyroscope_open,
     .send = pyroscope_send,

@@ -71,6 +71,42 @@ static void explain(void *instance, struct bytes *out)
     bytes_release(&trouble);
 }
 
+enum { BYTES, LIMIT, ENTRIES, TO_REPLAY, APPENDED, SYNCS, REFUSED, DAMAGED };
+
+static const struct metric metrics_rows[] = {
+    [BYTES] = METRIC_ROW("spanlink_journal_bytes", METRIC_GAUGE, METRIC_BASIC, "By",
+                         "Bytes of the journal's files."),
+    [LIMIT] = METRIC_ROW("spanlink_journal_limit_bytes", METRIC_GAUGE, METRIC_BASIC, "By",
+                         "Bytes that its files may have."),
+    [ENTRIES] = METRIC_ROW("spanlink_journal_entries", METRIC_GAUGE, METRIC_BASIC, "{requests}",
+                           "Requests in the journal that are not delivered yet."),
+    [TO_REPLAY] =
+        METRIC_ROW("spanlink_journal_replay_left", METRIC_GAUGE, METRIC_BASIC, "{requests}",
+                   "Requests of an earlier process that are not taken up yet."),
+    [APPENDED] = METRIC_ROW("spanlink_journal_appended", METRIC_COUNTER, METRIC_BASIC, "{requests}",
+                            "Requests that were written."),
+    [SYNCS] = METRIC_ROW("spanlink_journal_syncs", METRIC_COUNTER, METRIC_BASIC, "{syncs}",
+                         "Writes that the disk was waited for."),
+    [REFUSED] = METRIC_ROW("spanlink_journal_refused", METRIC_COUNTER, METRIC_BASIC, "{requests}",
+                           "Requests that could not be written."),
+    [DAMAGED] = METRIC_ROW("spanlink_journal_damaged", METRIC_COUNTER, METRIC_BASIC, "{ranges}",
+                           "Entries or ranges that were damaged and set aside."),
+};
+
+static void measure(void *instance, struct metrics *metrics)
+{
+    const struct journal_extension *self = instance;
+    struct journal_figures figures;
+    journal_figures(self->journal, &figures);
+    const uint64_t values[] = {
+        [BYTES] = figures.bytes,         [LIMIT] = figures.max_bytes,   [ENTRIES] = figures.live,
+        [TO_REPLAY] = figures.to_replay, [APPENDED] = figures.appended, [SYNCS] = figures.syncs,
+        [REFUSED] = figures.refused,     [DAMAGED] = figures.damaged,
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        metrics_add(metrics, &metrics_rows[i], (double)values[i], NO_LABELS);
+}
+
 static void close_extension(void *instance)
 {
     struct journal_extension *self = instance;
@@ -96,5 +132,6 @@ const struct component extension_journal = {
     .open = open_extension,
     .journal = get_journal,
     .explain = explain,
+    .measure = measure,
     .close = close_extension,
 };

@@ -1,5 +1,5 @@
-/* What the process says of itself, over HTTP: /debug/explain, also under the Collector's
- * /debug/pipelinez. */
+/* What runs and what it says of itself, over HTTP, under the Collector's paths: tables, for curl as
+ * text, for a browser as HTML; and /debug/explain, always text. */
 #include "lib/net/server/listen.h"
 #include "pipeline/component.h"
 #include "pipeline/life/runtime.h"
@@ -31,7 +31,7 @@ static struct listen_on place(const struct zpages *self)
                               .tls = &self->tls,
                               .id = self->env ? self->env->id : "",
                               .yields = self->env ? &self->env->yields : NULL,
-                              .what = "/debug/explain"};
+                              .what = "pages about itself at /"};
 }
 
 static void places(const void *config, place_visit_fn *visit, void *ctx)
@@ -53,20 +53,181 @@ static void check(const void *config, struct key_report *report)
     listen_check(&on, report);
 }
 
+/* ---- tables ---- */
+
+struct table {
+    struct bytes *out;
+    bool html;
+    bool pipelines;   /* those rows, or else ... */
+    const char *kind; /* ... the instances of a kind; NULL: of all */
+};
+
+static void put(struct bytes *out, const char *text)
+{
+    bytes_append_view(out, view_of(text));
+}
+
+static void put_escaped(struct bytes *out, const char *text)
+{
+    for (; *text; text++) {
+        const char *escaped = *text == '<' ? "&lt;" : *text == '>' ? "&gt;" : NULL;
+        escaped = *text == '&' ? "&amp;" : *text == '"' ? "&quot;" : escaped;
+        bytes_append_view(out,
+                          escaped ? view_of(escaped) : (struct view){(const uint8_t *)text, 1});
+    }
+}
+
+static void put_row(const struct table *table, const char *tag, const char *const cells[],
+                    size_t count)
+{
+    put(table->out, table->html ? "<tr>" : "");
+    for (size_t i = 0; i < count; i++) {
+        if (table->html) {
+            bytes_printf(table->out, "<%s>", tag);
+            put_escaped(table->out, cells[i]);
+            bytes_printf(table->out, "</%s>", tag);
+        } else {
+            bytes_printf(table->out, "%-*s%s", i + 1 < count ? 28 : 0, cells[i],
+                         i + 1 < count ? " " : "");
+        }
+    }
+    put(table->out, table->html ? "</tr>\n" : "\n");
+}
+
+static void visit_row(void *ctx, const struct runtime_row *row)
+{
+    const struct table *table = ctx;
+    if (table->pipelines && !row->kind) {
+        const char *const cells[] = {row->name, row->parts[0], row->parts[1], row->parts[2]};
+        put_row(table, "td", cells, 4);
+    } else if (!table->pipelines && row->kind &&
+               (!table->kind || strcmp(table->kind, row->kind) == 0)) {
+        const char *const cells[] = {row->kind, row->name};
+        put_row(table, "td", cells, 2);
+    }
+}
+
+static void put_table(const struct zpages *self, struct table *table, const char *const head[],
+                      size_t count)
+{
+    put(table->out, table->html ? "<table border=\"1\" cellpadding=\"4\">\n" : "");
+    put_row(table, "th", head, count);
+    runtime_rows(self->env->runtime, visit_row, table);
+    put(table->out, table->html ? "</table>\n" : "\n");
+}
+
+static void put_instances(const struct zpages *self, struct table *table, const char *kind)
+{
+    static const char *const head[] = {"KIND", "ID"};
+    table->pipelines = false;
+    table->kind = kind;
+    put_table(self, table, head, 2);
+}
+
+static void put_pipelines(const struct zpages *self, struct table *table)
+{
+    static const char *const head[] = {"PIPELINE", "RECEIVERS", "PROCESSORS", "EXPORTERS"};
+    table->pipelines = true;
+    put_table(self, table, head, 4);
+}
+
+/* What each says of itself. */
+static void put_words(const struct zpages *self, struct table *table)
+{
+    struct bytes text;
+    bytes_init(&text, MAX_PAGE, NULL);
+    runtime_explain(self->env->runtime, &text);
+    bytes_append(&text, "", 1);
+    put(table->out, table->html ? "<pre>" : "");
+    if (text.size && table->html)
+        put_escaped(table->out, (const char *)text.data);
+    else if (text.size)
+        bytes_append(table->out, text.data, text.size - 1);
+    put(table->out, table->html ? "</pre>\n" : "");
+    bytes_release(&text);
+}
+
+/* ---- pages ---- */
+
+static void put_index(const struct zpages *self, struct table *table);
+
+static void put_servicez(const struct zpages *self, struct table *table)
+{
+    static const char *const head[] = {"SERVICE", "STATE"};
+    bool ready = runtime_ready(self->env->runtime);
+    const char *const cells[] = {"spanlink " SPANLINK_VERSION, ready ? "ready" : "not ready"};
+    put(table->out, table->html ? "<table border=\"1\" cellpadding=\"4\">\n" : "");
+    put_row(table, "th", head, 2);
+    put_row(table, "td", cells, 2);
+    put(table->out, table->html ? "</table>\n<p>\n" : "\n");
+    put_instances(self, table, NULL);
+}
+
+static void put_pipelinez(const struct zpages *self, struct table *table)
+{
+    put_pipelines(self, table);
+    put_words(self, table);
+}
+
+static void put_extensionz(const struct zpages *self, struct table *table)
+{
+    put_instances(self, table, "extension");
+}
+
+static const struct {
+    const char *path, *what;
+    void (*put)(const struct zpages *self, struct table *table);
+} pages[] = {
+    {"/", "this index", put_index},
+    {"/debug/servicez", "the process and its components", put_servicez},
+    {"/debug/pipelinez", "pipelines, and what each component did and why", put_pipelinez},
+    {"/debug/extensionz", "extensions", put_extensionz},
+    {"/debug/explain", "what each component did and why, always as text", put_words},
+};
+
+enum { PAGES = sizeof pages / sizeof *pages, EXPLAIN = PAGES - 1 };
+
+static void put_index(const struct zpages *self, struct table *table)
+{
+    (void)self;
+    for (size_t i = 0; i < PAGES; i++)
+        if (table->html)
+            bytes_printf(table->out, "<p><a href=\"%s\">%s</a> %s\n", pages[i].path, pages[i].path,
+                         pages[i].what);
+        else
+            bytes_printf(table->out, "%-20s %s\n", pages[i].path, pages[i].what);
+}
+
+static void respond(const struct zpages *self, struct http_request *request, size_t page)
+{
+    const char *accept = http_request_header(request, "Accept");
+    struct bytes out;
+    bytes_init(&out, MAX_PAGE, NULL);
+    struct table table = {.out = &out};
+    table.html = page != EXPLAIN && accept && strstr(accept, "text/html");
+    if (table.html)
+        bytes_printf(&out,
+                     "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
+                     "<title>spanlink %s</title>\n<h1>%s</h1>\n<p><a href=\"/\">index</a>\n",
+                     pages[page].path, pages[page].path);
+    pages[page].put(self, &table);
+    http_response_header(request, "X-Content-Type-Options", "nosniff");
+    http_response_header(request, "Vary", "Accept");
+    http_respond(request, 200,
+                 table.html ? "text/html; charset=utf-8" : "text/plain; charset=utf-8",
+                 bytes_view(&out), 0);
+    bytes_release(&out);
+}
+
 static void handle(void *ctx, struct http_request *request)
 {
-    struct zpages *self = ctx;
     const char *path = http_request_path(request);
-    if (strcmp(path, "/debug/explain") != 0 && strcmp(path, "/debug/pipelinez") != 0) {
-        http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
-        return;
-    }
-    struct bytes page;
-    bytes_init(&page, MAX_PAGE, NULL);
-    runtime_explain(self->env->runtime, &page);
-    http_response_header(request, "X-Content-Type-Options", "nosniff");
-    http_respond(request, 200, "text/plain; charset=utf-8", bytes_view(&page), 0);
-    bytes_release(&page);
+    for (size_t i = 0; i < PAGES; i++)
+        if (strcmp(path, pages[i].path) == 0) {
+            respond(ctx, request, i);
+            return;
+        }
+    http_respond(request, 404, "text/plain", VIEW("404 page not found; see /\n"), 0);
 }
 
 static bool zpages_open(void *instance, const struct env *env, char *error, size_t error_size)
@@ -104,7 +265,7 @@ static void zpages_close(void *instance)
 
 const struct component extension_zpages = {
     .type = "zpages",
-    .text = "what every component did and why, at /debug/explain",
+    .text = "what runs, and what every component did and why, at /",
     .stability = "beta",
     .kind = COMPONENT_EXTENSION,
     .size = sizeof(struct zpages),

@@ -1,11 +1,14 @@
 #include "lib/base/log.h"
 
+#include "lib/base/clock.h"
 #include "lib/base/redact.h"
 #include "lib/base/shown.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,32 +43,131 @@ bool log_level_parse(const char *word, enum log_level *level)
     return false;
 }
 
-static size_t stamp(char *out, size_t size, enum log_level level)
+/* ---- how and where ---- */
+
+enum { TEXT_SIZE = 1024, TAIL_SIZE = 1024, EQUALS = 128 };
+
+static pthread_rwlock_t form_lock = PTHREAD_RWLOCK_INITIALIZER;
+static bool as_json; /* under it, as the next */
+static char tail[TAIL_SIZE];
+static int outputs[LOG_OUTPUTS] = {STDERR_FILENO};
+static size_t output_count = 1;
+
+static pthread_mutex_t sampling_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t sampling_tick, sampling_initial, sampling_thereafter; /* under it */
+static struct equal {
+    uint64_t hash, count, until;
+} equals[EQUALS];
+
+void log_set_form(bool json, const char *its_tail)
+{
+    pthread_rwlock_wrlock(&form_lock);
+    as_json = json;
+    snprintf(tail, sizeof tail, "%s", its_tail);
+    pthread_rwlock_unlock(&form_lock);
+}
+
+void log_set_sampling(uint64_t tick_ns, uint64_t initial, uint64_t thereafter)
+{
+    pthread_mutex_lock(&sampling_lock);
+    sampling_tick = tick_ns;
+    sampling_initial = initial;
+    sampling_thereafter = thereafter;
+    memset(equals, 0, sizeof equals);
+    pthread_mutex_unlock(&sampling_lock);
+}
+
+void log_set_outputs(const int *descriptors, size_t count)
+{
+    pthread_rwlock_wrlock(&form_lock);
+    for (size_t i = 0; i < output_count; i++)
+        if (outputs[i] > STDERR_FILENO)
+            close(outputs[i]);
+    output_count = count < LOG_OUTPUTS ? count : LOG_OUTPUTS;
+    memcpy(outputs, descriptors, output_count * sizeof *outputs);
+    pthread_rwlock_unlock(&form_lock);
+}
+
+/* FNV-1a. */
+static uint64_t hash_of(enum log_level level, const char *text)
+{
+    uint64_t hash = UINT64_C(14695981039346656037) + (uint64_t)level;
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * UINT64_C(1099511628211);
+    return hash;
+}
+
+/* Whether a line is one of those that are left out. */
+static bool is_repeated(enum log_level level, const char *text)
+{
+    bool repeated = false;
+    pthread_mutex_lock(&sampling_lock);
+    if (sampling_tick) {
+        uint64_t hash = hash_of(level, text), now = clock_mono(&clock_system);
+        struct equal *equal = &equals[hash % EQUALS];
+        if (equal->hash != hash || now >= equal->until)
+            *equal = (struct equal){hash, 0, now + sampling_tick};
+        uint64_t beyond = ++equal->count > sampling_initial ? equal->count - sampling_initial : 0;
+        repeated = beyond && (!sampling_thereafter || beyond % sampling_thereafter != 0);
+    }
+    pthread_mutex_unlock(&sampling_lock);
+    return repeated;
+}
+
+/* ---- lines ---- */
+
+static size_t stamp(char *out, size_t size)
 {
     struct timespec now;
     struct tm utc;
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &utc);
     size_t n = strftime(out, size, "%Y-%m-%dT%H:%M:%S", &utc);
-    n += (size_t)snprintf(out + n, size - n, ".%03ldZ %-5s ", now.tv_nsec / 1000000,
-                          level_names[level]);
-    return n;
+    return n + (size_t)snprintf(out + n, size - n, ".%03ldZ", now.tv_nsec / 1000000);
+}
+
+static size_t write_text(char *line, size_t size, enum log_level level, const char *shown)
+{
+    size_t n = stamp(line, size);
+    return n +
+           (size_t)snprintf(line + n, size - n, " %-5s %s%s\n", level_names[level], shown, tail);
+}
+
+/* What is shown has no control characters left, and is UTF-8. */
+static size_t write_json(char *line, size_t size, enum log_level level, const char *shown)
+{
+    char time[40], quoted[2 * TEXT_SIZE], *at = quoted;
+    stamp(time, sizeof time);
+    for (; *shown; shown++) {
+        if (*shown == '"' || *shown == '\\')
+            *at++ = '\\';
+        *at++ = *shown;
+    }
+    *at = '\0';
+    return (size_t)snprintf(line, size, "{\"level\":\"%s\",\"ts\":\"%s\",\"msg\":\"%s\"%s}\n",
+                            level_names[level], time, quoted, tail);
 }
 
 void log_line(enum log_level level, const char *format, ...)
 {
     if (!log_enabled(level))
         return;
-    char text[1024], redacted[1024], line[1088];
+    char text[TEXT_SIZE], redacted[TEXT_SIZE], shown[TEXT_SIZE];
+    char line[2 * TEXT_SIZE + TAIL_SIZE + 128];
     va_list args;
     va_start(args, format);
     int need = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    struct view shown = {(const uint8_t *)redacted, 0};
-    shown.size = need < 0 ? 0 : redact_copy(text, redacted, sizeof redacted);
-    size_t size = stamp(line, sizeof line, level);
-    size += shown_copy(shown, line + size, sizeof line - size - 1);
-    line[size++] = '\n';
-    ssize_t written = write(STDERR_FILENO, line, size);
-    (void)written;
+    struct view clean = {(const uint8_t *)redacted, 0};
+    clean.size = need < 0 ? 0 : redact_copy(text, redacted, sizeof redacted);
+    shown_copy(clean, shown, sizeof shown);
+    if (is_repeated(level, shown))
+        return;
+    pthread_rwlock_rdlock(&form_lock);
+    size_t size = (as_json ? write_json : write_text)(line, sizeof line, level, shown);
+    for (size_t i = 0; i < output_count; i++) {
+        ssize_t written = write(outputs[i], line, size);
+        (void)written;
+    }
+    pthread_rwlock_unlock(&form_lock);
 }

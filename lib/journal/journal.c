@@ -138,9 +138,16 @@ void journal_note(struct journal *journal, struct view owner, struct view conten
 
 void journal_figures(struct journal *journal, struct journal_figures *figures)
 {
-    pthread_mutex_lock(&journal->lock);
-    *figures = journal->figures;
-    pthread_mutex_unlock(&journal->lock);
+    *figures = (struct journal_figures){
+        .live = journal->figures.live,
+        .bytes = journal->figures.bytes,
+        .appended = journal->figures.appended,
+        .syncs = journal->figures.syncs,
+        .damaged = journal->figures.damaged,
+        .refused = journal->figures.refused,
+        .to_replay = journal->found_count - journal->found_at,
+        .max_bytes = journal->settings.max_bytes,
+    };
 }
 
 bool journal_trouble(struct journal *journal, struct bytes *out)

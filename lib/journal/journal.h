@@ -57,12 +57,14 @@ struct journal_write {
 };
 
 struct journal_figures {
-    uint64_t live;     /* entries not settled */
-    uint64_t bytes;    /* of all files */
-    uint64_t appended; /* entries, by this process */
-    uint64_t syncs;    /* by this process */
-    uint64_t damaged;  /* entries or ranges set aside, by this process */
-    uint64_t refused;  /* appends that failed */
+    uint64_t live;      /* entries not settled */
+    uint64_t bytes;     /* of all files */
+    uint64_t appended;  /* entries, by this process */
+    uint64_t syncs;     /* by this process */
+    uint64_t damaged;   /* entries or ranges set aside, by this process */
+    uint64_t refused;   /* appends that failed */
+    uint64_t to_replay; /* entries of an earlier process that journal_next has not given yet */
+    uint64_t max_bytes; /* as configured */
 };
 
 /* Opens a directory, alone, and finds what an earlier process left. NULL: error holds a sentence.
@@ -99,6 +101,7 @@ typedef void journal_recall_fn(void *ctx, struct view content);
 void journal_recall(struct journal *journal, struct view owner, journal_recall_fn *recall,
                     void *ctx);
 
+/* Takes no lock. Any thread. */
 void journal_figures(struct journal *journal, struct journal_figures *figures);
 
 /* What keeps it from writing now, appended to out: the disk refused the last appends, or its

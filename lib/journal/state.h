@@ -49,7 +49,9 @@ struct journal {
     size_t notes_unwritten;
     uint64_t notes_given, notes_done; /* since the opening: taken, written */
     struct journal_entry *to_settle;  /* once those notes are written */
-    struct journal_figures figures;
+    struct {
+        _Atomic uint64_t live, bytes, appended, syncs, damaged, refused;
+    } figures;                         /* written under lock */
     size_t unanswered;                 /* appends */
     struct journal_progress *progress; /* in the order of their notes */
     size_t progress_count;
@@ -65,7 +67,8 @@ struct journal {
     char trouble[256];            /* what keeps it from writing; "": nothing. Under lock */
     uint64_t probe_at;            /* mono: when that is looked at; under lock */
     struct journal_entry **found; /* left by an earlier process, by sequence */
-    size_t found_count, found_at;
+    size_t found_count;
+    _Atomic size_t found_at;
     pthread_t writer, answerer;
     bool threads;
 };

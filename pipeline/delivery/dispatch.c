@@ -50,6 +50,8 @@ static void lose(struct dispatcher *dispatcher, const struct batch *batch, uint3
                  const struct outcome *why)
 {
     meter_drop(dispatcher->meter, why->cause, batch->signal, items);
+    if (items == batch->items)
+        meter_drop(dispatcher->meter, why->cause, COUNTED_SAMPLES, batch->samples);
     loss_log_add(&dispatcher->losses, batch->signal, items, why);
 }
 
@@ -91,6 +93,7 @@ static void answer_waiting(struct dispatcher *dispatcher, struct queue_element *
         outcome.rejected = element->refused;
     } else {
         meter_add(dispatcher->meter, METER_REFUSED, batch->signal, element->refused);
+        meter_add(dispatcher->meter, METER_REFUSED, COUNTED_SAMPLES, batch->samples);
     }
     note(batch, &outcome);
     element->last_refused = NULL;
@@ -136,6 +139,8 @@ static void delivered(struct dispatcher *dispatcher, struct queue_element *eleme
     uint32_t rejected = outcome->rejected < batch->items ? outcome->rejected : batch->items;
     loss_log_success(&dispatcher->losses);
     meter_add(dispatcher->meter, METER_SENT, batch->signal, batch->items - rejected);
+    if (batch->samples && !rejected)
+        meter_add(dispatcher->meter, METER_SENT, COUNTED_SAMPLES, batch->samples);
     element->delivered_any = true;
     element->halvings -= element->halvings < REGAINED ? element->halvings : REGAINED;
     if (rejected) {

@@ -8,8 +8,10 @@
 struct queue_element *queue_element_new(struct batch *batch)
 {
     struct queue_element *element = calloc(1, sizeof *element);
-    if (element)
+    if (element) {
         element->current = batch_ref(batch);
+        element->signal = batch->signal;
+    }
     return element;
 }
 
@@ -58,6 +60,30 @@ static struct queue_element *pop(struct queue_list *list)
     return element;
 }
 
+/* There is one writer at a time. */
+static void change(_Atomic uint64_t *figure, int by)
+{
+    uint64_t now = atomic_load_explicit(figure, memory_order_relaxed);
+    atomic_store_explicit(figure, now + (uint64_t)(int64_t)by, memory_order_relaxed);
+}
+
+static void append_fresh(struct queue *queue, struct queue_element *element)
+{
+    append(&queue->fresh, element);
+    queue->queued++;
+    change(&queue->queued_by[element->signal], 1);
+}
+
+static struct queue_element *pop_fresh(struct queue *queue)
+{
+    struct queue_element *element = pop(&queue->fresh);
+    if (element) {
+        queue->queued--;
+        change(&queue->queued_by[element->signal], -1);
+    }
+    return element;
+}
+
 bool queue_reserve(struct queue *queue, size_t n)
 {
     if (!queue->unbounded && !queue->drop_oldest &&
@@ -77,11 +103,11 @@ struct queue_element *queue_put(struct queue *queue, struct queue_element *eleme
     struct queue_element *displaced = NULL;
     bool full = queue_used(queue) >= queue->size;
     if (queue->drop_oldest && full && !queue->unbounded && queue->queued > 0) {
-        displaced = pop(&queue->fresh);
-        queue->queued--;
+        displaced = pop_fresh(queue);
+        change(&queue->used_by[displaced->signal], -1);
     }
-    append(&queue->fresh, element);
-    queue->queued++;
+    append_fresh(queue, element);
+    change(&queue->used_by[element->signal], 1);
     return displaced;
 }
 
@@ -90,11 +116,9 @@ struct queue_element *queue_take(struct queue *queue)
     struct queue_element *element = pop(&queue->ready);
     if (element || queue->active >= queue->consumers)
         return element;
-    element = pop(&queue->fresh);
-    if (element) {
-        queue->queued--;
+    element = pop_fresh(queue);
+    if (element)
         queue->active++;
-    }
     return element;
 }
 
@@ -122,8 +146,7 @@ void queue_park(struct queue *queue, struct queue_element *element, uint64_t due
 void queue_yield(struct queue *queue, struct queue_element *element)
 {
     queue->active--;
-    queue->queued++;
-    append(&queue->fresh, element);
+    append_fresh(queue, element);
 }
 
 /* Takes a parked one up again. */
@@ -134,8 +157,7 @@ static void resume(struct queue *queue, struct queue_element *element)
         return;
     }
     queue->aside--;
-    queue->queued++;
-    append(&queue->fresh, element);
+    append_fresh(queue, element);
 }
 
 void queue_put_back(struct queue *queue, struct queue_element *element)
@@ -208,9 +230,10 @@ uint64_t queue_relent(struct queue *queue)
     return next;
 }
 
-void queue_finish(struct queue *queue)
+void queue_finish(struct queue *queue, enum signal signal)
 {
     queue->active--;
+    change(&queue->used_by[signal], -1);
 }
 
 struct queue_element *queue_clear(struct queue *queue)
@@ -220,10 +243,11 @@ struct queue_element *queue_clear(struct queue *queue)
     queue_wake(queue, TIME_NEVER);
     while ((element = pop(&queue->ready))) {
         queue->active--;
+        change(&queue->used_by[element->signal], -1);
         append(&all, element);
     }
-    while ((element = pop(&queue->fresh))) {
-        queue->queued--;
+    while ((element = pop_fresh(queue))) {
+        change(&queue->used_by[element->signal], -1);
         append(&all, element);
     }
     return all.head;
@@ -236,7 +260,7 @@ void queue_inherit(struct queue *queue, struct queue_element *list)
         list = element->next;
         element->attempt = 0;
         memset(element->limited, 0, sizeof element->limited);
-        append(&queue->fresh, element);
-        queue->queued++;
+        append_fresh(queue, element);
+        change(&queue->used_by[element->signal], 1);
     }
 }

@@ -13,6 +13,7 @@
 /* One request on its way: its current part, what is left of it, and what became of it so far. */
 struct queue_element {
     struct queue_element *next;
+    enum signal signal;
     struct batch *current;
     struct batch_part *rest; /* not tried yet */
     uint64_t due;            /* parked: when to try again */
@@ -45,6 +46,10 @@ struct queue {
     size_t aside;    /* parked without a consumer */
     size_t active;   /* ready, parked otherwise and in flight */
     size_t reserved; /* places promised */
+
+    /* Who asks for these has no lock. */
+    _Atomic uint64_t used_by[SIGNAL_COUNT];   /* queued, aside and active */
+    _Atomic uint64_t queued_by[SIGNAL_COUNT]; /* queued alone */
 };
 
 /* An element over a batch (referenced). NULL: no memory. */
@@ -84,8 +89,8 @@ uint64_t queue_wake(struct queue *queue, uint64_t now);
  * by itself. Returns when the next one's time comes; TIME_NEVER: none is parked. */
 uint64_t queue_relent(struct queue *queue);
 
-/* What was taken is finished with: its place is free. */
-void queue_finish(struct queue *queue);
+/* What was taken, of a signal, is finished with: its place is free. */
+void queue_finish(struct queue *queue, enum signal signal);
 
 /* Empties it but for what is in flight; returns the elements as a list. */
 struct queue_element *queue_clear(struct queue *queue);

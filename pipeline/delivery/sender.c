@@ -28,6 +28,7 @@ struct sender {
     struct budget *budget;
     bool closing;
     struct sender *heir; /* set once; what is to be tried again goes there */
+    struct histogram enqueued_items, enqueued_bytes;
     _Atomic bool passed; /* a batch that the exporter does not take was logged */
 };
 
@@ -116,6 +117,11 @@ void sender_pass(struct sender *sender, const struct batch *batch)
              taken, made);
 }
 
+void sender_count_full(struct sender *sender, const struct batch *batch)
+{
+    meter_add(sender->dispatcher.meter, METER_UNQUEUED, batch->signal, batch_counted(batch));
+}
+
 /* A success of one tells those that wait at the server's request that it takes data again. */
 static void relent(struct sender *sender)
 {
@@ -128,6 +134,7 @@ static void relent(struct sender *sender)
 static void settle(struct sender *sender, struct queue_element *element,
                    enum dispatch_result result, uint64_t due)
 {
+    enum signal signal = element->signal;
     if (result != DISPATCH_DONE && sender->heir) {
         element->next = NULL;
         inherit(sender->heir, element);
@@ -151,7 +158,7 @@ static void settle(struct sender *sender, struct queue_element *element,
     if (element && element->delivered_any)
         relent(sender);
     queue_element_free(element);
-    queue_finish(&sender->queue);
+    queue_finish(&sender->queue, signal);
     if (queue_used(&sender->queue) == 0)
         pthread_cond_broadcast(&sender->empty);
 }
@@ -296,8 +303,16 @@ static struct queue_element *put(struct sender *sender, struct queue_element *el
     return element;
 }
 
+static void measure_put(struct sender *sender, const struct batch *batch)
+{
+    histogram_add(&sender->enqueued_items, &histogram_items, batch_counted(batch));
+    histogram_add(&sender->enqueued_bytes, &histogram_bytes, batch->payload->size);
+}
+
 void sender_put(struct sender *sender, struct batch *batch)
 {
+    if (metric_wanted(METRIC_DETAILED))
+        measure_put(sender, batch);
     struct queue_element *element = queue_element_new(batch);
     if (!element) {
         struct queue_element lost = {.current = batch_ref(batch)};
@@ -399,6 +414,29 @@ uint64_t sender_pending(struct sender *sender)
     items += sender->in_flight;
     pthread_mutex_unlock(&sender->lock);
     return items;
+}
+
+struct sender_figures sender_figures(const struct sender *sender, enum signal signal)
+{
+    const struct queue *queue = &sender->queue;
+    uint64_t held = atomic_load_explicit(&queue->used_by[signal], memory_order_relaxed);
+    uint64_t queued = atomic_load_explicit(&queue->queued_by[signal], memory_order_relaxed);
+    return (struct sender_figures){held, held > queued ? held - queued : 0};
+}
+
+uint64_t sender_capacity(const struct sender *sender)
+{
+    return sender->queue.size;
+}
+
+const struct histogram *sender_enqueued_items(const struct sender *sender)
+{
+    return &sender->enqueued_items;
+}
+
+const struct histogram *sender_enqueued_bytes(const struct sender *sender)
+{
+    return &sender->enqueued_bytes;
 }
 
 void sender_explain(struct sender *sender, struct bytes *out)

@@ -30,6 +30,9 @@ void sender_pass(struct sender *sender, const struct batch *batch);
 bool sender_reserve(struct sender *sender, size_t places);
 void sender_release(struct sender *sender, size_t places);
 
+/* Counts a batch for which there was no place. Any thread. */
+void sender_count_full(struct sender *sender, const struct batch *batch);
+
 /* Takes a batch (referenced) over a promise. Any thread, never blocks. */
 void sender_put(struct sender *sender, struct batch *batch);
 
@@ -52,6 +55,18 @@ void sender_abort(struct sender *sender);
 
 /* Items queued or under way, when called. */
 uint64_t sender_pending(struct sender *sender);
+
+/* What is queued or under way, of a signal, in requests; takes no lock. Any thread. */
+struct sender_figures {
+    uint64_t held;      /* places in use */
+    uint64_t in_flight; /* of these, those that a worker has, or that wait for a retry */
+};
+struct sender_figures sender_figures(const struct sender *sender, enum signal signal);
+uint64_t sender_capacity(const struct sender *sender); /* places, for all signals together */
+
+/* Of requests as they came to the queue, at the level detailed; of all signals. */
+const struct histogram *sender_enqueued_items(const struct sender *sender);
+const struct histogram *sender_enqueued_bytes(const struct sender *sender);
 
 /* A line about the queue. */
 void sender_explain(struct sender *sender, struct bytes *out);

@@ -51,8 +51,10 @@ static bool make_outlets(struct pipeline *pipeline)
         pipeline->outlets ? calloc(exporters->count, sizeof(struct sender *)) : NULL;
     if (!branches)
         return false;
-    for (size_t i = 0; i < processors->count; i++)
+    for (size_t i = 0; i < processors->count; i++) {
         pipeline->outlets[i]->processor = processors->items[i];
+        pipeline->outlets[i + 1]->behind = processors->items[i]->meter;
+    }
     link_outlets(pipeline);
     struct outlet *end = pipeline->outlets[processors->count];
     end->branches = branches;

@@ -23,6 +23,7 @@ bool instance_list_has(const struct instance_list *list, const struct instance *
  * Processors keep the address of the one behind them as long as they are open. */
 struct outlet {
     struct instance *processor; /* NULL: the end */
+    struct meter *behind;       /* of the processor whose way ahead this is; NULL: of none */
     struct outlet *next;
     struct sender **branches; /* the end: one per exporter */
     size_t branch_count;

@@ -15,7 +15,8 @@ struct instance {
     struct meter *meter;
     struct env env;
     struct ticker_entry tick;
-    struct sender *sender;              /* exporters, once open */
+    struct histogram durations[SIGNAL_COUNT]; /* processors: of consume without what lies ahead */
+    struct sender *sender;                    /* exporters, once open */
     struct intake *fresh[SIGNAL_COUNT]; /* receivers: wired, to be those of env by graph_install */
     bool used;                          /* a pipeline or service.extensions names it */
     bool opened;

@@ -44,16 +44,28 @@ static struct outcome untaken(const struct intake *intake, const struct batch *b
                       "no exporter takes %s; those configured take %s", made, taken);
 }
 
+/* What the budget has no room for, its limiters on the way have refused. */
+static void count_no_memory(const struct intake *intake, const struct batch *batch)
+{
+    for (size_t i = 0; i < intake->head_count; i++)
+        for (const struct outlet *at = intake->heads[i]; at; at = at->next)
+            if (at->processor && at->processor->component->memory_limit)
+                meter_add(at->processor->meter, METER_REFUSED, batch->signal, batch_counted(batch));
+}
+
 /* The processors may copy what they edit: as much as the request is kept for that. */
 struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
 {
     size_t work = batch_work(batch);
-    if (!budget_begin_work(intake->budget, work))
+    if (!budget_begin_work(intake->budget, work)) {
+        count_no_memory(intake, batch);
         return no_memory();
+    }
     for (size_t i = 0; i < intake->queue_count; i++)
         if (!sender_reserve(intake->queues[i].sender, intake->queues[i].places)) {
             release(intake, i);
             budget_end_work(intake->budget, work);
+            sender_count_full(intake->queues[i].sender, batch);
             return refuse(CAUSE_FULL, "sending queue is full");
         }
     budget_pledge(intake->budget, work);

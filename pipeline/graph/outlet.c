@@ -1,4 +1,5 @@
 /* The way ahead: the next processor that is open, and at the end the queues. */
+#include "lib/base/clock.h"
 #include "pipeline/graph/graph.h"
 
 static size_t reserve_branches(const struct outlet *end)
@@ -33,15 +34,32 @@ static enum verdict fan_out(const struct outlet *end, struct batch *batch)
     return taken ? VERDICT_OK : VERDICT_RETRY;
 }
 
+/* Time that this thread spent in the stages ahead of the one it is in, ns. */
+static _Thread_local uint64_t ahead;
+
+static enum verdict timed(struct instance *processor, struct batch *batch, struct outlet *next)
+{
+    uint64_t before = ahead, began = clock_mono(&clock_system);
+    ahead = 0;
+    enum verdict verdict = processor->component->consume(processor->self, batch, next);
+    uint64_t taken = clock_mono(&clock_system) - began;
+    histogram_add(&processor->durations[batch->signal], &histogram_durations, taken - ahead);
+    ahead = before + taken;
+    return verdict;
+}
+
 /* What was merged was accepted: the copy may go past the budget. */
 static enum verdict consume(struct outlet *outlet, struct batch *batch)
 {
-    const struct instance *processor = outlet->processor;
+    struct instance *processor = outlet->processor;
     const struct component *component = processor->component;
     struct batch *flat = component->gathers ? batch_ref(batch) : batch_flat(batch);
     if (!flat)
         return VERDICT_RETRY;
-    enum verdict verdict = component->consume(processor->self, flat, outlet->next);
+    meter_add(processor->meter, METER_INCOMING, batch->signal, batch_counted(batch));
+    enum verdict verdict = metric_wanted(METRIC_DETAILED)
+                               ? timed(processor, flat, outlet->next)
+                               : component->consume(processor->self, flat, outlet->next);
     batch_unref(flat);
     return verdict;
 }
@@ -49,9 +67,11 @@ static enum verdict consume(struct outlet *outlet, struct batch *batch)
 enum verdict outlet_push(struct outlet *outlet, struct batch *batch)
 {
     /* Where two pipelines order their processors differently, one may be closed already. */
+    struct meter *behind = outlet->behind;
     while (outlet->processor && outlet->processor->closed)
         outlet = outlet->next;
-    if (!outlet->processor)
-        return fan_out(outlet, batch);
-    return consume(outlet, batch);
+    enum verdict verdict = outlet->processor ? consume(outlet, batch) : fan_out(outlet, batch);
+    if (behind && verdict == VERDICT_OK)
+        meter_add(behind, METER_OUTGOING, batch->signal, batch_counted(batch));
+    return verdict;
 }

@@ -7,6 +7,7 @@
  */
 #include "pipeline/life/plan.h"
 #include "pipeline/life/runtime_state.h"
+#include "pipeline/telemetry/logs.h"
 
 #include "lib/base/log.h"
 
@@ -21,6 +22,7 @@ struct reload {
     struct service_settings service;
     struct retirement *retirement; /* its graph: first the new one, then what is to go */
     struct graph *next;
+    struct telemetry *telemetry; /* to come; NULL: the one there is stays */
     struct problems *problems;
 };
 
@@ -209,14 +211,55 @@ static bool wire(struct reload *reload)
     return wired;
 }
 
+static const struct node *telemetry_section(const struct node *root)
+{
+    return node_get(node_get(root, "service"), "telemetry");
+}
+
+/* Beside the one there is, whose sockets it may go on with. */
+static bool open_telemetry(struct reload *reload)
+{
+    struct runtime *runtime = reload->runtime;
+    const struct node *now = telemetry_section(runtime->root);
+    const struct node *then = telemetry_section(reload->root);
+    if (now == then || (now && then && node_equal(now, then)))
+        return true;
+    if (!telemetry_logs_open(&reload->service.telemetry, node_get(reload->root, "service"),
+                             reload->problems))
+        return false;
+    telemetry_yield(runtime->telemetry, true);
+    reload->telemetry =
+        runtime_open_telemetry(runtime, &reload->service, reload->root, reload->problems);
+    if (!reload->telemetry)
+        telemetry_yield(runtime->telemetry, false);
+    return reload->telemetry;
+}
+
+/* After the change, once nothing waits for it. */
+static void change_telemetry(struct reload *reload)
+{
+    struct runtime *runtime = reload->runtime;
+    struct telemetry *before = runtime->telemetry;
+    if (!reload->telemetry)
+        return;
+    runtime->telemetry = reload->telemetry;
+    metric_set_level((enum metric_level)runtime->service.telemetry.metrics.level);
+    telemetry_close(before);
+}
+
 static bool open_new(struct reload *reload)
 {
     const struct graph *old = &reload->runtime->graph;
     each_alone(reload->next, old, COMPONENT_RECEIVER, install_waiting);
     each_alone(old, reload->next, COMPONENT_RECEIVER, yield_sockets);
     each_alone(old, reload->next, COMPONENT_EXTENSION, yield_sockets);
-    bool opened = runtime_open(reload->runtime, reload->next, reload->problems);
+    bool opened = open_telemetry(reload);
+    opened = runtime_open(reload->runtime, reload->next, reload->problems) && opened;
     if (!opened) {
+        if (reload->telemetry)
+            telemetry_yield(reload->runtime->telemetry, false);
+        telemetry_close(reload->telemetry);
+        reload->telemetry = NULL;
         each_alone(old, reload->next, COMPONENT_RECEIVER, keep_sockets);
         each_alone(old, reload->next, COMPONENT_EXTENSION, keep_sockets);
     }
@@ -384,6 +427,7 @@ static enum reload_result run(struct reload *reload)
     bool opened = open_new(reload);
     if (opened) {
         put_in_force(reload);
+        change_telemetry(reload);
         tell(reload);
     } else {
         put_back(reload);
@@ -392,17 +436,23 @@ static enum reload_result run(struct reload *reload)
     return opened ? RELOAD_DONE : RELOAD_FAILED;
 }
 
+static enum reload_result counted(struct runtime *runtime, enum reload_result result)
+{
+    atomic_fetch_add(&runtime->reloads[result], 1);
+    return result;
+}
+
 enum reload_result runtime_reload(struct runtime *runtime, const struct settings *settings,
                                   struct problems *problems)
 {
     struct reload reload = {
         .runtime = runtime, .root = settings_root(settings), .problems = problems};
     if (node_equal(runtime->root, reload.root))
-        return RELOAD_SAME;
+        return counted(runtime, RELOAD_SAME);
     reload.retirement = calloc(1, sizeof *reload.retirement);
     if (!reload.retirement) {
         problems_add(problems, NULL, NULL, "out of memory");
-        return RELOAD_FAILED;
+        return counted(runtime, RELOAD_FAILED);
     }
     reload.next = &reload.retirement->graph;
     retired_hold(&runtime->retired);
@@ -411,5 +461,5 @@ enum reload_result runtime_reload(struct runtime *runtime, const struct settings
     if (reload.retirement)
         retired_begin(runtime, reload.retirement, runtime->service.shutdown_timeout);
     service_release(&reload.service);
-    return result;
+    return counted(runtime, result);
 }

@@ -5,6 +5,7 @@
 #include "pipeline/life/plan.h"
 #include "pipeline/life/runtime_state.h"
 #include "pipeline/memory_limit.h"
+#include "pipeline/telemetry/logs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -193,12 +194,38 @@ static bool open_all(struct runtime *runtime, struct problems *problems)
     return started;
 }
 
+struct telemetry *runtime_open_telemetry(struct runtime *runtime,
+                                         const struct service_settings *service,
+                                         const struct node *root, struct problems *problems)
+{
+    const struct telemetry_options options = {
+        .settings = &service->telemetry,
+        .section = node_get(root, "service"),
+        .measure = runtime_measure,
+        .ctx = runtime,
+        .has_default = runtime->clock == &clock_system,
+    };
+    return telemetry_open(&options, problems);
+}
+
+static bool open_telemetry(struct runtime *runtime, struct problems *problems)
+{
+    metric_set_level((enum metric_level)runtime->service.telemetry.metrics.level);
+    if (!telemetry_logs_open(&runtime->service.telemetry, node_get(runtime->root, "service"),
+                             problems))
+        return false;
+    runtime->telemetry =
+        runtime_open_telemetry(runtime, &runtime->service, runtime->root, problems);
+    return runtime->telemetry;
+}
+
 bool runtime_start(struct runtime *runtime, struct problems *problems)
 {
     bool prepared = prepare(runtime);
     if (!prepared)
         problems_add(problems, NULL, NULL, "out of memory");
-    if (!prepared || !open_all(runtime, problems)) {
+    bool telling = prepared && open_telemetry(runtime, problems);
+    if (!prepared || !open_all(runtime, problems) || !telling) {
         runtime_close_all(runtime, 0);
         return false;
     }
@@ -264,15 +291,16 @@ void runtime_explain(struct runtime *runtime, struct bytes *out)
     pthread_mutex_unlock(&runtime->lock);
 }
 
-const char *runtime_log_level(const struct runtime *runtime)
+void runtime_set_log(const struct runtime *runtime)
 {
-    return runtime->service.telemetry.logs.level;
+    telemetry_logs_set(&runtime->service.telemetry);
 }
 
 void runtime_free(struct runtime *runtime)
 {
     if (!runtime || runtime->abandoned)
         return;
+    telemetry_close(runtime->telemetry);
     graph_release(&runtime->graph);
     service_release(&runtime->service);
     retired_release(&runtime->retired);

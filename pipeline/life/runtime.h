@@ -57,8 +57,21 @@ uint64_t runtime_stop(struct runtime *runtime, const volatile int *hurry, struct
 /* What every component says of itself, for people. Any thread. */
 void runtime_explain(struct runtime *runtime, struct bytes *out);
 
-/* service.telemetry.logs.level, e.g. "info". */
-const char *runtime_log_level(const struct runtime *runtime);
+/* One row of what runs: a pipeline with its parts, or an instance in use. The texts live for the
+ * call of visit. */
+struct runtime_row {
+    const char *name;     /* "traces/2", "otlp" */
+    const char *kind;     /* "receiver" ...; NULL: a pipeline */
+    const char *parts[3]; /* a pipeline's receivers, processors and exporters, ", " between them */
+};
+typedef void runtime_visit_fn(void *ctx, const struct runtime_row *row);
+
+/* Calls visit for each pipeline, then for each instance in use, in the order of the configuration.
+ * Any thread. */
+void runtime_rows(struct runtime *runtime, runtime_visit_fn *visit, void *ctx);
+
+/* Puts service.telemetry.logs into force, but for output_paths, which start and reload open. */
+void runtime_set_log(const struct runtime *runtime);
 
 void runtime_free(struct runtime *runtime); /* NULL is legal; stop comes first */
 

@@ -7,6 +7,7 @@
 #include "pipeline/life/retire.h"
 #include "pipeline/life/runtime.h"
 #include "pipeline/life/service.h"
+#include "pipeline/telemetry/telemetry.h"
 
 #include <pthread.h>
 
@@ -23,6 +24,8 @@ struct runtime {
     struct journal *journal; /* an extension's; NULL: none */
     struct replay *replay;
     struct retired retired;
+    struct telemetry *telemetry;                 /* of the thread that starts, reloads and stops */
+    _Atomic uint64_t reloads[RELOAD_FAILED + 1]; /* by enum reload_result */
     pthread_mutex_t lock; /* held while phase or graph changes, while runtime_explain runs, and
                            * while a sender is freed */
     _Atomic int phase;
@@ -40,6 +43,14 @@ bool runtime_prepare(struct runtime *runtime, struct graph *graph);
 
 /* Opens what is in use in a graph and not open yet; a kind only where all before it did. */
 bool runtime_open(struct runtime *runtime, const struct graph *graph, struct problems *problems);
+
+/* Opens service.telemetry of settings that are to come into force. NULL: problems were added. */
+struct telemetry *runtime_open_telemetry(struct runtime *runtime,
+                                         const struct service_settings *service,
+                                         const struct node *root, struct problems *problems);
+
+/* Adds what is told of the process and of its components; ctx: a struct runtime. Any thread. */
+void runtime_measure(void *ctx, struct metrics *metrics);
 
 /* Sets the limit and the reserve of the memory budget by what the graph asks for. */
 void runtime_set_budget(struct runtime *runtime);

@@ -2,20 +2,12 @@
 #ifndef PIPELINE_LIFE_SERVICE_H
 #define PIPELINE_LIFE_SERVICE_H
 
-#include "lib/settings/fill.h"
-
-struct telemetry_logs {
-    char *level;
-};
-
-struct telemetry {
-    struct telemetry_logs logs;
-};
+#include "pipeline/telemetry/settings.h"
 
 struct service_settings {
     uint64_t shutdown_timeout; /* nanoseconds */
     struct key_list extensions;
-    struct telemetry telemetry;
+    struct telemetry_settings telemetry;
 };
 
 /* Fills from the section, NULL for none. False: problems were added. */

@@ -38,6 +38,9 @@ struct batcher {
     pthread_mutex_t lock;
     struct group *groups; /* the rest is under lock */
     struct stuck *stuck;
+    _Atomic uint64_t group_count; /* what follows is for metrics pages, and not under lock */
+    _Atomic uint64_t by_size, by_timeout;
+    struct histogram sent_items, sent_bytes;
 };
 
 static const struct key keys[] = {
@@ -50,6 +53,22 @@ static const struct key keys[] = {
     KEY_IGNORED("metadata_keys", "accepted; requests of different tenants are never mixed"),
     KEY_IGNORED("metadata_cardinality_limit", "accepted; the memory budget is the limit"),
     KEY_END,
+};
+
+static const struct metric metrics[] = {
+    METRIC_HISTOGRAM_FIELD(struct batcher, sent_items, "otelcol_processor_batch_batch_send_size",
+                           &histogram_items, METRIC_NORMAL, "{units}", "Items of a batch."),
+    METRIC_HISTOGRAM_FIELD(struct batcher, sent_bytes,
+                           "otelcol_processor_batch_batch_send_size_bytes", &histogram_bytes,
+                           METRIC_DETAILED, "By", "Bytes of a batch."),
+    METRIC_FIELD(struct batcher, by_size, "otelcol_processor_batch_batch_size_trigger_send",
+                 METRIC_COUNTER, METRIC_NORMAL, "{times}", "Batches sent because of their size."),
+    METRIC_FIELD(struct batcher, by_timeout, "otelcol_processor_batch_timeout_trigger_send",
+                 METRIC_COUNTER, METRIC_NORMAL, "{times}", "Batches sent because of the timeout."),
+    METRIC_FIELD(struct batcher, group_count, "otelcol_processor_batch_metadata_cardinality",
+                 METRIC_GAUGE, METRIC_NORMAL, "{combinations}",
+                 "Pipelines and tenants of which items wait for their batch."),
+    METRIC_END,
 };
 
 static void check(const void *config, struct key_report *report)
@@ -106,22 +125,38 @@ static struct batch *merge(const struct group *group, struct budget *budget)
     return merged;
 }
 
+static void count(struct histogram *histogram, const struct histogram_bounds *bounds, uint64_t n)
+{
+    if (metric_wanted(METRIC_NORMAL))
+        histogram_add(histogram, bounds, n);
+}
+
+/* Refused: to be offered again. */
+static bool offer(struct batcher *self, struct outlet *outlet, struct batch *batch)
+{
+    if (outlet_push(outlet, batch) == VERDICT_RETRY)
+        return false;
+    count(&self->sent_items, &histogram_items, batch->items);
+    count(&self->sent_bytes, &histogram_bytes, batch->payload->size);
+    return true;
+}
+
 /* Hands on a batch (taken over) in parts; returns what no queue took, or NULL. */
-static struct batch *push(const struct batcher *self, struct outlet *outlet, struct batch *batch)
+static struct batch *push(struct batcher *self, struct outlet *outlet, struct batch *batch)
 {
     struct batch *front, *rest;
     uint32_t most = (uint32_t)self->send_batch_max_size;
     while (most && batch->items > most && batch_split(batch, most, 0, &front, &rest)) {
-        enum verdict verdict = outlet_push(outlet, front);
+        bool taken = offer(self, outlet, front);
         batch_unref(front);
-        if (verdict == VERDICT_RETRY) {
+        if (!taken) {
             batch_unref(rest);
             return batch;
         }
         batch_unref(batch);
         batch = rest;
     }
-    if (outlet_push(outlet, batch) == VERDICT_RETRY)
+    if (!offer(self, outlet, batch))
         return batch;
     batch_unref(batch);
     return NULL;
@@ -209,11 +244,12 @@ static bool group_add(struct group *group, struct batch *batch)
 }
 
 /* Takes a group out, behind those that are to be sent now. */
-static void take_out(struct group **at, struct group **full)
+static void take_out(struct batcher *self, struct group **at, struct group **full)
 {
     struct group *group = *at;
     *at = group->next;
     group->next = NULL;
+    self->group_count--;
     while (*full)
         full = &(*full)->next;
     *full = group;
@@ -225,7 +261,7 @@ static bool gather(struct batcher *self, struct batch *batch, struct outlet *nex
 {
     struct group **at = find(self, batch, next);
     if (*at && (*at)->bytes + batch->payload->size > GROUP_BYTES) {
-        take_out(at, full);
+        take_out(self, at, full);
         at = find(self, batch, next);
     }
     struct group *group = *at ? *at : group_new(self, next);
@@ -236,10 +272,11 @@ static bool gather(struct batcher *self, struct batch *batch, struct outlet *nex
     }
     if (!*at) {
         *at = group;
+        self->group_count++;
         env_tick_at(self->env, group->due);
     }
     if (group->items >= (uint64_t)self->send_batch_size)
-        take_out(at, full);
+        take_out(self, at, full);
     return true;
 }
 
@@ -260,6 +297,7 @@ static enum verdict batch_consume(void *instance, struct batch *batch, struct ou
     for (bool admitted = batch->admitted; full; admitted = false) {
         struct group *group = full;
         full = group->next;
+        self->by_size++;
         flush(self, group, admitted);
     }
     return gathered ? VERDICT_OK : VERDICT_RETRY;
@@ -277,6 +315,7 @@ static struct group *take_due(struct batcher *self, uint64_t now, uint64_t *next
             continue;
         }
         *at = group->next;
+        self->group_count--;
         group->next = due;
         due = group;
     }
@@ -299,6 +338,7 @@ static void flush_due(struct batcher *self, uint64_t now, uint64_t *next)
     while (due) {
         struct group *group = due;
         due = group->next;
+        self->by_timeout++;
         flush(self, group, false);
     }
 }
@@ -335,6 +375,7 @@ const struct component processor_batch = {
     .signals = SIGNALS_ALL,
     .size = sizeof(struct batcher),
     .keys = keys,
+    .metrics = metrics,
     .check = check,
     .open = batch_open,
     .gathers = true,

@@ -149,6 +149,7 @@ static void init_tables(struct correlation *self)
         .max_bytes = (size_t)config->hold_max_mib * MIB,
         .max_spans = (uint64_t)config->hold_max_spans,
     };
+    self->told.hold_limit = self->hold.max_bytes;
     held_ids_init(&self->hold.ids, seed * 5, budget);
 }
 
@@ -212,6 +213,7 @@ static uint64_t let_go(struct correlation *self)
         if (next < now.mono + TICK_AT_MOST)
             next = now.mono + TICK_AT_MOST;
         self->tick_at = next;
+        correlation_tell_hold(self);
         pthread_mutex_unlock(&self->lock);
         release_send(self, &release);
         if (!more)
@@ -282,5 +284,7 @@ const struct component processor_correlation = {
     .recall = profiles_recall,
     .tick = tick,
     .explain = correlation_explain,
+    .metrics = correlation_metrics,
+    .measure = correlation_measure,
     .close = close_instance,
 };

@@ -44,6 +44,14 @@ struct parcel {
     struct outlet *outlet;
 };
 
+/* What metrics pages read without the lock; written under it. */
+struct correlation_told {
+    _Atomic uint64_t hold_bytes, hold_limit, hold_spans;
+    _Atomic uint64_t oldest; /* mono; when it came; 0: nothing waits */
+    _Atomic uint64_t ids, evicted, services;
+    struct histogram delays;
+};
+
 struct correlation {
     struct correlation_config config; /* first: filled by the key table */
     const struct env *env;
@@ -59,6 +67,7 @@ struct correlation {
     uint64_t recalled_from; /* local time; from here on notes of the process before were recalled;
                              * UINT64_MAX: none were */
     struct runs runs;
+    struct correlation_told told;
 
     pthread_mutex_t lock; /* guards all below */
     struct span_index index;
@@ -113,6 +122,12 @@ enum verdict profiles_consume(struct correlation *self, struct batch *batch, str
 /* profiles.c: over a restart, where there is a journal. */
 void profiles_note_start(struct correlation *self);
 void profiles_recall(void *self, struct view content);
+
+/* measure.c: after a change of the hold, and of what is known. Under the lock. */
+extern const struct metric correlation_metrics[];
+void correlation_tell_hold(struct correlation *self);
+void correlation_tell_known(struct correlation *self);
+void correlation_measure(void *self, struct metrics *metrics);
 
 /* explain.c */
 void correlation_explain(void *self, struct bytes *out);

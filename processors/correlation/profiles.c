@@ -250,6 +250,7 @@ static void let_go(struct correlation *self)
         struct judge_now now = correlation_now(self);
         more = self->hold.oldest && waiting_judge_due(self, now, &release) <= now.mono;
         correlation_ask_tick(self);
+        correlation_tell_hold(self);
         pthread_mutex_unlock(&self->lock);
         release_send(self, &release);
     }
@@ -271,6 +272,7 @@ static void note_all(struct correlation *self, const struct batch *batch, struct
             pthread_mutex_lock(&self->lock);
         }
     }
+    correlation_tell_known(self);
     pthread_mutex_unlock(&self->lock);
     let_go(self);
 }

@@ -216,6 +216,8 @@ static void refuse_segment(const struct context *context, struct segment *segmen
         release_join(release, &one);
     }
     context->service->counts.unlinked[REASON_HOLD_FULL] += segment->count;
+    tally_add(&context->self->services.tallies, context->service, TALLY_UNLINKED + REASON_HOLD_FULL,
+              segment->count, context->now.mono);
     advise_hold_full(context->self, segment->count, true, context->now.mono);
 }
 
@@ -258,6 +260,7 @@ static void commit(struct correlation *self, struct trace_plan *plan)
     if (full > plan->cut)
         advise_hold_full(self, full - plan->cut, true, now.mono);
     correlation_ask_tick(self);
+    correlation_tell_hold(self);
     bool pack = plan->waiting > 0 && self->hold.bytes > self->hold.max_bytes / 2;
     bool advice = self->advice.size > 0;
     pthread_mutex_unlock(&self->lock);

@@ -10,6 +10,7 @@ static void count_refused(const struct otlp_export *export, const struct outcome
                                     .signal = (int)export->signal,
                                     .why = why,
                                     .items = items,
+                                    .samples = items ? export->read.samples : 0,
                                     .peer = export->door->peer(export)};
     meter_refused(export->self->env->meter, &refusal);
 }
@@ -38,6 +39,9 @@ static void answer(const struct otlp_export *export, const struct outcome *outco
     const char *reason = export->read.reason ? export->read.reason : outcome->text;
     meter_accepted(export->self->env->meter, export->door->transport, export->signal,
                    export->read.received - rejected);
+    if (export->read.samples && !rejected)
+        meter_accepted_samples(export->self->env->meter, export->door->transport,
+                               export->read.samples);
     if (rejected) {
         struct outcome why = outcome_of(VERDICT_OK, CAUSE_INVALID, "%s", reason);
         count_refused(export, &why, rejected);

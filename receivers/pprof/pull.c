@@ -132,10 +132,14 @@ static void offer(struct scraper *scraper, struct job *job, struct batch *batch)
     struct outcome outcome = offer_copies(scraper, batch);
     if (outcome.verdict == VERDICT_OK) {
         meter_accepted(meter, ADMISSION_PULL, SIGNAL_PROFILES, 1);
+        meter_accepted_samples(meter, ADMISSION_PULL, batch->samples);
         return;
     }
-    const struct refusal refusal = {
-        .transport = ADMISSION_PULL, .signal = SIGNAL_PROFILES, .why = &outcome, .items = 1};
+    const struct refusal refusal = {.transport = ADMISSION_PULL,
+                                    .signal = SIGNAL_PROFILES,
+                                    .why = &outcome,
+                                    .items = 1,
+                                    .samples = batch->samples};
     meter_refused(meter, &refusal);
     log_warn("%s: %s: a profile is lost: %s", scraper->env->id, job->shown, outcome.text);
 }

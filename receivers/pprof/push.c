@@ -45,6 +45,7 @@ static struct outcome no_memory(void)
 struct push {
     const struct pprof_receiver *self;
     struct http_request *request;
+    uint32_t samples;
 };
 
 static void offered(void *ctx, const struct outcome *outcome)
@@ -52,6 +53,7 @@ static void offered(void *ctx, const struct outcome *outcome)
     struct push *push = ctx;
     if (outcome->verdict == VERDICT_OK) {
         meter_accepted(push->self->env->meter, ADMISSION_HTTP, SIGNAL_PROFILES, 1);
+        meter_accepted_samples(push->self->env->meter, ADMISSION_HTTP, push->samples);
         http_respond(push->request, 204, NULL, (struct view){0}, 0);
     } else {
         count_refused(push->self, push->request, outcome, 1);
@@ -140,7 +142,7 @@ static void handle_profile(const struct pprof_receiver *self, struct http_reques
     struct outcome outcome = read_batch(self, request, &batch);
     struct push *push = outcome.verdict == VERDICT_OK ? malloc(sizeof *push) : NULL;
     if (push) {
-        *push = (struct push){self, request};
+        *push = (struct push){self, request, batch->samples};
         intake_accept(self->env->intakes[SIGNAL_PROFILES], batch, offered, push);
     } else {
         if (outcome.verdict == VERDICT_OK)

@@ -8,7 +8,7 @@
 struct entry {
     struct submission *submission;
     struct batch *batch; /* NULL: offered */
-    uint32_t items;
+    uint32_t items, samples;
 };
 
 struct submission {
@@ -86,7 +86,8 @@ bool submission_add(struct submission *submission, struct batch *batch)
         batch_unref(batch);
         return false;
     }
-    submission->entries[submission->count++] = (struct entry){submission, batch, batch->items};
+    submission->entries[submission->count++] =
+        (struct entry){submission, batch, batch->items, batch->samples};
     return true;
 }
 
@@ -126,6 +127,8 @@ static void offered(void *ctx, const struct outcome *outcome)
     if (taken)
         meter_accepted(entry->submission->self->env->meter, ADMISSION_HTTP, SIGNAL_PROFILES,
                        entry->items);
+    if (taken)
+        meter_accepted_samples(entry->submission->self->env->meter, ADMISSION_HTTP, entry->samples);
     arrive(entry->submission, outcome, taken ? 0 : entry->items);
 }
 

@@ -76,6 +76,18 @@ START_TEST(secrets_of_unknown_sections_are_not_shown_either)
 }
 END_TEST
 
+START_TEST(headers_of_telemetry_are_not_shown)
+{
+    struct ran *got = ran(WORDS("print-config", "--config",
+                                "yaml:service: {telemetry: {metrics: {readers: [{periodic: "
+                                "{exporter: {otlp: {endpoint: 'http://there', headers: [{name: "
+                                "X-Mine, value: hush}]}}}}]}}}"));
+    ck_assert_ptr_null(strstr(got->out, "hush"));
+    ck_assert_ptr_nonnull(strstr(got->out, "http://there"));
+    free(got);
+}
+END_TEST
+
 START_TEST(what_is_no_secret_of_a_component_that_keeps_some_is_shown)
 {
     struct ran *got = ran(WORDS("print-config", "--config",
@@ -96,6 +108,7 @@ int main(int argc, char **argv)
                         values_mean_the_same_when_read_again,
                         a_faulty_configuration_is_printed_with_its_faults,
                         secrets_of_unknown_sections_are_not_shown_either,
+                        headers_of_telemetry_are_not_shown,
                         what_is_no_secret_of_a_component_that_keeps_some_is_shown,
                         NULL,
                     });

@@ -343,13 +343,14 @@ START_TEST(service_keys_without_effect_are_warned_of)
     char path[64];
     ran_file(ran_config, path);
     struct ran *got =
-        ran(WORDS("validate", "--config", path, "--set", "service.telemetry.metrics.level=detailed",
-                  "--set", "service.telemetry.logs.encoding=json"));
+        ran(WORDS("validate", "--config", path, "--set", "service.telemetry.metrics.views=[{a: b}]",
+                  "--set", "service.telemetry.logs.processors=[{a: b}]"));
     ck_assert_int_eq(got->code, EXIT_OK);
-    ck_assert_msg(strstr(got->err, "service.telemetry.metrics: has no effect: "), "%s", got->err);
+    ck_assert_msg(strstr(got->err, "service.telemetry.metrics.views=[{a: b}]: has no effect: "),
+                  "%s", got->err);
     ck_assert_msg(strstr(got->err,
-                         "service.telemetry.logs.encoding=json: has no effect: the log is "
-                         "text, one line an event\n"),
+                         "service.telemetry.logs.processors=[{a: b}]: has no effect: the log "
+                         "goes to output_paths alone\n"),
                   "%s", got->err);
     free(got);
     got = ran(WORDS("validate", "--config", path, "--set", "service.telemetry.metrics.level=none",

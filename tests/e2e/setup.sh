@@ -42,6 +42,7 @@ done
 trap 'kill "${jobs[@]}" 2>/dev/null || true' EXIT
 
 collector "$here/backends/collector/manifest.yaml"
+go_module promql "$here/promql" "$BIN/promql"
 go_module pyroscope-standin "$here/backends/pyroscope-standin" "$BIN/pyroscope-standin"
 
 for job in "${jobs[@]}"; do

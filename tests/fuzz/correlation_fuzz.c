@@ -461,6 +461,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     stage.self = calloc(1, sizeof *stage.self);
     stage.sink.component = &taker;
     stage.sink.self = &stage;
+    stage.sink.meter = &stage.meter;
     stage.outlet.processor = &stage.sink;
     configure(&stage);
     stage.tenants = stage.env.metadata_signals ? tenants : NULL;

@@ -29,6 +29,7 @@ void collecting_sink_init(struct collecting_sink *sink)
     pthread_mutex_init(&sink->lock, NULL);
     sink->instance.component = &collector;
     sink->instance.self = sink;
+    sink->instance.meter = &sink->meter;
     sink->outlet.processor = &sink->instance;
 }
 

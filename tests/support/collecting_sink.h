@@ -9,6 +9,7 @@
 struct collecting_sink {
     struct outlet outlet;
     struct instance instance;
+    struct meter meter; /* the instance's */
     pthread_mutex_t lock;
     enum verdict verdict; /* the answer to every push; only OK keeps the batch */
     struct batch **batches;

@@ -268,10 +268,45 @@ understand(const struct tls_files *files, struct bytes pem[TLS_PARTS], const str
 
 /* ---- looking ---- */
 
+/* Of the certificate in a PEM text that ends first; -1: there is none. */
+static int64_t first_end(const struct bytes *pem)
+{
+    gnutls_x509_crt_t *list = NULL;
+    unsigned count = 0;
+    const gnutls_datum_t text = datum(pem);
+    int64_t ends = -1;
+    int code = gnutls_x509_crt_list_import2(&list, &count, &text, GNUTLS_X509_FMT_PEM, 0);
+    for (unsigned i = 0; code >= 0 && i < count; i++) {
+        int64_t its = gnutls_x509_crt_get_expiration_time(list[i]);
+        ends = ends < 0 || its < ends ? its : ends;
+        gnutls_x509_crt_deinit(list[i]);
+    }
+    gnutls_free(list);
+    return ends;
+}
+
+static void note_ends(struct tls_files *files)
+{
+    for (int part = 0; part < TLS_PARTS; part++) {
+        struct tls_expiry *expiry = &files->expiries[part];
+        int64_t ends = -1;
+        if (part != TLS_KEY && files->pem[part].size > 0)
+            ends = first_end(&files->pem[part]);
+        expiry->id = files->id;
+        expiry->key = files->key;
+        expiry->source = files->sources[part].name;
+        if (ends >= 0)
+            tls_expiry_set(expiry, ends);
+        else
+            tls_expiry_forget(expiry);
+    }
+}
+
 static void keep(struct tls_files *files, struct bytes pem[TLS_PARTS])
 {
     release_all(files->pem);
     memcpy(files->pem, pem, sizeof files->pem);
+    note_ends(files);
 }
 
 static bool same(struct bytes a[TLS_PARTS], struct bytes b[TLS_PARTS])
@@ -346,5 +381,7 @@ gnutls_certificate_credentials_t tls_files_look(struct tls_files *files)
 
 void tls_files_release(struct tls_files *files)
 {
+    for (int part = 0; part < TLS_PARTS; part++)
+        tls_expiry_forget(&files->expiries[part]);
     release_all(files->pem);
 }

@@ -6,6 +6,7 @@
 #define LIB_NET_TLS_TLS_FILES_H
 
 #include "lib/base/bytes.h"
+#include "lib/net/tls/tls_expiry.h"
 #include "lib/settings/key.h"
 
 #include <gnutls/gnutls.h>
@@ -30,7 +31,8 @@ struct tls_files {
 
     struct bytes pem[TLS_PARTS]; /* the last good ones; empty: not given */
     uint64_t looked_ns;
-    bool broken; /* what is there now does not fit; that was told */
+    bool broken;                           /* what is there now does not fit; that was told */
+    struct tls_expiry expiries[TLS_PARTS]; /* of what was kept last */
 };
 
 /* Reports a certificate without its key, and the reverse. */

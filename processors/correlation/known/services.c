@@ -32,6 +32,7 @@ static void release_knowledge(struct services *services, struct service *service
 static void free_service(struct services *services, struct service *service)
 {
     release_knowledge(services, service);
+    tally_forget(service);
     budget_give(services->budget, size_of(service));
     free(service);
 }
@@ -44,6 +45,7 @@ void services_release(struct services *services)
         services->oldest = next;
     }
     free(services->buckets);
+    tallies_release(&services->tallies);
     *services = (struct services){0};
 }
 

@@ -11,6 +11,7 @@
 #include "processors/correlation/known/judge.h"
 #include "processors/correlation/known/kinds.h"
 #include "processors/correlation/known/process.h"
+#include "processors/correlation/known/tally.h"
 #include "processors/correlation/known/timeline.h"
 
 /* The service's name where a resource or profile has none, as Pyroscope calls it. */
@@ -49,8 +50,12 @@ struct service {
     struct process *processes;              /* seen most recently first */
     unsigned process_count;
     struct service_counts counts;
-    uint64_t held;  /* its spans in the hold */
-    unsigned noted; /* children noted in note_second (recent.h) */
+    struct tally *tally;      /* where metrics pages read the same; NULL: among the others */
+    uint64_t untallied;       /* spans that were counted there in a minute, ... */
+    uint64_t untallied_since; /* ... which began then, mono */
+    uint64_t untallied_look;  /* so many lead to the next look for a slot */
+    uint64_t held;            /* its spans in the hold */
+    unsigned noted;           /* children noted in note_second (recent.h) */
     uint32_t note_second;
     unsigned version;  /* counts changes of what its spans are judged by */
     unsigned building; /* segments being made, profiles being read; keeps it from being forgotten */
@@ -67,6 +72,7 @@ struct services {
     struct service *oldest, *newest;
     uint64_t remember; /* ns */
     uint64_t forgotten;
+    struct tallies tallies;
     struct budget *budget;
 };
 

@@ -220,10 +220,13 @@ void decide_count(const struct context *context, const struct asked *asked,
                                      context->second);
         if (service) {
             service->counts.linked++;
+            tally_add(&self->services.tallies, service, TALLY_LINKED, 1, context->now.mono);
             service->counts.ids_met += first;
         }
     } else if (service) {
         service->counts.unlinked[ruling->reason]++;
+        tally_add(&self->services.tallies, service, TALLY_UNLINKED + ruling->reason, 1,
+                  context->now.mono);
         if (ruling->edit.fate == FATE_UNLINK)
             recent_note(&self->recent, service, asked->named ? asked->named : asked->own,
                         RECENT_UNLINKED, asked->ended);

@@ -32,6 +32,8 @@ static void let_go(const struct context *context, struct held *held, const struc
     counts->wait_sum += waited;
     if (waited > counts->wait_max)
         counts->wait_max = waited;
+    if (metric_wanted(METRIC_NORMAL))
+        histogram_add(&context->self->told.delays, &histogram_waits, waited);
     decide_count(context, asked, ruling);
     if (held->flags & HELD_ROOT)
         decide_note_root(context, held->own, &ruling->edit);

@@ -3,6 +3,7 @@
 #include "tests/support/suite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,6 +47,46 @@ START_TEST(an_event_is_one_line)
 }
 END_TEST
 
+START_TEST(as_json_an_event_is_an_object)
+{
+    capture();
+    log_set_form(true, ",\"team\":\"a\"");
+    log_error("say \"hi\"\n");
+    ck_assert_ptr_nonnull(strstr(written(), "{\"level\":\"error\",\"ts\":\"2"));
+    ck_assert_ptr_nonnull(
+        strstr(written(), "Z\",\"msg\":\"say \\\"hi\\\"\\\\n\",\"team\":\"a\"}\n"));
+}
+END_TEST
+
+START_TEST(of_equal_lines_the_first_and_then_some_are_written)
+{
+    unsigned lines = 0;
+    capture();
+    log_set_sampling(3600 * UINT64_C(1000000000), 2, 5);
+    for (unsigned i = 0; i < 12; i++)
+        log_error("again"); /* 1, 2, then 7 and 12 */
+    log_error("another");
+    for (const char *at = written(); (at = strchr(at, '\n')); at++)
+        lines++;
+    ck_assert_uint_eq(lines, 5);
+}
+END_TEST
+
+START_TEST(lines_go_where_they_are_told)
+{
+    char path[] = "/tmp/spanlink-test-XXXXXX", text[256] = "";
+    int file = mkstemp(path);
+    const int to[] = {file};
+    capture();
+    log_set_outputs(to, 1);
+    log_error("to the file");
+    ck_assert_str_eq(written(), "");
+    ck_assert_int_gt(pread(file, text, sizeof text - 1, 0), 0);
+    ck_assert_ptr_nonnull(strstr(text, " error to the file\n"));
+    unlink(path);
+}
+END_TEST
+
 START_TEST(a_long_event_is_cut)
 {
     char text[3000];
@@ -71,5 +112,6 @@ START_TEST(levels_have_names)
 }
 END_TEST
 
-SUITE_MAIN("log", lines_below_the_level_are_not_written, an_event_is_one_line, a_long_event_is_cut,
-           levels_have_names)
+SUITE_MAIN("log", lines_below_the_level_are_not_written, an_event_is_one_line,
+           as_json_an_event_is_an_object, of_equal_lines_the_first_and_then_some_are_written,
+           lines_go_where_they_are_told, a_long_event_is_cut, levels_have_names)

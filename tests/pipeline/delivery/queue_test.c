@@ -52,7 +52,7 @@ START_TEST(a_place_is_free_only_when_its_request_is_finished)
     queue_wake(&queue, 10);
     taken = queue_take(&queue);
     queue_element_free(taken);
-    queue_finish(&queue);
+    queue_finish(&queue, SIGNAL_TRACES);
     ck_assert(queue_reserve(&queue, 1));
 }
 END_TEST
@@ -89,7 +89,7 @@ START_TEST(the_oldest_comes_first_and_consumers_are_bounded)
     queue_park(&queue, first, 50);
     ck_assert_ptr_null(queue_take(&queue));
     queue_element_free(second);
-    queue_finish(&queue);
+    queue_finish(&queue, SIGNAL_TRACES);
     second = queue_take(&queue);
     ck_assert(is(second, 3));
     queue_element_free(second);
@@ -110,12 +110,12 @@ START_TEST(parked_ones_come_back_when_due_and_before_fresh_ones)
     struct queue_element *taken = queue_take(&queue);
     ck_assert(is(taken, 2));
     queue_element_free(taken);
-    queue_finish(&queue);
+    queue_finish(&queue, SIGNAL_TRACES);
     ck_assert_uint_eq(queue_wake(&queue, 200), TIME_NEVER);
     taken = queue_take(&queue);
     ck_assert(is(taken, 1));
     queue_element_free(taken);
-    queue_finish(&queue);
+    queue_finish(&queue, SIGNAL_TRACES);
     free_list(queue_clear(&queue));
     ck_assert_uint_eq(queue_used(&queue), 0);
 }
@@ -183,7 +183,7 @@ START_TEST(drop_oldest_never_refuses_and_gives_back_the_oldest_queued)
     ck_assert_uint_eq(queue_used(&queue), 3);
     queue_element_free(displaced);
     queue_element_free(under_way);
-    queue_finish(&queue);
+    queue_finish(&queue, SIGNAL_TRACES);
     free_list(queue_clear(&queue));
 }
 END_TEST
@@ -241,7 +241,7 @@ START_TEST(what_is_inherited_has_all_its_tries_and_keeps_its_progress)
     ck_assert_uint_eq(tried->limited[CAUSE_INTERNAL], 0);
     ck_assert_uint_eq(tried->progress.mark.samples, 300);
     queue_element_free(tried);
-    queue_finish(&to);
+    queue_finish(&to, SIGNAL_TRACES);
 }
 END_TEST
 

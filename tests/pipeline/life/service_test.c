@@ -53,8 +53,28 @@ START_TEST(the_collectors_telemetry_keys_are_accepted)
 {
     ck_assert_ptr_null(read_service("{telemetry: {logs: {level: DEBUG, encoding: json, "
                                     "sampling: {initial: 1}}, metrics: {level: detailed, "
-                                    "readers: [{pull: }]}, traces: , resource: {a: b}}}"));
+                                    "readers: [{pull: {exporter: {prometheus: {host: 0.0.0.0, "
+                                    "port: 9464, without_units: true}}}}]}, traces: , "
+                                    "resource: {a: b}}}"));
     ck_assert_str_eq(service.telemetry.logs.level, "DEBUG");
+    ck_assert_int_eq(service.telemetry.metrics.level, METRIC_DETAILED);
+    const struct telemetry_reader *reader = service.telemetry.metrics.readers.items;
+    ck_assert_uint_eq(service.telemetry.metrics.readers.count, 1);
+    ck_assert_str_eq(reader->pull.host, "0.0.0.0");
+    ck_assert_int_eq(reader->pull.port, 9464);
+    ck_assert_str_eq(key_map_get(&service.telemetry.resource, "a"), "b");
+    service_release(&service);
+}
+END_TEST
+
+START_TEST(metrics_are_normal_by_default)
+{
+    ck_assert_ptr_null(read_service("{}"));
+    ck_assert_int_eq(service.telemetry.metrics.level, METRIC_NORMAL);
+    ck_assert(!service.telemetry.metrics.readers_given);
+    service_release(&service);
+    ck_assert_ptr_null(read_service("{telemetry: {metrics: {readers: []}}}"));
+    ck_assert(service.telemetry.metrics.readers_given);
     service_release(&service);
 }
 END_TEST
@@ -65,6 +85,11 @@ START_TEST(a_wrong_level_or_key_is_refused)
             "service.telemetry.logs.level: \"loud\" is no level");
     refused("{telemetry: {log: {level: info}}}", "service.telemetry.log");
     refused("{pipeline: {}}", "service.pipeline");
+    refused("{telemetry: {metrics: {level: loud}}}", "service.telemetry.metrics.level");
+    refused("{telemetry: {metrics: {readers: [{}]}}}",
+            "service.telemetry.metrics.readers[0]: expected either pull or periodic");
+    refused("{telemetry: {metrics: {address: nowhere}}}", "service.telemetry.metrics.address");
+    refused("{telemetry: {metrics: {address: 'localhost:1', readers: []}}}", "stands beside");
 }
 END_TEST
 
@@ -73,6 +98,7 @@ int main(void)
     const TTest *const tests[] = {
         the_drain_takes_eight_seconds_by_default,
         the_collectors_telemetry_keys_are_accepted,
+        metrics_are_normal_by_default,
         a_wrong_level_or_key_is_refused,
         NULL,
     };

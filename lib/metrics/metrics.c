@@ -1,0 +1,144 @@
+#include "lib/metrics/metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Far above what a hundred services and as many components have. */
+enum { MAX_BYTES = 16 << 20 };
+
+static _Atomic int level_in_force = METRIC_NONE;
+
+void metric_set_level(enum metric_level level)
+{
+    atomic_store(&level_in_force, (int)level);
+}
+
+enum metric_level metric_level(void)
+{
+    return (enum metric_level)atomic_load_explicit(&level_in_force, memory_order_relaxed);
+}
+
+void metrics_init(struct metrics *metrics, enum metric_level level)
+{
+    *metrics = (struct metrics){.level = level};
+    bytes_init(&metrics->points, MAX_BYTES, NULL);
+    bytes_init(&metrics->labels, MAX_BYTES, NULL);
+    bytes_init(&metrics->counts, MAX_BYTES, NULL);
+}
+
+void metrics_release(struct metrics *metrics)
+{
+    bytes_release(&metrics->points);
+    bytes_release(&metrics->labels);
+    bytes_release(&metrics->counts);
+}
+
+void metrics_scope(struct metrics *metrics, const char *name, const char *value)
+{
+    metrics->scope = name;
+    metrics->scope_value = value;
+}
+
+static void put(struct metrics *metrics, struct bytes *out, const void *data, size_t size)
+{
+    if (bytes_append(out, data, size) != BYTES_OK)
+        metrics->failed = true;
+}
+
+/* Both sizes, then both texts. */
+static void put_label(struct metrics *metrics, const char *name, struct view value)
+{
+    const uint32_t sizes[2] = {(uint32_t)strlen(name), (uint32_t)value.size};
+    if (value.size == 0)
+        return;
+    put(metrics, &metrics->labels, sizes, sizeof sizes);
+    put(metrics, &metrics->labels, name, sizes[0]);
+    put(metrics, &metrics->labels, value.data, value.size);
+}
+
+static void put_labels(struct metrics *metrics, const struct metric_label *labels)
+{
+    if (metrics->scope)
+        put_label(metrics, metrics->scope, view_of(metrics->scope_value));
+    for (; labels->name; labels++)
+        put_label(metrics, labels->name, labels->value);
+}
+
+static void put_point(struct metrics *metrics, struct metrics_point point,
+                      const struct metric_label *labels)
+{
+    point.number = metrics->points.size / sizeof point;
+    point.labels = metrics->labels.size;
+    put_labels(metrics, labels);
+    point.labels_size = metrics->labels.size - point.labels;
+    put(metrics, &metrics->points, &point, sizeof point);
+}
+
+void metrics_add(struct metrics *metrics, const struct metric *row, double value,
+                 const struct metric_label *labels)
+{
+    if (row->level <= metrics->level)
+        put_point(metrics, (struct metrics_point){.row = row, .value = value}, labels);
+}
+
+void metrics_add_histogram(struct metrics *metrics, const struct metric *row,
+                           const struct histogram *histogram, const struct metric_label *labels)
+{
+    uint64_t counts[HISTOGRAM_BUCKETS], sum;
+    if (row->level > metrics->level)
+        return;
+    sum = atomic_load_explicit(&histogram->sum, memory_order_relaxed);
+    for (unsigned i = 0; i <= row->bounds->count; i++)
+        counts[i] = atomic_load_explicit(&histogram->buckets[i], memory_order_relaxed);
+    struct metrics_point point = {.row = row,
+                                  .value = (double)sum * row->bounds->scale,
+                                  .counts = metrics->counts.size / sizeof *counts};
+    put(metrics, &metrics->counts, counts, (row->bounds->count + 1) * sizeof *counts);
+    put_point(metrics, point, labels);
+}
+
+void metrics_add_fields(struct metrics *metrics, const struct metric *table, const void *self)
+{
+    for (; table && table->name; table++) {
+        const void *field = (const char *)self + table->offset;
+        if (table->offset == METRIC_NO_FIELD)
+            continue;
+        if (table->kind == METRIC_HISTOGRAM)
+            metrics_add_histogram(metrics, table, field, NO_LABELS);
+        else
+            metrics_add(
+                metrics, table,
+                (double)atomic_load_explicit((const _Atomic uint64_t *)field, memory_order_relaxed),
+                NO_LABELS);
+    }
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct metrics_point *left = a, *right = b;
+    int order = left->row == right->row ? 0 : strcmp(left->row->name, right->row->name);
+    return order ? order : (left->number > right->number) - (left->number < right->number);
+}
+
+const struct metrics_point *metrics_sorted(struct metrics *metrics, size_t *count)
+{
+    struct metrics_point *points = (void *)metrics->points.data;
+    *count = metrics->failed ? 0 : metrics->points.size / sizeof *points;
+    if (*count)
+        qsort(points, *count, sizeof *points, by_name);
+    return *count ? points : NULL;
+}
+
+bool metrics_label(const struct metrics *metrics, const struct metrics_point *point, size_t *at,
+                   struct view *name, struct view *value)
+{
+    uint32_t sizes[2];
+    const uint8_t *label = metrics->labels.data + point->labels + *at;
+    if (*at >= point->labels_size)
+        return false;
+    memcpy(sizes, label, sizeof sizes);
+    *name = (struct view){label + sizeof sizes, sizes[0]};
+    *value = (struct view){name->data + sizes[0], sizes[1]};
+    *at += sizeof sizes + sizes[0] + sizes[1];
+    return true;
+}

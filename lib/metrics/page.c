@@ -1,0 +1,208 @@
+#include "lib/metrics/page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct page {
+    struct metrics *metrics;
+    struct bytes *out;
+    enum page_format format;
+    bool failed;
+};
+
+/* ---- which ---- */
+
+static const char *const media_types[PAGE_FORMATS] = {
+    [PAGE_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
+    [PAGE_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
+};
+
+const char *page_media_type(enum page_format format)
+{
+    return media_types[format];
+}
+
+/* The parameter q of one media range, which ends at end; 1 where there is none. */
+static double weight_of(const char *range, const char *end)
+{
+    for (const char *at = range; at < end; at++)
+        if (*at == ';') {
+            const char *name = at + 1 + strspn(at + 1, " \t");
+            if (strncasecmp(name, "q=", 2) == 0)
+                return strtod(name + 2, NULL);
+        }
+    return 1;
+}
+
+enum page_format page_format_of(const char *accept)
+{
+    static const char wanted[] = "application/openmetrics-text";
+    double open = 0, other = 0;
+    while (accept && *accept) {
+        accept += strspn(accept, " \t,");
+        const char *end = accept + strcspn(accept, ",");
+        bool named = strncasecmp(accept, wanted, sizeof wanted - 1) == 0;
+        bool any = strncmp(accept, "*/*", 3) == 0;
+        double weight = weight_of(accept, end), *of = named ? &open : &other;
+        if (!any && end > accept && weight > *of)
+            *of = weight;
+        accept = end;
+    }
+    return open > 0 && open >= other ? PAGE_OPENMETRICS : PAGE_TEXT;
+}
+
+/* ---- pieces ---- */
+
+static void put(struct page *page, const void *data, size_t size)
+{
+    if (bytes_append(page->out, data, size) != BYTES_OK)
+        page->failed = true;
+}
+
+static void put_text(struct page *page, const char *text)
+{
+    put(page, text, strlen(text));
+}
+
+/* Counts are nearly all there is, and printf takes its time. */
+static void put_number(struct page *page, double value)
+{
+    char text[32];
+    if (isinf(value)) {
+        put_text(page, value > 0 ? "+Inf" : "-Inf");
+    } else if (value >= 0 && value < 1e15 && value == floor(value)) {
+        char *at = text + sizeof text;
+        uint64_t left = (uint64_t)value;
+        do
+            *--at = (char)('0' + left % 10);
+        while (left /= 10);
+        put(page, at, (size_t)(text + sizeof text - at));
+    } else {
+        snprintf(text, sizeof text, "%.15g", value);
+        if (strtod(text, NULL) != value)
+            snprintf(text, sizeof text, "%.17g", value);
+        put_text(page, text);
+    }
+}
+
+/* Escaped as both formats want it inside quotes. */
+static void put_quoted(struct page *page, struct view text)
+{
+    size_t from = 0;
+    put(page, "\"", 1);
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = text.data[i];
+        if (c != '"' && c != '\\' && c != '\n')
+            continue;
+        const char escaped[] = {'\\', c == '\n' ? 'n' : (char)c};
+        put(page, text.data + from, i - from);
+        put(page, escaped, sizeof escaped);
+        from = i + 1;
+    }
+    put(page, text.data + from, text.size - from);
+    put(page, "\"", 1);
+}
+
+static void put_label(struct page *page, bool *open, struct view name, struct view value)
+{
+    put(page, *open ? "," : "{", 1);
+    put(page, name.data, name.size);
+    put(page, "=", 1);
+    put_quoted(page, value);
+    *open = true;
+}
+
+/* le: the last label's value; NULL: none. */
+static void put_sample(struct page *page, const struct metrics_point *point, const char *suffix,
+                       const char *le, double value)
+{
+    struct view label, text;
+    size_t at = 0;
+    bool open = false;
+    put_text(page, point->row->name);
+    put_text(page, suffix);
+    while (metrics_label(page->metrics, point, &at, &label, &text))
+        put_label(page, &open, label, text);
+    if (le)
+        put_label(page, &open, VIEW("le"), view_of(le));
+    put(page, "} ", open ? 2 : 0);
+    put(page, " ", !open);
+    put_number(page, value);
+    put(page, "\n", 1);
+}
+
+/* ---- families ---- */
+
+/* As the Collector writes it, since the text tells series apart: the shortest, from a million on
+ * with an exponent. OpenMetrics has only floats here. */
+static const char *limit_text(const struct page *page, double limit, char out[32])
+{
+    snprintf(out, 32, "%.10g", limit);
+    for (int digits = 0; limit >= 1e6 && digits < 17; digits++) {
+        snprintf(out, 32, "%.*e", digits, limit);
+        if (strtod(out, NULL) == limit)
+            break;
+    }
+    if (page->format == PAGE_OPENMETRICS && !strpbrk(out, ".e"))
+        strcat(out, ".0");
+    return out;
+}
+
+static void put_histogram(struct page *page, const struct metrics_point *point)
+{
+    const struct histogram_bounds *bounds = point->row->bounds;
+    const uint64_t *counts = metrics_counts(page->metrics, point);
+    uint64_t sum = 0;
+    char text[32];
+    for (unsigned i = 0; i < bounds->count; i++) {
+        sum += counts[i];
+        put_sample(page, point, "_bucket",
+                   limit_text(page, (double)bounds->limits[i] * bounds->scale, text), (double)sum);
+    }
+    sum += counts[bounds->count];
+    put_sample(page, point, "_bucket", "+Inf", (double)sum);
+    put_sample(page, point, "_sum", NULL, point->value);
+    put_sample(page, point, "_count", NULL, (double)sum);
+}
+
+static const char *type_word(const struct page *page, enum metric_kind kind)
+{
+    static const char *const words[] = {
+        [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_HISTOGRAM] = "histogram"};
+    return kind == METRIC_COUNTER && page->format == PAGE_OPENMETRICS ? "unknown" : words[kind];
+}
+
+static void put_head(struct page *page, const struct metric *row)
+{
+    put_text(page, "# HELP ");
+    put_text(page, row->name);
+    put(page, " ", 1);
+    put_text(page, row->help);
+    put_text(page, "\n# TYPE ");
+    put_text(page, row->name);
+    put(page, " ", 1);
+    put_text(page, type_word(page, row->kind));
+    put(page, "\n", 1);
+}
+
+bool page_write(struct metrics *metrics, enum page_format format, struct bytes *out)
+{
+    struct page page = {.metrics = metrics, .out = out, .format = format};
+    size_t count;
+    const struct metrics_point *points = metrics_sorted(metrics, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct metric *row = points[i].row;
+        if (i == 0 || (row != points[i - 1].row && strcmp(row->name, points[i - 1].row->name) != 0))
+            put_head(&page, row);
+        if (row->kind == METRIC_HISTOGRAM)
+            put_histogram(&page, &points[i]);
+        else
+            put_sample(&page, &points[i], "", NULL, points[i].value);
+    }
+    if (format == PAGE_OPENMETRICS)
+        put_text(&page, "# EOF\n");
+    return !page.failed && !metrics->failed;
+}

@@ -1,0 +1,69 @@
+/* What is told of the process and of all its components, for metrics pages. */
+#include "pipeline/life/runtime_state.h"
+#include "pipeline/telemetry/instances.h"
+
+enum { USED, LIMIT, RESERVE, BEYOND, GAVE_WAY, READY, RELOADS };
+
+static const struct metric rows[] = {
+    [USED] = METRIC_ROW("spanlink_memory_used_bytes", METRIC_GAUGE, METRIC_BASIC, "By",
+                        "Bytes of the memory budget that are in use."),
+    [LIMIT] = METRIC_ROW("spanlink_memory_limit_bytes", METRIC_GAUGE, METRIC_BASIC, "By",
+                         "Bytes of the memory budget."),
+    [RESERVE] = METRIC_ROW("spanlink_memory_reserve_bytes", METRIC_GAUGE, METRIC_NORMAL, "By",
+                           "Bytes of the memory budget that new data do not get."),
+    [BEYOND] = METRIC_ROW("spanlink_memory_beyond_bytes", METRIC_GAUGE, METRIC_NORMAL, "By",
+                          "Bytes resident beyond what is idle and in use; they count too."),
+    [GAVE_WAY] = METRIC_ROW("spanlink_bodies_gave_way", METRIC_COUNTER, METRIC_NORMAL, "{requests}",
+                            "Bodies that stalled, were slow or large, and gave way to others."),
+    [READY] = METRIC_ROW("spanlink_ready", METRIC_GAUGE, METRIC_BASIC, "1",
+                         "1 from a complete start until a stop begins, else 0."),
+    [RELOADS] = METRIC_ROW("spanlink_reloads", METRIC_COUNTER, METRIC_BASIC, "{reloads}",
+                           "Reloads of the configuration, by result."),
+};
+
+static void measure_process(struct runtime *runtime, struct metrics *metrics)
+{
+    static const char *const results[] = {
+        [RELOAD_DONE] = "done", [RELOAD_SAME] = "same", [RELOAD_FAILED] = "failed"};
+    struct budget *budget = &runtime->budget;
+    metrics_add(metrics, &rows[USED], (double)budget_used(budget), NO_LABELS);
+    metrics_add(metrics, &rows[LIMIT], (double)atomic_load(&budget->limit), NO_LABELS);
+    metrics_add(metrics, &rows[RESERVE], (double)atomic_load(&budget->reserve), NO_LABELS);
+    metrics_add(metrics, &rows[BEYOND], (double)atomic_load(&budget->beyond), NO_LABELS);
+    metrics_add(metrics, &rows[GAVE_WAY], (double)atomic_load(&budget->gave_way), NO_LABELS);
+    metrics_add(metrics, &rows[READY], runtime_ready(runtime), NO_LABELS);
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++)
+        metrics_add(metrics, &rows[RELOADS], (double)atomic_load(&runtime->reloads[i]),
+                    LABELS({"result", view_of(results[i])}));
+}
+
+static void measure_own(const struct instance *instance, struct metrics *metrics)
+{
+    static const char *const kinds[COMPONENT_KINDS] = {[COMPONENT_RECEIVER] = "receiver",
+                                                       [COMPONENT_PROCESSOR] = "processor",
+                                                       [COMPONENT_EXPORTER] = "exporter",
+                                                       [COMPONENT_EXTENSION] = "extension"};
+    metrics_scope(metrics, kinds[instance->component->kind], instance->id);
+    metrics_add_fields(metrics, instance->component->metrics, instance->self);
+    if (instance->component->measure)
+        instance->component->measure(instance->self, metrics);
+    metrics_scope(metrics, NULL, NULL);
+}
+
+/* runtime->lock is none that data need: a reload and a stop wait for it, and health checks. */
+void runtime_measure(void *ctx, struct metrics *metrics)
+{
+    struct runtime *runtime = ctx;
+    const struct instance_list *instances = &runtime->graph.instances;
+    measure_process(runtime, metrics);
+    pthread_mutex_lock(&runtime->lock);
+    for (size_t i = 0; i < instances->count; i++) {
+        const struct instance *instance = instances->items[i];
+        if (!instance->used)
+            continue;
+        instance_measure(instance, &runtime->graph, metrics);
+        if (runtime->phase == RUNTIME_READY && instance->opened)
+            measure_own(instance, metrics);
+    }
+    pthread_mutex_unlock(&runtime->lock);
+}

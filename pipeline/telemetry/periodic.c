@@ -1,0 +1,207 @@
+#include "pipeline/telemetry/periodic.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/thread.h"
+#include "lib/wire/proto/text.h"
+#include "pipeline/graph/instance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_REQUEST = 16 << 20, MAX_SECTION = 64 << 10 };
+
+struct periodic {
+    uint64_t interval; /* ns */
+    periodic_write_fn *write;
+    void *ctx;
+    struct settings *settings;
+    struct instance *exporter;
+    struct budget budget;
+    bool failing; /* the thread's */
+    pthread_t thread;
+    bool threaded;
+    pthread_mutex_t lock;
+    pthread_cond_t stopped;
+    bool stop; /* under lock */
+};
+
+/* ---- the exporter, from a section made for it ---- */
+
+/* A quoted YAML string in which nothing is resolved any more. */
+static void put_string(struct bytes *out, const char *text)
+{
+    struct bytes quoted;
+    bytes_init(&quoted, MAX_SECTION, NULL);
+    text_json(view_of(text), &quoted);
+    for (size_t i = 0; i < quoted.size; i++)
+        bytes_append(out, quoted.data[i] == '$' ? "$$" : (const char *)&quoted.data[i],
+                     quoted.data[i] == '$' ? 2 : 1);
+    bytes_release(&quoted);
+}
+
+static void put_entry(struct bytes *out, const char *key, const char *value)
+{
+    if (!*value)
+        return;
+    bytes_printf(out, ", %s: ", key);
+    put_string(out, value);
+}
+
+static bool has_path(const char *endpoint)
+{
+    const char *host = strstr(endpoint, "://"), *path = strchr(host ? host + 3 : endpoint, '/');
+    return path && path[1];
+}
+
+static void put_tls(struct bytes *out, const struct telemetry_otlp *otlp)
+{
+    bool insecure = otlp->insecure || strncmp(otlp->endpoint, "http://", 7) == 0;
+    bytes_printf(out, ", tls: {insecure: %s", insecure ? "true" : "false");
+    put_entry(out, "ca_file", otlp->certificate);
+    put_entry(out, "cert_file", otlp->client_certificate);
+    put_entry(out, "key_file", otlp->client_key);
+    bytes_append(out, "}", 1);
+}
+
+static void put_section(struct bytes *out, const struct telemetry_otlp *otlp)
+{
+    const char *endpoint = otlp->endpoint, *scheme = strstr(endpoint, "://");
+    bool grpc = otlp->protocol == 1;
+    bytes_printf(out, "yaml:{telemetry: {timeout: %dms", (int)otlp->timeout);
+    put_entry(out, !grpc && has_path(endpoint) ? "metrics_endpoint" : "endpoint",
+              grpc && scheme ? scheme + 3 : endpoint);
+    put_entry(out, "compression", otlp->compression);
+    put_tls(out, otlp);
+    bytes_printf(out, ", headers: {");
+    for (size_t i = 0; i < otlp->headers.count; i++) {
+        bytes_printf(out, i ? ", " : "");
+        put_string(out, otlp->headers.pairs[i].name);
+        bytes_printf(out, ": ");
+        put_string(out, otlp->headers.pairs[i].value);
+    }
+    bytes_append(out, "}}}", 4);
+}
+
+static bool make_exporter(struct periodic *periodic, const struct telemetry_otlp *otlp,
+                          struct problems *problems)
+{
+    const char *type = otlp->protocol == 1 ? "otlp_grpc" : "otlp_http";
+    const struct component *component = component_find(COMPONENT_EXPORTER, type);
+    struct bytes text;
+    bytes_init(&text, MAX_SECTION, NULL);
+    put_section(&text, otlp);
+    struct settings_source source = {SETTINGS_FILE, (char *)text.data};
+    if (component && text.size)
+        periodic->settings = settings_load(&source, 1, problems);
+    bytes_release(&text);
+    const struct node *section =
+        periodic->settings ? node_get(settings_root(periodic->settings), "telemetry") : NULL;
+    periodic->exporter = section ? instance_new(component, "service", section) : NULL;
+    if (!periodic->exporter)
+        return false;
+    budget_init(&periodic->budget, MAX_REQUEST * (size_t)4);
+    periodic->exporter->env.clock = &clock_system;
+    periodic->exporter->env.budget = &periodic->budget;
+    return instance_fill(periodic->exporter, section, problems) &&
+           instance_open(periodic->exporter, problems);
+}
+
+/* ---- sending ---- */
+
+static struct outcome send_batch(const struct instance *exporter, struct batch *batch)
+{
+    const struct component *component = exporter->component;
+    struct progress progress = {.batch = batch, .exporter = exporter->id};
+    return component->send ? component->send(exporter->self, batch)
+                           : component->send_on(exporter->self, batch, &progress);
+}
+
+static void tell(struct periodic *periodic, const struct outcome *outcome)
+{
+    bool failed = outcome->verdict != VERDICT_OK;
+    if (failed && !periodic->failing)
+        log_warn("telemetry: metrics were not taken: %s", outcome->text);
+    else if (!failed && periodic->failing)
+        log_info("telemetry: metrics are taken again");
+    periodic->failing = failed;
+}
+
+static void send_now(struct periodic *periodic)
+{
+    struct bytes request;
+    uint32_t points = 0;
+    bytes_init(&request, MAX_REQUEST, NULL);
+    bool written = periodic->write(periodic->ctx, &request, &points);
+    struct buffer *payload = written ? buffer_from_bytes(&request) : NULL;
+    struct batch *batch =
+        payload ? batch_new(SIGNAL_METRICS, BATCH_OTLP, payload, points, NULL) : NULL;
+    struct outcome outcome = batch ? send_batch(periodic->exporter, batch)
+                                   : outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    tell(periodic, &outcome);
+    batch_unref(batch);
+    bytes_release(&request);
+}
+
+static void *run(void *ctx)
+{
+    struct periodic *periodic = ctx;
+    bool go_on = true;
+    while (go_on) {
+        uint64_t until = clock_mono(&clock_system) + periodic->interval;
+        pthread_mutex_lock(&periodic->lock);
+        while (!periodic->stop && clock_mono(&clock_system) < until)
+            thread_cond_wait_until(&periodic->stopped, &periodic->lock, until);
+        go_on = !periodic->stop;
+        pthread_mutex_unlock(&periodic->lock);
+        send_now(periodic);
+    }
+    return NULL;
+}
+
+/* ---- life ---- */
+
+struct periodic *periodic_open(const struct telemetry_periodic *settings, const char *key,
+                               periodic_write_fn *write, void *ctx, struct problems *problems)
+{
+    struct periodic *periodic = calloc(1, sizeof *periodic);
+    size_t before = problems->count;
+    if (!periodic) {
+        problems_add(problems, NULL, key, "out of memory");
+        return NULL;
+    }
+    periodic->interval = (uint64_t)settings->interval * NS_PER_MS;
+    periodic->write = write;
+    periodic->ctx = ctx;
+    pthread_mutex_init(&periodic->lock, NULL);
+    thread_cond_init(&periodic->stopped);
+    if (make_exporter(periodic, &settings->otlp, problems))
+        periodic->threaded = thread_start(&periodic->thread, "telemetry", run, periodic);
+    if (periodic->threaded)
+        return periodic;
+    if (problems->count == before)
+        problems_add(problems, NULL, key, "cannot be opened");
+    periodic_close(periodic);
+    return NULL;
+}
+
+void periodic_close(struct periodic *periodic)
+{
+    if (!periodic)
+        return;
+    if (periodic->threaded) {
+        pthread_mutex_lock(&periodic->lock);
+        periodic->stop = true;
+        pthread_cond_signal(&periodic->stopped);
+        pthread_mutex_unlock(&periodic->lock);
+        pthread_join(periodic->thread, NULL);
+    }
+    if (periodic->exporter)
+        instance_close(periodic->exporter);
+    instance_free(periodic->exporter);
+    settings_free(periodic->settings);
+    pthread_mutex_destroy(&periodic->lock);
+    pthread_cond_destroy(&periodic->stopped);
+    free(periodic);
+}

@@ -1,0 +1,173 @@
+#include "pipeline/telemetry/settings.h"
+
+#include "lib/base/log.h"
+#include "lib/net/endpoint.h"
+
+#include <stdio.h>
+
+static const char *const level_words[] = {"none", "basic", "normal", "detailed", NULL};
+
+static const char *const encoding_words[] = {"console", "json", NULL};
+
+static const struct key sampling_keys[] = {
+    KEY_BOOL(struct telemetry_sampling, enabled, "enabled", "true", "off: every line is written"),
+    KEY_DURATION(struct telemetry_sampling, tick, "tick", "10s", 0,
+                 "lines are equal within this time"),
+    KEY_INT(struct telemetry_sampling, initial, "initial", "10", 0, 1e9,
+            "of equal lines, the first that are written"),
+    KEY_INT(struct telemetry_sampling, thereafter, "thereafter", "100", 0, 1e9,
+            "then each so many-th; 0: none"),
+    KEY_END,
+};
+
+static const struct key logs_keys[] = {
+    KEY_STRING(struct telemetry_logs, level, "level", "info", 0, "debug, info, warn or error"),
+    KEY_CHOICE(struct telemetry_logs, encoding, "encoding", "console", encoding_words,
+               "console: lines of text; json: an object a line"),
+    KEY_LIST(struct telemetry_logs, output_paths, "output_paths", "[stderr]",
+             "where the log goes: stderr, stdout, files"),
+    KEY_MAP(struct telemetry_logs, initial_fields, "initial_fields", NULL, 0,
+            "what every line has beside its text"),
+    KEY_GROUP(struct telemetry_logs, sampling, struct telemetry_sampling, "sampling", sampling_keys,
+              "equal lines are left out"),
+    KEY_IGNORED("development", "accepted, without effect"),
+    KEY_IGNORED("disable_caller", "accepted; there is none"),
+    KEY_IGNORED("disable_stacktrace", "accepted; there is none"),
+    KEY_IGNORED("error_output_paths", "accepted; the log goes to stderr"),
+    KEY_IGNORED("processors", "accepted, without effect"),
+    KEY_END,
+};
+
+static const struct key prometheus_keys[] = {
+    KEY_STRING(struct telemetry_pull, host, "host", "localhost", 0,
+               "where the page is served; 0.0.0.0: to everyone"),
+    KEY_INT(struct telemetry_pull, port, "port", "8888", 0, 65535, "its port, with /metrics"),
+    KEY_IGNORED("without_scope_info", "accepted; there is none"),
+    KEY_IGNORED("without_type_suffix", "accepted; names have no _total"),
+    KEY_IGNORED("without_units", "accepted; names are the Collector's"),
+    KEY_IGNORED("with_resource_constant_labels", "accepted; target_info has the resource"),
+    KEY_END,
+};
+
+/* Its fields are the pull's own. */
+struct whole_pull {
+    struct telemetry_pull pull;
+};
+
+static const struct key exporter_keys[] = {
+    KEY_GROUP(struct whole_pull, pull, struct telemetry_pull, "prometheus", prometheus_keys,
+              "a page in Prometheus' text format, or OpenMetrics where it is asked for"),
+    KEY_END,
+};
+
+static const struct key pull_keys[] = {
+    KEY_GROUP(struct whole_pull, pull, struct telemetry_pull, "exporter", exporter_keys,
+              "what is served"),
+    KEY_END,
+};
+
+static const char *const protocol_words[] = {"http/protobuf", "grpc", NULL};
+
+static const struct key otlp_keys[] = {
+    KEY_CHOICE(struct telemetry_otlp, protocol, "protocol", "http/protobuf", protocol_words,
+               "how requests are sent"),
+    KEY_STRING(struct telemetry_otlp, endpoint, "endpoint", NULL, KEY_REQUIRED,
+               "http(s)://host:port, with a path of its own or /v1/metrics; gRPC: also host:port"),
+    KEY_SECRETS(struct telemetry_otlp, headers, "headers", "headers of every request"),
+    KEY_STRING(struct telemetry_otlp, compression, "compression", "gzip", 0, "gzip or none"),
+    KEY_INT(struct telemetry_otlp, timeout, "timeout", "10000", 1, 3600000,
+            "milliseconds for a request"),
+    KEY_BOOL(struct telemetry_otlp, insecure, "insecure", "false", "gRPC without TLS"),
+    KEY_STRING(struct telemetry_otlp, certificate, "certificate", NULL, 0,
+               "PEM file of the CAs that the server's certificate is of"),
+    KEY_STRING(struct telemetry_otlp, client_certificate, "client_certificate", NULL, 0,
+               "PEM file of our certificate"),
+    KEY_STRING(struct telemetry_otlp, client_key, "client_key", NULL, 0,
+               "PEM file of its private key"),
+    KEY_IGNORED("temporality_preference", "accepted; all is cumulative"),
+    KEY_IGNORED("default_histogram_aggregation", "accepted; buckets are explicit"),
+    KEY_END,
+};
+
+static const struct key sent_keys[] = {
+    KEY_SWITCHED(struct telemetry_periodic, otlp, struct telemetry_otlp, otlp.given, "otlp",
+                 otlp_keys, "to an OTLP endpoint"),
+    KEY_END,
+};
+
+static const struct key periodic_keys[] = {
+    KEY_INT(struct telemetry_periodic, interval, "interval", "60000", 1, 86400000,
+            "milliseconds between requests"),
+    KEY_IGNORED("timeout", "accepted; the exporter's own counts"),
+    {.name = "exporter", .type = KEY_TYPE_GROUP, .rows = sent_keys, .text = "where they go"},
+    KEY_END,
+};
+
+static const struct key reader_keys[] = {
+    KEY_SWITCHED(struct telemetry_reader, periodic, struct telemetry_periodic, periodic.given,
+                 "periodic", periodic_keys, "figures are sent"),
+    KEY_SWITCHED(struct telemetry_reader, pull, struct telemetry_pull, pull.given, "pull",
+                 pull_keys, "figures are fetched"),
+    KEY_END,
+};
+
+static const struct key metrics_keys[] = {
+    KEY_CHOICE(struct telemetry_metrics, level, "level", "normal", level_words,
+               "how much is measured; none: nothing, and no page"),
+    KEY_GROUPS(struct telemetry_metrics, readers, struct telemetry_reader, "readers", reader_keys,
+               "who gets the figures; not given: a page on localhost:8888"),
+    KEY_STRING(struct telemetry_metrics, address, "address", NULL, 0,
+               "host:port of a page, as before there were readers"),
+    KEY_IGNORED("views", "accepted; what is measured goes by the level alone"),
+    KEY_END,
+};
+
+const struct key telemetry_keys[] = {
+    KEY_GROUP(struct telemetry_settings, logs, struct telemetry_logs, "logs", logs_keys, "the log"),
+    KEY_GROUP(struct telemetry_settings, metrics, struct telemetry_metrics, "metrics", metrics_keys,
+              "figures of the process"),
+    KEY_IGNORED("traces", "accepted, without effect"),
+    KEY_MAP(struct telemetry_settings, resource, "resource", NULL, 0,
+            "attributes of the process beside service.name, .version and .instance.id"),
+    KEY_END,
+};
+
+static void check_address(const struct telemetry_metrics *metrics, struct key_report *report)
+{
+    char why[512];
+    struct endpoint endpoint;
+    if (!*metrics->address)
+        return;
+    if (metrics->readers_given)
+        key_report_add(report, "telemetry.metrics.address",
+                       "stands beside readers, which say the same: leave one out");
+    if (!endpoint_parse(metrics->address, false, &endpoint, why, sizeof why))
+        key_report_add(report, "telemetry.metrics.address", "%s", why);
+}
+
+static void check_readers(const struct telemetry_metrics *metrics, struct key_report *report)
+{
+    const struct telemetry_reader *readers = metrics->readers.items;
+    char path[64];
+    for (size_t i = 0; i < metrics->readers.count; i++) {
+        snprintf(path, sizeof path, "telemetry.metrics.readers[%zu]", i);
+        if (readers[i].pull.given == readers[i].periodic.given)
+            key_report_add(report, path, "expected either pull or periodic");
+        if (readers[i].periodic.given && !readers[i].periodic.otlp.given)
+            key_report_add(report, path, "periodic.exporter names no exporter, expected otlp");
+    }
+}
+
+void telemetry_check(const struct telemetry_settings *settings, struct key_report *report)
+{
+    enum log_level level;
+    if (!log_level_parse(settings->logs.level, &level))
+        key_report_add(report, "telemetry.logs.level",
+                       "\"%s\" is no level, expected debug, info, warn or error",
+                       settings->logs.level);
+    if (settings->logs.output_paths.count == 0 || settings->logs.output_paths.count > LOG_OUTPUTS)
+        key_report_add(report, "telemetry.logs.output_paths", "expected 1 to %d paths",
+                       LOG_OUTPUTS);
+    check_address(&settings->metrics, report);
+    check_readers(&settings->metrics, report);
+}

@@ -1,0 +1,71 @@
+/* The section service.telemetry: what the process tells of itself, and to whom. */
+#ifndef PIPELINE_TELEMETRY_SETTINGS_H
+#define PIPELINE_TELEMETRY_SETTINGS_H
+
+#include "lib/metrics/metric.h"
+#include "lib/settings/fill.h"
+
+struct telemetry_sampling {
+    bool enabled;
+    uint64_t tick; /* ns */
+    int64_t initial, thereafter;
+};
+
+struct telemetry_logs {
+    char *level;
+    int encoding; /* 1: JSON */
+    struct key_list output_paths;
+    struct key_map initial_fields;
+    struct telemetry_sampling sampling;
+};
+
+/* A page for Prometheus. */
+struct telemetry_pull {
+    bool given;
+    char *host;
+    int64_t port;
+};
+
+/* Requests to an OTLP endpoint. */
+struct telemetry_otlp {
+    bool given;
+    int protocol; /* 1: gRPC */
+    char *endpoint;
+    struct key_map headers;
+    char *compression;
+    int64_t timeout; /* ms */
+    bool insecure;   /* gRPC without TLS, where the endpoint has no scheme */
+    char *certificate, *client_certificate, *client_key; /* files */
+};
+
+struct telemetry_periodic {
+    bool given;
+    int64_t interval; /* ms */
+    struct telemetry_otlp otlp;
+};
+
+struct telemetry_reader {
+    struct telemetry_pull pull;
+    struct telemetry_periodic periodic;
+};
+
+struct telemetry_metrics {
+    int level;                 /* enum metric_level */
+    char *address;             /* host:port of a page, as old files have it; "": none */
+    struct key_groups readers; /* struct telemetry_reader */
+    bool readers_given;
+};
+
+struct telemetry_settings {
+    struct telemetry_logs logs;
+    struct telemetry_metrics metrics;
+    struct key_map resource;
+};
+
+/* Rows of the group `telemetry` over struct telemetry_settings. */
+extern const struct key telemetry_keys[];
+
+/* Cross checks; keys are named from `service` on. */
+void telemetry_check(const struct telemetry_settings *settings, struct key_report *report);
+
+#endif

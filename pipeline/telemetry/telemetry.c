@@ -1,0 +1,246 @@
+#include "pipeline/telemetry/telemetry.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/metrics/metrics_otlp.h"
+#include "lib/net/server/listen.h"
+#include "lib/settings/node.h"
+#include "pipeline/telemetry/periodic.h"
+#include "pipeline/telemetry/process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BODY = 4096, MAX_CONNECTIONS = 16, MAX_PAGE = 16 << 20 };
+
+#define READERS      "telemetry.metrics.readers"
+#define DEFAULT_PAGE "localhost:8888"
+
+struct telemetry {
+    telemetry_measure_fn *measure;
+    void *ctx;
+    enum metric_level level;
+    struct process_resource resource;
+    _Atomic bool yields;
+    struct http_server **servers;
+    size_t server_count;
+    struct periodic **periodics;
+    size_t periodic_count;
+};
+
+/* ---- pages ---- */
+
+static bool write_page(struct telemetry *telemetry, enum page_format format, struct bytes *page)
+{
+    struct metrics metrics;
+    metrics_init(&metrics, telemetry->level);
+    process_measure(&telemetry->resource, &metrics);
+    telemetry->measure(telemetry->ctx, &metrics);
+    bool written = page_write(&metrics, format, page);
+    metrics_release(&metrics);
+    return written;
+}
+
+static void handle(void *ctx, struct http_request *request)
+{
+    struct telemetry *telemetry = ctx;
+    struct bytes page;
+    const char *method = http_request_method(request);
+    if (strcmp(http_request_path(request), "/metrics") != 0) {
+        http_respond(request, 404, "text/plain", VIEW("404 page not found; try /metrics\n"), 0);
+        return;
+    }
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
+        http_response_header(request, "Allow", "GET, HEAD");
+        http_respond(request, 405, "text/plain", VIEW("405 only GET and HEAD\n"), 0);
+        return;
+    }
+    enum page_format format = page_format_of(http_request_header(request, "Accept"));
+    bytes_init(&page, MAX_PAGE, NULL);
+    http_response_header(request, "X-Content-Type-Options", "nosniff");
+    if (write_page(telemetry, format, &page))
+        http_respond(request, 200, page_media_type(format), bytes_view(&page), 0);
+    else
+        http_respond(request, 503, "text/plain", VIEW("503 out of memory\n"), 1);
+    bytes_release(&page);
+}
+
+static bool open_page(struct telemetry *telemetry, const char *key, const char *endpoint,
+                      char *error, size_t error_size)
+{
+    struct http_server_options options = {
+        .max_body = MAX_BODY,
+        .threads = 1,
+        .max_connections = MAX_CONNECTIONS,
+        .header_timeout_ns = 10 * NS_PER_S,
+        .idle_timeout_ns = 300 * NS_PER_S,
+        .handler = handle,
+        .ctx = telemetry,
+    };
+    const struct listen_on on = {.key = key,
+                                 .endpoint = endpoint,
+                                 .id = "telemetry",
+                                 .yields = &telemetry->yields,
+                                 .what = "metrics at /metrics"};
+    struct http_server **servers =
+        realloc(telemetry->servers, (telemetry->server_count + 1) * sizeof(struct http_server *));
+    if (!servers) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
+    telemetry->servers = servers;
+    struct http_server *server = listen_http(&on, &options, error, error_size);
+    if (server)
+        servers[telemetry->server_count++] = server;
+    return server;
+}
+
+/* ---- which ---- */
+
+/* Adds a sentence, which begins with the key unless no memory was left. */
+static void report(const struct telemetry_options *options, const char *key, const char *error,
+                   struct problems *problems)
+{
+    char path[160];
+    size_t n = strlen(key);
+    const char *sentence = strncmp(error, key, n) == 0 && error[n] == ':' ? error + n + 2 : error;
+    snprintf(path, sizeof path, "service.%s", key);
+    problems_add(problems, options->section ? node_nearest(options->section, key) : NULL, path,
+                 "%s", sentence);
+}
+
+static bool write_otlp(void *ctx, struct bytes *out, uint32_t *points)
+{
+    struct telemetry *telemetry = ctx;
+    const struct process_resource *resource = &telemetry->resource;
+    struct metric_label *labels = calloc(resource->count + 1, sizeof *labels);
+    struct metrics metrics;
+    if (!labels)
+        return false;
+    for (size_t i = 0; i < resource->count; i++)
+        labels[i] = (struct metric_label){resource->attributes[i].name,
+                                          view_of(resource->attributes[i].value)};
+    const struct metrics_origin origin = {.resource = labels,
+                                          .scope = "spanlink",
+                                          .version = SPANLINK_VERSION,
+                                          .started = process_started(),
+                                          .now = clock_wall(&clock_system)};
+    metrics_init(&metrics, telemetry->level);
+    process_measure(resource, &metrics);
+    telemetry->measure(telemetry->ctx, &metrics);
+    bool written = metrics_write_otlp(&metrics, &origin, out, points);
+    metrics_release(&metrics);
+    free(labels);
+    return written;
+}
+
+static bool open_periodic(struct telemetry *telemetry, const struct telemetry_periodic *settings,
+                          size_t number, struct problems *problems)
+{
+    char key[128];
+    struct periodic **periodics =
+        realloc(telemetry->periodics, (telemetry->periodic_count + 1) * sizeof(struct periodic *));
+    if (!periodics)
+        return false;
+    telemetry->periodics = periodics;
+    snprintf(key, sizeof key, "service." READERS "[%zu].periodic.exporter.otlp", number);
+    struct periodic *periodic = periodic_open(settings, key, write_otlp, telemetry, problems);
+    if (periodic)
+        periodics[telemetry->periodic_count++] = periodic;
+    return periodic;
+}
+
+static bool open_reader(struct telemetry *telemetry, const struct telemetry_options *options,
+                        size_t number, struct problems *problems)
+{
+    const struct telemetry_reader *reader =
+        (const struct telemetry_reader *)options->settings->metrics.readers.items + number;
+    char key[128], endpoint[300], error[512];
+    if (reader->periodic.given)
+        return open_periodic(telemetry, &reader->periodic, number, problems);
+    const char *host = reader->pull.host;
+    snprintf(key, sizeof key, READERS "[%zu].pull.exporter.prometheus.port", number);
+    snprintf(endpoint, sizeof endpoint, strchr(host, ':') && *host != '[' ? "[%s]:%d" : "%s:%d",
+             host, (int)reader->pull.port);
+    bool opened = open_page(telemetry, key, endpoint, error, sizeof error);
+    if (!opened)
+        report(options, key, error, problems);
+    return opened;
+}
+
+static bool open_address(struct telemetry *telemetry, const struct telemetry_options *options,
+                         struct problems *problems)
+{
+    static const char key[] = "telemetry.metrics.address";
+    char error[512];
+    bool opened =
+        open_page(telemetry, key, options->settings->metrics.address, error, sizeof error);
+    if (!opened)
+        report(options, key, error, problems);
+    return opened;
+}
+
+/* Nobody asked for it: what it stands in the way of matters more. */
+static void open_default(struct telemetry *telemetry)
+{
+    char error[512];
+    if (open_page(telemetry, "", DEFAULT_PAGE, error, sizeof error))
+        return;
+    const char *why = strncmp(error, ": ", 2) == 0 ? error + 2 : error;
+    log_warn("telemetry: no metrics page: %s; service.telemetry.metrics.readers can name another "
+             "port, and level: none turns the page off",
+             why);
+}
+
+static bool open_readers(struct telemetry *telemetry, const struct telemetry_options *options,
+                         struct problems *problems)
+{
+    const struct telemetry_metrics *metrics = &options->settings->metrics;
+    bool opened = true;
+    if (telemetry->level == METRIC_NONE)
+        return true;
+    for (size_t i = 0; i < metrics->readers.count; i++)
+        opened = open_reader(telemetry, options, i, problems) && opened;
+    if (*metrics->address)
+        opened = open_address(telemetry, options, problems) && opened;
+    else if (!metrics->readers_given && options->has_default)
+        open_default(telemetry);
+    return opened;
+}
+
+struct telemetry *telemetry_open(const struct telemetry_options *options, struct problems *problems)
+{
+    struct telemetry *telemetry = calloc(1, sizeof *telemetry);
+    if (!telemetry || !process_resource_init(&telemetry->resource, &options->settings->resource)) {
+        problems_add(problems, NULL, NULL, "out of memory");
+        free(telemetry);
+        return NULL;
+    }
+    telemetry->measure = options->measure;
+    telemetry->ctx = options->ctx;
+    telemetry->level = (enum metric_level)options->settings->metrics.level;
+    if (open_readers(telemetry, options, problems))
+        return telemetry;
+    telemetry_close(telemetry);
+    return NULL;
+}
+
+void telemetry_yield(struct telemetry *telemetry, bool yields)
+{
+    telemetry->yields = yields;
+}
+
+void telemetry_close(struct telemetry *telemetry)
+{
+    if (!telemetry)
+        return;
+    for (size_t i = 0; i < telemetry->periodic_count; i++)
+        periodic_close(telemetry->periodics[i]);
+    free(telemetry->periodics);
+    for (size_t i = 0; i < telemetry->server_count; i++)
+        http_server_close(telemetry->servers[i], 0);
+    free(telemetry->servers);
+    process_resource_release(&telemetry->resource);
+    free(telemetry);
+}

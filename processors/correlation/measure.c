@@ -1,0 +1,97 @@
+/* What metrics pages tell of it; none of this takes the lock. */
+#include "processors/correlation/correlation.h"
+
+static const char *const reasons[REASON_COUNT] = {
+    [REASON_NO_SAMPLE] = "no_sample",
+    [REASON_HOLD_RAN_OUT] = "hold_ran_out",
+    [REASON_NO_PARENT] = "local_root_not_linked",
+    [REASON_NO_IDS] = "no_sample_names_a_span",
+    [REASON_NOT_PROFILED] = "not_profiled",
+    [REASON_FORMAT] = "profiles_unreadable",
+    [REASON_BEFORE_START] = "started_before",
+    [REASON_FORGOTTEN] = "samples_forgotten",
+    [REASON_HOLD_FULL] = "hold_full",
+    [REASON_SHUTDOWN] = "shutdown",
+};
+
+enum { OLDEST, SPANS };
+
+const struct metric correlation_metrics[] = {
+    [OLDEST] = METRIC_ROW("spanlink_hold_oldest_age_seconds", METRIC_GAUGE, METRIC_BASIC, "s",
+                          "How long the oldest span in the hold has waited; 0: it is empty."),
+    [SPANS] = METRIC_ROW("spanlink_spans", METRIC_COUNTER, METRIC_BASIC, "{spans}",
+                         "Spans by what became of them: linked, not_linked, or undecided (as they "
+                         "came), and why."),
+    METRIC_FIELD(struct correlation, told.hold_bytes, "spanlink_hold_bytes", METRIC_GAUGE,
+                 METRIC_BASIC, "By", "Bytes of the spans that wait for their samples."),
+    METRIC_FIELD(struct correlation, told.hold_limit, "spanlink_hold_limit_bytes", METRIC_GAUGE,
+                 METRIC_BASIC, "By", "Bytes that may wait (hold_max_mib)."),
+    METRIC_FIELD(struct correlation, told.hold_spans, "spanlink_hold_spans", METRIC_GAUGE,
+                 METRIC_BASIC, "{spans}", "Spans that wait for their samples."),
+    METRIC_FIELD(struct correlation, told.ids, "spanlink_index_ids", METRIC_GAUGE, METRIC_BASIC,
+                 "{ids}", "Span ids that are known from samples."),
+    METRIC_FIELD(struct correlation, told.evicted, "spanlink_index_evictions", METRIC_COUNTER,
+                 METRIC_BASIC, "{ids}", "Span ids that gave way before their time."),
+    METRIC_FIELD(struct correlation, told.services, "spanlink_services", METRIC_GAUGE,
+                 METRIC_NORMAL, "{services}", "Services that are known."),
+    METRIC_HISTOGRAM_FIELD(struct correlation, told.delays, "spanlink_delay_seconds",
+                           &histogram_waits, METRIC_NORMAL, "s",
+                           "How long spans waited for their samples, seconds."),
+    METRIC_END,
+};
+
+static void set(_Atomic uint64_t *figure, uint64_t value)
+{
+    atomic_store_explicit(figure, value, memory_order_relaxed);
+}
+
+void correlation_tell_hold(struct correlation *self)
+{
+    const struct segment *oldest = self->hold.oldest;
+    set(&self->told.hold_bytes, self->hold.bytes);
+    set(&self->told.hold_spans, self->hold.spans);
+    set(&self->told.oldest, oldest ? oldest->arrived : 0);
+}
+
+void correlation_tell_known(struct correlation *self)
+{
+    set(&self->told.ids, id_table_count(&self->index.table));
+    set(&self->told.evicted, self->index.table.evicted);
+    set(&self->told.services, self->services.count);
+}
+
+static void measure_counts(const uint64_t counts[TALLY_COUNTS], struct view service,
+                           struct view tenant, struct metrics *metrics)
+{
+    const struct metric_label of = {"service", service}, by = {"tenant", tenant};
+    if (counts[TALLY_LINKED])
+        metrics_add(metrics, &correlation_metrics[SPANS], (double)counts[TALLY_LINKED],
+                    LABELS(of, by, {"class", VIEW("linked")}));
+    for (int reason = 0; reason < REASON_COUNT; reason++) {
+        uint64_t n = counts[TALLY_UNLINKED + reason];
+        if (n)
+            metrics_add(metrics, &correlation_metrics[SPANS], (double)n,
+                        LABELS(of, by,
+                               {"class", reason < REASON_NOT_PROFILED ? VIEW("not_linked")
+                                                                      : VIEW("undecided")},
+                               {"reason", view_of(reasons[reason])}));
+    }
+}
+
+void correlation_measure(void *instance, struct metrics *metrics)
+{
+    struct correlation *self = instance;
+    const struct tallies *tallies = &self->services.tallies;
+    struct tally_copy copy;
+    uint64_t counts[TALLY_COUNTS];
+    uint64_t oldest = atomic_load_explicit(&self->told.oldest, memory_order_relaxed);
+    uint64_t mono = clock_mono(self->env->clock);
+    metrics_add(metrics, &correlation_metrics[OLDEST],
+                oldest && mono > oldest ? (double)(mono - oldest) / 1e9 : 0, NO_LABELS);
+    for (unsigned i = 0; i < TALLY_SLOTS; i++)
+        if (tally_read(tallies, i, &copy))
+            measure_counts(copy.counts, copy.name, copy.tenant, metrics);
+    for (unsigned i = 0; i < TALLY_COUNTS; i++)
+        counts[i] = atomic_load_explicit(&tallies->others[i], memory_order_relaxed);
+    measure_counts(counts, VIEW(TALLY_OTHERS), VIEW(""), metrics);
+}

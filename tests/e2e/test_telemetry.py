@@ -1,0 +1,228 @@
+"""The metrics page beside a real Collector's, for the same load: names, labels and numbers."""
+import json
+import re
+import socket
+
+import pytest
+import requests
+
+import bytesink
+import harness
+import payloads
+import test_collector
+
+CONFIG = """\
+receivers:
+  otlp: {{protocols: {{grpc: {{endpoint: "127.0.0.1:{at.grpc}"}},
+    http: {{endpoint: "127.0.0.1:{at.http}"}}}}}}
+processors: {{memory_limiter: {{check_interval: 1s, limit_mib: 200}}, batch: {{timeout: 2s}}}}
+exporters:
+  otlp_http: {{endpoint: "http://127.0.0.1:{to.http}"}}
+  otlp_grpc: {{endpoint: "127.0.0.1:{to.grpc}", tls: {{insecure: true}}}}
+  otlp_http/dead: {{endpoint: "http://127.0.0.1:{dead}", retry_on_failure: {{enabled: false}}}}
+service:
+  telemetry:
+    metrics:
+      level: {level}
+      readers: [{{pull: {{exporter: {{prometheus: {{host: 127.0.0.1, port: {page}}}}}}}}}]
+    resource: {{deployment.environment: test, service.name: side by side}}
+  pipelines:
+    traces: {{receivers: [otlp], processors: [memory_limiter, batch],
+      exporters: [otlp_http, otlp_grpc, otlp_http/dead]}}
+    metrics: {{receivers: [otlp], processors: [memory_limiter, batch], exporters: [otlp_http]}}
+    logs: {{receivers: [otlp], exporters: [otlp_http]}}
+    profiles: {{receivers: [otlp], exporters: [otlp_http]}}
+"""
+# Go's memory, its HTTP library, and spans around requests: nothing of ours is like them.
+NOT_OURS = re.compile(r"otelcol_process_runtime_|promhttp_|http_|rpc_")
+# Different by nature, by when the page was asked for, or by what happened to be merged.
+VOLATILE = re.compile(r"otelcol_process_|.*_duration|.*_bytes|otelcol_processor_batch_|.*enqueue_size")
+# A refused connection is no status; here it counts as one.
+UNLIKE = {"service_instance_id", "service_version", "error_type"}
+SAMPLE = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+
+@pytest.fixture(autouse=True)
+def needs_spanlink(bypass):
+    if bypass:
+        pytest.skip("no spanlink")
+
+
+def read(text):
+    """Samples by name and labels."""
+    samples = {}
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        name, labels, value = SAMPLE.fullmatch(line).groups()
+        key = name, frozenset((label, "" if label in UNLIKE else text)
+                              for label, text in LABEL.findall(labels or ""))
+        assert key not in samples, line
+        samples[key] = float(value)
+    return samples
+
+
+def scrape(port, accept=None):
+    answer = requests.get(f"http://127.0.0.1:{port}/metrics", timeout=5,
+                          headers={"Accept": accept} if accept else {})
+    assert answer.status_code == 200
+    return answer
+
+
+def value(samples, name, **labels):
+    return sum(number for (other, has), number in samples.items()
+               if other == name and set(labels.items()) <= set(has))
+
+
+def settled(samples):
+    """All that was sent has come through, and what could not be is told."""
+    sent = [value(samples, f"otelcol_exporter_sent_{what}", exporter="otlp_http")
+            for what in ("spans", "metric_points", "log_records", "profile_samples")]
+    return (all(sent) and value(samples, "otelcol_exporter_sent_spans", exporter="otlp_grpc")
+            and value(samples, "otelcol_exporter_send_failed_spans"))
+
+
+class Subject(harness.Program):
+    """A program with the configuration above, after the same load."""
+
+    def __init__(self, name, command, folder, to, level):
+        self.at = test_collector.Ends(harness.free_port(), harness.free_port())
+        self.page = harness.free_port()
+        folder.mkdir()
+        config = folder / "config.yaml"
+        config.write_text(CONFIG.format(at=self.at, to=to, page=self.page, level=level, dead=1))
+        super().__init__(name, folder, [*command, "--config", config])
+        self.wait_ports(*self.at, self.page)
+        for signal in payloads.REQUESTS:
+            body = payloads.build(signal, "page").SerializeToString()
+            test_collector.send(self.at, signal, "http", body)
+        for signal in payloads.REQUESTS:
+            body = payloads.build(signal, "page").SerializeToString()
+            test_collector.send(self.at, signal, "grpc", body)
+        self.samples = harness.wait_for(self.complete, 10) or read(scrape(self.page).text)
+
+    def complete(self):
+        samples = read(scrape(self.page).text)
+        return samples if settled(samples) else None
+
+
+@pytest.fixture(scope="module", params=["normal", "detailed"])
+def both(request, tmp_path_factory):
+    folder, sink = tmp_path_factory.mktemp("page"), bytesink.ByteSink()
+    collector = Subject("otelcol", [harness.BUILT / "otelcol-e2e",
+                                    "--feature-gates=+service.profilesSupport"],
+                        folder / "otelcol", sink, request.param)
+    spanlink = Subject("spanlink", [harness.SPANLINK], folder / "spanlink", sink, request.param)
+    yield collector, spanlink
+    collector.stop()
+    spanlink.stop()
+    sink.stop()
+
+
+def test_every_metric_of_the_collector_is_there_with_its_labels(both):
+    theirs, ours = both[0].samples, both[1].samples
+    wanted = {key for key in theirs if not NOT_OURS.match(key[0])}
+    assert len(wanted) > 60
+    assert sorted(map(str, wanted - set(ours))) == []
+
+
+def test_the_numbers_are_the_same(both):
+    theirs, ours = both[0].samples, both[1].samples
+    different = {str(key): (number, ours[key]) for key, number in theirs.items()
+                 if key in ours and ours[key] != number and not VOLATILE.match(key[0])}
+    assert different == {}
+
+
+def test_what_is_beside_them_is_our_own_or_of_a_processor_that_they_do_not_count(both):
+    theirs, ours = both[0].samples, both[1].samples
+    more = {key for key in set(ours) - set(theirs) if not key[0].startswith("spanlink_")}
+    assert all(("processor", "batch") in labels for _, labels in more), more
+
+
+def test_openmetrics_has_the_same_names(both):
+    page = both[1].page
+    asked = scrape(page, "application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+    assert asked.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert asked.text.endswith("# EOF\n")
+    plain = scrape(page)
+    assert plain.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    assert ({name for name, _ in read(asked.text)} == {name for name, _ in read(plain.text)})
+
+
+PERIODIC = """\
+receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{at}"}}}}}}}}
+exporters: {{debug: }}
+service:
+  telemetry:
+    metrics:
+      readers:
+        - periodic:
+            interval: 60000
+            exporter:
+              otlp: {{protocol: {protocol}, endpoint: "{endpoint}", compression: none,
+                headers: [{{name: X-Token, value: "$$s"}}]}}
+    resource: {{service.name: sidecar}}
+  pipelines: {{traces: {{receivers: [otlp], exporters: [debug]}}}}
+"""
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
+def test_figures_are_sent_at_intervals_and_at_the_end(tmp_path, protocol):
+    sink, at = bytesink.ByteSink(), harness.free_port()
+    port = sink.grpc if protocol == "grpc" else sink.http
+    config = tmp_path / "config.yaml"
+    config.write_text(PERIODIC.format(at=at, protocol=protocol,
+                                      endpoint=f"http://127.0.0.1:{port}"))
+    program = harness.Program("spanlink", tmp_path, [harness.SPANLINK, "--config", config])
+    program.wait_ports(at)
+    assert program.stop() == 0, program.tail()
+    bodies = sink.requests("metrics", "grpc" if protocol == "grpc" else "http")
+    assert len(bodies) == 1, program.tail()
+    resource = payloads.parse("metrics", bodies[0]).resource_metrics[0]
+    attributes = {a.key: a.value.string_value for a in resource.resource.attributes}
+    assert attributes["service.name"] == "sidecar" and attributes["service.instance.id"]
+    by_name = {metric.name: metric for metric in resource.scope_metrics[0].metrics}
+    assert by_name["otelcol_process_uptime"].sum.is_monotonic
+    assert by_name["spanlink_ready"].gauge.data_points
+    sink.stop()
+
+
+def test_a_port_that_is_taken_is_an_error_where_it_is_configured(tmp_path):
+    taken, at = harness.free_port(), harness.free_port()
+    config = tmp_path / "config.yaml"
+    text = PERIODIC.format(at=at, protocol="grpc", endpoint="http://127.0.0.1:1")
+    begin, end = text.index("        - periodic"), text.index("    resource:")
+    config.write_text(text[:begin] + "        - pull: {exporter: {prometheus: {host: 127.0.0.1, "
+                      f"port: {taken}}}}}}}\n" + text[end:])
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", taken))
+        holder.listen()
+        program = harness.Program("spanlink", tmp_path, [harness.SPANLINK, "--config", config])
+        assert program.wait(20) == 1
+    log = program.log.read_text()
+    assert (f"service.telemetry.metrics.readers[0].pull.exporter.prometheus.port: 127.0.0.1:{taken}"
+            " is in use") in log, log
+
+
+def test_the_log_is_json_in_a_file(tmp_path):
+    page, at = harness.free_port(), harness.free_port()
+    config = tmp_path / "config.yaml"
+    config.write_text(f"""\
+receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{at}"}}}}}}}}
+exporters: {{debug: }}
+service:
+  telemetry:
+    metrics: {{address: "127.0.0.1:{page}"}}
+    logs: {{encoding: json, output_paths: [{tmp_path}/log.jsonl], initial_fields: {{team: a}}}}
+  pipelines: {{traces: {{receivers: [otlp], exporters: [debug]}}}}
+""")
+    program = harness.Program("spanlink", tmp_path, [harness.SPANLINK, "--config", config])
+    program.wait_ports(page, at)
+    assert value(read(scrape(page).text), "spanlink_ready") == 1
+    assert program.stop() == 0
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert any("is ready" in line["msg"] for line in lines)
+    assert all(line["team"] == "a" and line["level"] == "info" and line["ts"].endswith("Z")
+               and line["resource"]["service.name"] == "spanlink" for line in lines)
+    assert program.log.read_text() == ""

@@ -1,0 +1,178 @@
+#include "lib/metrics/page.h"
+
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+
+struct thing {
+    _Atomic uint64_t made, waiting;
+    struct histogram sizes;
+};
+
+static const struct metric table[] = {
+    METRIC_FIELD(struct thing, made, "made", METRIC_COUNTER, METRIC_BASIC, "{things}", "Made."),
+    METRIC_FIELD(struct thing, waiting, "waiting", METRIC_GAUGE, METRIC_DETAILED, "1", "Waiting."),
+    METRIC_HISTOGRAM_FIELD(struct thing, sizes, "sizes", &histogram_waits, METRIC_NORMAL, "s",
+                           "Sizes."),
+    METRIC_ROW("by_hand", METRIC_GAUGE, METRIC_BASIC, "1", "By hand."),
+    METRIC_END,
+};
+
+static struct metrics metrics;
+static struct thing thing;
+
+static void begin(enum metric_level level)
+{
+    thing = (struct thing){0};
+    metrics_init(&metrics, level);
+}
+
+/* The page as text; the caller frees. */
+static char *page(enum page_format format)
+{
+    struct bytes out;
+    bytes_init(&out, 1 << 20, NULL);
+    ck_assert(page_write(&metrics, format, &out));
+    char *text = strndup((const char *)out.data, out.size);
+    bytes_release(&out);
+    metrics_release(&metrics);
+    return text;
+}
+
+static void shows(enum page_format format, const char *expected)
+{
+    char *text = page(format);
+    ck_assert_str_eq(text ? text : "", expected);
+    free(text);
+}
+
+START_TEST(a_table_is_enough_for_a_field)
+{
+    begin(METRIC_BASIC);
+    thing.made = 7;
+    metrics_scope(&metrics, "processor", "batch/2");
+    metrics_add_fields(&metrics, table, &thing);
+    shows(PAGE_TEXT, "# HELP made Made.\n# TYPE made counter\nmade{processor=\"batch/2\"} 7\n");
+}
+END_TEST
+
+START_TEST(what_is_above_the_level_is_left_out)
+{
+    begin(METRIC_DETAILED);
+    metrics_add_fields(&metrics, &table[1], &thing);
+    char *text = page(PAGE_TEXT);
+    ck_assert_ptr_nonnull(strstr(text, "waiting 0\n"));
+    free(text);
+    begin(METRIC_NORMAL);
+    metrics_add_fields(&metrics, &table[1], &thing);
+    text = page(PAGE_TEXT);
+    ck_assert_ptr_null(strstr(text, "waiting"));
+    ck_assert_ptr_nonnull(strstr(text, "sizes_count 0\n"));
+    free(text);
+}
+END_TEST
+
+START_TEST(samples_of_one_name_stand_together)
+{
+    begin(METRIC_BASIC);
+    metrics_add(&metrics, &table[3], 1.5, LABELS({"b", VIEW("x")}));
+    metrics_add(&metrics, &table[0], 2, NO_LABELS);
+    metrics_add(&metrics, &table[3], -1e300, LABELS({"b", VIEW("y")}));
+    shows(PAGE_TEXT, "# HELP by_hand By hand.\n# TYPE by_hand gauge\n"
+                     "by_hand{b=\"x\"} 1.5\nby_hand{b=\"y\"} -1e+300\n"
+                     "# HELP made Made.\n# TYPE made counter\nmade 2\n");
+}
+END_TEST
+
+START_TEST(label_values_are_escaped_and_empty_ones_left_out)
+{
+    begin(METRIC_BASIC);
+    metrics_add(&metrics, &table[0], 1,
+                LABELS({"a", VIEW("say \"\\\n\"")}, {"none", VIEW("")}, {"z", VIEW("ö")}));
+    shows(PAGE_TEXT, "# HELP made Made.\n# TYPE made counter\n"
+                     "made{a=\"say \\\"\\\\\\n\\\"\",z=\"ö\"} 1\n");
+}
+END_TEST
+
+START_TEST(buckets_add_up)
+{
+    begin(METRIC_NORMAL);
+    histogram_add(&thing.sizes, &histogram_waits, 100000000);  /* the limit belongs to it */
+    histogram_add(&thing.sizes, &histogram_waits, 2000000000); /* 2 s */
+    histogram_add(&thing.sizes, &histogram_waits, UINT64_C(400) * 1000000000);
+    metrics_add_fields(&metrics, &table[2], &thing);
+    char *text = page(PAGE_TEXT);
+    ck_assert_ptr_nonnull(strstr(text, "sizes_bucket{le=\"0.1\"} 1\n"));
+    ck_assert_ptr_nonnull(strstr(text, "sizes_bucket{le=\"1\"} 1\n"));
+    ck_assert_ptr_nonnull(strstr(text, "sizes_bucket{le=\"2.5\"} 2\n"));
+    ck_assert_ptr_nonnull(strstr(text, "sizes_bucket{le=\"300\"} 2\n"));
+    ck_assert_ptr_nonnull(strstr(text, "sizes_bucket{le=\"+Inf\"} 3\nsizes_sum 402.1\n"
+                                       "sizes_count 3\n"));
+    free(text);
+}
+END_TEST
+
+START_TEST(limits_are_written_as_the_collector_does)
+{
+    static const struct metric bytes[] = {
+        METRIC_HISTOGRAM_FIELD(struct thing, sizes, "sizes", &histogram_bytes, METRIC_BASIC, "By",
+                               "Sizes."),
+        METRIC_END,
+    };
+    begin(METRIC_BASIC);
+    metrics_add_fields(&metrics, bytes, &thing);
+    char *text = page(PAGE_TEXT);
+    ck_assert_ptr_nonnull(strstr(text, "{le=\"524288\"} 0\n"));
+    ck_assert_ptr_nonnull(strstr(text, "{le=\"1.048576e+06\"} 0\n"));
+    free(text);
+}
+END_TEST
+
+START_TEST(openmetrics_keeps_the_names)
+{
+    begin(METRIC_BASIC);
+    metrics_add_fields(&metrics, table, &thing);
+    shows(PAGE_OPENMETRICS, "# HELP made Made.\n# TYPE made unknown\nmade 0\n# EOF\n");
+    begin(METRIC_NORMAL);
+    metrics_add_fields(&metrics, &table[2], &thing);
+    char *text = page(PAGE_OPENMETRICS);
+    ck_assert_ptr_nonnull(strstr(text, "sizes_bucket{le=\"1.0\"} 0\n"));
+    free(text);
+}
+END_TEST
+
+START_TEST(openmetrics_is_for_who_asks)
+{
+    static const struct {
+        const char *accept;
+        enum page_format format;
+    } rows[] = {
+        {NULL, PAGE_TEXT},
+        {"*/*", PAGE_TEXT},
+        {"text/plain;version=0.0.4", PAGE_TEXT},
+        {"application/openmetrics-text", PAGE_OPENMETRICS},
+        {"application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=1",
+         PAGE_OPENMETRICS},
+        {"text/plain;q=0.9, application/openmetrics-text; version=1.0.0; q=0.1", PAGE_TEXT},
+        {"application/openmetrics-text;q=0", PAGE_TEXT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ck_assert_msg(page_format_of(rows[i].accept) == rows[i].format, "%s", rows[i].accept);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        a_table_is_enough_for_a_field,
+        what_is_above_the_level_is_left_out,
+        samples_of_one_name_stand_together,
+        label_values_are_escaped_and_empty_ones_left_out,
+        buckets_add_up,
+        limits_are_written_as_the_collector_does,
+        openmetrics_keeps_the_names,
+        openmetrics_is_for_who_asks,
+        NULL,
+    };
+    return suite_run("page", tests);
+}
