@@ -15,7 +15,7 @@ struct metric_label {
     const char *name;
     struct view value;
 };
-#define LABELS(...) ((const struct metric_label[]){__VA_ARGS__, {0}})
+#define METRIC_LABELS(...) ((const struct metric_label[]){__VA_ARGS__, {0}})
 #define NO_LABELS   ((const struct metric_label[]){{0}})
 
 struct metrics {

@@ -34,7 +34,7 @@ static void measure_process(struct runtime *runtime, struct metrics *metrics)
     metrics_add(metrics, &rows[READY], runtime_ready(runtime), NO_LABELS);
     for (size_t i = 0; i < sizeof results / sizeof *results; i++)
         metrics_add(metrics, &rows[RELOADS], (double)atomic_load(&runtime->reloads[i]),
-                    LABELS({"result", view_of(results[i])}));
+                    METRIC_LABELS({"result", view_of(results[i])}));
 }
 
 static void measure_own(const struct instance *instance, struct metrics *metrics)

@@ -63,7 +63,7 @@ static void measure_transport(const struct admission *admission, enum admission_
             not_taken += admission_items(admission, transport, counted(signal), (enum cause)cause);
         if (n)
             metrics_add(metrics, &refused_requests, (double)n,
-                        LABELS(by,
+                        METRIC_LABELS(by,
                                signal < SIGNAL_COUNT ? signal_label("data_type", signal)
                                                      : (struct metric_label){"data_type", {0}},
                                cause_label((enum cause)cause, text)));
@@ -73,9 +73,9 @@ static void measure_transport(const struct admission *admission, enum admission_
     taken = admission_accepted(admission, transport, counted(signal));
     if (taken + not_taken + requests == 0)
         return;
-    metrics_add(metrics, &accepted[signal], (double)taken, LABELS(by));
-    metrics_add(metrics, &refused[signal], (double)not_taken, LABELS(by));
-    metrics_add(metrics, &failed[signal], 0, LABELS(by));
+    metrics_add(metrics, &accepted[signal], (double)taken, METRIC_LABELS(by));
+    metrics_add(metrics, &refused[signal], (double)not_taken, METRIC_LABELS(by));
+    metrics_add(metrics, &failed[signal], 0, METRIC_LABELS(by));
 }
 
 static void measure_receiver(const struct instance *receiver, struct metrics *metrics)
@@ -110,7 +110,7 @@ static void measure_processor(const struct instance *processor, const struct gra
         if (seen)
             continue;
         const struct meter *meter = processor->meter;
-        const struct metric_label *by = LABELS(signal_label("otel_signal", signal));
+        const struct metric_label *by = METRIC_LABELS(signal_label("otel_signal", signal));
         metrics_add(metrics, &incoming, (double)meter_get(meter, METER_INCOMING, signal), by);
         metrics_add(metrics, &outgoing, (double)meter_get(meter, METER_OUTGOING, signal), by);
         metrics_add_histogram(metrics, &duration, &processor->durations[signal], by);
@@ -228,7 +228,7 @@ static void measure_failed_detailed(const struct meter *meter, int signal,
         }
         if (n && !seen)
             metrics_add(metrics, &send_failed[signal], (double)n,
-                        LABELS({"error_permanent", permanent ? VIEW("true") : VIEW("false")},
+                        METRIC_LABELS({"error_permanent", permanent ? VIEW("true") : VIEW("false")},
                                {"error_type", view_of(type)}, to[0], to[1], to[2]));
     }
 }
@@ -247,18 +247,18 @@ static void measure_sent(const struct instance *exporter, int signal, struct met
     const struct metric_label to[3] = {{"server_address", view_of(target.place.host)},
                                        {"server_port", view_of(target.place.port)},
                                        {"url_path", view_of(target.path)}};
-    metrics_add(metrics, &sent[signal], (double)taken, LABELS(to[0], to[1], to[2]));
+    metrics_add(metrics, &sent[signal], (double)taken, METRIC_LABELS(to[0], to[1], to[2]));
     if (lost && metrics->level >= METRIC_DETAILED)
         measure_failed_detailed(meter, signal, to, metrics);
     else if (lost)
-        metrics_add(metrics, &send_failed[signal], (double)lost, LABELS(to[0], to[1], to[2]));
+        metrics_add(metrics, &send_failed[signal], (double)lost, METRIC_LABELS(to[0], to[1], to[2]));
 }
 
 static void measure_queue(const struct instance *exporter, int signal, struct metrics *metrics)
 {
     const struct meter *meter = exporter->meter;
     struct sender_figures figures = sender_figures(exporter->sender, (enum signal)signal);
-    const struct metric_label *by = LABELS(signal_label("data_type", signal));
+    const struct metric_label *by = METRIC_LABELS(signal_label("data_type", signal));
     uint64_t full = meter_get(meter, METER_UNQUEUED, signal) +
                     meter_dropped(meter, CAUSE_FULL, counted(signal));
     uint64_t again = meter_get(meter, METER_RETRIES, signal);
@@ -306,7 +306,7 @@ static void measure_dropped(const struct instance *instance, struct metrics *met
             uint64_t n = meter_dropped(instance->meter, (enum cause)cause, signal);
             if (n)
                 metrics_add(metrics, &dropped, (double)n,
-                            LABELS(signal_label("data_type", signal),
+                            METRIC_LABELS(signal_label("data_type", signal),
                                    cause_label((enum cause)cause, text)));
         }
 }

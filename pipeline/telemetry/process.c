@@ -151,7 +151,7 @@ static void add_certificate(void *ctx, const struct tls_expiry *expiry)
     struct metrics *metrics = ctx;
     double left = (double)expiry->ends - (double)clock_wall(&clock_system) / 1e9;
     metrics_add(metrics, &rows[CERTIFICATE], left / 86400,
-                LABELS({"component", view_of(expiry->id)}, {"key", view_of(expiry->key)},
+                METRIC_LABELS({"component", view_of(expiry->id)}, {"key", view_of(expiry->key)},
                        {"source", view_of(expiry->source)}));
 }
 

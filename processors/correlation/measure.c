@@ -66,12 +66,12 @@ static void measure_counts(const uint64_t counts[TALLY_COUNTS], struct view serv
     const struct metric_label of = {"service", service}, by = {"tenant", tenant};
     if (counts[TALLY_LINKED])
         metrics_add(metrics, &correlation_metrics[SPANS], (double)counts[TALLY_LINKED],
-                    LABELS(of, by, {"class", VIEW("linked")}));
+                    METRIC_LABELS(of, by, {"class", VIEW("linked")}));
     for (int reason = 0; reason < REASON_COUNT; reason++) {
         uint64_t n = counts[TALLY_UNLINKED + reason];
         if (n)
             metrics_add(metrics, &correlation_metrics[SPANS], (double)n,
-                        LABELS(of, by,
+                        METRIC_LABELS(of, by,
                                {"class", reason < REASON_NOT_PROFILED ? VIEW("not_linked")
                                                                       : VIEW("undecided")},
                                {"reason", view_of(reasons[reason])}));

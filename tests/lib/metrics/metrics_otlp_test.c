@@ -14,7 +14,7 @@ START_TEST(what_is_written_is_a_request_with_every_point)
         METRIC_HISTOGRAM_ROW("waits", &histogram_waits, METRIC_BASIC, "s", "Three."),
         METRIC_ROW("target_info", METRIC_GAUGE, METRIC_BASIC, "1", "The resource."),
     };
-    const struct metrics_origin origin = {LABELS({"service.name", VIEW("s")}, {"empty", VIEW("")}),
+    const struct metrics_origin origin = {METRIC_LABELS({"service.name", VIEW("s")}, {"empty", VIEW("")}),
                                           "spanlink", "1", 1, 2};
     struct metrics metrics;
     struct bytes out;
@@ -22,9 +22,9 @@ START_TEST(what_is_written_is_a_request_with_every_point)
     uint32_t points, items;
     metrics_init(&metrics, METRIC_BASIC);
     bytes_init(&out, 1 << 20, NULL);
-    metrics_add(&metrics, &rows[0], 1, LABELS({"x", VIEW("1")}));
+    metrics_add(&metrics, &rows[0], 1, METRIC_LABELS({"x", VIEW("1")}));
     metrics_add(&metrics, &rows[1], -2.5, NO_LABELS);
-    metrics_add(&metrics, &rows[0], 3, LABELS({"x", VIEW("2")}));
+    metrics_add(&metrics, &rows[0], 3, METRIC_LABELS({"x", VIEW("2")}));
     histogram_add(&thing.waits, &histogram_waits, 5);
     metrics_add_histogram(&metrics, &rows[2], &thing.waits, NO_LABELS);
     metrics_add(&metrics, &rows[3], 1, NO_LABELS);

@@ -75,9 +75,9 @@ END_TEST
 START_TEST(samples_of_one_name_stand_together)
 {
     begin(METRIC_BASIC);
-    metrics_add(&metrics, &table[3], 1.5, LABELS({"b", VIEW("x")}));
+    metrics_add(&metrics, &table[3], 1.5, METRIC_LABELS({"b", VIEW("x")}));
     metrics_add(&metrics, &table[0], 2, NO_LABELS);
-    metrics_add(&metrics, &table[3], -1e300, LABELS({"b", VIEW("y")}));
+    metrics_add(&metrics, &table[3], -1e300, METRIC_LABELS({"b", VIEW("y")}));
     shows(PAGE_TEXT, "# HELP by_hand By hand.\n# TYPE by_hand gauge\n"
                      "by_hand{b=\"x\"} 1.5\nby_hand{b=\"y\"} -1e+300\n"
                      "# HELP made Made.\n# TYPE made counter\nmade 2\n");
@@ -88,7 +88,7 @@ START_TEST(label_values_are_escaped_and_empty_ones_left_out)
 {
     begin(METRIC_BASIC);
     metrics_add(&metrics, &table[0], 1,
-                LABELS({"a", VIEW("say \"\\\n\"")}, {"none", VIEW("")}, {"z", VIEW("ö")}));
+                METRIC_LABELS({"a", VIEW("say \"\\\n\"")}, {"none", VIEW("")}, {"z", VIEW("ö")}));
     shows(PAGE_TEXT, "# HELP made Made.\n# TYPE made counter\n"
                      "made{a=\"say \\\"\\\\\\n\\\"\",z=\"ö\"} 1\n");
 }

@@ -162,7 +162,7 @@ START_TEST(where_all_wait_because_the_server_asked_one_probes_it)
     ck_assert_uint_eq(queue_wake(&queue, 71), 101);
     ck_assert_ptr_eq(queue_take(&queue), second);
     queue_element_free(second);
-    queue_finish(&queue);
+    queue_finish(&queue, SIGNAL_TRACES);
     ck_assert_uint_eq(queue_takeable(&queue), 1); /* the third is a probe, too */
     ck_assert_uint_eq(queue_wake(&queue, 101), 5000);
     free_list(queue_clear(&queue));
