@@ -16,7 +16,7 @@ struct metric_label {
     struct view value;
 };
 #define METRIC_LABELS(...) ((const struct metric_label[]){__VA_ARGS__, {0}})
-#define NO_LABELS   ((const struct metric_label[]){{0}})
+#define NO_LABELS          ((const struct metric_label[]){{0}})
 
 struct metrics {
     enum metric_level level; /* rows above it are left out */

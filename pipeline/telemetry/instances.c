@@ -64,9 +64,10 @@ static void measure_transport(const struct admission *admission, enum admission_
         if (n)
             metrics_add(metrics, &refused_requests, (double)n,
                         METRIC_LABELS(by,
-                               signal < SIGNAL_COUNT ? signal_label("data_type", signal)
-                                                     : (struct metric_label){"data_type", {0}},
-                               cause_label((enum cause)cause, text)));
+                                      signal < SIGNAL_COUNT
+                                          ? signal_label("data_type", signal)
+                                          : (struct metric_label){"data_type", {0}},
+                                      cause_label((enum cause)cause, text)));
     }
     if (signal == ADMISSION_NO_SIGNAL)
         return;
@@ -229,7 +230,7 @@ static void measure_failed_detailed(const struct meter *meter, int signal,
         if (n && !seen)
             metrics_add(metrics, &send_failed[signal], (double)n,
                         METRIC_LABELS({"error_permanent", permanent ? VIEW("true") : VIEW("false")},
-                               {"error_type", view_of(type)}, to[0], to[1], to[2]));
+                                      {"error_type", view_of(type)}, to[0], to[1], to[2]));
     }
 }
 
@@ -251,7 +252,8 @@ static void measure_sent(const struct instance *exporter, int signal, struct met
     if (lost && metrics->level >= METRIC_DETAILED)
         measure_failed_detailed(meter, signal, to, metrics);
     else if (lost)
-        metrics_add(metrics, &send_failed[signal], (double)lost, METRIC_LABELS(to[0], to[1], to[2]));
+        metrics_add(metrics, &send_failed[signal], (double)lost,
+                    METRIC_LABELS(to[0], to[1], to[2]));
 }
 
 static void measure_queue(const struct instance *exporter, int signal, struct metrics *metrics)
@@ -307,7 +309,7 @@ static void measure_dropped(const struct instance *instance, struct metrics *met
             if (n)
                 metrics_add(metrics, &dropped, (double)n,
                             METRIC_LABELS(signal_label("data_type", signal),
-                                   cause_label((enum cause)cause, text)));
+                                          cause_label((enum cause)cause, text)));
         }
 }
 

@@ -152,7 +152,7 @@ static void add_certificate(void *ctx, const struct tls_expiry *expiry)
     double left = (double)expiry->ends - (double)clock_wall(&clock_system) / 1e9;
     metrics_add(metrics, &rows[CERTIFICATE], left / 86400,
                 METRIC_LABELS({"component", view_of(expiry->id)}, {"key", view_of(expiry->key)},
-                       {"source", view_of(expiry->source)}));
+                              {"source", view_of(expiry->source)}));
 }
 
 void process_measure(const struct process_resource *resource, struct metrics *metrics)

@@ -72,9 +72,9 @@ static void measure_counts(const uint64_t counts[TALLY_COUNTS], struct view serv
         if (n)
             metrics_add(metrics, &correlation_metrics[SPANS], (double)n,
                         METRIC_LABELS(of, by,
-                               {"class", reason < REASON_NOT_PROFILED ? VIEW("not_linked")
-                                                                      : VIEW("undecided")},
-                               {"reason", view_of(reasons[reason])}));
+                                      {"class", reason < REASON_NOT_PROFILED ? VIEW("not_linked")
+                                                                             : VIEW("undecided")},
+                                      {"reason", view_of(reasons[reason])}));
     }
 }
 

@@ -14,8 +14,8 @@ START_TEST(what_is_written_is_a_request_with_every_point)
         METRIC_HISTOGRAM_ROW("waits", &histogram_waits, METRIC_BASIC, "s", "Three."),
         METRIC_ROW("target_info", METRIC_GAUGE, METRIC_BASIC, "1", "The resource."),
     };
-    const struct metrics_origin origin = {METRIC_LABELS({"service.name", VIEW("s")}, {"empty", VIEW("")}),
-                                          "spanlink", "1", 1, 2};
+    const struct metrics_origin origin = {
+        METRIC_LABELS({"service.name", VIEW("s")}, {"empty", VIEW("")}), "spanlink", "1", 1, 2};
     struct metrics metrics;
     struct bytes out;
     struct proto_fault fault;
