@@ -146,8 +146,9 @@ static const char *limit_text(const struct page *page, double limit, char out[32
         if (strtod(out, NULL) == limit)
             break;
     }
+    size_t size = strlen(out);
     if (page->format == PAGE_OPENMETRICS && !strpbrk(out, ".e"))
-        strcat(out, ".0");
+        snprintf(out + size, 32 - size, ".0");
     return out;
 }
 

@@ -90,8 +90,11 @@ static struct tally *find_slot(struct tallies *tallies, struct service *service,
     pass_minute(tallies, mono);
     for (unsigned i = 0; i < TALLY_SLOTS; i++) {
         struct tally *tally = tallies->slots[i];
-        if (!tally)
-            return tallies->slots[i] = calloc(1, sizeof *tally);
+        if (!tally) {
+            tally = calloc(1, sizeof *tally);
+            tallies->slots[i] = tally;
+            return tally;
+        }
         if (is_named_after(tally, service))
             return tally;
         if (!quietest || tally->recent < quietest->recent)
