@@ -19,8 +19,8 @@ static const char help[] =
     "  --help, -h        this text\n"
     "\n"
     "exit codes: 0 good, 1 configuration or start failed, 2 wrong command line, 3 stopped and\n"
-    "lost data; signals: TERM and INT drain and stop, a second one stops at once, HUP reads the\n"
-    "configuration anew, USR1 explains\n";
+    "lost data; signals: TERM and INT drain and stop, a second one stops at once (or ends\n"
+    "service.shutdown_delay), HUP reads the configuration anew, USR1 explains\n";
 
 static int dispatch(const struct flags *flags)
 {

@@ -90,6 +90,30 @@ static int wait_for_end(const sigset_t *set, struct plan *plan, const struct fla
     }
 }
 
+/* Whoever sends here at its own end is to find a taker: a sidecar gets its SIGTERM together with
+ * the application. */
+static void linger(struct runtime *runtime, const sigset_t *set)
+{
+    uint64_t now, until = clock_mono(&clock_system), delay = runtime_leave(runtime);
+    if (delay == 0)
+        return;
+    log_info("everything is still taken for %" PRIu64 " s (service.shutdown_delay); a second signal "
+             "ends that",
+             (delay + NS_PER_S - 1) / NS_PER_S);
+    until = delay < UINT64_MAX - until ? until + delay : UINT64_MAX;
+    while ((now = clock_mono(&clock_system)) < until) {
+        const struct timespec rest = {.tv_sec = (time_t)((until - now) / NS_PER_S),
+                                      .tv_nsec = (long)((until - now) % NS_PER_S)};
+        int number = sigtimedwait(set, NULL, &rest);
+        if (number == SIGINT || number == SIGTERM)
+            return;
+        if (number == SIGUSR1)
+            explain(runtime);
+        else if (number == SIGHUP)
+            log_info("SIGHUP: not read anew, for a stop is under way");
+    }
+}
+
 static int stop(struct runtime *runtime)
 {
     struct second_signal second;
@@ -123,6 +147,7 @@ static int serve(struct plan *plan, const struct flags *flags, const sigset_t *s
     log_info("spanlink " SPANLINK_VERSION " is ready");
     int number = wait_for_end(signals, plan, flags, &watch);
     log_info("%s: stopping", number == SIGINT ? "SIGINT" : "SIGTERM");
+    linger(runtime, signals);
     return stop(runtime);
 }
 

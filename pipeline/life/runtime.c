@@ -237,7 +237,13 @@ bool runtime_start(struct runtime *runtime, struct problems *problems)
 
 bool runtime_ready(const struct runtime *runtime)
 {
-    return runtime->phase == RUNTIME_READY;
+    return runtime->phase == RUNTIME_READY && !runtime->leaving;
+}
+
+uint64_t runtime_leave(struct runtime *runtime)
+{
+    runtime->leaving = true;
+    return runtime->service.shutdown_delay;
 }
 
 bool runtime_trouble(struct runtime *runtime, struct bytes *out)

@@ -41,8 +41,12 @@ enum reload_result {
 enum reload_result runtime_reload(struct runtime *runtime, const struct settings *settings,
                                   struct problems *problems);
 
-/* True from a complete start until stop begins; what health_check answers. */
+/* True from a complete start until leave or stop; what health_check answers. */
 bool runtime_ready(const struct runtime *runtime);
+
+/* Says that a stop is to follow: it is not ready any more, and takes everything as before. Returns
+ * how long that is to last, service.shutdown_delay, in nanoseconds. */
+uint64_t runtime_leave(struct runtime *runtime);
 
 /* What keeps it from taking requests though it runs, for people, appended to out. False: nothing.
  * Any thread. */

@@ -29,6 +29,7 @@ struct runtime {
     pthread_mutex_t lock; /* held while phase or graph changes, while runtime_explain runs, and
                            * while a sender is freed */
     _Atomic int phase;
+    _Atomic bool leaving; /* ready no more, though running */
     _Atomic bool hurried;
     bool abandoned; /* threads of ours still use it: never freed */
 };

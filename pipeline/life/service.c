@@ -6,6 +6,8 @@
 static const struct key service_keys[] = {
     KEY_DURATION(struct service_settings, shutdown_timeout, "shutdown_timeout", "8s", 0,
                  "time for what is queued to be delivered at the end"),
+    KEY_DURATION(struct service_settings, shutdown_delay, "shutdown_delay", "0s", 0,
+                 "from a signal to stop until the stop begins: everything is still taken"),
     KEY_LIST(struct service_settings, extensions, "extensions", NULL, "extensions in use"),
     KEY_GROUP(struct service_settings, telemetry, struct telemetry_settings, "telemetry",
               telemetry_keys, "what the process says of itself"),

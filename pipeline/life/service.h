@@ -5,7 +5,8 @@
 #include "pipeline/telemetry/settings.h"
 
 struct service_settings {
-    uint64_t shutdown_timeout; /* nanoseconds */
+    uint64_t shutdown_timeout; /* nanoseconds, as all durations */
+    uint64_t shutdown_delay;
     struct key_list extensions;
     struct telemetry_settings telemetry;
 };

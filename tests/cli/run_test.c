@@ -51,6 +51,23 @@ START_TEST(usr1_explains_and_hup_reloads)
 }
 END_TEST
 
+START_TEST(a_second_signal_ends_the_delay_and_the_stop_is_an_ordinary_one)
+{
+    char path[64];
+    ran_file(ran_config, path);
+    struct child child = child_start(WORDS("--config", path, "--set", "service.shutdown_delay=1h"));
+    ck_assert(child_says(&child, " is ready"));
+    kill(child.pid, SIGTERM);
+    ck_assert(child_says(&child, "everything is still taken for 3600 s"));
+    kill(child.pid, SIGHUP);
+    ck_assert(child_says(&child, "SIGHUP: not read anew"));
+    kill(child.pid, SIGTERM);
+    ck_assert(child_says(&child, "stopped; nothing that was acknowledged was lost"));
+    ck_assert_int_eq(child_end(&child), EXIT_OK);
+    unlink(path);
+}
+END_TEST
+
 /* Waits until somebody listens; by then the signals are blocked. */
 static void await_listener(const char *path)
 {
@@ -122,6 +139,7 @@ int main(int argc, char **argv)
                     (const TTest *const[]){
                         it_runs_until_a_signal_and_exits_well,
                         usr1_explains_and_hup_reloads,
+                        a_second_signal_ends_the_delay_and_the_stop_is_an_ordinary_one,
                         at_level_error_health_is_silent,
                         what_cannot_start_exits_with_the_reason,
                         a_certificate_that_cannot_be_read_is_told_with_its_key_and_place,

@@ -41,6 +41,7 @@ START_TEST(the_drain_takes_eight_seconds_by_default)
 {
     ck_assert_ptr_null(read_service("{}"));
     ck_assert_uint_eq(service.shutdown_timeout, 8 * NS_PER_S);
+    ck_assert_uint_eq(service.shutdown_delay, 0);
     ck_assert_str_eq(service.telemetry.logs.level, "info");
     service_release(&service);
     ck_assert_ptr_null(read_service("{shutdown_timeout: 1m30s}"));

@@ -46,6 +46,17 @@ START_TEST(an_idle_runtime_stops_without_loss)
 }
 END_TEST
 
+START_TEST(who_leaves_is_not_ready_and_takes_everything)
+{
+    given_start(&given, TRACES("sink: ") "  shutdown_delay: 90s\n");
+    ck_assert_uint_eq(runtime_leave(given.runtime), 90 * NS_PER_S);
+    ck_assert(!runtime_ready(given.runtime));
+    offer(3);
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_uint_eq(sink_at(0)->delivered, 3);
+}
+END_TEST
+
 START_TEST(what_is_queued_is_delivered_before_the_end)
 {
     given_start(&given, TRACES("sink: {sending_queue: {num_consumers: 1}}"));
@@ -147,6 +158,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         an_idle_runtime_stops_without_loss,
+        who_leaves_is_not_ready_and_takes_everything,
         what_is_queued_is_delivered_before_the_end,
         what_processors_hold_is_handed_on_even_past_the_queues_size,
         retries_go_on_until_the_deadline,
