@@ -3,6 +3,7 @@
 #define LIB_BASE_PLACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct place {
     const char *key;     /* its path below the component, e.g. "protocols.grpc.endpoint" */
@@ -10,6 +11,10 @@ struct place {
     char host[256];      /* a name or an address without brackets; "": every one of this machine */
     char port[32];       /* digits */
     char unix_path[108]; /* not "": a unix socket, and no host and port */
+
+    /* Whether one could listen there now: listens there for a moment. False: error says why not.
+     * NULL: that cannot be told. */
+    bool (*is_free)(const struct place *place, char *error, size_t error_size);
 };
 
 /* Called for each; the place lives for the call. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_TYPES = 64, MAX_TYPE_LENGTH = 63 };
+enum { MAX_TYPE_LENGTH = 63 };
 
 static const char *const kinds[COMPONENT_KINDS] = {
     [COMPONENT_RECEIVER] = "receiver",
@@ -47,9 +47,7 @@ static void check_top(const struct node *root, struct problems *problems)
                          "unknown key, expected receivers, processors, exporters, extensions "
                          "or service");
     }
-    const struct node *connectors = node_get(root, "connectors");
-    if (connectors && connectors->kind != NODE_NULL && connectors->count > 0)
-        problems_add(problems, connectors, "connectors", "spanlink has no connectors");
+    plan_connectors(node_get(root, "connectors"), problems);
 }
 
 /* The type of `type[/name]` into out. False: it is no id. */
@@ -67,26 +65,6 @@ static bool read_type(const char *id, char out[MAX_TYPE_LENGTH + 1])
     return true;
 }
 
-static void unknown_type(enum component_kind kind, const char *type, const struct node *node,
-                         const char *path, struct problems *problems)
-{
-    const char *types[MAX_TYPES + 1] = {NULL};
-    char list[1024] = "";
-    size_t count = 0, size = 0;
-    for (const struct component *const *at = component_table; *at && count < MAX_TYPES; at++) {
-        if ((*at)->kind != kind)
-            continue;
-        types[count++] = (*at)->type;
-        if (size < sizeof list)
-            size += (size_t)snprintf(list + size, sizeof list - size, "%s%s", size ? ", " : "",
-                                     (*at)->type);
-    }
-    const char *near = nearest_word(type, types);
-    problems_add(problems, node, path, "unknown type \"%s\" for id \"%s\"%s%s%s (valid values: %s)",
-                 type, node->key, near ? ", did you mean \"" : "", near ? near : "",
-                 near ? "\"?" : "", list);
-}
-
 static void plan_instance(enum component_kind kind, const struct node *node, struct graph *graph,
                           struct problems *problems)
 {
@@ -99,7 +77,7 @@ static void plan_instance(enum component_kind kind, const struct node *node, str
     }
     const struct component *component = component_find(kind, type);
     if (!component) {
-        unknown_type(kind, type, node, path, problems);
+        plan_unknown_type(kind, type, node, path, problems);
         return;
     }
     struct instance *instance = instance_new(component, sections[kind], node);
@@ -125,6 +103,14 @@ static void plan_kind_section(const struct node *root, enum component_kind kind,
         plan_instance(kind, section->items[i], graph, problems);
 }
 
+/* A connector is an exporter of one pipeline and a receiver of another; that there are none has
+ * been told where it is configured. */
+static bool is_connector(const struct node *root, enum component_kind kind, const char *id)
+{
+    return (kind == COMPONENT_RECEIVER || kind == COMPONENT_EXPORTER) &&
+           node_get(node_get(root, "connectors"), id);
+}
+
 struct instance *plan_resolve(const struct node *root, const struct graph *graph,
                               enum component_kind kind, const struct node *place, const char *path,
                               struct problems *problems)
@@ -135,7 +121,7 @@ struct instance *plan_resolve(const struct node *root, const struct graph *graph
         if (instance->component->kind == kind && strcmp(instance->id, id) == 0)
             return instance;
     }
-    if (!node_get(node_get(root, sections[kind]), id))
+    if (!node_get(node_get(root, sections[kind]), id) && !is_connector(root, kind, id))
         problems_add(problems, place, path, "references %s \"%s\" which is not configured",
                      kinds[kind], id);
     return NULL;

@@ -14,6 +14,13 @@ const char *plan_section(enum component_kind kind);
 /* "receiver", ... */
 const char *plan_kind(enum component_kind kind);
 
+/* Reports a type that is not known here: with what stands here for it, if it is one of the
+ * Collector's, else with the type that is written most like it. */
+void plan_unknown_type(enum component_kind kind, const char *type, const struct node *node,
+                       const char *path, struct problems *problems);
+/* Reports the section `connectors`, of which there are none. */
+void plan_connectors(const struct node *connectors, struct problems *problems);
+
 /* Checks service.pipelines against the instances of the graph, and fills its pipelines. */
 void plan_pipelines(const struct node *root, struct graph *graph, struct problems *problems);
 
@@ -29,6 +36,10 @@ struct instance *plan_resolve(const struct node *root, const struct graph *graph
 
 /* Reports listeners on one address. */
 void plan_places(const struct graph *graph, struct problems *problems);
+
+/* Reports, for a graph that could not be opened and is closed again, every address on which nobody
+ * can listen now and that problems does not name yet, and a way round with --set. */
+void plan_places_taken(const struct graph *graph, struct problems *problems);
 
 /* Tells of exporters that send to a receiver of the same configuration. */
 void plan_places_warn(const struct graph *graph, struct problems *warnings);

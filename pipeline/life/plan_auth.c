@@ -49,6 +49,17 @@ static const char *find(const struct spot *spot, const char *id, unsigned role,
     return NULL;
 }
 
+/* Its own entry is at fault, and that has been told. */
+static bool is_faulty(const struct spot *spot, const char *id)
+{
+    const struct instance_list *instances = &spot->graph->instances;
+    for (size_t i = 0; i < instances->count; i++)
+        if (instances->items[i]->component->kind == COMPONENT_EXTENSION &&
+            strcmp(instances->items[i]->id, id) == 0)
+            return false;
+    return node_get(node_get(spot->root, "extensions"), id);
+}
+
 static void resolve(const struct spot *spot, struct auth_settings *auth, unsigned role)
 {
     char below[PATH_SIZE], full[2 * PATH_SIZE];
@@ -58,6 +69,8 @@ static void resolve(const struct spot *spot, struct auth_settings *auth, unsigne
     if (!why)
         return;
     auth->by = NULL;
+    if (is_faulty(spot, auth->authenticator))
+        return;
     path_below(spot, "authenticator", below);
     snprintf(full, sizeof full, "%s.%s", spot->instance->path, below);
     problems_add(spot->problems, node_nearest(spot->instance->section, below), full,

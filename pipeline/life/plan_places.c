@@ -155,3 +155,75 @@ void plan_places_warn(const struct graph *graph, struct problems *warnings)
         }
     free(places.items);
 }
+
+/* ---- what is taken when one wants to start ---- */
+
+static bool has_line(const struct problems *problems, const char *line)
+{
+    for (size_t i = 0; line && problems->lines && i < problems->count; i++)
+        if (problems->lines[i] && strcmp(problems->lines[i], line) == 0)
+            return true;
+    return false;
+}
+
+static void add_once(const struct found *found, const char *error, struct problems *problems)
+{
+    char path[PATH_SIZE];
+    struct problems one = {0};
+    const struct node *node = path_of(found, path);
+    problems_add(&one, node, path, "%s", error);
+    if (!has_line(problems, one.lines ? one.lines[0] : NULL))
+        problems_add(problems, node, path, "%s", error);
+    problems_release(&one);
+}
+
+/* Another port for the same host, far off its own; false: there is none. */
+static bool other_port(struct place *place)
+{
+    enum { STEP = 10000, LOWEST = 1024, HIGHEST = 65535, TRIES = 6 };
+    char error[256];
+    long own = strtol(place->port, NULL, 10);
+    for (int i = 0; i < 2 * TRIES; i++) {
+        long port = own + STEP * (i < TRIES ? i + 1 : TRIES - i - 1);
+        if (port < LOWEST || port > HIGHEST)
+            continue;
+        snprintf(place->port, sizeof place->port, "%ld", port);
+        if (place->is_free(place, error, sizeof error))
+            return true;
+    }
+    return false;
+}
+
+/* " --set a.b=host:port" */
+static void add_way_round(const struct found *found, FILE *out)
+{
+    char path[PATH_SIZE], address[512];
+    struct place place = found->place;
+    if (*place.unix_path || !other_port(&place))
+        return;
+    path_of(found, path);
+    name(&place, address, sizeof address);
+    const char *quote = strchr(address, '[') ? "'" : "";
+    fprintf(out, " --set %s%s=%s%s", quote, path, address, quote);
+}
+
+void plan_places_taken(const struct graph *graph, struct problems *problems)
+{
+    struct places places = {0};
+    char error[256], *way = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&way, &size);
+    gather(graph, &places);
+    for (size_t i = 0; out && i < places.count; i++) {
+        const struct found *found = &places.items[i];
+        if (!found->place.listens || !found->place.is_free ||
+            found->place.is_free(&found->place, error, sizeof error))
+            continue;
+        add_once(found, error, problems);
+        add_way_round(found, out);
+    }
+    if (out && fclose(out) == 0 && size)
+        problems_add(problems, NULL, NULL, "to listen elsewhere:%s", way);
+    free(way);
+    free(places.items);
+}

@@ -227,6 +227,7 @@ bool runtime_start(struct runtime *runtime, struct problems *problems)
     bool telling = prepared && open_telemetry(runtime, problems);
     if (!prepared || !open_all(runtime, problems) || !telling) {
         runtime_close_all(runtime, 0);
+        plan_places_taken(&runtime->graph, problems);
         return false;
     }
     log_debug("memory budget: %zu MiB", runtime->budget.limit >> 20);

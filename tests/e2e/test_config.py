@@ -1,4 +1,5 @@
 """A wrong configuration ends with a sentence that names file, line and key."""
+import contextlib
 import os
 import re
 import socket
@@ -38,6 +39,11 @@ service:
       receivers: [pyroscope]
       processors: [correlation]
       exporters: [pyroscope]
+"""
+
+HEALTH = """\
+  extensions: [health_check]
+extensions: {{health_check: {{endpoint: "127.0.0.1:{health}"}}}}
 """
 
 # what is replaced, by what, the line of the mistake, the key that the sentence names, other words
@@ -128,6 +134,30 @@ def test_tls_that_cannot_be_loaded_ends_the_start(tmp_path, old, new, where):
                      env={"LD_LIBRARY_PATH": str(tmp_path)})
     assert ended.returncode not in (0, 2) and ended.returncode > 0, ended.stderr
     assert re.search(rf": {where}: libgnutls.so.30 cannot be loaded: \S", ended.stderr), ended.stderr
+
+
+def test_all_ports_in_use_are_named_with_a_way_round(tmp_path):
+    config = write(tmp_path, GOOD + HEALTH.replace("{health}", str(harness.free_port())))
+    addresses = sorted(set(re.findall(r"127.0.0.1:\d+", config.read_text()))
+                       - {"127.0.0.1:4417", "127.0.0.1:4440"})
+    with contextlib.ExitStack() as stack:
+        for address in addresses:
+            taken = stack.enter_context(socket.socket())
+            taken.bind(("127.0.0.1", int(address.partition(":")[2])))
+            taken.listen()
+        ended = spanlink("--config", config)
+        logged = re.compile(r"[\d-]+T\S+Z \w+  ")
+        *told, way = (line for line in ended.stderr.splitlines() if not logged.match(line))
+        assert ended.returncode == 1
+        assert sorted(line.split()[-4] for line in told) == addresses, ended.stderr
+        assert all(line.endswith("is in use") for line in told), ended.stderr
+        assert way.startswith("to listen elsewhere: --set "), ended.stderr
+        program = harness.Program("round", tmp_path, [
+            harness.SPANLINK, "--config", config, *way.partition(": ")[2].split()])
+        ports = [int(port) for port in re.findall(r"127.0.0.1:(\d+)", way)]
+        assert len(ports) == 4
+        program.wait_ports(*ports)
+        assert program.stop() == 0
 
 
 def test_a_port_in_use_is_one_line(tmp_path):

@@ -3,6 +3,7 @@
 #include "lib/base/log.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 enum { REASON_SIZE = 256, ADDRESS_SIZE = 300 };
 
@@ -45,11 +46,25 @@ void listen_rehearse(const struct listen_on *on, struct key_report *report)
         key_report_sentence(report, error);
 }
 
+static bool is_free(const struct place *place, char *error, size_t error_size)
+{
+    struct endpoint endpoint = {.beside = false};
+    memcpy(endpoint.host, place->host, sizeof endpoint.host);
+    memcpy(endpoint.service, place->port, sizeof endpoint.service);
+    memcpy(endpoint.unix_path, place->unix_path, sizeof endpoint.unix_path);
+    int fd = endpoint_listen(&endpoint, NULL, 0, error, error_size);
+    if (fd < 0)
+        return false;
+    endpoint_unlink(&endpoint);
+    close(fd);
+    return true;
+}
+
 void listen_place(const struct listen_on *on, place_visit_fn *visit, void *ctx)
 {
     char reason[REASON_SIZE];
     struct endpoint endpoint;
-    struct place place = {.key = on->key, .listens = true};
+    struct place place = {.key = on->key, .listens = true, .is_free = is_free};
     if (!parse(on, &endpoint, reason))
         return;
     memcpy(place.host, endpoint.host, sizeof place.host);

@@ -84,6 +84,39 @@ START_TEST(an_unknown_type_names_the_nearest_and_the_list)
 }
 END_TEST
 
+START_TEST(a_type_of_the_collectors_is_told_what_stands_for_it_here)
+{
+    EXPECT("receivers: {source: , zipkin/b: }\nprocessors: {tail_sampling: }\n"
+           "exporters: {sink: , loki: }\nextensions: {file_storage: }\n" REST,
+           "receivers.zipkin/b: spanlink has no receiver \"zipkin\"; instead of it: ",
+           "as OTLP to the receiver otlp", "a sidecar never sees a whole trace", "/otlp",
+           "the extension journal keeps accepted requests on disk");
+    EXPECT("receivers: {source: }\nprocessors: {sink: }\nexporters: {sink: }\n" REST,
+           "processors.sink: \"sink\" belongs under exporters");
+}
+END_TEST
+
+START_TEST(no_error_follows_from_an_unknown_type_or_connector)
+{
+    char *faults = given_faults("receivers: {source: , jaeger: }\nprocessors: {filter: }\n"
+                                "exporters: {sink: , loki: }\nextensions: {oidc: }\n"
+                                "connectors: {spanmetrics: }\n"
+                                "service:\n"
+                                "  extensions: [oidc]\n"
+                                "  pipelines:\n"
+                                "    traces: {receivers: [source, jaeger], processors: [filter],\n"
+                                "             exporters: [sink, loki, spanmetrics]}\n"
+                                "    traces/2: {receivers: [spanmetrics], exporters: [sink]}\n");
+    size_t lines = 0;
+    for (const char *at = faults; (at = strchr(at, '\n')); at++)
+        lines++;
+    ck_assert_msg(lines == 5, "%s", faults);
+    ck_assert_ptr_nonnull(strstr(faults, "connectors.spanmetrics: spanlink has no connectors; "
+                                         "instead of this one: Tempo's metrics-generator"));
+    free(faults);
+}
+END_TEST
+
 START_TEST(a_bad_id_is_refused)
 {
     EXPECT("receivers: {source: , 'so urce': , source/: , 2source: }\nexporters: {sink: }\n" REST,
@@ -134,6 +167,8 @@ int main(void)
         an_unknown_section_proposes_the_nearest,
         connectors_must_be_empty,
         an_unknown_type_names_the_nearest_and_the_list,
+        a_type_of_the_collectors_is_told_what_stands_for_it_here,
+        no_error_follows_from_an_unknown_type_or_connector,
         a_bad_id_is_refused,
         an_unused_component_is_checked_too,
         cross_checks_run,
