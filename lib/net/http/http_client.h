@@ -39,6 +39,17 @@ struct http_header {
     const char *value;
 };
 
+/* Why there was no answer. */
+enum http_failure {
+    HTTP_FAILURE_NONE,
+    HTTP_FAILURE_RESOLVE,      /* the name */
+    HTTP_FAILURE_CONNECT,      /* problem says why, as errno does */
+    HTTP_FAILURE_CONNECT_TIME, /* nobody took the connection, nor refused it */
+    HTTP_FAILURE_CERTIFICATE,  /* the peer's is not taken */
+    HTTP_FAILURE_TLS,
+    HTTP_FAILURE_OTHER
+};
+
 struct http_reply {
     long status; /* 0: no HTTP answer; error says why */
     struct bytes body;
@@ -50,6 +61,8 @@ struct http_reply {
     struct bytes grpc_details; /* grpc-status-details-bin, base64 undone */
     bool timed_out;
     bool unsendable; /* the URL or a header is such that no try could ever send it */
+    enum http_failure failure;
+    int problem; /* errno; 0: unknown */
     char error[192];
     char *redirect; /* of a 3xx: the URL that Location means; NULL: none, or over HTTP/2 */
     char *from;     /* of an answer that is none of 2xx: the URL that gave it, for people; NULL: no

@@ -52,6 +52,8 @@ static void explain_timeout(const struct http_line *line, const char *peer)
 {
     double seconds = (double)(clock_mono(&clock_system) - line->started) / (double)NS_PER_S;
     line->reply->timed_out = true;
+    if (!was_connected(line))
+        line->reply->failure = HTTP_FAILURE_CONNECT_TIME;
     snprintf(line->reply->error, sizeof line->reply->error, "%s%.80s: no answer within %.3g s",
              was_connected(line) ? "" : "connect to ", peer, seconds);
 }
@@ -62,6 +64,8 @@ static void explain_connect(const struct http_line *line, const char *peer)
     long number = 0;
     curl_easy_getinfo(line->easy, CURLINFO_OS_ERRNO, &number);
     lower_error(number, reason, sizeof reason);
+    line->reply->failure = HTTP_FAILURE_CONNECT;
+    line->reply->problem = (int)number;
     snprintf(line->reply->error, sizeof line->reply->error, "connect to %.80s: %.90s", peer,
              reason);
 }
@@ -81,6 +85,7 @@ void http_problem_explain(const struct http_line *line, const char *url, CURLcod
     char *text = line->reply->error;
     size_t size = sizeof line->reply->error;
     line->reply->status = 0;
+    line->reply->failure = HTTP_FAILURE_OTHER;
     name_peer(line->options, url, peer, sizeof peer);
     if (line->tls_problem[0]) {
         problem = line->tls_problem;
@@ -94,6 +99,7 @@ void http_problem_explain(const struct http_line *line, const char *url, CURLcod
         explain_connect(line, peer);
         break;
     case CURLE_COULDNT_RESOLVE_HOST:
+        line->reply->failure = HTTP_FAILURE_RESOLVE;
         snprintf(text, size, "connect to %.80s: the name cannot be resolved", peer);
         break;
     case CURLE_GOT_NOTHING:
@@ -107,6 +113,8 @@ void http_problem_explain(const struct http_line *line, const char *url, CURLcod
         break;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CONNECT_ERROR:
+        line->reply->failure =
+            code == CURLE_SSL_CONNECT_ERROR ? HTTP_FAILURE_TLS : HTTP_FAILURE_CERTIFICATE;
         snprintf(text, size, "TLS with %.60s: %.120s", peer, problem);
         break;
     case CURLE_WEIRD_SERVER_REPLY:

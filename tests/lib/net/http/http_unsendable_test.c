@@ -3,6 +3,7 @@
 
 #include "lib/base/clock.h"
 #include "tests/support/http_fixture.h"
+#include "tests/support/script_server.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -63,6 +64,24 @@ START_TEST(nobody_at_the_address_is_a_matter_of_time)
 }
 END_TEST
 
+START_TEST(a_peer_that_does_not_speak_http_is_a_matter_of_time)
+{
+    static const char *const answers[] = {"\x01\x02 settings of another protocol", NULL};
+    struct script_server server = {.answers = answers, .hang_up = true};
+    struct http_client *client = make_client(false);
+    struct http_reply reply;
+    char url[300];
+    script_server_start(&server);
+    snprintf(url, sizeof url, "http://%s/", server.bound);
+    ck_assert(!http_client_post(client, url, NULL, 0, VIEW("x"), &reply));
+    ck_assert(!reply.unsendable);
+    ck_assert_msg(strstr(reply.error, "does not answer in HTTP/1.1"), "%s", reply.error);
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_server_stop(&server);
+}
+END_TEST
+
 START_TEST(a_long_header_is_sent)
 {
     static struct http_fixture fixture;
@@ -86,4 +105,5 @@ END_TEST
 
 SUITE_MAIN("http_unsendable", a_url_that_cannot_be_parsed_is_no_matter_of_time_and_shows_no_secret,
            a_header_with_control_characters_is_no_matter_of_time,
-           nobody_at_the_address_is_a_matter_of_time, a_long_header_is_sent)
+           nobody_at_the_address_is_a_matter_of_time,
+           a_peer_that_does_not_speak_http_is_a_matter_of_time, a_long_header_is_sent)
