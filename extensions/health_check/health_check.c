@@ -1,20 +1,60 @@
 /* Answers 200 while the pipelines run and take requests, and 503 otherwise; it listens until the
  * process exits. */
+#include "lib/base/log.h"
+#include "lib/net/endpoint.h"
 #include "lib/net/server/listen.h"
 #include "lib/wire/proto/text.h"
 #include "pipeline/component.h"
 #include "pipeline/life/runtime.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 
-enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64 };
+enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64, SLICES = 16 };
+
+struct response_body {
+    char *healthy;
+    char *unhealthy;
+};
+
+struct pipeline_check {
+    bool enabled;
+    uint64_t interval;
+    int64_t threshold;
+};
 
 struct health_check {
     char *endpoint;
     char *path;
     struct tls_server_settings tls;
+    bool has_body;
+    struct response_body body;
+    struct pipeline_check check;
     const struct env *env;
     struct http_server *server;
+    uint64_t since_wall, since_mono;   /* open, nanoseconds */
+    _Atomic uint64_t failures[SLICES]; /* at the beginning of each slice of the interval, a ring */
+    _Atomic size_t slice;              /* the latest one */
+    bool ticked;
+};
+
+static const struct key body_keys[] = {
+    KEY_STRING(struct response_body, healthy, "healthy", "", 0, "the body of 200"),
+    KEY_STRING(struct response_body, unhealthy, "unhealthy", "", 0, "the body of 503"),
+    KEY_END,
+};
+
+static const struct key check_keys[] = {
+    KEY_BOOL(struct pipeline_check, enabled, "enabled", "false",
+             "503 too while exporters fail as often as that"),
+    KEY_DURATION(struct pipeline_check, interval, "interval", "5m", 0,
+                 "how far back failures count"),
+    KEY_INT(struct pipeline_check, threshold, "exporter_failure_threshold", "5", 1, 2147483647,
+            "failures of all exporters: requests tried again and items dropped"),
+    KEY_END,
 };
 
 static const struct key keys[] = {
@@ -22,8 +62,10 @@ static const struct key keys[] = {
                "where to listen: host:port, [ipv6]:port or unix:/path"),
     KEY_STRING(struct health_check, path, "path", "/", KEY_REQUIRED, "path that is answered"),
     TLS_SERVER_KEY(struct health_check, tls),
-    KEY_IGNORED("response_body", "accepted; the body is JSON with a status"),
-    KEY_IGNORED("check_collector_pipeline", "accepted; it has no effect in the Collector either"),
+    KEY_SWITCHED(struct health_check, body, struct response_body, has_body, "response_body",
+                 body_keys, "bodies in place of JSON with a status"),
+    KEY_GROUP(struct health_check, check, struct pipeline_check, "check_collector_pipeline",
+              check_keys, "whether the backends count"),
     KEY_END,
 };
 
@@ -55,16 +97,69 @@ static void check(const void *config, struct key_report *report)
     const struct health_check *self = config;
     struct listen_on on = place(self);
     listen_check(&on, report);
+    if (self->check.interval == 0)
+        key_report_add(report, "check_collector_pipeline.interval", "must be positive");
     if (*self->path != '/')
         key_report_add(report, "path", "expected a path that begins with /");
 }
 
+/* ---- whether exporters fail ---- */
+
+static uint64_t health_check_tick(void *instance, uint64_t mono_ns)
+{
+    struct health_check *self = instance;
+    size_t slice = (self->slice + 1) % SLICES;
+    if (!self->check.enabled)
+        return TIME_NEVER;
+    uint64_t failures = runtime_failures(self->env->runtime);
+    for (size_t i = 0; i < SLICES; i++)
+        if (!self->ticked || i == slice)
+            self->failures[i] = failures;
+    self->ticked = true;
+    self->slice = slice;
+    return mono_ns + (self->check.interval + SLICES - 2) / (SLICES - 1);
+}
+
+/* Says so in why. A counter that went back is that of an exporter that a reload took away. */
+static bool exporters_fail(struct health_check *self, struct bytes *why)
+{
+    uint64_t now = self->check.enabled ? runtime_failures(self->env->runtime) : 0;
+    uint64_t then = self->failures[(self->slice + 1) % SLICES];
+    uint64_t failures = now > then ? now - then : 0;
+    if (!self->check.enabled || failures < (uint64_t)self->check.threshold)
+        return false;
+    bytes_printf(why, "%" PRIu64 " failures of exporters", failures);
+    return true;
+}
+
+/* ---- answers ---- */
+
+/* As the Collector writes them: RFC 3339, and a duration of Go. */
+static void print_uptime(const struct health_check *self, struct bytes *body)
+{
+    char since[32];
+    struct tm utc;
+    time_t seconds = (time_t)(self->since_wall / NS_PER_S);
+    uint64_t up = clock_mono(self->env->clock) - self->since_mono, s = up / NS_PER_S;
+    strftime(since, sizeof since, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &utc));
+    bytes_printf(body, ",\"upSince\":\"%s.%09" PRIu64 "Z\",\"uptime\":\"", since,
+                 self->since_wall % NS_PER_S);
+    if (s >= 3600)
+        bytes_printf(body, "%" PRIu64 "h", s / 3600);
+    if (s >= 60)
+        bytes_printf(body, "%" PRIu64 "m", s / 60 % 60);
+    bytes_printf(body, "%" PRIu64 ".%09" PRIu64 "s\"", s % 60, up % NS_PER_S);
+}
+
 /* why: for people; empty: there is nothing to say. */
-static void answer(struct http_request *request, bool available, struct view why)
+static void answer(const struct health_check *self, struct http_request *request, bool available,
+                   struct view why)
 {
     struct bytes body;
     bytes_init(&body, 4096, NULL);
     bytes_printf(&body, "{\"status\":\"Server %s\"", available ? "available" : "not available");
+    if (available)
+        print_uptime(self, &body);
     if (why.size && (bytes_append(&body, ",\"error\":", 9) != BYTES_OK || !text_json(why, &body)))
         bytes_clear(&body);
     bytes_append(&body, "}", body.size > 0);
@@ -75,6 +170,7 @@ static void answer(struct http_request *request, bool available, struct view why
 static void handle(void *ctx, struct http_request *request)
 {
     struct health_check *self = ctx;
+    struct runtime *runtime = self->env->runtime;
     struct bytes why;
     if (strcmp(http_request_path(request), self->path) != 0) {
         http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
@@ -82,9 +178,30 @@ static void handle(void *ctx, struct http_request *request)
     }
     bytes_init(&why, 1024, NULL);
     bool available =
-        runtime_ready(self->env->runtime) && !runtime_trouble(self->env->runtime, &why);
-    answer(request, available, bytes_view(&why));
+        runtime_ready(runtime) && !runtime_trouble(runtime, &why) && !exporters_fail(self, &why);
+    if (self->has_body)
+        http_respond(request, available ? 200 : 503, "text/plain; charset=utf-8",
+                     view_of(available ? self->body.healthy : self->body.unhealthy), 0);
+    else
+        answer(self, request, available, bytes_view(&why));
     bytes_release(&why);
+}
+
+/* ---- life ---- */
+
+/* Probes of kind httpGet come from the node to the pod's address. */
+static void tell_pod(const struct health_check *self)
+{
+    struct endpoint endpoint;
+    char reason[256];
+    if (!getenv("KUBERNETES_SERVICE_HOST") ||
+        !endpoint_parse(self->endpoint, false, &endpoint, reason, sizeof reason) ||
+        (strcasecmp(endpoint.host, "localhost") != 0 && strcmp(endpoint.host, "::1") != 0 &&
+         strncmp(endpoint.host, "127.", 4) != 0))
+        return;
+    log_info("%s: %s is out of reach for httpGet probes, which come to the pod's address: listen "
+             "on ${env:POD_IP}:%s, or probe with exec: spanlink health",
+             self->env->id, self->endpoint, endpoint.service);
 }
 
 static bool health_check_open(void *instance, const struct env *env, char *error, size_t error_size)
@@ -101,7 +218,11 @@ static bool health_check_open(void *instance, const struct env *env, char *error
     };
     self->env = env;
     struct listen_on on = place(self);
+    self->since_wall = clock_wall(env->clock);
+    self->since_mono = clock_mono(env->clock);
     self->server = listen_http(&on, &options, error, error_size);
+    if (self->server)
+        tell_pod(self);
     return self->server != NULL;
 }
 
@@ -131,6 +252,7 @@ const struct component extension_health_check = {
     .places = places,
     .rehearse = rehearse,
     .open = health_check_open,
+    .tick = health_check_tick,
     .retire = health_check_retire,
     .close = health_check_close,
 };

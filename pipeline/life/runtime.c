@@ -261,6 +261,23 @@ bool runtime_trouble(struct runtime *runtime, struct bytes *out)
     return trouble;
 }
 
+uint64_t runtime_failures(struct runtime *runtime)
+{
+    const struct instance_list *instances = &runtime->graph.instances;
+    uint64_t failures = 0;
+    pthread_mutex_lock(&runtime->lock);
+    for (size_t i = 0; i < instances->count; i++) {
+        const struct instance *instance = instances->items[i];
+        if (!instance->used || instance->component->kind != COMPONENT_EXPORTER)
+            continue;
+        for (int signal = 0; signal < SIGNAL_COUNT; signal++)
+            failures += meter_get(instance->meter, METER_RETRIES, (enum signal)signal) +
+                        meter_get(instance->meter, METER_DROPPED, (enum signal)signal);
+    }
+    pthread_mutex_unlock(&runtime->lock);
+    return failures;
+}
+
 uint64_t runtime_step(struct runtime *runtime)
 {
     return ticker_step(runtime->ticker);

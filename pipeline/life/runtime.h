@@ -52,6 +52,10 @@ uint64_t runtime_leave(struct runtime *runtime);
  * Any thread. */
 bool runtime_trouble(struct runtime *runtime, struct bytes *out);
 
+/* Requests that exporters had to try again and items that they dropped, since the start; less after
+ * a reload that took an exporter away. Any thread. */
+uint64_t runtime_failures(struct runtime *runtime);
+
 /* Stops: receivers first, then processors hand on what they hold, queues drain until the deadline
  * (service.shutdown_timeout), exporters and extensions last. hurry: a flag that may be set from
  * a signal handler to cut the wait short. Returns the items that were acknowledged and never
