@@ -6,6 +6,8 @@
 
 int run_command(const struct flags *flags);
 int validate_command(const struct flags *flags);
+int check_command(const struct flags *flags);
+int health_command(const struct flags *flags); /* of a process that runs, EXIT_CONFIG: not ready */
 int components_command(void);
 int print_config_command(const struct flags *flags);
 

@@ -12,6 +12,8 @@ struct word {
 static const struct word commands[] = {
     {"run", COMMAND_RUN},
     {"validate", COMMAND_VALIDATE},
+    {"check", COMMAND_CHECK},
+    {"health", COMMAND_HEALTH},
     {"components", COMMAND_COMPONENTS},
     {"print-config", COMMAND_PRINT_CONFIG},
     {"print-initial-config", COMMAND_PRINT_CONFIG},
@@ -38,8 +40,9 @@ static bool usage(const char *what, const char *word, const char *near)
 
 static bool unknown_flag(const char *word)
 {
-    static const char *const names[] = {
-        "--config", "--set", "--feature-gates", "--watch", "--help", "--version", "-h", "-v", NULL};
+    static const char *const names[] = {"--config",   "--set",  "--feature-gates", "--watch",
+                                        "--endpoint", "--help", "--version",       "-h",
+                                        "-v",         NULL};
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     return usage("unknown flag", name, nearest_word(name, names));
@@ -105,6 +108,8 @@ static bool read_flag(struct reader *reader, const char *word)
         return read_config(reader, word);
     if (is_flag(word, "--set"))
         return read_set(reader, word);
+    if (is_flag(word, "--endpoint"))
+        return (reader->flags->endpoint = value_of(reader, word));
     if (is_flag(word, "--feature-gates"))
         return value_of(reader, word);
     if (strcmp(word, "--watch") == 0) {
@@ -145,7 +150,8 @@ bool flags_parse(struct flags *flags, int argc, char **argv)
         if (flags->command == COMMAND_HELP || flags->command == COMMAND_VERSION)
             return true;
     }
-    return true;
+    return !flags->endpoint || flags->command == COMMAND_HEALTH ||
+           usage("only health takes", "--endpoint", NULL);
 }
 
 void flags_release(struct flags *flags)

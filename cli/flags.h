@@ -7,6 +7,8 @@
 enum command {
     COMMAND_RUN,
     COMMAND_VALIDATE,
+    COMMAND_CHECK,
+    COMMAND_HEALTH,
     COMMAND_COMPONENTS,
     COMMAND_PRINT_CONFIG,
     COMMAND_HELP,
@@ -17,7 +19,8 @@ struct flags {
     enum command command;
     struct settings_source *sources; /* in the order given; texts are argv's */
     size_t count;
-    bool watch; /* reload when a file changes */
+    bool watch;           /* reload when a file changes */
+    const char *endpoint; /* of health; NULL: by the configuration */
 };
 
 /* False: what is wrong, with a hint, was written to stderr. Release in both cases. */

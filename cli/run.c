@@ -97,7 +97,8 @@ static void linger(struct runtime *runtime, const sigset_t *set)
     uint64_t now, until = clock_mono(&clock_system), delay = runtime_leave(runtime);
     if (delay == 0)
         return;
-    log_info("everything is still taken for %" PRIu64 " s (service.shutdown_delay); a second signal "
+    log_info("everything is still taken for %" PRIu64
+             " s (service.shutdown_delay); a second signal "
              "ends that",
              (delay + NS_PER_S - 1) / NS_PER_S);
     until = delay < UINT64_MAX - until ? until + delay : UINT64_MAX;

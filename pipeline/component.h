@@ -16,6 +16,7 @@
 #include "lib/metrics/metrics.h"
 #include "lib/settings/key.h"
 #include "pipeline/env.h"
+#include "pipeline/probe_result.h"
 #include "pipeline/progress.h"
 
 enum component_kind {
@@ -26,8 +27,7 @@ enum component_kind {
     COMPONENT_KINDS
 };
 
-struct delivery; /* pipeline/delivery/delivery.h: queue, retry and timeout settings of an exporter
-                  */
+struct delivery; /* pipeline/delivery/delivery.h: an exporter's queue, retry and timeout */
 
 struct component {
     const char *type;
@@ -53,14 +53,17 @@ struct component {
 
     bool gathers; /* consume or send takes joined payloads; else each comes in one run */
 
-    /* Exporters. One try to deliver, from a worker thread; blocks up to its timeout. Several
-     * threads. Queue, retry, splitting and counting are around it (pipeline/delivery/delivery.h).
-     */
+    /* Exporters. One try to deliver, from one of several worker threads; blocks up to its timeout.
+     * Queue, retry, splitting and counting are around it (pipeline/delivery/delivery.h). */
     struct outcome (*send)(void *self, struct batch *batch);
 
     /* The same for one that may send a batch in several requests: in place of send; goes on where
      * the progress stands (pipeline/progress.h). NULL: a try is all or nothing. */
     struct outcome (*send_on)(void *self, struct batch *batch, struct progress *progress);
+
+    /* Exporters, open: whether the backend takes data of a signal, by one empty request that is
+     * sent as send would. False: result says why not. Blocks. NULL: it has no backend. */
+    bool (*probe)(void *self, enum signal signal, struct probe_result *result);
 
     /* Exporters: makes all sends return at once; called when a stop runs out of time, before close.
      * Any thread. NULL: sends end by themselves. */

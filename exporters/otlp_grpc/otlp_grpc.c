@@ -1,6 +1,7 @@
 /* OTLP over gRPC, unary calls. Codes: OTLP specification 1.11, "OTLP/gRPC response". */
 #include "lib/net/endpoint.h"
 #include "lib/net/http/client_keys.h"
+#include "lib/net/http/dial.h"
 #include "lib/wire/http/grpc_frame.h"
 #include "lib/wire/http/status.h"
 #include "pipeline/component.h"
@@ -249,22 +250,55 @@ static struct outcome read_reply(const struct http_reply *reply)
     return outcome;
 }
 
-static struct outcome otlp_grpc_send(void *instance, struct batch *batch)
+/* False: no memory, and there is no reply. */
+static bool call(struct otlp_grpc_exporter *self, const struct batch *batch,
+                 struct http_reply *reply)
 {
-    struct otlp_grpc_exporter *self = instance;
     struct http_header headers[MAX_HEADERS];
-    struct http_reply reply = {0};
     struct message message;
-    struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    if (encode_message(self, batch->payload, &message)) {
+    bool encoded = encode_message(self, batch->payload, &message);
+    if (encoded)
         http_client_post_pieces(self->http, self->urls[batch->signal], headers,
                                 fill_headers(self, batch, headers),
-                                (struct pieces){message.runs, message.run_count}, &reply);
-        outcome = read_reply(&reply);
+                                (struct pieces){message.runs, message.run_count}, reply);
+    message_release(&message);
+    return encoded;
+}
+
+static struct outcome otlp_grpc_send(void *instance, struct batch *batch)
+{
+    struct http_reply reply = {0};
+    if (!call(instance, batch, &reply))
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    struct outcome outcome = read_reply(&reply);
+    http_reply_release(&reply);
+    return outcome;
+}
+
+static bool otlp_grpc_probe(void *instance, enum signal signal, struct probe_result *result)
+{
+    struct otlp_grpc_exporter *self = instance;
+    struct target target;
+    struct http_reply reply;
+    *result = (struct probe_result){.key = "endpoint"};
+    if (!parse_target(self, &target, result->text, sizeof result->text))
+        return false;
+    const struct dial dial = {.speech = DIAL_OTLP_GRPC,
+                              .url = self->urls[signal],
+                              .unix_path = target.unix_path,
+                              .what = signal_name(signal),
+                              .client = &self->client};
+    dial_where(&dial, result->where, sizeof result->where);
+    struct batch *empty = batch_new(signal, BATCH_OTLP, buffer_new(0, NULL, false), 0, NULL);
+    bool good = false;
+    if (!empty || !call(self, empty, &reply)) {
+        snprintf(result->text, sizeof result->text, "out of memory");
+    } else {
+        good = dial_explain(&dial, &reply, result->text, sizeof result->text);
         http_reply_release(&reply);
     }
-    message_release(&message);
-    return outcome;
+    batch_unref(empty);
+    return good;
 }
 
 static void otlp_grpc_abort(void *instance)
@@ -305,6 +339,7 @@ const struct component exporter_otlp_grpc = {
     .open = otlp_grpc_open,
     .gathers = true,
     .send = otlp_grpc_send,
+    .probe = otlp_grpc_probe,
     .abort = otlp_grpc_abort,
     .delivery = otlp_grpc_delivery,
     .close = otlp_grpc_close,

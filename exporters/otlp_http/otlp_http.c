@@ -1,6 +1,7 @@
 /* OTLP over HTTP/1.1. Statuses: OTLP specification 1.11, "OTLP/HTTP response". */
 #include "lib/net/http/otlp_http.h"
 #include "lib/net/http/client_keys.h"
+#include "lib/net/http/dial.h"
 #include "lib/wire/http/status.h"
 #include "lib/wire/json/otlp_json.h"
 #include "lib/wire/json/reply_json.h"
@@ -273,25 +274,60 @@ static struct outcome read_reply(const struct http_reply *reply)
     return outcome;
 }
 
+/* False: no memory, and there is no reply. */
+static bool post(struct otlp_http_exporter *self, const struct batch *batch,
+                 struct http_reply *reply)
+{
+    struct http_header headers[MAX_HEADERS];
+    struct body body;
+    bool encoded = encode_body(self, batch, &body);
+    if (encoded)
+        http_client_post_pieces(self->http, self->urls[batch->signal], headers,
+                                fill_headers(self, batch, headers),
+                                (struct pieces){body.runs, body.run_count}, reply);
+    body_release(&body);
+    return encoded;
+}
+
 static struct outcome otlp_http_send(void *instance, struct batch *batch)
 {
     struct otlp_http_exporter *self = instance;
-    struct http_header headers[MAX_HEADERS];
     struct http_reply reply = {0};
-    struct body body;
     if (!self->urls[batch->signal])
         return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "no endpoint for %s is configured",
                           signal_name(batch->signal));
-    struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    if (encode_body(self, batch, &body)) {
-        http_client_post_pieces(self->http, self->urls[batch->signal], headers,
-                                fill_headers(self, batch, headers),
-                                (struct pieces){body.runs, body.run_count}, &reply);
-        outcome = read_reply(&reply);
+    if (!post(self, batch, &reply))
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    struct outcome outcome = read_reply(&reply);
+    http_reply_release(&reply);
+    return outcome;
+}
+
+static bool otlp_http_probe(void *instance, enum signal signal, struct probe_result *result)
+{
+    struct otlp_http_exporter *self = instance;
+    const struct dial dial = {.speech = DIAL_OTLP_HTTP,
+                              .url = self->urls[signal],
+                              .what = signal_name(signal),
+                              .client = &self->client};
+    struct http_reply reply;
+    *result =
+        (struct probe_result){.key = *self->endpoints[signal] ? endpoint_keys[signal] : "endpoint"};
+    if (!dial.url) {
+        snprintf(result->text, sizeof result->text, "no endpoint for %s is configured", dial.what);
+        return false;
+    }
+    dial_where(&dial, result->where, sizeof result->where);
+    struct batch *empty = batch_new(signal, BATCH_OTLP, buffer_new(0, NULL, false), 0, NULL);
+    bool good = false;
+    if (!empty || !post(self, empty, &reply)) {
+        snprintf(result->text, sizeof result->text, "out of memory");
+    } else {
+        good = dial_explain(&dial, &reply, result->text, sizeof result->text);
         http_reply_release(&reply);
     }
-    body_release(&body);
-    return outcome;
+    batch_unref(empty);
+    return good;
 }
 
 static void otlp_http_abort(void *instance)
@@ -333,6 +369,7 @@ const struct component exporter_otlp_http = {
     .open = otlp_http_open,
     .gathers = true,
     .send = otlp_http_send,
+    .probe = otlp_http_probe,
     .abort = otlp_http_abort,
     .delivery = otlp_http_delivery,
     .close = otlp_http_close,

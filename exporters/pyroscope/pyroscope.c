@@ -1,5 +1,7 @@
 #include "exporters/pyroscope/pyroscope.h"
 
+#include "lib/net/http/dial.h"
+
 #include <stdlib.h>
 
 enum { PACKED_CAP = 1 << 30 };
@@ -129,6 +131,26 @@ static struct outcome pyroscope_send(void *instance, struct batch *batch)
     return pyroscope_send_on(instance, batch, &progress);
 }
 
+/* An empty Push, or an empty request of OTLP. */
+static bool pyroscope_probe(void *instance, enum signal signal, struct probe_result *result)
+{
+    struct pyroscope_exporter *self = instance;
+    bool otlp = self->protocol == PROTOCOL_OTLP;
+    const struct http_header header = {"Content-Type",
+                                       otlp ? "application/x-protobuf" : "application/proto"};
+    const struct dial dial = {.speech = DIAL_PYROSCOPE,
+                              .url = otlp ? self->otlp_url : self->push_url,
+                              .what = signal_name(signal),
+                              .client = &self->client};
+    struct http_reply reply;
+    *result = (struct probe_result){.key = "endpoint"};
+    dial_where(&dial, result->where, sizeof result->where);
+    http_client_post(self->http, dial.url, &header, 1, (struct view){0}, &reply);
+    bool good = dial_explain(&dial, &reply, result->text, sizeof result->text);
+    http_reply_release(&reply);
+    return good;
+}
+
 static void pyroscope_abort(void *instance)
 {
     struct pyroscope_exporter *self = instance;
@@ -174,6 +196,7 @@ const struct component exporter_pyroscope = {
     .open = pyroscope_open,
     .send = pyroscope_send,
     .send_on = pyroscope_send_on,
+    .probe = pyroscope_probe,
     .abort = pyroscope_abort,
     .delivery = pyroscope_delivery,
     .explain = pyroscope_explain,

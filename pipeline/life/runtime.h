@@ -23,6 +23,11 @@ void runtime_log_warnings(const struct runtime *runtime);
  * done without taking anything: files that are named. False: problems were added. */
 bool runtime_rehearse(struct runtime *runtime, struct problems *problems);
 
+/* Asks every backend of a plan that is not to be started, one after the other, whether it would
+ * take the signals that are sent to it; a line to out for each that would. False: problems were
+ * added. Blocks up to the timeout of each exporter, and some seconds more. */
+bool runtime_check(struct runtime *runtime, struct problems *problems, FILE *out);
+
 /* Opens everything. False: problems say why, and what was open is closed again. */
 bool runtime_start(struct runtime *runtime, struct problems *problems);
 

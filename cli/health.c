@@ -1,0 +1,142 @@
+/* Asks the health_check extension of a process on this host; for exec probes. */
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "lib/base/clock.h"
+#include "lib/net/endpoint.h"
+#include "lib/net/http/http_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define TIMEOUT_NS (5 * NS_PER_S)
+
+enum { MAX_REPLY = 4096, URL_SIZE = 640, PATH_MAX_SIZE = 256 };
+
+static const char type[] = "health_check", default_endpoint[] = "localhost:13133";
+
+/* Where to ask. */
+struct question {
+    char url[URL_SIZE];
+    char unix_path[108]; /* "": by the URL */
+};
+
+static bool complain(const char *what, const char *detail)
+{
+    fprintf(stderr, "spanlink: %s%s\n", what, detail);
+    return false;
+}
+
+/* An address to listen on, as one to connect to. */
+static const char *reached(const char *host)
+{
+    if (!*host || strcmp(host, "0.0.0.0") == 0)
+        return "127.0.0.1";
+    return strcmp(host, "::") == 0 ? "::1" : host;
+}
+
+static bool aim(const char *endpoint, const char *path, bool tls, struct question *question)
+{
+    struct endpoint parsed;
+    char error[256];
+    const char *scheme = tls ? "https" : "http";
+    *question = (struct question){.url = ""};
+    if (strncasecmp(endpoint, "http://", 7) == 0 || strncasecmp(endpoint, "https://", 8) == 0) {
+        snprintf(question->url, sizeof question->url, "%s", endpoint);
+        return true;
+    }
+    if (!endpoint_parse(endpoint, false, &parsed, error, sizeof error))
+        return complain("health: ", error);
+    memcpy(question->unix_path, parsed.unix_path, sizeof question->unix_path);
+    const char *host = *parsed.unix_path ? "localhost" : reached(parsed.host);
+    bool v6 = strchr(host, ':');
+    snprintf(question->url, sizeof question->url, "%s://%s%s%s%s%s%.*s", scheme, v6 ? "[" : "",
+             host, v6 ? "]" : "", *parsed.service ? ":" : "", parsed.service, PATH_MAX_SIZE, path);
+    return true;
+}
+
+static bool is_health_check(const char *id)
+{
+    size_t n = sizeof type - 1;
+    return id && strncmp(id, type, n) == 0 && (id[n] == '\0' || id[n] == '/');
+}
+
+/* The first in use; NULL: none. */
+static const char *find_id(const struct node *root)
+{
+    const struct node *list = node_get(node_get(root, "service"), "extensions");
+    if (list && list->kind == NODE_SCALAR && is_health_check(list->text))
+        return list->text;
+    for (size_t i = 0; list && list->kind == NODE_LIST && i < list->count; i++)
+        if (is_health_check(list->items[i]->text))
+            return list->items[i]->text;
+    return NULL;
+}
+
+static const char *text_of(const struct node *section, const char *key, const char *fallback)
+{
+    const struct node *node = node_get(section, key);
+    const char *text = node ? node_string(node) : NULL;
+    return text && *text ? text : fallback;
+}
+
+static bool aim_by_config(const struct node *root, struct question *question)
+{
+    const char *id = find_id(root);
+    if (!id)
+        return complain("health: service.extensions has no health_check; add one, or name its "
+                        "address with --endpoint",
+                        "");
+    const struct node *section = node_get(node_get(root, "extensions"), id);
+    const struct node *tls = node_get(section, "tls");
+    return aim(text_of(section, "endpoint", default_endpoint), text_of(section, "path", "/"),
+               tls && tls->kind == NODE_MAP, question);
+}
+
+static bool read_config(const struct flags *flags, struct question *question)
+{
+    struct problems problems = {0};
+    struct settings *settings = settings_load(flags->sources, flags->count, &problems);
+    bool good = settings && aim_by_config(settings_root(settings), question);
+    problems_print(&problems, stderr);
+    problems_release(&problems);
+    settings_free(settings);
+    return good;
+}
+
+/* Whose certificate it is does not matter: nothing secret is said, and this host is asked. */
+static bool ask(const struct question *question)
+{
+    const struct http_client_options options = {
+        .timeout_ns = TIMEOUT_NS,
+        .unix_path = *question->unix_path ? question->unix_path : NULL,
+        .tls = {.insecure_skip_verify = true},
+        .max_reply = MAX_REPLY,
+    };
+    char error[256];
+    struct http_reply reply;
+    struct http_client *client = http_client_new(&options, error, sizeof error);
+    if (!client)
+        return complain("health: ", error);
+    http_client_get(client, question->url, NULL, 0, &reply);
+    bool healthy = reply.status == 200;
+    if (reply.status == 0)
+        fprintf(stderr, "spanlink: not healthy: %s\n", reply.error);
+    else
+        fprintf(healthy ? stdout : stderr, "spanlink: %s: HTTP %ld %.*s\n",
+                healthy ? "healthy" : "not healthy", reply.status, (int)reply.body.size,
+                reply.body.data ? (const char *)reply.body.data : "");
+    http_reply_release(&reply);
+    http_client_free(client);
+    return healthy;
+}
+
+int health_command(const struct flags *flags)
+{
+    struct question question;
+    bool aimed = flags->endpoint ? aim(flags->endpoint, "/", false, &question)
+                 : flags->count  ? read_config(flags, &question)
+                                 : aim(default_endpoint, "/", false, &question);
+    return aimed && ask(&question) ? EXIT_OK : EXIT_CONFIG;
+}

@@ -1,0 +1,405 @@
+#include "lib/net/http/dial.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/redact.h"
+#include "lib/base/shown.h"
+#include "lib/net/http/otlp_http.h"
+#include "lib/wire/http/status.h"
+#include "lib/wire/proto/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define LOOK_NS (2 * NS_PER_S)
+
+enum { MAX_REPLY = 4096, URL_SIZE = 640, SAID_SIZE = 200 };
+
+static const char trace_service[] = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+
+/* ---- what was asked, and what was said ---- */
+
+static bool is_tls(const struct dial *dial)
+{
+    return strncasecmp(dial->url, "https:", 6) == 0;
+}
+
+/* "host:port", as the URL has it. */
+static void authority_of(const struct dial *dial, char *out, size_t size)
+{
+    const char *from = strstr(dial->url, "://");
+    from = from ? from + 3 : dial->url;
+    size_t n = strcspn(from, "/?#");
+    const char *at = memrchr(from, '@', n);
+    if (at) {
+        n -= (size_t)(at + 1 - from);
+        from = at + 1;
+    }
+    snprintf(out, size, "%.*s", (int)n, from);
+}
+
+void dial_where(const struct dial *dial, char *out, size_t size)
+{
+    if (dial->unix_path)
+        snprintf(out, size, "unix:%s", dial->unix_path);
+    else if (dial->speech == DIAL_OTLP_GRPC)
+        authority_of(dial, out, size);
+    else
+        redact_copy(dial->url, out, size);
+}
+
+/* What the backend says to people, in one line. */
+static void said(const struct http_reply *reply, char out[SAID_SIZE])
+{
+    char raw[SAID_SIZE / 2];
+    if (reply->grpc_status >= 0 && *reply->grpc_message)
+        snprintf(raw, sizeof raw, "%.*s", (int)sizeof raw - 1, reply->grpc_message);
+    else
+        text_cut(bytes_view(&reply->body), raw, sizeof raw);
+    raw[strcspn(raw, "\r\n")] = '\0';
+    shown_copy(view_of(raw), out, SAID_SIZE);
+}
+
+static bool says(const struct http_reply *reply, const char *words)
+{
+    return strcasestr(reply->grpc_message, words) ||
+           (reply->body.size &&
+            memmem(reply->body.data, reply->body.size, words, strlen(words)) != NULL);
+}
+
+/* A sentence's text as it grows. */
+struct sentence {
+    char *text;
+    size_t size;
+    size_t used;
+};
+
+static void add(struct sentence *sentence, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add(struct sentence *sentence, const char *format, ...)
+{
+    va_list args;
+    if (sentence->used >= sentence->size)
+        return;
+    va_start(args, format);
+    int n =
+        vsnprintf(sentence->text + sentence->used, sentence->size - sentence->used, format, args);
+    va_end(args);
+    sentence->used += n > 0 ? (size_t)n : 0;
+}
+
+/* ---- what the port speaks ---- */
+
+struct tongue {
+    bool grpc;
+    bool tls;
+};
+
+static bool is_answer(const struct tongue *tongue, const struct http_reply *reply)
+{
+    if (tongue->grpc)
+        return reply->grpc_status >= 0;
+    /* So servers of TLS answer in cleartext. */
+    bool wants_tls = reply->status == 400 && (says(reply, "HTTPS") || says(reply, "TLS"));
+    return reply->status > 0 && !wants_tls;
+}
+
+static bool speaks(const struct dial *dial, const struct tongue *tongue)
+{
+    static const uint8_t nothing[5] = {0}; /* gRPC's frame around an empty message */
+    const struct http_header headers[] = {
+        {"Content-Type", tongue->grpc ? "application/grpc" : "application/x-protobuf"},
+        {"TE", "trailers"}};
+    const struct http_client_options options = {
+        .http2 = tongue->grpc,
+        .timeout_ns = LOOK_NS,
+        .unix_path = dial->unix_path,
+        .tls = {.insecure_skip_verify = true},
+        .max_reply = MAX_REPLY,
+    };
+    char authority[300], url[URL_SIZE], error[256];
+    authority_of(dial, authority, sizeof authority);
+    snprintf(url, sizeof url, "%s://%s%s", tongue->tls ? "https" : "http", authority,
+             tongue->grpc ? trace_service : "/v1/traces");
+    if (!client_reaches(url, error, sizeof error))
+        return false;
+    struct http_client *client = http_client_new(&options, error, sizeof error);
+    if (!client)
+        return false;
+    struct http_reply reply;
+    struct view body = {nothing, tongue->grpc ? sizeof nothing : 0};
+    http_client_post(client, url, headers, tongue->grpc ? 2 : 1, body, &reply);
+    bool answers = is_answer(tongue, &reply);
+    http_reply_release(&reply);
+    http_client_free(client);
+    return answers;
+}
+
+static void tell_protocol(const struct dial *dial, bool grpc, struct sentence *out)
+{
+    if (grpc && dial->speech == DIAL_PYROSCOPE)
+        add(out, "the port speaks gRPC: Pyroscope takes profiles by HTTP, usually on 4040");
+    else if (grpc)
+        add(out, "the port speaks gRPC: use the exporter otlp_grpc, or the backend's port for "
+                 "OTLP over HTTP, usually 4318");
+    else
+        add(out, "the port speaks HTTP/1.1: use the exporter otlp_http, or the backend's port for "
+                 "OTLP over gRPC, usually 4317");
+}
+
+static void tell_tls(const struct dial *dial, bool tls, struct sentence *out)
+{
+    if (dial->speech == DIAL_OTLP_GRPC)
+        add(out, tls ? "the port wants TLS: leave out tls.insecure, or write https://"
+                     : "the port speaks no TLS: set tls.insecure: true");
+    else
+        add(out, tls ? "the port wants TLS: the endpoint begins with https://"
+                     : "the port speaks no TLS: the endpoint begins with http://");
+}
+
+/* Nothing is added where nothing else answers. */
+static bool tell_tongue(const struct dial *dial, struct sentence *out)
+{
+    const struct tongue own = {dial->speech == DIAL_OTLP_GRPC, is_tls(dial)};
+    const struct tongue others[] = {
+        {!own.grpc, own.tls}, {own.grpc, !own.tls}, {!own.grpc, !own.tls}};
+    if (own.tls && speaks(dial, &own))
+        return false; /* to whoever looks at no certificate */
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (!speaks(dial, &others[i]))
+            continue;
+        add(out, "; ");
+        if (others[i].grpc != own.grpc)
+            tell_protocol(dial, others[i].grpc, out);
+        if (others[i].grpc != own.grpc && others[i].tls != own.tls)
+            add(out, "; and ");
+        if (others[i].tls != own.tls)
+            tell_tls(dial, others[i].tls, out);
+        return true;
+    }
+    return false;
+}
+
+/* ---- no answer ---- */
+
+static bool is_local(const char *authority)
+{
+    return strncasecmp(authority, "localhost", 9) == 0 || strncmp(authority, "127.", 4) == 0 ||
+           strncmp(authority, "[::1]", 5) == 0;
+}
+
+static void tell_refused(const struct dial *dial, struct sentence *out)
+{
+    char authority[300];
+    authority_of(dial, authority, sizeof authority);
+    add(out, "; nothing listens there");
+    if (dial->unix_path)
+        return;
+    if (is_local(authority))
+        add(out, ", and localhost is this host, or in a pod this pod");
+    else if (dial->speech == DIAL_PYROSCOPE)
+        add(out, "; Pyroscope's port is usually 4040");
+    else
+        add(out,
+            "; Tempo's receiver listens on localhost alone until its "
+            "distributor.receivers.otlp.protocols.%s.endpoint is 0.0.0.0:%s",
+            dial->speech == DIAL_OTLP_GRPC ? "grpc" : "http",
+            dial->speech == DIAL_OTLP_GRPC ? "4317" : "4318");
+}
+
+static void tell_certificate(const struct dial *dial, const struct http_reply *reply,
+                             struct sentence *out)
+{
+    bool unknown = strcasestr(reply->error, "issuer") || strcasestr(reply->error, "signer");
+    bool other = strcasestr(reply->error, "match") || strcasestr(reply->error, "hostname");
+    if (other)
+        add(out, "; name one of its names in tls.server_name_override, or use one in endpoint");
+    if (strcasestr(reply->error, "certificate required"))
+        add(out, "; the backend asks for a certificate: tls.cert_file and tls.key_file");
+    else if (unknown || !other)
+        add(out, "; tls.ca_file is to name the CA of the backend's certificate%s",
+            *dial->client->tls.ca_file || *dial->client->tls.ca_pem
+                ? ""
+                : ", where that is none of the system's");
+}
+
+static void explain_silence(const struct dial *dial, const struct http_reply *reply,
+                            struct sentence *out)
+{
+    size_t size = strlen(reply->error);
+    while (size && strchr(". ", reply->error[size - 1]))
+        size--;
+    add(out, "%.*s", (int)size, reply->error);
+    switch (reply->failure) {
+    case HTTP_FAILURE_RESOLVE:
+        add(out, "; in Kubernetes a service is named service.namespace");
+        break;
+    case HTTP_FAILURE_CONNECT:
+        if (reply->problem == ECONNREFUSED)
+            tell_refused(dial, out);
+        else
+            add(out, "; no way leads there from here");
+        break;
+    case HTTP_FAILURE_CONNECT_TIME:
+        add(out, "; a firewall or a network policy may be in the way, or nobody has the address");
+        break;
+    case HTTP_FAILURE_CERTIFICATE:
+        tell_certificate(dial, reply, out);
+        break;
+    case HTTP_FAILURE_TLS:
+        if (!tell_tongue(dial, out))
+            tell_certificate(dial, reply, out);
+        break;
+    case HTTP_FAILURE_NONE:
+    case HTTP_FAILURE_OTHER:
+        if (!reply->unsendable)
+            tell_tongue(dial, out);
+        break;
+    }
+}
+
+/* ---- answers ---- */
+
+static bool has_header(const struct dial *dial, const char *name)
+{
+    const struct key_map *headers = &dial->client->headers;
+    for (size_t i = 0; i < headers->count; i++)
+        if (strcasecmp(headers->pairs[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A backend's words about tenants: "no org id" of Grafana's servers. */
+static bool tell_tenant(const struct dial *dial, const struct http_reply *reply,
+                        struct sentence *out)
+{
+    bool sent = has_header(dial, "X-Scope-OrgID");
+    if (!says(reply, "org id") && !says(reply, "tenant") && !says(reply, "OrgID"))
+        return false;
+    add(out, sent ? "; the tenant in headers.X-Scope-OrgID is not one of the backend's"
+                  : "; the backend keeps tenants apart: name yours in headers.X-Scope-OrgID");
+    return true;
+}
+
+static void tell_credentials(const struct dial *dial, const struct http_reply *reply,
+                             struct sentence *out)
+{
+    const struct auth_settings *auth = &dial->client->auth;
+    if (tell_tenant(dial, reply, out))
+        return;
+    if (auth->by)
+        add(out, "; the credentials of auth.authenticator \"%s\" are not taken",
+            auth->authenticator);
+    else if (has_header(dial, "Authorization"))
+        add(out, "; the credentials in headers.Authorization are not taken");
+    else
+        add(out, "; the backend asks who sends: auth with a basicauth or bearertokenauth, or "
+                 "headers.Authorization");
+}
+
+static void tell_path(const struct dial *dial, struct sentence *out)
+{
+    static const char twice[] = "/v1/traces/v1/";
+    if (strstr(dial->url, twice))
+        add(out, "; /v1/traces is added to endpoint: leave it out, or use traces_endpoint");
+    else if (dial->speech == DIAL_PYROSCOPE)
+        add(out, "; endpoint is Pyroscope's base URL, to which paths such as "
+                 "/push.v1.PusherService/Push are added");
+    else
+        add(out,
+            "; there is no receiver of OTLP %s at this path: endpoint is a base URL, to which "
+            "/v1/... is added, usually with port 4318",
+            dial->what);
+}
+
+static bool is_good(const struct dial *dial, const struct http_reply *reply)
+{
+    if (dial->speech == DIAL_OTLP_GRPC)
+        return reply->status == 200 && reply->grpc_status == 0;
+    /* Pyroscope looks at what there is to push last of all. */
+    if (dial->speech == DIAL_PYROSCOPE && reply->status == 400 && says(reply, "no profiles"))
+        return true;
+    return reply->status / 100 == 2 && strncasecmp(reply->content_type, "text/html", 9) != 0;
+}
+
+static void explain_http(const struct dial *dial, const struct http_reply *reply,
+                         struct sentence *out)
+{
+    char words[SAID_SIZE], told[2 * SAID_SIZE], own[URL_SIZE];
+    bool page = strncasecmp(reply->content_type, "text/html", 9) == 0;
+    said(reply, words);
+    redact_copy(dial->url, own, sizeof own);
+    if (reply->redirect || (reply->from && strcmp(reply->from, own) != 0)) {
+        http_reply_tell(reply, page ? "" : words, told, sizeof told);
+        add(out, "%s", told);
+    } else {
+        add(out, "HTTP %ld%s%s", reply->status, *words && !page ? ": " : "", page ? "" : words);
+    }
+    if (reply->status / 100 == 2)
+        add(out, " with a page in HTML; this is a web server, and no receiver");
+    else if (reply->status / 100 == 3)
+        add(out, "; endpoint is to be the URL that it points to");
+    else if (reply->status == 401)
+        tell_credentials(dial, reply, out);
+    else if (reply->status == 403 && !tell_tenant(dial, reply, out))
+        add(out, "; who sends is known, and may not write here");
+    else if (reply->status == 404 || reply->status == 405)
+        tell_path(dial, out);
+    else if (reply->status == 400 && (says(reply, "HTTPS") || says(reply, "TLS")))
+        add(out, "; the port wants TLS: the endpoint begins with https://");
+    else if (reply->status == 400 || reply->status == 422)
+        tell_tenant(dial, reply, out);
+    else if (reply->status == 415)
+        add(out, "; it does not read what is sent: see encoding and compression");
+    else if (reply->status >= 500)
+        add(out, "; the backend, or a proxy before it, is not ready");
+}
+
+static void explain_grpc(const struct dial *dial, const struct http_reply *reply,
+                         struct sentence *out)
+{
+    char words[SAID_SIZE];
+    enum grpc_code code = (enum grpc_code)reply->grpc_status;
+    said(reply, words);
+    add(out, "gRPC %s%s%s", grpc_code_name(code), *words ? ": " : "", words);
+    switch ((int)code) {
+    case GRPC_UNAUTHENTICATED:
+        tell_credentials(dial, reply, out);
+        break;
+    case GRPC_PERMISSION_DENIED:
+        if (!tell_tenant(dial, reply, out))
+            add(out, "; who sends is known, and may not write here");
+        break;
+    case GRPC_UNIMPLEMENTED:
+        add(out, "; the port speaks gRPC, and no OTLP %s", dial->what);
+        break;
+    case GRPC_UNAVAILABLE:
+        add(out, "; the backend, or a proxy before it, is not ready");
+        break;
+    default:
+        tell_tenant(dial, reply, out);
+        break;
+    }
+}
+
+bool dial_explain(const struct dial *dial, const struct http_reply *reply, char *text, size_t size)
+{
+    struct sentence out = {.text = text, .size = size};
+    *text = '\0';
+    if (is_good(dial, reply))
+        return true;
+    if (reply->status == 0)
+        explain_silence(dial, reply, &out);
+    else if (dial->speech != DIAL_OTLP_GRPC)
+        explain_http(dial, reply, &out);
+    else if (reply->grpc_status >= 0)
+        explain_grpc(dial, reply, &out);
+    else {
+        add(&out, "HTTP %ld, and no answer of gRPC", reply->status);
+        tell_tongue(dial, &out);
+    }
+    return false;
+}

@@ -1,0 +1,71 @@
+/* Asking the backends of a plan that is not started. */
+#include "lib/settings/fill.h"
+#include "pipeline/life/runtime_state.h"
+
+#include <stdio.h>
+
+static bool asks(const struct graph *graph, const struct instance *exporter, enum signal signal)
+{
+    for (size_t i = 0; i < graph->pipeline_count; i++)
+        if (graph->pipelines[i].signal == signal &&
+            instance_list_has(&graph->pipelines[i].stages[COMPONENT_EXPORTER], exporter))
+            return true;
+    return false;
+}
+
+static void probe(const struct instance *exporter, enum signal signal, struct problems *problems,
+                  FILE *out)
+{
+    struct probe_result result;
+    char path[512];
+    bool good = exporter->component->probe(exporter->self, signal, &result);
+    snprintf(path, sizeof path, "%.300s.%.200s", exporter->path, result.key);
+    const struct node *node = node_nearest(exporter->section, result.key);
+    if (good)
+        fprintf(out, "%s: %s are taken by %s\n", exporter->path, signal_name(signal), result.where);
+    else
+        problems_add(problems, node ? node : exporter->section, path, "%s to %s: %s",
+                     signal_name(signal), result.where, result.text);
+}
+
+/* Authenticators are extensions that open nothing but files. */
+static void open_quiet(struct runtime *runtime, struct instance *instance, enum component_kind kind,
+                       struct problems *problems)
+{
+    const struct component *component = instance->component;
+    bool wanted =
+        kind == COMPONENT_EXPORTER ? component->probe != NULL : component->authenticator != NULL;
+    instance->env.clock = runtime->clock;
+    instance->env.budget = &runtime->budget;
+    if (instance->used && component->kind == kind && wanted)
+        instance_open(instance, problems);
+}
+
+static void each(struct runtime *runtime, enum component_kind kind, struct problems *problems)
+{
+    const struct instance_list *instances = &runtime->graph.instances;
+    for (size_t i = 0; i < instances->count; i++)
+        open_quiet(runtime, instances->items[i], kind, problems);
+}
+
+bool runtime_check(struct runtime *runtime, struct problems *problems, FILE *out)
+{
+    const struct instance_list *instances = &runtime->graph.instances;
+    size_t before = problems->count;
+    each(runtime, COMPONENT_EXTENSION, problems);
+    each(runtime, COMPONENT_EXPORTER, problems);
+    bool opened = problems->count == before;
+    for (size_t i = 0; opened && i < instances->count; i++) {
+        const struct instance *instance = instances->items[i];
+        if (!instance->used || instance->component->kind != COMPONENT_EXPORTER)
+            continue;
+        if (!instance->component->probe)
+            fprintf(out, "%s: has no backend\n", instance->path);
+        for (int s = 0; instance->component->probe && s < SIGNAL_COUNT; s++)
+            if (asks(&runtime->graph, instance, (enum signal)s))
+                probe(instance, (enum signal)s, problems, out);
+    }
+    for (size_t i = instances->count; i-- > 0;)
+        instance_close(instances->items[i]);
+    return problems->count == before;
+}

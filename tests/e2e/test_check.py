@@ -1,0 +1,277 @@
+"""`spanlink check` asks real backends and says in words what is wrong."""
+import contextlib
+import http.server
+import socket
+import subprocess
+import threading
+from concurrent import futures
+
+import grpc
+import pytest
+
+import harness
+
+COLLECTOR = """\
+receivers:
+  otlp:
+    protocols:
+      grpc: {{endpoint: "127.0.0.1:{grpc}"}}
+      http: {{endpoint: "127.0.0.1:{http}"}}
+  otlp/tls:
+    protocols:
+      grpc:
+        endpoint: "127.0.0.1:{tls_grpc}"
+        tls: &tls {{cert_file: "{dir}/cert.pem", key_file: "{dir}/key.pem"}}
+      http: {{endpoint: "127.0.0.1:{tls_http}", tls: *tls}}
+exporters: {{nop: }}
+service:
+  telemetry: {{metrics: {{level: none}}, logs: {{level: error}}}}
+  pipelines: {{traces: {{receivers: [otlp, otlp/tls], exporters: [nop]}}}}
+"""
+GUARDED = """\
+receivers:
+  otlp:
+    protocols:
+      grpc: {{endpoint: "127.0.0.1:{auth_grpc}", auth: {{authenticator: basicauth}}}}
+      http: {{endpoint: "127.0.0.1:{auth_http}", auth: {{authenticator: basicauth}}}}
+  pyroscope: {{endpoint: "127.0.0.1:{auth_ingest}", auth: {{authenticator: basicauth}}}}
+extensions: {{basicauth: {{htpasswd: {{inline: "ann:hers"}}}}}}
+exporters: {{debug: }}
+service:
+  extensions: [basicauth]
+  pipelines:
+    traces: {{receivers: [otlp], exporters: [debug]}}
+    profiles: {{receivers: [pyroscope], exporters: [debug]}}
+"""
+CONFIG = """\
+receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:0"}}}}}}}}
+extensions:
+  basicauth/right: {{client_auth: {{username: ann, password: hers}}}}
+  basicauth/wrong: {{client_auth: {{username: ann, password: his}}}}
+exporters:
+  {type}: {{{keys}}}
+service:
+  extensions: [basicauth/right, basicauth/wrong]
+  pipelines: {{{signal}: {{receivers: [otlp], exporters: [{type}]}}}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def needs_spanlink(bypass):
+    if bypass:
+        pytest.skip("no spanlink")
+
+
+class Unknown(http.server.BaseHTTPRequestHandler):
+    """No OTLP at all: a page, a redirect, a server that wants a tenant, one that is not ready."""
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        status, kind, text = {
+            "/page": (200, "text/html", "<html>hello</html>"),
+            "/moved": (301, "text/html", "moved"),
+            "/tenant": (401, "text/plain", "no org id"), "/busy": (503, "text/plain", "starting"),
+            "/forbidden": (403, "text/plain", "read only")}[
+                "/" + self.path.split("/")[1]]
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(text)))
+        if status == 301:
+            self.send_header("Location", "http://127.0.0.1:1/otlp")
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_):
+        pass
+
+
+class NoTenant(grpc.GenericRpcHandler):
+    def service(self, _call):
+        def refuse(_request, context):
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "no org id")
+        return grpc.unary_unary_rpc_method_handler(refuse)
+
+
+def certificate(folder):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=otel.test",
+                    "-addext", "subjectAltName=DNS:otel.test", "-keyout", folder / "key.pem",
+                    "-out", folder / "cert.pem"], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Every backend that a row names, by the ports that stand in its keys."""
+    folder = tmp_path_factory.mktemp("check")
+    ports = {name: harness.free_port() for name in (
+        "grpc", "http", "tls_grpc", "tls_http", "auth_grpc", "auth_http", "auth_ingest", "closed")}
+    with contextlib.ExitStack() as stack:
+        certificate(folder)
+        for name, text, binary in (("collector", COLLECTOR, harness.BUILT / "otelcol-e2e"),
+                                   ("guarded", GUARDED, harness.SPANLINK)):
+            config = folder / f"{name}.yaml"
+            config.write_text(text.format(dir=folder, **ports))
+            program = harness.Program(name, folder, [binary, "--config", config])
+            stack.callback(program.stop)
+            program.wait_ports(*(port for key, port in ports.items()
+                                 if key != "closed" and str(port) in config.read_text()))
+        standin = harness.Standin(folder).start()
+        stack.callback(standin.stop)
+        web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Unknown)
+        stack.callback(web.shutdown)
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        tenant = grpc.server(futures.ThreadPoolExecutor(2), handlers=(NoTenant(),))
+        ports["tenant"] = tenant.add_insecure_port("127.0.0.1:0")
+        tenant.start()
+        stack.callback(tenant.stop, 0)
+        silent = stack.enter_context(socket.socket())
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        yield {**ports, "dir": folder, "pyroscope": standin.port, "web": web.server_port,
+               "silent": silent.getsockname()[1]}
+
+
+def check(folder, type, keys, signal="traces"):
+    config = folder / "config.yaml"
+    config.write_text(CONFIG.format(type=type, keys=keys, signal=signal))
+    return subprocess.run([harness.SPANLINK, "check", "--config", config], capture_output=True,
+                          text=True, timeout=60)
+
+
+CA = 'tls: {{ca_file: "{dir}/cert.pem"}}'
+CLEAR = "tls: {{insecure: true}}"
+RIGHT, WRONG = ("auth: {{authenticator: basicauth/%s}}" % who for who in ("right", "wrong"))
+GOOD = [
+    ("otlp_grpc", 'endpoint: "127.0.0.1:{grpc}", ' + CLEAR),
+    ("otlp_http", 'endpoint: "http://127.0.0.1:{http}"'),
+    ("otlp_http", 'endpoint: "http://127.0.0.1:{http}", encoding: json, compression: none'),
+    ("otlp_grpc", 'endpoint: "127.0.0.1:{tls_grpc}", tls: {{ca_file: "{dir}/cert.pem", '
+                  'server_name_override: otel.test}}'),
+    ("otlp_grpc", 'endpoint: "http://127.0.0.1:{auth_grpc}", ' + RIGHT),
+    ("otlp_http", 'endpoint: "http://127.0.0.1:{auth_http}", ' + RIGHT),
+    ("pyroscope", 'endpoint: "http://127.0.0.1:{pyroscope}"'),
+    ("pyroscope", 'endpoint: "http://127.0.0.1:{auth_ingest}", ' + RIGHT),
+]
+BAD = {
+    "name": ("otlp_grpc", 'endpoint: "tempo.invalid:4317", ' + CLEAR,
+             "the name cannot be resolved"),
+    "refused": ("otlp_http", 'endpoint: "http://127.0.0.1:{closed}"',
+                "connection refused; nothing listens there"),
+    "bound to localhost": ("otlp_grpc", 'endpoint: "{host}:{grpc}", ' + CLEAR,
+                           "Tempo's receiver listens on localhost alone until its "
+                           "distributor.receivers.otlp.protocols.grpc.endpoint is 0.0.0.0:4317"),
+    "no answer": ("otlp_http", 'endpoint: "http://127.0.0.1:{silent}", timeout: 200ms',
+                  "no answer within 0.2"),
+    "TLS name over gRPC": ("otlp_grpc", 'endpoint: "127.0.0.1:{tls_grpc}", ' + CA,
+                           "tls.server_name_override"),
+    "TLS name over HTTP": ("otlp_http", 'endpoint: "https://127.0.0.1:{tls_http}", ' + CA,
+                           "tls.server_name_override"),
+    "TLS CA over gRPC": ("otlp_grpc", 'endpoint: "localhost:{tls_grpc}"', "tls.ca_file"),
+    "TLS CA over HTTP": ("otlp_http", 'endpoint: "https://localhost:{tls_http}"', "tls.ca_file"),
+    "gRPC without TLS to TLS": ("otlp_grpc", 'endpoint: "127.0.0.1:{tls_grpc}", ' + CLEAR,
+                                "the port wants TLS: leave out tls.insecure"),
+    "HTTP without TLS to TLS": ("otlp_http", 'endpoint: "http://127.0.0.1:{tls_http}"',
+                                "the port wants TLS: the endpoint begins with https://"),
+    "gRPC with TLS to clear": ("otlp_grpc", 'endpoint: "127.0.0.1:{grpc}"',
+                               "the port speaks no TLS: set tls.insecure: true"),
+    "HTTP with TLS to clear": ("otlp_http", 'endpoint: "https://127.0.0.1:{http}"',
+                               "the port speaks no TLS: the endpoint begins with http://"),
+    "HTTP to gRPC": ("otlp_http", 'endpoint: "http://127.0.0.1:{grpc}"',
+                     "the port speaks gRPC: use the exporter otlp_grpc"),
+    "gRPC to HTTP": ("otlp_grpc", 'endpoint: "127.0.0.1:{http}", ' + CLEAR,
+                     "the port speaks HTTP/1.1: use the exporter otlp_http"),
+    "gRPC to HTTP with TLS": ("otlp_grpc", 'endpoint: "127.0.0.1:{http}"',
+                              "the port speaks HTTP/1.1"),
+    "Pyroscope to gRPC": ("pyroscope", 'endpoint: "http://127.0.0.1:{grpc}"',
+                          "Pyroscope takes profiles by HTTP"),
+    "no credentials over gRPC": ("otlp_grpc", 'endpoint: "http://127.0.0.1:{auth_grpc}"',
+                                 "the backend asks who sends"),
+    "no credentials over HTTP": ("otlp_http", 'endpoint: "http://127.0.0.1:{auth_http}"',
+                                 "HTTP 401"),
+    "wrong credentials": ("otlp_http", 'endpoint: "http://127.0.0.1:{auth_http}", ' + WRONG,
+                          'auth.authenticator "basicauth/wrong" are not taken'),
+    "wrong header": ("otlp_grpc", 'endpoint: "http://127.0.0.1:{auth_grpc}", '
+                                  'headers: {{authorization: Basic eA==}}',
+                     "the credentials in headers.Authorization are not taken"),
+    "wrong credentials of Pyroscope": (
+        "pyroscope", 'endpoint: "http://127.0.0.1:{auth_ingest}", ' + WRONG, "are not taken"),
+    "path": ("otlp_http", 'endpoint: "http://127.0.0.1:{http}/otlp"',
+             "HTTP 404: 404 page not found; there is no receiver of OTLP traces at this path"),
+    "path twice": ("otlp_http", 'endpoint: "http://127.0.0.1:{http}/v1/traces"',
+                   "/v1/traces is added to endpoint: leave it out"),
+    "Pyroscope's path": ("pyroscope", 'endpoint: "http://127.0.0.1:{http}"', "base URL"),
+    "no tenant over HTTP": ("otlp_http", 'endpoint: "http://127.0.0.1:{web}/tenant"',
+                            "name yours in headers.X-Scope-OrgID"),
+    "wrong tenant over HTTP": ("otlp_http", 'endpoint: "http://127.0.0.1:{web}/tenant", '
+                                            'headers: {{X-Scope-OrgID: a}}',
+                               "the tenant in headers.X-Scope-OrgID is not one"),
+    "no tenant over gRPC": ("otlp_grpc", 'endpoint: "127.0.0.1:{tenant}", ' + CLEAR,
+                            "name yours in headers.X-Scope-OrgID"),
+    "page": ("otlp_http", 'endpoint: "http://127.0.0.1:{web}/page"', "this is a web server"),
+    "redirect": ("otlp_http", 'endpoint: "http://127.0.0.1:{web}/moved"',
+                 "moved to http://127.0.0.1:1/otlp, which is not followed; endpoint is to be"),
+    "busy": ("otlp_http", 'endpoint: "http://127.0.0.1:{web}/busy"',
+             ": starting; the backend, or a proxy before it, is not ready"),
+    "forbidden": ("otlp_http", 'endpoint: "http://127.0.0.1:{web}/forbidden"',
+                  "who sends is known, and may not write here"),
+}
+
+
+@pytest.mark.parametrize("type, keys", GOOD)
+def test_a_backend_that_takes_data_is_said_to(tmp_path, world, type, keys):
+    signal = "profiles" if type == "pyroscope" else "traces"
+    ended = check(tmp_path, type, keys.format(**world), signal)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith(f"exporters.{type}: {signal} are taken by "), ended.stdout
+
+
+def own_address():
+    """An address of this machine that is not loopback; None: it has none."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))
+        return probe.getsockname()[0]
+    return None
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_what_is_wrong_is_said(tmp_path, world, fault):
+    type, keys, words = BAD[fault]
+    host = own_address()
+    if "{host}" in keys and not host:
+        pytest.skip("this machine has no address but loopback")
+    signal = "profiles" if type == "pyroscope" else "traces"
+    ended = check(tmp_path, type, keys.format(host=host, **world), signal)
+    assert ended.returncode == 1 and ended.stdout == "", ended
+    assert f"config.yaml:6: exporters.{type}.endpoint: {signal} to " in ended.stderr
+    assert words in ended.stderr
+    assert "hers" not in ended.stderr and "his;" not in ended.stderr
+
+
+@pytest.mark.parametrize("type, endpoint", [("otlp_grpc", "http://127.0.0.1:{grpc}"),
+                                            ("otlp_http", "http://127.0.0.1:{http}")])
+def test_a_signal_that_the_backend_does_not_have_is_named(tmp_path, world, type, endpoint):
+    ended = check(tmp_path, type, f'endpoint: "{endpoint.format(**world)}"', "logs")
+    assert ended.returncode == 1
+    assert "OTLP logs" in ended.stderr, ended.stderr
+
+
+def test_all_backends_are_asked_and_told_in_one_run(tmp_path, world):
+    config = tmp_path / "config.yaml"
+    config.write_text(f"""\
+receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:0"}}}}}}}}
+exporters:
+  otlp_http: {{endpoint: "http://127.0.0.1:{world['http']}"}}
+  otlp_http/none: {{endpoint: "http://127.0.0.1:{world['closed']}"}}
+  otlp_http/unused: {{endpoint: "http://nowhere.invalid"}}
+  debug:
+service:
+  pipelines: {{traces: {{receivers: [otlp], exporters: [otlp_http/none, otlp_http, debug]}}}}
+""")
+    ended = subprocess.run([harness.SPANLINK, "check", "--config", config], capture_output=True,
+                           text=True, timeout=60)
+    assert ended.returncode == 1
+    assert "exporters.otlp_http: traces are taken by http://127.0.0.1:" in ended.stdout
+    assert "exporters.debug: has no backend" in ended.stdout
+    assert "exporters.otlp_http/none.endpoint: traces to " in ended.stderr
+    assert "exporters.otlp_http.endpoint" not in ended.stderr
