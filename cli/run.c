@@ -34,7 +34,7 @@ static void write_lines(struct bytes *text, enum log_level level)
     char *rest = (char *)text->data;
     for (char *line; (line = strsep(&rest, "\n"));) {
         if (*line && log_enabled(level))
-            log_line(level, "%s", line);
+            log_answer(level, "%s", line);
         else if (*line)
             fprintf(stderr, "%s\n", line);
     }

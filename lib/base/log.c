@@ -148,20 +148,20 @@ static size_t write_json(char *line, size_t size, enum log_level level, const ch
                             level_names[level], time, quoted, tail);
 }
 
-void log_line(enum log_level level, const char *format, ...)
+static void write_line(enum log_level level, bool always, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+static void write_line(enum log_level level, bool always, const char *format, va_list args)
 {
     if (!log_enabled(level))
         return;
     char text[TEXT_SIZE], redacted[TEXT_SIZE], shown[TEXT_SIZE];
     char line[2 * TEXT_SIZE + TAIL_SIZE + 128];
-    va_list args;
-    va_start(args, format);
     int need = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     struct view clean = {(const uint8_t *)redacted, 0};
     clean.size = need < 0 ? 0 : redact_copy(text, redacted, sizeof redacted);
     shown_copy(clean, shown, sizeof shown);
-    if (is_repeated(level, shown))
+    if (!always && is_repeated(level, shown))
         return;
     pthread_rwlock_rdlock(&form_lock);
     size_t size = (as_json ? write_json : write_text)(line, sizeof line, level, shown);
@@ -170,4 +170,20 @@ void log_line(enum log_level level, const char *format, ...)
         (void)written;
     }
     pthread_rwlock_unlock(&form_lock);
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    write_line(level, false, format, args);
+    va_end(args);
+}
+
+void log_answer(enum log_level level, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    write_line(level, true, format, args);
+    va_end(args);
 }

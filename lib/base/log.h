@@ -33,6 +33,10 @@ void log_set_outputs(const int *descriptors, size_t count);
  * secrets of URLs are blotted out (lib/base/redact.h). */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same for what somebody asked to be told: sampling leaves none of it out. */
+void log_answer(enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 #define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_INFO, __VA_ARGS__)
 #define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)
