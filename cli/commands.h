@@ -9,6 +9,7 @@ int validate_command(const struct flags *flags);
 int check_command(const struct flags *flags);
 int health_command(const struct flags *flags); /* of a process that runs, EXIT_CONFIG: not ready */
 int components_command(void);
+int version_command(void);
 int print_config_command(const struct flags *flags);
 
 #endif

@@ -1,25 +1,10 @@
 #include "cli/flags.h"
 
+#include "cli/usage.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct word {
-    const char *name;
-    enum command command;
-};
-
-static const struct word commands[] = {
-    {"run", COMMAND_RUN},
-    {"validate", COMMAND_VALIDATE},
-    {"check", COMMAND_CHECK},
-    {"health", COMMAND_HEALTH},
-    {"components", COMMAND_COMPONENTS},
-    {"print-config", COMMAND_PRINT_CONFIG},
-    {"print-initial-config", COMMAND_PRINT_CONFIG},
-    {"help", COMMAND_HELP},
-    {"version", COMMAND_VERSION},
-};
 
 /* Reading of argv; value is what followed '=', or NULL. */
 struct reader {
@@ -38,11 +23,17 @@ static bool usage(const char *what, const char *word, const char *near)
     return false;
 }
 
+enum { NAMES_MAX = 40 };
+
 static bool unknown_flag(const char *word)
 {
-    static const char *const names[] = {"--config",   "--set",  "--feature-gates", "--watch",
-                                        "--endpoint", "--help", "--version",       "-h",
-                                        "-v",         NULL};
+    const char *names[NAMES_MAX] = {0};
+    size_t count = 0;
+    for (const struct usage_flag *f = usage_flags; f->name && count + 2 < NAMES_MAX; f++) {
+        names[count++] = f->name;
+        if (f->letter)
+            names[count++] = f->letter;
+    }
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     return usage("unknown flag", name, nearest_word(name, names));
@@ -50,9 +41,9 @@ static bool unknown_flag(const char *word)
 
 static bool unknown_command(const char *word)
 {
-    const char *names[sizeof commands / sizeof *commands + 1] = {0};
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        names[i] = commands[i].name;
+    const char *names[NAMES_MAX] = {0};
+    for (size_t i = 0; usage_commands[i].name && i + 1 < NAMES_MAX; i++)
+        names[i] = usage_commands[i].name;
     return usage("unknown command", word, nearest_word(word, names));
 }
 
@@ -130,9 +121,9 @@ static bool read_command(struct reader *reader, const char *word)
 {
     if (reader->commanded)
         return usage("one command is enough, unexpected", word, NULL);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(commands[i].name, word) == 0) {
-            reader->flags->command = commands[i].command;
+    for (const struct usage_command *c = usage_commands; c->name; c++)
+        if (strcmp(c->name, word) == 0) {
+            reader->flags->command = c->command;
             reader->commanded = true;
             return true;
         }

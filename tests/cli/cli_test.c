@@ -8,10 +8,18 @@ START_TEST(version_and_help_are_told_on_stdout)
     struct ran *version = ran(WORDS("--version"));
     ck_assert_int_eq(version->code, EXIT_OK);
     ck_assert_int_eq(strncmp(version->out, "spanlink ", 9), 0);
+    ck_assert_ptr_nonnull(strstr(version->out, "\ncommit: "));
+    ck_assert_ptr_nonnull(strstr(version->out, "\ncompiler: "));
+    ck_assert_ptr_nonnull(strstr(version->out, "\n  libcurl "));
+    ck_assert_ptr_nonnull(strstr(version->out, "\n  GnuTLS "));
+    ck_assert_ptr_nonnull(strstr(version->out, "glibc "));
     ck_assert_str_eq(version->err, "");
     struct ran *help = ran(WORDS("validate", "-h", "--nonsense"));
     ck_assert_int_eq(help->code, EXIT_OK);
-    ck_assert_ptr_nonnull(strstr(help->out, "--config"));
+    ck_assert_ptr_nonnull(strstr(help->out, "\nUsage: spanlink "));
+    ck_assert_ptr_nonnull(strstr(help->out, "\n  validate --config FILE "));
+    ck_assert_ptr_nonnull(strstr(help->out, "\n  --help, -h "));
+    ck_assert_ptr_null(strstr(help->out, "--feature-gates"));
     free(version);
     free(help);
 }

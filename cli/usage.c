@@ -1,0 +1,90 @@
+#include "cli/usage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct usage_command usage_commands[] = {
+    {"run", COMMAND_RUN, "--config FILE", "run; the word may be left out"},
+    {"validate", COMMAND_VALIDATE, "--config FILE", "check a configuration and open nothing"},
+    {"check", COMMAND_CHECK, "--config FILE", "ask every backend whether it would take data"},
+    {"health", COMMAND_HEALTH, "--config FILE", "ask a running process whether it is ready"},
+    {"print-config", COMMAND_PRINT_CONFIG, "--config FILE",
+     "the configuration as resolved, secrets redacted"},
+    {"components", COMMAND_COMPONENTS, "", "what a configuration can name, key by key"},
+    {"version", COMMAND_VERSION, "", "version, commit, compiler and libraries"},
+    {"help", COMMAND_HELP, "", "this text"},
+    {"print-initial-config", COMMAND_PRINT_CONFIG, "", NULL},
+    {NULL, COMMAND_HELP, NULL, NULL},
+};
+
+const struct usage_flag usage_flags[] = {
+    {"--config", NULL, "SOURCE",
+     "a file, file:PATH, env:NAME or yaml:TEXT; several are merged in order"},
+    {"--set", NULL, "a.b=value", "sets one key, after all sources"},
+    {"--endpoint", NULL, "ADDRESS",
+     "of health: host:port or URL of health_check, in place of --config"},
+    {"--watch", NULL, NULL, "takes a changed file over while running, as SIGHUP does"},
+    {"--version", "-v", NULL, "version, commit, compiler and libraries"},
+    {"--help", "-h", NULL, "this text"},
+    {"--feature-gates", NULL, "LIST", NULL},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const char ends[] =
+    "\n"
+    "Exit codes:\n"
+    "  0  good\n"
+    "  1  configuration or start failed, or not healthy\n"
+    "  2  wrong command line\n"
+    "  3  stopped, and acknowledged data were not delivered\n"
+    "\n"
+    "Signals:\n"
+    "  TERM, INT  drain and stop; a second one stops at once, or ends service.shutdown_delay\n"
+    "  HUP        read the configuration anew\n"
+    "  USR1       explain in the log what every component did\n";
+
+/* The left column of a row: "NAME, LETTER ARGUMENT"; its length. */
+static int left_of(char out[64], const char *name, const char *letter, const char *argument)
+{
+    return snprintf(out, 64, "%s%s%s%s%s", name, letter ? ", " : "", letter ? letter : "",
+                    argument && *argument ? " " : "", argument ? argument : "");
+}
+
+static int widest(void)
+{
+    char left[64];
+    int width = 0;
+    for (const struct usage_command *c = usage_commands; c->name; c++) {
+        int n = c->text ? left_of(left, c->name, NULL, c->arguments) : 0;
+        width = n > width ? n : width;
+    }
+    for (const struct usage_flag *f = usage_flags; f->name; f++) {
+        int n = f->text ? left_of(left, f->name, f->letter, f->argument) : 0;
+        width = n > width ? n : width;
+    }
+    return width;
+}
+
+void usage_print(void)
+{
+    char left[64];
+    int width = widest();
+    fputs("spanlink: links spans with the profiles taken while they ran\n"
+          "\n"
+          "Usage: spanlink [COMMAND] --config SOURCE [FLAG...]\n"
+          "\n"
+          "Commands:\n",
+          stdout);
+    for (const struct usage_command *c = usage_commands; c->name; c++)
+        if (c->text) {
+            left_of(left, c->name, NULL, c->arguments);
+            printf("  %-*s  %s\n", width, left, c->text);
+        }
+    fputs("\nFlags:\n", stdout);
+    for (const struct usage_flag *f = usage_flags; f->name; f++)
+        if (f->text) {
+            left_of(left, f->name, f->letter, f->argument);
+            printf("  %-*s  %s\n", width, left, f->text);
+        }
+    fputs(ends, stdout);
+}
