@@ -139,13 +139,19 @@ for part in $parts; do
       pytest_run tests/faults "${soak[@]}"
       step fuzz tools/fuzz.sh "$fuzz_seconds"
       ;;
+    package)
+      build release
+      step venv tests/e2e/setup.sh --venv
+      pytest_run tests/package
+      ;;
     field)
       build release
       step venv tests/e2e/setup.sh --venv
       if [ ${#soak[@]} -gt 0 ]; then field_run; else field_run --only 1-one; fi
       ;;
     *)
-      echo "test.sh: unknown part $part, expected lint, unit, guard, arm64, e2e, faults or field" >&2
+      echo "test.sh: unknown part $part, expected lint, unit, guard, arm64, e2e, faults," \
+        "package or field" >&2
       exit 2
       ;;
   esac
