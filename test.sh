@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds and runs every test. Prints "N passed, N failed" at the end.
-# Usage: ./test.sh [--soak] [unit] [lint] [guard] [arm64] [e2e] [faults] [field]
+# Usage: ./test.sh [--soak] [unit] [lint] [guard] [arm64] [e2e] [faults] [package] [field]
 # Without a part it runs all but field. arm64 compiles for that processor and runs spanlink and the
 # tests of lib/base and lib/wire under qemu.
 # --soak: the end-to-end tests run every language in every mode, the fault tests many more rounds,
@@ -19,7 +19,7 @@ if [ "${1:-}" = --soak ]; then
   fuzz_seconds=60
   shift
 fi
-parts=${*:-lint unit guard arm64 e2e faults}
+parts=${*:-lint unit guard arm64 e2e faults package}
 
 step() { # name, command...
   local name=$1

@@ -4,10 +4,8 @@
 
 Usage: manual.py PROGRAM FOLDER. Read are --help and `components`, which come from the tables that
 read the command line and the configuration. Written are spanlink.1, spanlink.yaml.5, spanlink.bash,
-_spanlink (zsh) and spanlink.fish. The pages' date is SOURCE_DATE_EPOCH or, without it, left out.
+_spanlink (zsh) and spanlink.fish.
 """
-import datetime
-import os
 import pathlib
 import re
 import subprocess
@@ -77,10 +75,8 @@ def roff(text):
 
 
 def title(name, section, version):
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    day = datetime.datetime.fromtimestamp(int(epoch), datetime.timezone.utc) if epoch else None
-    date = day.strftime("%Y-%m-%d") if day else ""
-    return [f'.TH {name} {section} "{date}" "spanlink {version}"', ".nh"]
+    # Without a date, so that every build writes the same.
+    return [f'.TH {name} {section} "" "spanlink {version}"', ".nh"]
 
 
 def tagged(rows):
