@@ -11,7 +11,8 @@ libraries="libmicrohttpd-dev libcurl4-gnutls-dev libnghttp2-dev libgnutls28-dev 
   libsnappy-dev liblz4-dev"
 build="gcc cmake ninja-build pkg-config protobuf-c-compiler python3 ca-certificates $libraries"
 check="check clang libclang-rt-dev clang-tidy clang-format universal-ctags shellcheck python3-venv
-  curl openssl git valgrind binutils debootstrap dpkg-dev man-db"
+  curl openssl git valgrind binutils debootstrap dpkg-dev man-db
+  g++"
 cross="cmake ninja-build pkg-config protobuf-c-compiler gcc-aarch64-linux-gnu qemu-user"
 
 case ${1:-build} in
