@@ -23,8 +23,11 @@ if(SPANLINK_FUZZ)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT sanitizers)
   # Where it was built leaves no trace: two builds of one commit are equal byte for byte.
-  add_compile_options("-ffile-prefix-map=${CMAKE_BINARY_DIR}=build"
-    "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.")
+  # The linker, too, for it compiles whole programs.
+  foreach(map "${CMAKE_BINARY_DIR}=build" "${CMAKE_SOURCE_DIR}=.")
+    add_compile_options("-ffile-prefix-map=${map}")
+    add_link_options("-ffile-prefix-map=${map}")
+  endforeach()
   include(CheckCCompilerFlag)
   include(CheckIPOSupported)
   include(CheckCSourceCompiles)

@@ -4,6 +4,9 @@
 if(CMAKE_SCRIPT_MODE_FILE)
   set(commit "${SPANLINK_COMMIT}")
   if(NOT commit)
+    set(commit "$ENV{SPANLINK_COMMIT}")
+  endif()
+  if(NOT commit)
     set(commit unknown)
     execute_process(COMMAND git -C ${SOURCE_DIR} describe --always --dirty --exclude=* --abbrev=12
       RESULT_VARIABLE failed OUTPUT_VARIABLE said OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
@@ -16,7 +19,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-set(SPANLINK_COMMIT "" CACHE STRING "the commit that --version tells; empty: asked of git")
+set(SPANLINK_COMMIT "" CACHE STRING "the commit that --version tells; empty: SPANLINK_COMMIT of the environment, else git's")
 add_custom_target(commit BYPRODUCTS ${CMAKE_BINARY_DIR}/generated/commit.h
   COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${CMAKE_SOURCE_DIR} -DSPANLINK_COMMIT=${SPANLINK_COMMIT}
     -DCOMMIT_FILE=${CMAKE_BINARY_DIR}/generated/commit.h -P ${CMAKE_CURRENT_LIST_FILE}
