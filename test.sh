@@ -3,8 +3,8 @@
 # Installs what is missing, builds and runs every test. Prints "N passed, N failed" at the end.
 # Usage: ./test.sh [--soak] [unit] [lint] [guard] [arm64] [e2e] [faults] [package] [release]
 #                 [field]
-# Without a part it runs all but release and field. arm64 compiles for that processor and runs spanlink and the
-# tests of lib/base and lib/wire under qemu.
+# Without a part it runs all but release and field. arm64 compiles for that processor and runs
+# spanlink and the tests of lib/base and lib/wire under qemu.
 # --soak: the end-to-end tests run every language in every mode, the fault tests many more rounds,
 # the fuzz targets a minute each, and field plays every arrangement; without it, the first one.
 set -uo pipefail
