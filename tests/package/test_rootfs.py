@@ -48,7 +48,7 @@ def test_it_is_small_and_has_nothing_to_run_but_spanlink(root):
             if path.stat().st_mode & 0o111 and ".so" not in path.name] == ["usr/bin/spanlink"]
 
 
-def test_it_starts_as_the_image_says(root):
+def test_it_starts_and_is_healthy_as_the_image_says(root):
     words = json.loads(instruction("ENTRYPOINT")) + json.loads(instruction("CMD"))
     process = subprocess.Popen(inside(root, *words), stderr=subprocess.PIPE, text=True)
     said = ""
@@ -57,6 +57,10 @@ def test_it_starts_as_the_image_says(root):
         if "is ready" in line:
             break
     assert "is ready" in said, said
+    check = json.loads(re.search(r"^  CMD (\[.*\])$", DOCKERFILE, re.M).group(1))
+    variables = [f"{name}={value}" for name, value in BACKENDS.items()]
+    run("nsenter", f"--target={process.pid}", "--net", "env", *variables, "/usr/sbin/chroot",
+        f"--userspec={instruction('USER')}", root, *check)
     status = open(f"/proc/{process.pid}/status").read()
     assert re.search(r"^Uid:\s+65532\s+65532", status, re.M)
     stop(process)
