@@ -31,7 +31,7 @@ static void widen(int *width, const char *text)
         *width = n;
 }
 
-static void measure(void *ctx, const char *name, const struct key *key, const char *type)
+static void components_measure(void *ctx, const char *name, const struct key *key, const char *type)
 {
     struct widths *widths = ctx;
     widen(&widths->name, name);
@@ -71,7 +71,7 @@ static void print_component(const struct component *component)
     printf("%s\n", component->stability ? component->stability : "beta");
     if (component->text)
         printf("    %s\n", component->text);
-    keys_visit(keys, measure, &widths);
+    keys_visit(keys, components_measure, &widths);
     keys_visit(keys, print_row, &widths);
 }
 

@@ -60,7 +60,7 @@ static bool add_source(struct flags *flags, enum settings_origin origin, const c
 }
 
 /* The flag's value: behind '=' or the next word. */
-static const char *value_of(struct reader *reader, const char *flag)
+static const char *flags_value_of(struct reader *reader, const char *flag)
 {
     const char *equals = strchr(flag, '=');
     if (equals)
@@ -79,7 +79,7 @@ static bool is_flag(const char *word, const char *name)
 
 static bool read_config(struct reader *reader, const char *word)
 {
-    const char *value = value_of(reader, word);
+    const char *value = flags_value_of(reader, word);
     if (value && !*value)
         return usage("expected a file behind", "--config", NULL);
     return value && add_source(reader->flags, SETTINGS_FILE, value);
@@ -87,7 +87,7 @@ static bool read_config(struct reader *reader, const char *word)
 
 static bool read_set(struct reader *reader, const char *word)
 {
-    const char *value = value_of(reader, word);
+    const char *value = flags_value_of(reader, word);
     if (value && (!strchr(value, '=') || *value == '='))
         return usage("expected a.b.c=value behind --set, not", value, NULL);
     return value && add_source(reader->flags, SETTINGS_SET, value);
@@ -100,9 +100,9 @@ static bool read_flag(struct reader *reader, const char *word)
     if (is_flag(word, "--set"))
         return read_set(reader, word);
     if (is_flag(word, "--endpoint"))
-        return (reader->flags->endpoint = value_of(reader, word));
+        return (reader->flags->endpoint = flags_value_of(reader, word));
     if (is_flag(word, "--feature-gates"))
-        return value_of(reader, word);
+        return flags_value_of(reader, word);
     if (strcmp(word, "--watch") == 0) {
         reader->flags->watch = true;
         return true;

@@ -106,7 +106,7 @@ static bool read_config(const struct flags *flags, struct question *question)
 }
 
 /* Whose certificate it is does not matter: nothing secret is said, and this host is asked. */
-static bool ask(const struct question *question)
+static bool health_ask(const struct question *question)
 {
     const struct http_client_options options = {
         .timeout_ns = TIMEOUT_NS,
@@ -138,5 +138,5 @@ int health_command(const struct flags *flags)
     bool aimed = flags->endpoint ? aim(flags->endpoint, "/", false, &question)
                  : flags->count  ? read_config(flags, &question)
                                  : aim(default_endpoint, "/", false, &question);
-    return aimed && ask(&question) ? EXIT_OK : EXIT_CONFIG;
+    return aimed && health_ask(&question) ? EXIT_OK : EXIT_CONFIG;
 }

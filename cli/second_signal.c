@@ -23,7 +23,7 @@ static bool wait_for(struct pollfd *fds, nfds_t count, int timeout_ms)
     return n > 0;
 }
 
-static void *watch(void *arg)
+static void *second_signal_watch(void *arg)
 {
     struct second_signal *second = arg;
     struct pollfd fds[] = {{.fd = second->done, .events = POLLIN},
@@ -50,7 +50,7 @@ void second_signal_start(struct second_signal *second)
     second->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     second->done = eventfd(0, EFD_CLOEXEC);
     second->started = second->signals >= 0 && second->done >= 0 &&
-                      pthread_create(&second->thread, NULL, watch, second) == 0;
+                      pthread_create(&second->thread, NULL, second_signal_watch, second) == 0;
 }
 
 void second_signal_stop(struct second_signal *second)

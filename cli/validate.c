@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* What would fail at the start, as far as that can be seen from here. */
-static bool rehearse(const struct plan *plan)
+static bool validate_rehearse(const struct plan *plan)
 {
     struct problems problems = {0};
     bool good = runtime_rehearse(plan->runtime, &problems);
@@ -17,7 +17,7 @@ static bool rehearse(const struct plan *plan)
 int validate_command(const struct flags *flags)
 {
     struct plan plan;
-    bool good = plan_make(&plan, flags) && !plan.severe && rehearse(&plan);
+    bool good = plan_make(&plan, flags) && !plan.severe && validate_rehearse(&plan);
     const char *comma = "";
     for (size_t i = 0; good && i < flags->count; i++)
         if (flags->sources[i].origin == SETTINGS_FILE) {

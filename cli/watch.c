@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 /* FNV-1a */
-static uint64_t mix(uint64_t hash, const void *data, size_t size)
+static uint64_t watch_mix(uint64_t hash, const void *data, size_t size)
 {
     const unsigned char *bytes = data;
     for (size_t i = 0; i < size; i++)
@@ -12,37 +12,37 @@ static uint64_t mix(uint64_t hash, const void *data, size_t size)
     return hash;
 }
 
-static uint64_t look(const struct settings_files *files)
+static uint64_t watch_look(const struct settings_files *files)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < files->count; i++) {
         struct stat status;
         bool there = stat(files->paths[i], &status) == 0;
-        hash = mix(hash, files->paths[i], strlen(files->paths[i]) + 1);
-        hash = mix(hash, &there, sizeof there);
+        hash = watch_mix(hash, files->paths[i], strlen(files->paths[i]) + 1);
+        hash = watch_mix(hash, &there, sizeof there);
         if (!there)
             continue;
-        hash = mix(hash, &status.st_dev, sizeof status.st_dev);
-        hash = mix(hash, &status.st_ino, sizeof status.st_ino);
-        hash = mix(hash, &status.st_size, sizeof status.st_size);
-        hash = mix(hash, &status.st_mtim, sizeof status.st_mtim);
+        hash = watch_mix(hash, &status.st_dev, sizeof status.st_dev);
+        hash = watch_mix(hash, &status.st_ino, sizeof status.st_ino);
+        hash = watch_mix(hash, &status.st_size, sizeof status.st_size);
+        hash = watch_mix(hash, &status.st_mtim, sizeof status.st_mtim);
     }
     return hash;
 }
 
 void watch_take(struct watch *watch, const struct settings_files *files)
 {
-    watch->taken = watch->seen = look(files);
+    watch->taken = watch->seen = watch_look(files);
 }
 
 bool watch_same(const struct watch *watch, const struct settings_files *files)
 {
-    return look(files) == watch->taken;
+    return watch_look(files) == watch->taken;
 }
 
 bool watch_changed(struct watch *watch, const struct settings_files *files)
 {
-    uint64_t now = look(files);
+    uint64_t now = watch_look(files);
     bool changed = now != watch->taken && now == watch->seen;
     watch->seen = now;
     return changed;

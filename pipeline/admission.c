@@ -62,7 +62,8 @@ static const char *what_became(enum verdict verdict)
     return verdict == VERDICT_RETRY ? "told to come again" : "refused";
 }
 
-static void write_line(const struct admission *admission, const struct last *last, uint64_t count)
+static void admission_write_line(const struct admission *admission, const struct last *last,
+                                 uint64_t count)
 {
     char peer[PEER_TEXT];
     bool known = last->signal < SIGNAL_COUNT;
@@ -82,7 +83,8 @@ static bool claim(struct story *story, uint64_t now)
            atomic_compare_exchange_strong(&story->next_ns, &next, now + QUIET_NS);
 }
 
-static void tell(struct admission *admission, struct story *story, const struct last *newest)
+static void pipeline_admission_tell(struct admission *admission, struct story *story,
+                                    const struct last *newest)
 {
     pthread_mutex_lock(&admission->lock);
     if (newest)
@@ -91,12 +93,12 @@ static void tell(struct admission *admission, struct story *story, const struct 
     pthread_mutex_unlock(&admission->lock);
     uint64_t count = atomic_exchange(&story->pending, 0);
     if (count)
-        write_line(admission, &last, count);
+        admission_write_line(admission, &last, count);
 }
 
 /* The same for sentences that differ in what a client wrote alone: their first words, up to one
  * that looks like a value. Never 0. */
-static uint32_t kind_of(const char *text)
+static uint32_t admission_kind_of(const char *text)
 {
     uint32_t kind = 2166136261u; /* FNV-1a */
     for (int words = 0; *text && words < KIND_WORDS; words++) {
@@ -123,7 +125,7 @@ static bool is_of(struct story *story, uint32_t kind, uint64_t now)
 static struct story *story_of(struct admission *admission, const struct outcome *why, uint64_t now)
 {
     struct story *stories = admission->stories[why->cause];
-    uint32_t kind = kind_of(why->text);
+    uint32_t kind = admission_kind_of(why->text);
     for (int i = 0; i < STORIES; i++)
         if (atomic_load(&stories[i].kind) == kind)
             return &stories[i];
@@ -152,7 +154,7 @@ static void tell_or_store(struct admission *admission, const struct refusal *ref
                                 .signal = refusal->signal};
     bool first = atomic_fetch_add(&story->pending, 1) == 0;
     if (claim(story, now)) {
-        tell(admission, story, &newest);
+        pipeline_admission_tell(admission, story, &newest);
         return;
     }
     store(admission, story, &newest);
@@ -167,7 +169,7 @@ static uint64_t tell_due(void *ctx, uint64_t mono_ns)
     for (int i = 0; i < CAUSE_COUNT * STORIES; i++) {
         struct story *story = &admission->stories[i / STORIES][i % STORIES];
         if (claim(story, mono_ns))
-            tell(admission, story, NULL);
+            pipeline_admission_tell(admission, story, NULL);
         uint64_t next = atomic_load(&story->next_ns);
         if (atomic_load(&story->pending) && next < earliest)
             earliest = next;
@@ -195,7 +197,7 @@ struct admission *admission_new(const char *id, const struct clock *clock, struc
 void admission_tell(struct admission *admission)
 {
     for (int i = 0; i < CAUSE_COUNT * STORIES; i++)
-        tell(admission, &admission->stories[i / STORIES][i % STORIES], NULL);
+        pipeline_admission_tell(admission, &admission->stories[i / STORIES][i % STORIES], NULL);
 }
 
 void admission_free(struct admission *admission)
@@ -211,12 +213,12 @@ void admission_free(struct admission *admission)
 
 /* ---- counting ---- */
 
-static void add(_Atomic uint64_t *counter, uint64_t n)
+static void admission_add(_Atomic uint64_t *counter, uint64_t n)
 {
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-static uint64_t get(const _Atomic uint64_t *counter)
+static uint64_t admission_get(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -224,7 +226,7 @@ static uint64_t get(const _Atomic uint64_t *counter)
 void admission_accept(struct admission *admission, enum admission_transport transport, int signal,
                       uint64_t items)
 {
-    add(&admission->counters[transport].accepted[signal], items);
+    admission_add(&admission->counters[transport].accepted[signal], items);
 }
 
 void admission_refuse(struct admission *admission, const struct refusal *refusal)
@@ -232,11 +234,11 @@ void admission_refuse(struct admission *admission, const struct refusal *refusal
     struct counters *counters = &admission->counters[refusal->transport];
     enum cause cause = refusal->why->cause;
     if (refusal->items && refusal->signal < SIGNAL_COUNT)
-        add(&counters->items[refusal->signal][cause], refusal->items);
+        admission_add(&counters->items[refusal->signal][cause], refusal->items);
     if (refusal->samples)
-        add(&counters->items[COUNTED_SAMPLES][cause], refusal->samples);
+        admission_add(&counters->items[COUNTED_SAMPLES][cause], refusal->samples);
     if (refusal->why->verdict != VERDICT_OK)
-        add(&counters->requests[refusal->signal][cause], 1);
+        admission_add(&counters->requests[refusal->signal][cause], 1);
     if (cause != CAUSE_SHUTDOWN && refusal->transport != ADMISSION_PULL)
         tell_or_store(admission, refusal);
 }
@@ -244,19 +246,19 @@ void admission_refuse(struct admission *admission, const struct refusal *refusal
 uint64_t admission_accepted(const struct admission *admission, enum admission_transport transport,
                             int signal)
 {
-    return get(&admission->counters[transport].accepted[signal]);
+    return admission_get(&admission->counters[transport].accepted[signal]);
 }
 
 uint64_t admission_items(const struct admission *admission, enum admission_transport transport,
                          int signal, enum cause cause)
 {
-    return get(&admission->counters[transport].items[signal][cause]);
+    return admission_get(&admission->counters[transport].items[signal][cause]);
 }
 
 uint64_t admission_requests(const struct admission *admission, enum admission_transport transport,
                             int signal, enum cause cause)
 {
-    return get(&admission->counters[transport].requests[signal][cause]);
+    return admission_get(&admission->counters[transport].requests[signal][cause]);
 }
 
 /* ---- for people ---- */
@@ -276,7 +278,7 @@ void admission_explain_items(const struct admission *admission, enum signal sign
     for (int cause = 0; cause < CAUSE_COUNT; cause++) {
         uint64_t n = 0;
         for (int t = 0; t < ADMISSION_TRANSPORTS; t++)
-            n += get(&admission->counters[t].items[signal][cause]);
+            n += admission_get(&admission->counters[t].items[signal][cause]);
         open = explain_cause(open, (enum cause)cause, n, out);
     }
     if (open)
@@ -290,14 +292,14 @@ static void explain_requests(const struct admission *admission, int transport, i
     bool known = signal < SIGNAL_COUNT, open = false;
     uint64_t sum = 0;
     for (int cause = 0; cause < CAUSE_COUNT; cause++)
-        sum += get(&requests[cause]);
+        sum += admission_get(&requests[cause]);
     if (sum == 0)
         return;
     bytes_printf(out, "%s: %" PRIu64 " request%s%s%s refused %s", admission->id, sum,
                  sum == 1 ? "" : "s", known ? " of " : "",
                  known ? signal_name((enum signal)signal) : "", transports[transport]);
     for (int cause = 0; cause < CAUSE_COUNT; cause++)
-        open = explain_cause(open, (enum cause)cause, get(&requests[cause]), out);
+        open = explain_cause(open, (enum cause)cause, admission_get(&requests[cause]), out);
     bytes_printf(out, open ? ")\n" : "\n");
 }
 

@@ -85,7 +85,7 @@ struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct
     return batch;
 }
 
-static char *copy_text(const char *text, bool *failed)
+static char *batch_copy_text(const char *text, bool *failed)
 {
     char *copy = text ? strdup(text) : NULL;
     if (text && !copy)
@@ -100,8 +100,8 @@ static bool copy_profile(struct batch *to, const struct profile_origin *from)
     if (!to->profile)
         return false;
     *to->profile = *from;
-    to->profile->sample_type_config = copy_text(from->sample_type_config, &failed);
-    to->profile->spy_name = copy_text(from->spy_name, &failed);
+    to->profile->sample_type_config = batch_copy_text(from->sample_type_config, &failed);
+    to->profile->spy_name = batch_copy_text(from->spy_name, &failed);
     return !failed;
 }
 
@@ -111,8 +111,8 @@ static bool copy_opaque(struct batch *to, const struct opaque_request *from)
     struct opaque_request *opaque = calloc(1, sizeof *opaque);
     if (!opaque)
         return false;
-    opaque->query = copy_text(from->query, &failed);
-    opaque->content_type = copy_text(from->content_type, &failed);
+    opaque->query = batch_copy_text(from->query, &failed);
+    opaque->content_type = batch_copy_text(from->content_type, &failed);
     batch_set_opaque(to, opaque);
     return !failed;
 }
@@ -192,7 +192,7 @@ bool batch_add_receipts(struct batch *batch, const struct batch *from)
     return true;
 }
 
-static struct batch *part_of(const struct batch *batch, struct buffer *payload)
+static struct batch *batch_part_of(const struct batch *batch, struct buffer *payload)
 {
     return batch_with_payload(batch, payload, otlp_count(batch->signal, buffer_view(payload)));
 }
@@ -207,8 +207,8 @@ bool batch_split(const struct batch *batch, uint32_t max_items, size_t max_bytes
     buffer_unref(whole);
     if (!cut)
         return false;
-    *front = part_of(batch, front_bytes);
-    *rest = part_of(batch, rest_bytes);
+    *front = batch_part_of(batch, front_bytes);
+    *rest = batch_part_of(batch, rest_bytes);
     if (*front && *rest)
         return true;
     batch_unref(*front);
@@ -216,15 +216,15 @@ bool batch_split(const struct batch *batch, uint32_t max_items, size_t max_bytes
     return false;
 }
 
-static bool same_text(const char *a, const char *b)
+static bool batch_same_text(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 static bool same_metadata(const struct metadata *a, const struct metadata *b)
 {
-    return a == b || (a && b && same_text(a->tenant, b->tenant) &&
-                      same_text(a->authorization, b->authorization));
+    return a == b || (a && b && batch_same_text(a->tenant, b->tenant) &&
+                      batch_same_text(a->authorization, b->authorization));
 }
 
 bool batch_mergeable(const struct batch *a, const struct batch *b)

@@ -9,7 +9,7 @@
 
 enum { INDEX_CAP = 1 << 30, PAYLOAD_CAP = 1 << 30 };
 
-static struct outcome no_memory(void)
+static struct outcome otlp_form_no_memory(void)
 {
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
 }
@@ -69,7 +69,7 @@ struct batch *otlp_form(struct batch *batch, struct outcome *why)
     if (!form) {
         bytes_release(&made);
         if (why->verdict == VERDICT_OK)
-            *why = no_memory();
+            *why = otlp_form_no_memory();
         return NULL;
     }
     form->encoding = BATCH_OTLP;
@@ -79,7 +79,7 @@ struct batch *otlp_form(struct batch *batch, struct outcome *why)
 }
 
 /* A part over these bytes. NULL: no memory. */
-static struct batch_part *part_of(const struct batch *batch, struct bytes *bytes)
+static struct batch_part *otlp_form_part_of(const struct batch *batch, struct bytes *bytes)
 {
     struct batch_part *part = calloc(1, sizeof *part);
     struct buffer *payload = part ? payload_of(bytes, batch->payload->budget) : NULL;
@@ -115,7 +115,7 @@ struct batch_part *pprof_parts(const struct batch *batch, size_t max_samples, si
     bool good = pprof_open(&pprof, buffer_view(batch->payload), &arena, &fault) &&
                 pprof_split_begin(&split, &pprof, max_samples, max_bytes, &arena);
     while (good && pprof_split_next(&split, &bytes, &why)) {
-        *end = part_of(batch, &bytes);
+        *end = otlp_form_part_of(batch, &bytes);
         good = *end;
         end = good ? &(*end)->next : end;
     }

@@ -9,7 +9,7 @@
 /* Room for the edits that take invalid spans out of one request, and for an index of profiles. */
 enum { EDIT_CAP = 64 << 20, INDEX_CAP = 256 << 20 };
 
-static struct outcome no_memory(void)
+static struct outcome otlp_request_no_memory(void)
 {
     struct outcome outcome =
         outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
@@ -29,13 +29,13 @@ static struct outcome from_json(enum signal signal, struct bytes *body)
         return OUTCOME_OK;
     bytes_release(body);
     if (!*reason)
-        return no_memory();
+        return otlp_request_no_memory();
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed JSON: %s", reason);
 }
 
 /* valid: no item has to be left out. */
-static struct outcome check(enum signal signal, const struct bytes *body, uint32_t *items,
-                            bool *valid, struct otlp_notes *notes)
+static struct outcome otlp_request_check(enum signal signal, const struct bytes *body,
+                                         uint32_t *items, bool *valid, struct otlp_notes *notes)
 {
     struct proto_fault fault;
     *valid = signal != SIGNAL_TRACES;
@@ -74,7 +74,7 @@ static struct outcome upgrade(struct bytes *body)
     if (result == PROFILES_REFUSED) {
         bool starved = arena.starved || reason == proto_write_no_memory;
         bytes_release(&current);
-        return starved ? no_memory() : bad_profiles(reason);
+        return starved ? otlp_request_no_memory() : bad_profiles(reason);
     }
     if (result == PROFILES_UPGRADED) {
         bytes_release(body);
@@ -85,7 +85,7 @@ static struct outcome upgrade(struct bytes *body)
 
 /* What refers outside its tables would be taken by a backend and show nothing, or something else.
  */
-static struct outcome check_profiles(struct view request)
+static struct outcome otlp_request_check_profiles(struct view request)
 {
     struct arena arena;
     struct otlp_dictionary dictionary;
@@ -95,7 +95,7 @@ static struct outcome check_profiles(struct view request)
     arena_release(&arena);
     if (good)
         return OUTCOME_OK;
-    return arena.starved ? no_memory() : bad_profiles(reason);
+    return arena.starved ? otlp_request_no_memory() : bad_profiles(reason);
 }
 
 /* The request without what no backend takes; *buffer NULL: no memory. */
@@ -122,8 +122,8 @@ static struct outcome without_invalid(struct bytes *body, struct otlp_request *r
 }
 
 /* Makes the batch of a checked request. */
-static struct outcome wrap(enum signal signal, bool valid, struct bytes *body,
-                           struct otlp_request *request)
+static struct outcome otlp_request_wrap(enum signal signal, bool valid, struct bytes *body,
+                                        struct otlp_request *request)
 {
     struct outcome outcome = OUTCOME_OK;
     struct buffer *buffer = NULL;
@@ -136,11 +136,11 @@ static struct outcome wrap(enum signal signal, bool valid, struct bytes *body,
         return outcome;
     if (buffer)
         request->batch = batch_new(signal, BATCH_OTLP, buffer, items, NULL);
-    return request->batch ? OUTCOME_OK : no_memory();
+    return request->batch ? OUTCOME_OK : otlp_request_no_memory();
 }
 
 /* Gives the batch the notes, where they are of its payload. */
-static void attach(struct batch *batch, struct otlp_notes *notes)
+static void otlp_request_attach(struct batch *batch, struct otlp_notes *notes)
 {
     if (batch && batch->payload->data == notes->request && !notes->failed)
         batch->notes = buffer_from_bytes(&notes->rows);
@@ -160,13 +160,13 @@ struct outcome otlp_request_read(enum signal signal, bool json, struct bytes *bo
     if (outcome.verdict == VERDICT_OK && signal == SIGNAL_TRACES)
         otlp_notes_begin(&notes, bytes_view(body), body->budget);
     if (outcome.verdict == VERDICT_OK)
-        outcome = check(signal, body, &request->received, &valid, &notes);
+        outcome = otlp_request_check(signal, body, &request->received, &valid, &notes);
     if (outcome.verdict == VERDICT_OK && signal == SIGNAL_PROFILES)
-        outcome = check_profiles(bytes_view(body));
+        outcome = otlp_request_check_profiles(bytes_view(body));
     if (outcome.verdict == VERDICT_OK && request->received > 0)
-        outcome = wrap(signal, valid, body, request);
+        outcome = otlp_request_wrap(signal, valid, body, request);
     request->samples = request->batch ? request->batch->samples : 0;
-    attach(request->batch, &notes);
+    otlp_request_attach(request->batch, &notes);
     bytes_release(&notes.rows);
     bytes_release(body);
     return outcome;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static uint64_t mix(uint64_t hash, struct view text)
+static uint64_t progress_mix(uint64_t hash, struct view text)
 {
     const uint8_t *at = text.data;
     size_t left = text.size;
@@ -20,12 +20,13 @@ static uint64_t mix(uint64_t hash, struct view text)
 }
 
 /* The same for the same data on their way to the same exporter, in any process. */
-static uint64_t key_of(const struct batch *batch, const char *exporter)
+static uint64_t progress_key_of(const struct batch *batch, const char *exporter)
 {
-    uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), view_of(exporter));
+    uint64_t hash = progress_mix(UINT64_C(0xcbf29ce484222325), view_of(exporter));
     for (size_t i = 0; batch->series && i < batch->series->count; i++)
-        hash = mix(mix(hash, batch->series->labels[i].name), batch->series->labels[i].value);
-    return mix(hash, buffer_view(batch->payload)) | 1;
+        hash = progress_mix(progress_mix(hash, batch->series->labels[i].name),
+                            batch->series->labels[i].value);
+    return progress_mix(hash, buffer_view(batch->payload)) | 1;
 }
 
 /* The receipt under which progress is kept: that of a batch which is one request's. NULL: none. */
@@ -36,7 +37,7 @@ static struct receipt *receipt_of(struct progress *progress)
         !receipt_is_durable(batch->receipts[0]))
         return NULL;
     if (!progress->key)
-        progress->key = key_of(batch, progress->exporter);
+        progress->key = progress_key_of(batch, progress->exporter);
     return batch->receipts[0];
 }
 

@@ -46,7 +46,7 @@ static struct ticker_entry *next_due(struct ticker *ticker, uint64_t now)
     return NULL;
 }
 
-static void run(struct ticker *ticker, struct ticker_entry *entry, uint64_t now)
+static void ticker_run(struct ticker *ticker, struct ticker_entry *entry, uint64_t now)
 {
     entry->due = TIME_NEVER;
     entry->round = ticker->round;
@@ -66,7 +66,7 @@ static uint64_t step_locked(struct ticker *ticker)
     struct ticker_entry *entry;
     ticker->round++;
     while (!ticker->paused && (entry = next_due(ticker, now)))
-        run(ticker, entry, now);
+        ticker_run(ticker, entry, now);
     return earliest(ticker);
 }
 

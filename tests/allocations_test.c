@@ -241,7 +241,7 @@ static void exhaust_each_way(const struct form *form, struct view bytes)
 START_TEST(traces)
 {
     struct form form = {.signal = SIGNAL_TRACES};
-    exhaust_each_way(&form, door_recorded(CORPUS "otlp_traces/two_spans"));
+    exhaust_each_way(&form, receiver_recorded(CORPUS "otlp_traces/two_spans"));
 }
 END_TEST
 
@@ -268,14 +268,14 @@ END_TEST
 START_TEST(logs)
 {
     struct form form = {.signal = SIGNAL_LOGS};
-    exhaust_each_way(&form, door_recorded(CORPUS "otlp_logs/one"));
+    exhaust_each_way(&form, receiver_recorded(CORPUS "otlp_logs/one"));
 }
 END_TEST
 
 START_TEST(metrics)
 {
     struct form form = {.signal = SIGNAL_METRICS};
-    exhaust_each_way(&form, door_recorded(CORPUS "otlp_metrics/all_kinds"));
+    exhaust_each_way(&form, receiver_recorded(CORPUS "otlp_metrics/all_kinds"));
 }
 END_TEST
 

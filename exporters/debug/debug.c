@@ -44,8 +44,8 @@ static bool debug_open(void *instance, const struct env *env, char *error, size_
     return true;
 }
 
-static void write_line(const struct debug_exporter *self, const struct batch *batch,
-                       struct bytes *out)
+static void debug_write_line(const struct debug_exporter *self, const struct batch *batch,
+                             struct bytes *out)
 {
     bytes_printf(out, "%s: %u %s, %zu bytes", self->env->id, batch->items,
                  signal_items(batch->signal, batch->items), batch->payload->size);
@@ -88,7 +88,7 @@ static struct outcome debug_send(void *instance, struct batch *batch)
     if (detailed && batch->signal == SIGNAL_TRACES)
         kept_traces_add(&self->traces, buffer_view(batch->payload), now, self->profiles, &text);
     else
-        write_line(self, batch, &text);
+        debug_write_line(self, batch, &text);
     output_write(&self->output, bytes_view(&text));
     pthread_mutex_unlock(&self->lock);
     bytes_release(&text);

@@ -9,8 +9,8 @@ enum { MAX_TRACES = 2000, MAX_SPANS = 20000, MAX_TRACE_SPANS = 1000 };
  * their profile come after their children, so a trace without its root waits longer. */
 static const uint64_t quiet_ns = NS_PER_S, rootless_ns = 60 * NS_PER_S;
 
-static void show(struct kept_traces *traces, struct kept_trace **link,
-                 const struct span_profiles *profiles, struct bytes *out)
+static void kept_show(struct kept_traces *traces, struct kept_trace **link,
+                      const struct span_profiles *profiles, struct bytes *out)
 {
     struct kept_trace *trace = *link;
     *link = trace->next;
@@ -28,7 +28,7 @@ static void show_last(struct kept_traces *traces, const struct span_profiles *pr
     struct kept_trace **link = &traces->first;
     while ((*link)->next)
         link = &(*link)->next;
-    show(traces, link, profiles, out);
+    kept_show(traces, link, profiles, out);
 }
 
 /* The trace of an id, moved to the front; made where it is new. NULL: no memory. */
@@ -69,7 +69,7 @@ static struct kept_span *new_span(struct kept_traces *traces, struct kept_trace 
     return &trace->spans[trace->count++];
 }
 
-static uint64_t id_of(struct view bytes)
+static uint64_t kept_id_of(struct view bytes)
 {
     return bytes.size == 8 ? span_id_load(bytes.data) : 0;
 }
@@ -84,8 +84,8 @@ static void keep_span(struct kept_traces *traces, const struct otlp_span *span, 
         trace->last_seen = now;
     if (!kept)
         return;
-    *kept = (struct kept_span){.id = id_of(span->span_id),
-                               .parent = id_of(span->parent_span_id),
+    *kept = (struct kept_span){.id = kept_id_of(span->span_id),
+                               .parent = kept_id_of(span->parent_span_id),
                                .start_ns = span->start_ns,
                                .end_ns = span->end_ns,
                                .local_root = otlp_span_is_local_root(span)};
@@ -130,7 +130,7 @@ uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
     while (*link) {
         uint64_t due = (*link)->last_seen + (has_root(*link) ? quiet_ns : rootless_ns);
         if (due <= now) {
-            show(traces, link, profiles, out);
+            kept_show(traces, link, profiles, out);
         } else {
             next = due < next ? due : next;
             link = &(*link)->next;

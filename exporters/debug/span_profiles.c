@@ -29,7 +29,7 @@ static size_t bucket_of(uint64_t id)
     return (size_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 53) % BUCKETS;
 }
 
-static struct span_profile *lookup(const struct span_profiles *profiles, uint64_t id)
+static struct span_profile *span_profiles_lookup(const struct span_profiles *profiles, uint64_t id)
 {
     for (size_t at = bucket_of(id); profiles->buckets[at]; at = (at + 1) % BUCKETS) {
         const struct span_profile *slot = &profiles->slots[profiles->buckets[at] - 1];
@@ -41,7 +41,7 @@ static struct span_profile *lookup(const struct span_profiles *profiles, uint64_
 
 const struct span_profile *span_profiles_get(const struct span_profiles *profiles, uint64_t id)
 {
-    return id ? lookup(profiles, id) : NULL;
+    return id ? span_profiles_lookup(profiles, id) : NULL;
 }
 
 static void index_anew(struct span_profiles *profiles)
@@ -113,7 +113,7 @@ static void add_sample(struct span_profiles *profiles, const struct pprof_symbol
         samples = cpu / (uint64_t)period;
     if ((!samples && !cpu) || !sample->span_id.data || !span_id_parse(sample->span_id, &id))
         return;
-    struct span_profile *slot = lookup(profiles, id);
+    struct span_profile *slot = span_profiles_lookup(profiles, id);
     if (!slot)
         slot = insert(profiles, id);
     slot->samples += samples ? samples : 1;

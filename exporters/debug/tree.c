@@ -32,8 +32,8 @@ static void write_hot(const struct span_profile *profile, struct bytes *out)
                      (unsigned)(hot[i].samples * 100 / profile->samples));
 }
 
-static void write_profile(const struct kept_span *span, const struct span_profiles *profiles,
-                          struct bytes *out)
+static void tree_write_profile(const struct kept_span *span, const struct span_profiles *profiles,
+                               struct bytes *out)
 {
     const struct span_profile *profile = span_profiles_get(profiles, span->profile);
     char id[16];
@@ -66,7 +66,7 @@ static void write_span(const struct kept_span *span, unsigned depth,
     int pad = NAME_COLUMN - indent - columns(span->name);
     bytes_printf(out, "%*s%s%*s ", indent, "", span->name, pad > 0 ? pad : 0, "");
     write_duration(span->end_ns > span->start_ns ? span->end_ns - span->start_ns : 0, out);
-    write_profile(span, profiles, out);
+    tree_write_profile(span, profiles, out);
     bytes_append(out, "\n", 1);
 }
 

@@ -101,7 +101,7 @@ static bool encode_framed(struct view request, struct bytes *line)
            bytes_append_view(line, request) == BYTES_OK;
 }
 
-static struct outcome write_line(struct file_exporter *self, const struct batch *batch)
+static struct outcome file_write_line(struct file_exporter *self, const struct batch *batch)
 {
     struct bytes line;
     bytes_init(&line, LINE_CAP, NULL);
@@ -184,7 +184,7 @@ static bool write_file(const char *path, struct view content)
     return done == content.size;
 }
 
-static struct outcome write_profile(struct file_exporter *self, const struct batch *batch)
+static struct outcome file_write_profile(struct file_exporter *self, const struct batch *batch)
 {
     struct bytes packed;
     char path[FOLDER_SIZE + 300];
@@ -202,7 +202,7 @@ static struct outcome write_profile_line(struct file_exporter *self, struct batc
     struct outcome outcome;
     struct batch *form = otlp_form(batch, &outcome);
     if (form)
-        outcome = write_line(self, form);
+        outcome = file_write_line(self, form);
     batch_unref(form);
     return outcome;
 }
@@ -211,10 +211,10 @@ static struct outcome file_send(void *instance, struct batch *batch)
 {
     struct file_exporter *self = instance;
     if (batch->signal != SIGNAL_PROFILES)
-        return write_line(self, batch);
+        return file_write_line(self, batch);
     if (self->profiles_form == PROFILES_AS_LINES && batch->encoding != BATCH_OPAQUE)
         return write_profile_line(self, batch);
-    return write_profile(self, batch);
+    return file_write_profile(self, batch);
 }
 
 static void file_close(void *instance)

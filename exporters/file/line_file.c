@@ -132,7 +132,7 @@ static bool rotate(struct line_file *file)
     return line_file_open(file);
 }
 
-static bool write_all(struct line_file *file, struct view line)
+static bool line_file_write_all(struct line_file *file, struct view line)
 {
     size_t done = 0;
     while (done < line.size) {
@@ -162,5 +162,5 @@ bool line_file_write(struct line_file *file, struct view line)
         return false;
     if (file->rotates && file->size > 0 && file->size + line.size > limit && !rotate(file))
         return false;
-    return write_all(file, line);
+    return line_file_write_all(file, line);
 }

@@ -94,7 +94,7 @@ static bool parse_target(const struct otlp_grpc_exporter *self, struct target *t
     return true;
 }
 
-static void check(const void *config, struct key_report *report)
+static void otlp_grpc_check(const void *config, struct key_report *report)
 {
     const struct otlp_grpc_exporter *self = config;
     struct target target;
@@ -106,7 +106,7 @@ static void check(const void *config, struct key_report *report)
     delivery_check(&self->delivery, report);
 }
 
-static void places(const void *config, place_visit_fn *visit, void *ctx)
+static void otlp_grpc_places(const void *config, place_visit_fn *visit, void *ctx)
 {
     const struct otlp_grpc_exporter *self = config;
     struct target target;
@@ -231,7 +231,7 @@ static struct outcome read_failure(const struct http_reply *reply)
     return outcome;
 }
 
-static struct outcome read_reply(const struct http_reply *reply)
+static struct outcome otlp_grpc_read_reply(const struct http_reply *reply)
 {
     if (reply->status == 0 && reply->unsendable)
         return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", reply->error);
@@ -270,7 +270,7 @@ static struct outcome otlp_grpc_send(void *instance, struct batch *batch)
     struct http_reply reply = {0};
     if (!call(instance, batch, &reply))
         return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    struct outcome outcome = read_reply(&reply);
+    struct outcome outcome = otlp_grpc_read_reply(&reply);
     http_reply_release(&reply);
     return outcome;
 }
@@ -333,8 +333,8 @@ const struct component exporter_otlp_grpc = {
     .encodings = BATCH_BIT(BATCH_OTLP),
     .size = sizeof(struct otlp_grpc_exporter),
     .keys = keys,
-    .check = check,
-    .places = places,
+    .check = otlp_grpc_check,
+    .places = otlp_grpc_places,
     .opens_quietly = true,
     .open = otlp_grpc_open,
     .gathers = true,

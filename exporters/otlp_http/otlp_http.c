@@ -72,7 +72,7 @@ static const char *url(const void *instance, enum signal signal)
     return ((const struct otlp_http_exporter *)instance)->urls[signal];
 }
 
-static void places(const void *config, place_visit_fn *visit, void *ctx)
+static void otlp_http_places(const void *config, place_visit_fn *visit, void *ctx)
 {
     const struct otlp_http_exporter *self = config;
     if (*self->endpoint)
@@ -99,7 +99,7 @@ static void warn_of_endpoint(const struct otlp_http_exporter *self, struct key_r
                         "port 4318");
 }
 
-static void check(const void *config, struct key_report *report)
+static void otlp_http_check(const void *config, struct key_report *report)
 {
     const struct otlp_http_exporter *self = config;
     warn_of_endpoint(self, report);
@@ -221,7 +221,7 @@ static bool encode_body(const struct otlp_http_exporter *self, const struct batc
            (compression == ENCODING_IDENTITY || compress(compression, body));
 }
 
-static bool is_json(const struct http_reply *reply)
+static bool otlp_http_is_json(const struct http_reply *reply)
 {
     return media_type_is(reply->content_type, "application/json");
 }
@@ -233,8 +233,8 @@ static struct outcome read_success(const struct http_reply *reply)
     uint64_t rejected;
     char *text = outcome.text;
     size_t size = sizeof outcome.text;
-    if (is_json(reply) ? export_response_decode_json(body, &rejected, text, size)
-                       : export_response_decode(body, &rejected, text, size))
+    if (otlp_http_is_json(reply) ? export_response_decode_json(body, &rejected, text, size)
+                                 : export_response_decode(body, &rejected, text, size))
         outcome.rejected = rejected > UINT32_MAX ? UINT32_MAX : (uint32_t)rejected;
     else
         text[0] = '\0'; /* it took them; how it says so is its own affair */
@@ -252,11 +252,11 @@ static void read_status(const struct http_reply *reply, char *text, size_t size,
         rpc_status_decode(body, &code, text, size, &has_retry_info, wait))
         return;
     *wait = 0;
-    if (!is_json(reply) || !rpc_status_message_json(body, text, size))
+    if (!otlp_http_is_json(reply) || !rpc_status_message_json(body, text, size))
         text_shown(body, text, size);
 }
 
-static struct outcome read_reply(const struct http_reply *reply)
+static struct outcome otlp_http_read_reply(const struct http_reply *reply)
 {
     char text[128];
     uint64_t wait;
@@ -298,7 +298,7 @@ static struct outcome otlp_http_send(void *instance, struct batch *batch)
                           signal_name(batch->signal));
     if (!post(self, batch, &reply))
         return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    struct outcome outcome = read_reply(&reply);
+    struct outcome outcome = otlp_http_read_reply(&reply);
     http_reply_release(&reply);
     return outcome;
 }
@@ -362,8 +362,8 @@ const struct component exporter_otlp_http = {
     .encodings = BATCH_BIT(BATCH_OTLP),
     .size = sizeof(struct otlp_http_exporter),
     .keys = keys,
-    .check = check,
-    .places = places,
+    .check = otlp_http_check,
+    .places = otlp_http_places,
     .url = url,
     .opens_quietly = true,
     .open = otlp_http_open,

@@ -53,23 +53,23 @@ struct pushing {
     struct outcome retry;  /* why the batch is to be tried again */
 };
 
-static struct outcome no_memory(void)
+static struct outcome profiles_no_memory(void)
 {
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
 }
 
-static uint64_t mix(uint64_t hash, struct view text)
+static uint64_t profiles_mix(uint64_t hash, struct view text)
 {
     for (size_t i = 0; i < text.size; i++)
         hash = (hash ^ text.data[i]) * UINT64_C(0x100000001b3);
     return (hash ^ text.size) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static uint64_t hash_of(const struct series *series)
+static uint64_t profiles_hash_of(const struct series *series)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < series->count; i++)
-        hash = mix(mix(hash, series->labels[i].name), series->labels[i].value);
+        hash = profiles_mix(profiles_mix(hash, series->labels[i].name), series->labels[i].value);
     return hash;
 }
 
@@ -82,7 +82,7 @@ static uint64_t *place_of(const struct used_times *used, uint64_t hash)
     return &used->of[at];
 }
 
-static bool grow(struct used_times *used)
+static bool profiles_grow(struct used_times *used)
 {
     struct used_times more = {.count = used->count, .room = used->room ? used->room * 2 : 64};
     if (used->count * 2 < used->room)
@@ -101,11 +101,12 @@ static bool grow(struct used_times *used)
 /* The first time from `time` on that the series has not had. */
 static bool take_time(struct used_times *used, const struct series *series, int64_t *time)
 {
-    uint64_t labels = hash_of(series);
-    if (!grow(used))
+    uint64_t labels = profiles_hash_of(series);
+    if (!profiles_grow(used))
         return false;
     for (;; ++*time) {
-        uint64_t hash = mix(labels, (struct view){(const uint8_t *)time, sizeof *time}) | 1;
+        uint64_t hash =
+            profiles_mix(labels, (struct view){(const uint8_t *)time, sizeof *time}) | 1;
         uint64_t *place = place_of(used, hash);
         if (*place)
             continue;
@@ -129,7 +130,7 @@ static void set_done(struct progress_mark *mark, uint64_t item)
 }
 
 /* Counts the profile, once, of which something was refused for good. */
-static void lose(struct pushing *pushing, uint32_t profile, const struct outcome *why)
+static void profiles_lose(struct pushing *pushing, uint32_t profile, const struct outcome *why)
 {
     pushing->progress->lost += pushing->lost_profile != (uint64_t)profile + 1;
     pushing->lost_profile = (uint64_t)profile + 1;
@@ -181,7 +182,7 @@ static bool take_answer(struct pushing *pushing, const struct posting *posting)
         return false;
     }
     if (posting->outcome.verdict == VERDICT_REJECT)
-        lose(pushing, posting->profile, &posting->outcome);
+        profiles_lose(pushing, posting->profile, &posting->outcome);
     return true;
 }
 
@@ -232,8 +233,8 @@ static bool reach(struct pushing *pushing, uint64_t item)
 }
 
 /* Adds a pprof to those that are sent at once, together no more than the server takes so. */
-static bool gather(struct pushing *pushing, const struct series *series, struct view pprof,
-                   int64_t time, const struct posting *as)
+static bool profiles_gather(struct pushing *pushing, const struct series *series, struct view pprof,
+                            int64_t time, const struct posting *as)
 {
     size_t most = (size_t)pushing->self->max_profile_bytes;
     bool full = pushing->count == WAVE || pushing->inflated + pprof.size > most;
@@ -242,7 +243,7 @@ static bool gather(struct pushing *pushing, const struct series *series, struct 
     struct posting *posting = &pushing->wave[pushing->count];
     if (!push_encode(series, pprof, &posting->message)) {
         bytes_clear(&posting->message);
-        pushing->retry = no_memory();
+        pushing->retry = profiles_no_memory();
         return false;
     }
     posting->time_ns = time > 0 ? (uint64_t)time : 0;
@@ -263,7 +264,7 @@ static bool post_parts(struct pushing *pushing, const struct series *series,
     *fault = NULL;
     if (!pprof_split_begin(&split, pprof, (size_t)pushing->self->max_profile_samples,
                            parts_bytes(pushing->self, progress), &pushing->arena)) {
-        pushing->retry = no_memory();
+        pushing->retry = profiles_no_memory();
         return false;
     }
     pprof_split_pass(&split, progress->mark.samples);
@@ -276,7 +277,7 @@ static bool post_parts(struct pushing *pushing, const struct series *series,
         if (good)
             post_one(pushing, &posting);
         else
-            pushing->retry = no_memory();
+            pushing->retry = profiles_no_memory();
         bytes_clear(&posting.message);
         pushing->wave[0].message = posting.message;
         pushing->begun = true;
@@ -306,7 +307,7 @@ static bool post_in_parts(struct pushing *pushing, const struct series *series,
     if (fault) {
         struct outcome why =
             outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot be split: %s", fault);
-        lose(pushing, as->profile, &why);
+        profiles_lose(pushing, as->profile, &why);
     }
     set_done(&pushing->progress->mark, as->item);
     return true;
@@ -328,13 +329,14 @@ static bool open_made(struct pushing *pushing, struct series *series, struct byt
 }
 
 /* An item of which nothing can be sent. False: the batch stops here. */
-static bool give_up(struct pushing *pushing, const struct posting *as, const struct outcome *why)
+static bool profiles_give_up(struct pushing *pushing, const struct posting *as,
+                             const struct outcome *why)
 {
     if (is_done(&pushing->progress->mark, as->item))
         return true;
     if (!reach(pushing, as->item))
         return false;
-    lose(pushing, as->profile, why);
+    profiles_lose(pushing, as->profile, why);
     set_done(&pushing->progress->mark, as->item);
     return true;
 }
@@ -349,7 +351,7 @@ static bool send_series(struct pushing *pushing, const struct series *series,
         return true;
     if (!begun && pprof_split_fits(pprof, (size_t)self->max_profile_samples,
                                    parts_bytes(self, pushing->progress)))
-        return gather(pushing, series, pprof->raw, pprof->time_nanos, as);
+        return profiles_gather(pushing, series, pprof->raw, pprof->time_nanos, as);
     return post_in_parts(pushing, series, pprof, as);
 }
 
@@ -365,12 +367,12 @@ static bool take_series(struct pushing *pushing, const struct profiles_part *par
         struct outcome why =
             outcome_of(VERDICT_REJECT, CAUSE_INVALID, "not a valid pprof: %s", fault.reason);
         series_unref(part->series);
-        return give_up(pushing, as, &why);
+        return profiles_give_up(pushing, as, &why);
     }
     struct series *series = limited_series(pushing->self, part->series, &pprof, &pushing->arena);
     bool good = series && open_made(pushing, series, made, &pprof);
     if (!good)
-        pushing->retry = no_memory();
+        pushing->retry = profiles_no_memory();
     good = good && send_series(pushing, series, &pprof, as);
     series_unref(series);
     return good;
@@ -415,7 +417,7 @@ static struct outcome push_all(struct pushing *pushing, struct profiles_to_pprof
             struct outcome why =
                 outcome_of(VERDICT_REJECT, CAUSE_INVALID, "cannot become pprof: %s", reason);
             as.profile = part.profile;
-            good = give_up(pushing, &as, &why);
+            good = profiles_give_up(pushing, &as, &why);
         }
     }
     if (pushing->progress->yielded)
@@ -464,7 +466,7 @@ struct outcome send_profiles(struct pyroscope_exporter *self, const struct batch
     const char *reason;
     struct outcome outcome;
     if (!pushing)
-        return no_memory();
+        return profiles_no_memory();
     arena_init(&arena, INDEX_CAP);
     bytes_init(&made, MESSAGE_CAP, NULL);
     progress_recall(progress);

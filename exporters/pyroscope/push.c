@@ -18,7 +18,7 @@ struct push {
     struct bytes edited; /* with its missing time set, and without trace ids */
 };
 
-static struct outcome no_memory(void)
+static struct outcome push_no_memory(void)
 {
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
 }
@@ -30,7 +30,7 @@ static struct outcome post_profile(const struct push *push, struct view profile,
     const struct buffer *payload = push->batch->payload;
     bool as_it_came = payload->packed && profile.data == payload->data;
     struct bytes message;
-    struct outcome outcome = no_memory();
+    struct outcome outcome = push_no_memory();
     bytes_init(&message, MESSAGE_CAP, NULL);
     if (push_encode(push->series, as_it_came ? buffer_view(payload->packed) : profile, &message)) {
         struct post post = {.url = push->self->push_url,
@@ -55,7 +55,7 @@ static struct outcome post_parts(struct push *push, const struct pprof *pprof, c
     struct outcome outcome = OUTCOME_OK;
     if (!pprof_split_begin(&split, pprof, (size_t)push->self->max_profile_samples,
                            parts_bytes(push->self, progress), &push->arena))
-        return no_memory();
+        return push_no_memory();
     bytes_init(&part, MESSAGE_CAP, NULL);
     pprof_split_pass(&split, progress->mark.samples);
     while (outcome.verdict != VERDICT_RETRY && !progress->yielded &&
@@ -131,14 +131,14 @@ static struct outcome push_profile(struct push *push)
     struct pyroscope_exporter *self = push->self;
     struct pprof pprof;
     if (!pprof_reopen(&pprof, buffer_view(push->batch->payload), &push->arena))
-        return no_memory();
+        return push_no_memory();
     if (pprof.sample_count == 0)
         return OUTCOME_OK; /* the server stores nothing of it */
     if (!name_as_ingest(push->batch, &pprof, &push->named, &push->arena) || !edit(push, &pprof))
-        return no_memory();
+        return push_no_memory();
     push->series = push_series(self, push->batch, &pprof, &push->arena);
     if (!push->series)
-        return no_memory();
+        return push_no_memory();
     struct progress *progress = push->progress;
     progress_recall(progress);
     if (progress->mark.samples == 0 &&

@@ -36,7 +36,7 @@ static const struct key keys[] = {
     KEY_END,
 };
 
-static void check(const void *config, struct key_report *report)
+static void pyroscope_check(const void *config, struct key_report *report)
 {
     const struct pyroscope_exporter *self = config;
     url_report("endpoint", self->endpoint, report);
@@ -52,7 +52,7 @@ static const char *url(const void *instance, enum signal signal)
     return signal == SIGNAL_PROFILES ? self->push_url : NULL;
 }
 
-static void places(const void *config, place_visit_fn *visit, void *ctx)
+static void pyroscope_places(const void *config, place_visit_fn *visit, void *ctx)
 {
     const struct pyroscope_exporter *self = config;
     if (*self->endpoint)
@@ -189,8 +189,8 @@ const struct component exporter_pyroscope = {
     .encodings = BATCH_BIT(BATCH_PPROF) | BATCH_BIT(BATCH_OTLP) | BATCH_BIT(BATCH_OPAQUE),
     .size = sizeof(struct pyroscope_exporter),
     .keys = keys,
-    .check = check,
-    .places = places,
+    .check = pyroscope_check,
+    .places = pyroscope_places,
     .url = url,
     .opens_quietly = true,
     .open = pyroscope_open,

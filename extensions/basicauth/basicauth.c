@@ -70,7 +70,7 @@ static const struct key keys[] = {
     KEY_END,
 };
 
-static void check(const void *config, struct key_report *report)
+static void basicauth_check(const void *config, struct key_report *report)
 {
     const struct basicauth *self = config;
     struct htpasswd users;
@@ -115,7 +115,7 @@ static bool read_users(const struct basicauth *self, struct view file, struct ht
     return good;
 }
 
-static struct view trimmed(struct view text)
+static struct view basicauth_trimmed(struct view text)
 {
     while (text.size && strchr(" \t\r\n", text.data[text.size - 1]))
         text.size--;
@@ -123,8 +123,8 @@ static struct view trimmed(struct view text)
 }
 
 /* What a look at a file brings; *why is "" where there is nothing to say. */
-static bool look_at(struct watched_text *watched, uint64_t now, struct bytes *content, char *why,
-                    size_t why_size)
+static bool basicauth_look_at(struct watched_text *watched, uint64_t now, struct bytes *content,
+                              char *why, size_t why_size)
 {
     *why = '\0';
     switch (watched_file_look(&watched->file, now, content, why, why_size)) {
@@ -136,7 +136,7 @@ static bool look_at(struct watched_text *watched, uint64_t now, struct bytes *co
     case WATCHED_READ:
         break;
     }
-    if (trimmed(bytes_view(content)).size == 0) {
+    if (basicauth_trimmed(bytes_view(content)).size == 0) {
         snprintf(why, why_size, "%s is empty", watched->file.path);
         return false;
     }
@@ -157,7 +157,8 @@ static bool refresh_users(struct basicauth *self, char *error, size_t error_size
     if (!*self->htpasswd.file)
         return false;
     bytes_init(&content, FILE_MAX, NULL);
-    bool changed = look_at(&self->file, clock_mono(self->env->clock), &content, why, sizeof why);
+    bool changed =
+        basicauth_look_at(&self->file, clock_mono(self->env->clock), &content, why, sizeof why);
     bytes_release(&content);
     if (!changed) {
         snprintf(error, error_size, "%s", why);
@@ -188,19 +189,20 @@ static struct view fresh_text(struct basicauth *self, struct watched_text *watch
     struct bytes content;
     bytes_init(&content, SECRET_MAX, NULL);
     bool had = watched->text.data;
-    bool changed = look_at(watched, clock_mono(self->env->clock), &content, error, error_size);
+    bool changed =
+        basicauth_look_at(watched, clock_mono(self->env->clock), &content, error, error_size);
     if (changed && had)
         log_info("%s: %s is read again", self->env->id, watched->file.path);
     bytes_release(&content);
-    return trimmed(bytes_view(&watched->text));
+    return basicauth_trimmed(bytes_view(&watched->text));
 }
 
 /* ---- of servers ---- */
 
 /* What remains to be verified; else *result says it and why tells people. Under the mutex, under
  * which the hash lives. */
-static bool prepare(struct basicauth *self, const char *value, struct bytes *text,
-                    struct verify *verify, enum auth_result *result, const char **why)
+static bool basicauth_prepare(struct basicauth *self, const char *value, struct bytes *text,
+                              struct verify *verify, enum auth_result *result, const char **why)
 {
     *result = AUTH_DENIED;
     *why = value ? "its credentials are not of the scheme Basic" : "it has no credentials";
@@ -221,7 +223,7 @@ static bool prepare(struct basicauth *self, const char *value, struct bytes *tex
     return false;
 }
 
-static void count(struct basicauth *self, enum auth_result result, const char *why)
+static void basicauth_count(struct basicauth *self, enum auth_result result, const char *why)
 {
     if (result == AUTH_LATER)
         why = "too many credentials wait to be checked";
@@ -239,7 +241,7 @@ static void answered(void *ctx, enum auth_result result)
 {
     struct asked asked = *(struct asked *)ctx;
     free(ctx);
-    count(asked.self, result, "wrong user or password");
+    basicauth_count(asked.self, result, "wrong user or password");
     asked.done(asked.ctx, result);
 }
 
@@ -253,7 +255,7 @@ static enum auth_result decide(struct basicauth *self, const char *value, struct
     char *hash = NULL;
     pthread_mutex_lock(&self->mutex);
     keep_users_fresh(self);
-    bool open = prepare(self, value, &text, &verify, &result, &why);
+    bool open = basicauth_prepare(self, value, &text, &verify, &result, &why);
     if (open)
         verify.hash = hash = strdup(verify.hash);
     pthread_mutex_unlock(&self->mutex);
@@ -264,7 +266,7 @@ static enum auth_result decide(struct basicauth *self, const char *value, struct
     if (result == AUTH_PENDING && asked)
         verifier_check(self->verifier, &verify, answered, asked);
     if (result != AUTH_PENDING)
-        count(self, result, why);
+        basicauth_count(self, result, why);
     if (text.data)
         explicit_bzero(text.data, text.size);
     bytes_release(&text);
@@ -272,7 +274,7 @@ static enum auth_result decide(struct basicauth *self, const char *value, struct
     return result;
 }
 
-static enum auth_result look(void *ctx, const char *value)
+static enum auth_result basicauth_look(void *ctx, const char *value)
 {
     return decide(ctx, value, NULL);
 }
@@ -330,7 +332,7 @@ static bool write_credentials(struct basicauth *self, struct bytes *out, char *e
     return good;
 }
 
-static bool give(void *ctx, struct bytes *value)
+static bool basicauth_give(void *ctx, struct bytes *value)
 {
     struct basicauth *self = ctx;
     char error[512];
@@ -350,10 +352,10 @@ static const struct authenticator *basicauth_authenticator(void *instance)
     self->auth = (struct authenticator){.self = self, .header = "Authorization"};
     if (self->has_htpasswd) {
         self->auth.challenge = "Basic realm=\"spanlink\", charset=\"UTF-8\"";
-        self->auth.look = look;
+        self->auth.look = basicauth_look;
         self->auth.check = check_credentials;
     } else {
-        self->auth.give = give;
+        self->auth.give = basicauth_give;
     }
     return &self->auth;
 }
@@ -437,7 +439,7 @@ const struct component extension_basicauth = {
     .kind = COMPONENT_EXTENSION,
     .size = sizeof(struct basicauth),
     .keys = keys,
-    .check = check,
+    .check = basicauth_check,
     .opens_quietly = true,
     .open = basicauth_open,
     .authenticator = basicauth_authenticator,

@@ -24,7 +24,7 @@ static int compare_users(const void *a, const void *b)
 }
 
 /* Cuts a line's ends off; its text ends in NUL then. */
-static char *trim(char *line)
+static char *htpasswd_trim(char *line)
 {
     line += strspn(line, " \t");
     size_t size = strlen(line);
@@ -54,7 +54,7 @@ static bool read_lines(struct htpasswd *htpasswd, char *why, size_t why_size)
         char *next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
-        line = trim(line);
+        line = htpasswd_trim(line);
         if (*line && *line != '#') {
             const char *fault = read_line(line, &htpasswd->users[htpasswd->count++]);
             if (fault) {

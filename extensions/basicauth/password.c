@@ -119,7 +119,7 @@ bool password_slow(enum password_kind kind)
     return kind == PASSWORD_APR1 || kind == PASSWORD_CRYPT;
 }
 
-static bool same_text(const char *a, const char *b)
+static bool password_same_text(const char *a, const char *b)
 {
     size_t size = strlen(a);
     return size == strlen(b) && digest_same((const uint8_t *)a, (const uint8_t *)b, size);
@@ -220,7 +220,7 @@ static bool fits_apr1(const char *hash, struct view password)
     if (work.data)
         explicit_bzero(work.data, work.capacity);
     bytes_release(&work);
-    return good && same_text(text, end + 1);
+    return good && password_same_text(text, end + 1);
 }
 
 /* ---- crypt ---- */
@@ -230,7 +230,7 @@ static bool fits_crypt(const char *hash, struct view password)
     struct crypt_data *data = calloc(1, sizeof *data);
     char *text = strndup((const char *)password.data, password.size);
     const char *made = data && text ? crypt_r(text, hash, data) : NULL;
-    bool fits = made && same_text(made, hash);
+    bool fits = made && password_same_text(made, hash);
     if (text)
         explicit_bzero(text, password.size);
     if (data)

@@ -102,7 +102,7 @@ static void job_free(struct job *job)
     free(job);
 }
 
-static void tell(struct waiters *waiters, enum auth_result result)
+static void verifier_tell(struct waiters *waiters, enum auth_result result)
 {
     for (struct waiter *waiter; (waiter = SLIST_FIRST(waiters));) {
         SLIST_REMOVE_HEAD(waiters, next);
@@ -135,12 +135,12 @@ static void work_off(struct verifier *verifier)
     remember(fits ? &verifier->right : &verifier->wrong, job->digest);
     struct waiters waiters = take_first(verifier);
     pthread_mutex_unlock(&verifier->mutex);
-    tell(&waiters, fits ? AUTH_GRANTED : AUTH_DENIED);
+    verifier_tell(&waiters, fits ? AUTH_GRANTED : AUTH_DENIED);
     pthread_mutex_lock(&verifier->mutex);
 }
 
 /* A flood of wrong passwords keeps this thread busy, and the others should not feel it. */
-static void *run(void *ctx)
+static void *verifier_run(void *ctx)
 {
     struct verifier *verifier = ctx;
     setpriority(PRIO_PROCESS, 0, NICENESS);
@@ -205,11 +205,11 @@ static struct job *find_job(struct verifier *verifier, const struct verify *veri
 }
 
 /* Under the mutex. False: no place, no memory or no thread. */
-static bool add(struct verifier *verifier, const struct verify *verify, const uint8_t *digest,
-                auth_done_fn *done, void *ctx)
+static bool verifier_add(struct verifier *verifier, const struct verify *verify,
+                         const uint8_t *digest, auth_done_fn *done, void *ctx)
 {
     if (!verifier->started)
-        verifier->started = thread_start(&verifier->thread, "basicauth", run, verifier);
+        verifier->started = thread_start(&verifier->thread, "basicauth", verifier_run, verifier);
     struct waiter *waiter = verifier->started ? malloc(sizeof *waiter) : NULL;
     struct job *job = waiter ? find_job(verifier, verify, digest) : NULL;
     if (!job) {
@@ -231,7 +231,7 @@ void verifier_check(struct verifier *verifier, const struct verify *verify, auth
     if (digest_of(verifier, verify, digest)) {
         pthread_mutex_lock(&verifier->mutex);
         result = recall(verifier, digest);
-        if (result == AUTH_PENDING && !add(verifier, verify, digest, done, ctx))
+        if (result == AUTH_PENDING && !verifier_add(verifier, verify, digest, done, ctx))
             result = AUTH_LATER;
         pthread_mutex_unlock(&verifier->mutex);
     }
@@ -266,7 +266,7 @@ void verifier_free(struct verifier *verifier)
         pthread_join(verifier->thread, NULL);
     while (!STAILQ_EMPTY(&verifier->jobs)) {
         struct waiters waiters = take_first(verifier);
-        tell(&waiters, AUTH_LATER);
+        verifier_tell(&waiters, AUTH_LATER);
     }
     pthread_cond_destroy(&verifier->work);
     pthread_mutex_destroy(&verifier->mutex);

@@ -79,7 +79,7 @@ static bool read_own(const struct bearertokenauth *self, struct tokens *tokens, 
     return good;
 }
 
-static void check(const void *config, struct key_report *report)
+static void bearertokenauth_check(const void *config, struct key_report *report)
 {
     const struct bearertokenauth *self = config;
     struct tokens tokens;
@@ -135,7 +135,7 @@ static void keep_fresh(struct bearertokenauth *self)
         log_error("%s: the tokens stay as they were: %s", self->env->id, error);
 }
 
-static enum auth_result look(void *ctx, const char *value)
+static enum auth_result bearertokenauth_look(void *ctx, const char *value)
 {
     struct bearertokenauth *self = ctx;
     enum auth_result result = AUTH_DENIED;
@@ -154,7 +154,7 @@ static enum auth_result look(void *ctx, const char *value)
     return result;
 }
 
-static bool give(void *ctx, struct bytes *value)
+static bool bearertokenauth_give(void *ctx, struct bytes *value)
 {
     struct bearertokenauth *self = ctx;
     size_t before = value->size;
@@ -172,8 +172,10 @@ static bool give(void *ctx, struct bytes *value)
 static const struct authenticator *bearertokenauth_authenticator(void *instance)
 {
     struct bearertokenauth *self = instance;
-    self->auth =
-        (struct authenticator){.self = self, .header = self->header, .look = look, .give = give};
+    self->auth = (struct authenticator){.self = self,
+                                        .header = self->header,
+                                        .look = bearertokenauth_look,
+                                        .give = bearertokenauth_give};
     if (*self->scheme) {
         snprintf(self->challenge, sizeof self->challenge, "%s realm=\"spanlink\"", self->scheme);
         self->auth.challenge = self->challenge;
@@ -227,7 +229,7 @@ const struct component extension_bearertokenauth = {
     .kind = COMPONENT_EXTENSION,
     .size = sizeof(struct bearertokenauth),
     .keys = keys,
-    .check = check,
+    .check = bearertokenauth_check,
     .opens_quietly = true,
     .open = bearertokenauth_open,
     .authenticator = bearertokenauth_authenticator,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-static struct view trimmed(struct view text)
+static struct view tokens_trimmed(struct view text)
 {
     while (text.size && memchr(" \t\r\n", text.data[0], 4)) {
         text.data++;
@@ -24,7 +24,7 @@ static bool is_legal(struct view token)
     return true;
 }
 
-static bool add(struct tokens *tokens, const uint8_t key[DIGEST_KEY_SIZE], struct view token)
+static bool tokens_add(struct tokens *tokens, const uint8_t key[DIGEST_KEY_SIZE], struct view token)
 {
     if (!tokens->first)
         tokens->first = strndup((const char *)token.data, token.size);
@@ -37,14 +37,14 @@ static bool read_lines(struct tokens *tokens, const uint8_t key[DIGEST_KEY_SIZE]
     for (unsigned number = 1; text.size; number++) {
         const uint8_t *end = memchr(text.data, '\n', text.size);
         struct view line = end ? view_between(text.data, end) : text;
-        struct view token = trimmed(line);
+        struct view token = tokens_trimmed(line);
         text.data += line.size + (end != NULL);
         text.size -= line.size + (end != NULL);
         if (!is_legal(token)) {
             snprintf(why, why_size, "line %u has a character that no header can hold", number);
             return false;
         }
-        if (token.size && !add(tokens, key, token)) {
+        if (token.size && !tokens_add(tokens, key, token)) {
             snprintf(why, why_size, "out of memory");
             return false;
         }
@@ -95,6 +95,6 @@ bool token_of(const char *value, const char *scheme, struct view *token)
     size_t size = strlen(scheme);
     if (size && (strncasecmp(value, scheme, size) != 0 || value[size] != ' '))
         return false;
-    *token = trimmed(view_of(value + size));
+    *token = tokens_trimmed(view_of(value + size));
     return token->size > 0;
 }

@@ -69,7 +69,7 @@ static const struct key keys[] = {
     KEY_END,
 };
 
-static struct listen_on place(const struct health_check *self)
+static struct listen_on health_check_place(const struct health_check *self)
 {
     return (struct listen_on){.key = "endpoint",
                               .endpoint = self->endpoint,
@@ -80,22 +80,22 @@ static struct listen_on place(const struct health_check *self)
                               .what = "health checks"};
 }
 
-static void places(const void *config, place_visit_fn *visit, void *ctx)
+static void health_check_places(const void *config, place_visit_fn *visit, void *ctx)
 {
-    struct listen_on on = place(config);
+    struct listen_on on = health_check_place(config);
     listen_place(&on, visit, ctx);
 }
 
-static void rehearse(const void *config, struct key_report *report)
+static void health_check_rehearse(const void *config, struct key_report *report)
 {
-    struct listen_on on = place(config);
+    struct listen_on on = health_check_place(config);
     listen_rehearse(&on, report);
 }
 
 static void check(const void *config, struct key_report *report)
 {
     const struct health_check *self = config;
-    struct listen_on on = place(self);
+    struct listen_on on = health_check_place(self);
     listen_check(&on, report);
     if (self->check.interval == 0)
         key_report_add(report, "check_collector_pipeline.interval", "must be positive");
@@ -152,8 +152,8 @@ static void print_uptime(const struct health_check *self, struct bytes *body)
 }
 
 /* why: for people; empty: there is nothing to say. */
-static void answer(const struct health_check *self, struct http_request *request, bool available,
-                   struct view why)
+static void health_check_answer(const struct health_check *self, struct http_request *request,
+                                bool available, struct view why)
 {
     struct bytes body;
     bytes_init(&body, 4096, NULL);
@@ -167,7 +167,7 @@ static void answer(const struct health_check *self, struct http_request *request
     bytes_release(&body);
 }
 
-static void handle(void *ctx, struct http_request *request)
+static void health_check_handle(void *ctx, struct http_request *request)
 {
     struct health_check *self = ctx;
     struct runtime *runtime = self->env->runtime;
@@ -183,7 +183,7 @@ static void handle(void *ctx, struct http_request *request)
         http_respond(request, available ? 200 : 503, "text/plain; charset=utf-8",
                      view_of(available ? self->body.healthy : self->body.unhealthy), 0);
     else
-        answer(self, request, available, bytes_view(&why));
+        health_check_answer(self, request, available, bytes_view(&why));
     bytes_release(&why);
 }
 
@@ -213,11 +213,11 @@ static bool health_check_open(void *instance, const struct env *env, char *error
         .max_connections = MAX_CONNECTIONS,
         .header_timeout_ns = 10 * NS_PER_S,
         .idle_timeout_ns = 60 * NS_PER_S,
-        .handler = handle,
+        .handler = health_check_handle,
         .ctx = self,
     };
     self->env = env;
-    struct listen_on on = place(self);
+    struct listen_on on = health_check_place(self);
     self->since_wall = clock_wall(env->clock);
     self->since_mono = clock_mono(env->clock);
     self->server = listen_http(&on, &options, error, error_size);
@@ -249,8 +249,8 @@ const struct component extension_health_check = {
     .size = sizeof(struct health_check),
     .keys = keys,
     .check = check,
-    .places = places,
-    .rehearse = rehearse,
+    .places = health_check_places,
+    .rehearse = health_check_rehearse,
     .open = health_check_open,
     .tick = health_check_tick,
     .retire = health_check_retire,

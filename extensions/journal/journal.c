@@ -93,7 +93,7 @@ static const struct metric metrics_rows[] = {
                            "Entries or ranges that were damaged and set aside."),
 };
 
-static void measure(void *instance, struct metrics *metrics)
+static void journal_measure(void *instance, struct metrics *metrics)
 {
     const struct journal_extension *self = instance;
     struct journal_figures figures;
@@ -132,6 +132,6 @@ const struct component extension_journal = {
     .open = open_extension,
     .journal = get_journal,
     .explain = explain,
-    .measure = measure,
+    .measure = journal_measure,
     .close = close_extension,
 };

@@ -23,7 +23,7 @@ static const struct key keys[] = {
     KEY_END,
 };
 
-static struct listen_on place(const struct zpages *self)
+static struct listen_on zpages_place(const struct zpages *self)
 {
     return (struct listen_on){.key = "endpoint",
                               .endpoint = self->endpoint,
@@ -34,22 +34,22 @@ static struct listen_on place(const struct zpages *self)
                               .what = "pages about itself at /"};
 }
 
-static void places(const void *config, place_visit_fn *visit, void *ctx)
+static void zpages_places(const void *config, place_visit_fn *visit, void *ctx)
 {
-    struct listen_on on = place(config);
+    struct listen_on on = zpages_place(config);
     listen_place(&on, visit, ctx);
 }
 
-static void rehearse(const void *config, struct key_report *report)
+static void zpages_rehearse(const void *config, struct key_report *report)
 {
-    struct listen_on on = place(config);
+    struct listen_on on = zpages_place(config);
     listen_rehearse(&on, report);
 }
 
-static void check(const void *config, struct key_report *report)
+static void zpages_check(const void *config, struct key_report *report)
 {
     const struct zpages *self = config;
-    struct listen_on on = place(self);
+    struct listen_on on = zpages_place(self);
     listen_check(&on, report);
 }
 
@@ -219,7 +219,7 @@ static void respond(const struct zpages *self, struct http_request *request, siz
     bytes_release(&out);
 }
 
-static void handle(void *ctx, struct http_request *request)
+static void zpages_handle(void *ctx, struct http_request *request)
 {
     const char *path = http_request_path(request);
     for (size_t i = 0; i < PAGES; i++)
@@ -239,11 +239,11 @@ static bool zpages_open(void *instance, const struct env *env, char *error, size
         .max_connections = MAX_CONNECTIONS,
         .header_timeout_ns = 10 * NS_PER_S,
         .idle_timeout_ns = 60 * NS_PER_S,
-        .handler = handle,
+        .handler = zpages_handle,
         .ctx = self,
     };
     self->env = env;
-    struct listen_on on = place(self);
+    struct listen_on on = zpages_place(self);
     self->server = listen_http(&on, &options, error, error_size);
     return self->server != NULL;
 }
@@ -270,9 +270,9 @@ const struct component extension_zpages = {
     .kind = COMPONENT_EXTENSION,
     .size = sizeof(struct zpages),
     .keys = keys,
-    .check = check,
-    .places = places,
-    .rehearse = rehearse,
+    .check = zpages_check,
+    .places = zpages_places,
+    .rehearse = zpages_rehearse,
     .open = zpages_open,
     .retire = zpages_retire,
     .close = zpages_close,

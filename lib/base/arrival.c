@@ -82,7 +82,7 @@ static size_t charge_for(const struct arrival *arrival, size_t need, size_t room
     return arrival->declared == SIZE_MAX || steps > room ? room : steps;
 }
 
-static bool make_room(struct arrival *arrival, size_t n)
+static bool arrival_make_room(struct arrival *arrival, size_t n)
 {
     struct bytes *body = &arrival->body;
     size_t need = body->size + n, room = body->capacity;
@@ -107,14 +107,14 @@ static void note_progress(struct arrival *arrival, size_t n)
     arrival->progressed = clock_mono(&clock_system);
 }
 
-static enum bytes_result append(struct arrival *arrival, const void *data, size_t n)
+static enum bytes_result base_arrival_append(struct arrival *arrival, const void *data, size_t n)
 {
     struct bytes *body = &arrival->body;
     if (arrival->gone)
         return BYTES_NO_MEMORY;
     if (n > body->max - body->size)
         return BYTES_FULL;
-    if (!make_room(arrival, n))
+    if (!arrival_make_room(arrival, n))
         return BYTES_NO_MEMORY;
     if (arrival->listed)
         note_progress(arrival, n);
@@ -124,7 +124,7 @@ static enum bytes_result append(struct arrival *arrival, const void *data, size_
 enum bytes_result arrival_append(struct arrival *arrival, const void *data, size_t n)
 {
     pthread_mutex_lock(&arrival->lock);
-    enum bytes_result result = append(arrival, data, n);
+    enum bytes_result result = base_arrival_append(arrival, data, n);
     if (result != BYTES_OK)
         give_back(arrival);
     arrival->received += n;
@@ -188,7 +188,7 @@ static struct claim claim_on(const struct arrival *arrival, uint64_t now)
 }
 
 /* With the list locked. One that is locked is at work: it has just made progress. */
-static bool look_at(struct arrival *arrival, uint64_t now, struct claim *claim)
+static bool arrival_look_at(struct arrival *arrival, uint64_t now, struct claim *claim)
 {
     if (pthread_mutex_trylock(&arrival->lock) != 0)
         return false;
@@ -201,7 +201,7 @@ static struct claim most_of(const struct budget *budget, uint64_t now)
 {
     struct claim most = {STAYS, 0}, claim;
     for (struct arrival *it = budget->arriving; it; it = it->next)
-        if (look_at(it, now, &claim) &&
+        if (arrival_look_at(it, now, &claim) &&
             (claim.kind > most.kind || (claim.kind == most.kind && claim.weight > most.weight)))
             most = claim;
     return most;
@@ -227,7 +227,8 @@ static size_t make_such_go(const struct budget *budget, struct claim least, uint
     size_t freed = 0;
     struct claim claim;
     for (struct arrival *it = budget->arriving; it && freed < n; it = it->next)
-        if (look_at(it, now, &claim) && claim.kind == least.kind && claim.weight >= least.weight)
+        if (arrival_look_at(it, now, &claim) && claim.kind == least.kind &&
+            claim.weight >= least.weight)
             freed += make_go(it);
     return freed;
 }

@@ -36,7 +36,7 @@ static size_t excess(size_t a, size_t b)
 }
 
 /* Never counts more than half of the limit, so that something is always accepted. */
-static size_t measure(struct budget *budget, size_t used)
+static size_t budget_measure(struct budget *budget, size_t used)
 {
     /* Work that nothing has been allocated for would hide as much of what is beyond. */
     size_t unused = atomic_load_explicit(&budget->unused, memory_order_relaxed);
@@ -46,24 +46,24 @@ static size_t measure(struct budget *budget, size_t used)
     return beyond;
 }
 
-static void trim(struct budget *budget, uint64_t now, uint64_t pause)
+static void budget_trim(struct budget *budget, uint64_t now, uint64_t pause)
 {
     if (now < budget->trimmed + pause)
         return;
     heap_trim();
     budget->trimmed = now;
-    measure(budget, budget_used(budget));
+    budget_measure(budget, budget_used(budget));
 }
 
-static void look(struct budget *budget, uint64_t trim_pause)
+static void budget_look(struct budget *budget, uint64_t trim_pause)
 {
     if (atomic_flag_test_and_set(&budget->looking))
         return;
     size_t used = budget_used(budget);
     uint64_t now = clock_mono(&clock_system);
     budget->looked = now;
-    if (measure(budget, used) > budget->limit / 32)
-        trim(budget, now, trim_pause);
+    if (budget_measure(budget, used) > budget->limit / 32)
+        budget_trim(budget, now, trim_pause);
     atomic_store_explicit(&budget->look_at, used + budget->limit / 128, memory_order_relaxed);
     atomic_store_explicit(&budget->trim_at, used > budget->limit / 8 ? used / 2 : 0,
                           memory_order_relaxed);
@@ -75,11 +75,11 @@ static bool look_again(struct budget *budget)
 {
     if (!budget->idle || clock_mono(&clock_system) < budget->looked + LOOK_PAUSE)
         return false;
-    look(budget, TRIM_SOON);
+    budget_look(budget, TRIM_SOON);
     return true;
 }
 
-static size_t larger(size_t a, size_t b)
+static size_t budget_larger(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
@@ -89,7 +89,7 @@ static size_t taken_up(const struct budget *budget, size_t used)
 {
     size_t work = atomic_load_explicit(&budget->work, memory_order_relaxed);
     size_t pledge = atomic_load_explicit(&budget->pledge, memory_order_relaxed);
-    return excess(used, work) + larger(work, larger(pledge, budget->reserve));
+    return excess(used, work) + budget_larger(work, budget_larger(pledge, budget->reserve));
 }
 
 /* What is beyond is seen late, and what is charged and not written to yet hides as much of it: so
@@ -100,7 +100,7 @@ static size_t unseen(const struct budget *budget)
 }
 
 /* all: also what is kept. */
-static bool fits(const struct budget *budget, size_t used, bool all)
+static bool budget_fits(const struct budget *budget, size_t used, bool all)
 {
     size_t beyond = atomic_load_explicit(&budget->beyond, memory_order_relaxed);
     size_t most = budget->limit - unseen(budget);
@@ -111,7 +111,7 @@ static bool fits(const struct budget *budget, size_t used, bool all)
 static bool try_take(struct budget *budget, size_t n, bool all)
 {
     size_t before = atomic_fetch_add_explicit(&budget->used, n, memory_order_relaxed);
-    if (n <= budget->limit && fits(budget, before + n, all))
+    if (n <= budget->limit && budget_fits(budget, before + n, all))
         return true;
     atomic_fetch_sub_explicit(&budget->used, n, memory_order_relaxed);
     return false;
@@ -121,10 +121,10 @@ static void look_when_grown(struct budget *budget)
 {
     if (budget->idle &&
         budget_used(budget) >= atomic_load_explicit(&budget->look_at, memory_order_relaxed))
-        look(budget, TRIM_PAUSE);
+        budget_look(budget, TRIM_PAUSE);
 }
 
-static bool take(struct budget *budget, size_t n, bool all)
+static bool base_budget_take(struct budget *budget, size_t n, bool all)
 {
     /* Once taken, memory that nobody has written to yet would hide as much of what is beyond. */
     if (n > budget->limit / 32)
@@ -147,7 +147,7 @@ static size_t lack(const struct budget *budget, size_t n, bool all)
  * for more than a share. */
 static bool take_from_others(struct budget *budget, size_t n, bool all)
 {
-    if (take(budget, n, all))
+    if (base_budget_take(budget, n, all))
         return true;
     if (n > budget_share(budget))
         return false;
@@ -202,7 +202,7 @@ static bool take_by(struct budget *budget, size_t n, enum reach reach)
     size_t drawn = draw(budget, n), rest = n - drawn;
     bool taken = drawn > 0 && rest == 0;
     if (!taken && reach == SPARE)
-        taken = !is_recent(&budget->short_at) && take(budget, rest, false);
+        taken = !is_recent(&budget->short_at) && base_budget_take(budget, rest, false);
     else if (!taken)
         taken = take_from_others(budget, rest, reach == RESERVED);
     if (!taken && drawn) {
@@ -347,7 +347,7 @@ static void look_when_fallen(struct budget *budget, size_t used)
     if (atomic_flag_test_and_set(&budget->looking))
         return;
     if (now >= budget->trimmed + TRIM_PAUSE) {
-        trim(budget, now, TRIM_PAUSE);
+        budget_trim(budget, now, TRIM_PAUSE);
         atomic_store_explicit(&budget->look_at, used + budget->limit / 128, memory_order_relaxed);
         atomic_store_explicit(&budget->trim_at, used > budget->limit / 8 ? used / 2 : 0,
                               memory_order_relaxed);

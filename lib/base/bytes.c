@@ -18,7 +18,7 @@ static size_t grown(const struct bytes *bytes, size_t need)
 }
 
 /* What is more than a share takes only what nobody else asks for. */
-static bool take(const struct bytes *bytes, size_t capacity)
+static bool bytes_take(const struct bytes *bytes, size_t capacity)
 {
     size_t more = capacity - bytes->capacity;
     return capacity > budget_share(bytes->budget) ? budget_take_spare(bytes->budget, more)
@@ -33,9 +33,9 @@ enum bytes_result bytes_reserve(struct bytes *bytes, size_t extra)
     if (need <= bytes->capacity)
         return BYTES_OK;
     size_t capacity = grown(bytes, need);
-    if (!take(bytes, capacity)) {
+    if (!bytes_take(bytes, capacity)) {
         capacity = need;
-        if (!take(bytes, capacity))
+        if (!bytes_take(bytes, capacity))
             return BYTES_NO_MEMORY;
     }
     uint8_t *data = realloc(bytes->data, capacity);

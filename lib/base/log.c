@@ -89,7 +89,7 @@ void log_set_outputs(const int *descriptors, size_t count)
 }
 
 /* FNV-1a. */
-static uint64_t hash_of(enum log_level level, const char *text)
+static uint64_t log_hash_of(enum log_level level, const char *text)
 {
     uint64_t hash = UINT64_C(14695981039346656037) + (uint64_t)level;
     for (; *text; text++)
@@ -103,7 +103,7 @@ static bool is_repeated(enum log_level level, const char *text)
     bool repeated = false;
     pthread_mutex_lock(&sampling_lock);
     if (sampling_tick) {
-        uint64_t hash = hash_of(level, text), now = clock_mono(&clock_system);
+        uint64_t hash = log_hash_of(level, text), now = clock_mono(&clock_system);
         struct equal *equal = &equals[hash % EQUALS];
         if (equal->hash != hash || now >= equal->until)
             *equal = (struct equal){hash, 0, now + sampling_tick};
@@ -126,7 +126,7 @@ static size_t stamp(char *out, size_t size)
     return n + (size_t)snprintf(out + n, size - n, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-static size_t write_text(char *line, size_t size, enum log_level level, const char *shown)
+static size_t log_write_text(char *line, size_t size, enum log_level level, const char *shown)
 {
     size_t n = stamp(line, size);
     return n +
@@ -148,10 +148,10 @@ static size_t write_json(char *line, size_t size, enum log_level level, const ch
                             level_names[level], time, quoted, tail);
 }
 
-static void write_line(enum log_level level, bool always, const char *format, va_list args)
+static void log_write_line(enum log_level level, bool always, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-static void write_line(enum log_level level, bool always, const char *format, va_list args)
+static void log_write_line(enum log_level level, bool always, const char *format, va_list args)
 {
     if (!log_enabled(level))
         return;
@@ -164,7 +164,7 @@ static void write_line(enum log_level level, bool always, const char *format, va
     if (!always && is_repeated(level, shown))
         return;
     pthread_rwlock_rdlock(&form_lock);
-    size_t size = (as_json ? write_json : write_text)(line, sizeof line, level, shown);
+    size_t size = (as_json ? write_json : log_write_text)(line, sizeof line, level, shown);
     for (size_t i = 0; i < output_count; i++) {
         ssize_t written = write(outputs[i], line, size);
         (void)written;
@@ -176,7 +176,7 @@ void log_line(enum log_level level, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    write_line(level, false, format, args);
+    log_write_line(level, false, format, args);
     va_end(args);
 }
 
@@ -184,6 +184,6 @@ void log_answer(enum log_level level, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    write_line(level, true, format, args);
+    log_write_line(level, true, format, args);
     va_end(args);
 }

@@ -50,7 +50,7 @@ static bool is_secret_parameter(const char *name, size_t size)
     return size == 3 && strncasecmp(name, "sig", 3) == 0;
 }
 
-static void put(struct copy *copy, const char *text, size_t size)
+static void redact_put(struct copy *copy, const char *text, size_t size)
 {
     size_t left = copy->room - copy->size, n = size < left ? size : left;
     memcpy(copy->out + copy->size, text, n);
@@ -89,10 +89,10 @@ static const char *put_parameter(struct copy *copy, const char *from)
     size_t name = strcspn(from, "=&#" SPACES);
     size_t all = from[name] == '=' ? name + 1 + strcspn(from + name + 1, "&#" SPACES) : name;
     if (all > name + 1 && is_secret_parameter(from, name)) {
-        put(copy, from, name + 1);
-        put(copy, SHOWN, strlen(SHOWN));
+        redact_put(copy, from, name + 1);
+        redact_put(copy, SHOWN, strlen(SHOWN));
     } else {
-        put(copy, from, all);
+        redact_put(copy, from, all);
     }
     return from + all;
 }
@@ -101,7 +101,7 @@ static const char *put_query(struct copy *copy, const char *from)
 {
     const char *at = from;
     do {
-        put(copy, at, 1);
+        redact_put(copy, at, 1);
         at = put_parameter(copy, at + 1);
     } while (*at == '&');
     return at;
@@ -111,9 +111,9 @@ static const char *put_query(struct copy *copy, const char *from)
 static const char *put_host(struct copy *copy, const char *from, const char *user)
 {
     const char *end = user_end(user);
-    put(copy, from, (size_t)(user - from));
+    redact_put(copy, from, (size_t)(user - from));
     if (end)
-        put(copy, SHOWN, strlen(SHOWN));
+        redact_put(copy, SHOWN, strlen(SHOWN));
     return end ? end : user;
 }
 
@@ -149,9 +149,9 @@ static const char *put_start(struct copy *copy, const char *word, bool *url)
 static const char *put_fragment(struct copy *copy, const char *from)
 {
     size_t size = strcspn(from, SPACES);
-    put(copy, from, 1);
+    redact_put(copy, from, 1);
     if (size > 1)
-        put(copy, SHOWN, strlen(SHOWN));
+        redact_put(copy, SHOWN, strlen(SHOWN));
     return from + size;
 }
 
@@ -162,7 +162,7 @@ size_t redact_copy(const char *text, char *out, size_t size)
     const char *at = put_start(&copy, text, &url);
     while (*at) {
         if (strchr(OPENERS, *at)) {
-            put(&copy, at, 1);
+            redact_put(&copy, at, 1);
             at = put_start(&copy, at + 1, &url);
         } else if (strncmp(at, "://", 3) == 0) {
             at = put_host(&copy, at, at + 3);
@@ -172,7 +172,7 @@ size_t redact_copy(const char *text, char *out, size_t size)
         } else if (*at == '?') {
             at = put_query(&copy, at);
         } else {
-            put(&copy, at, 1);
+            redact_put(&copy, at, 1);
             at++;
         }
     }
@@ -198,6 +198,6 @@ void redact_address(const char *text, char *out, size_t size)
     const char *at = strrchr(text, '@');
     struct copy copy = {.out = out, .room = size - 1};
     if (at)
-        put(&copy, SHOWN, strlen(SHOWN));
+        redact_put(&copy, SHOWN, strlen(SHOWN));
     redact_copy(at ? at : text, out + copy.size, size - copy.size);
 }

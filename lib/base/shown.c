@@ -28,7 +28,7 @@ static bool is_unseen(uint32_t c)
 }
 
 /* What stands for the character at the front; returns its bytes in the text. */
-static size_t show(struct view text, char out[16])
+static size_t shown_show(struct view text, char out[16])
 {
     uint32_t c = 0;
     size_t size = decode(text, &c);
@@ -51,7 +51,7 @@ size_t shown_copy(struct view text, char *out, size_t size)
     size_t at = 0;
     char piece[16];
     while (text.size > 0) {
-        size_t used = show(text, piece), n = strlen(piece);
+        size_t used = shown_show(text, piece), n = strlen(piece);
         if (at + n >= size)
             break; /* no half of a character */
         memcpy(out + at, piece, n);

@@ -14,13 +14,13 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-static bool same(const struct stat *a, const struct stat *b)
+static bool watched_file_same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
            same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
 }
 
-static bool read_all(int fd, struct bytes *content)
+static bool watched_file_read_all(int fd, struct bytes *content)
 {
     for (;;) {
         char part[4096];
@@ -43,14 +43,15 @@ static bool read_file(const char *path, struct stat *stat, struct bytes *content
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return false;
-    bool good = fstat(fd, stat) == 0 && read_all(fd, content);
+    bool good = fstat(fd, stat) == 0 && watched_file_read_all(fd, content);
     int code = errno;
     close(fd);
     errno = code;
     return good;
 }
 
-static enum watched_result fail(struct watched_file *file, int code, char *error, size_t error_size)
+static enum watched_result watched_file_fail(struct watched_file *file, int code, char *error,
+                                             size_t error_size)
 {
     bool told = file->failing;
     file->failing = true;
@@ -67,7 +68,7 @@ enum watched_result watched_file_look(struct watched_file *file, uint64_t mono_n
     if (mono_ns < file->next)
         return WATCHED_SAME;
     file->next = mono_ns + LOOK_EVERY;
-    bool changed = stat(file->path, &now) != 0 || !same(&now, &file->seen);
+    bool changed = stat(file->path, &now) != 0 || !watched_file_same(&now, &file->seen);
     if (!changed && file->settled)
         return WATCHED_SAME;
     /* Changes within a tick of the file system's clock look alike: a file is read twice, the second
@@ -76,7 +77,7 @@ enum watched_result watched_file_look(struct watched_file *file, uint64_t mono_n
     if (!read_file(file->path, &now, content)) {
         int code = errno;
         bytes_clear(content);
-        return fail(file, code, error, error_size);
+        return watched_file_fail(file, code, error, error_size);
     }
     file->failing = false;
     file->seen = now;

@@ -86,7 +86,7 @@ static void read_expiry(struct journal_segment *segment, const struct segment_en
 }
 
 /* Walks a segment from its start. False: no memory. */
-static bool walk(struct journal *journal, struct journal_segment *segment, bool notes)
+static bool find_walk(struct journal *journal, struct journal_segment *segment, bool notes)
 {
     struct segment_entry found;
     enum segment_found what;
@@ -141,7 +141,7 @@ static bool take_file(struct journal *journal, struct journal_row *row, const ch
     journal->figures.bytes += file.size;
     count_number(journal, file.number);
     journal_row_add(row, segment);
-    return walk(journal, segment, row == &journal->notes);
+    return find_walk(journal, segment, row == &journal->notes);
 }
 
 static uint64_t size_of_damaged(int dir)

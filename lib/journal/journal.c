@@ -230,7 +230,7 @@ static void *writer_loop(void *ctx)
     return NULL;
 }
 
-static void answer(struct journal *journal, struct journal_write *write)
+static void journal_answer(struct journal *journal, struct journal_write *write)
 {
     struct journal_entry *entry = write->entry;
     if (write->fault != JOURNAL_OK && entry) {
@@ -255,7 +255,7 @@ static void *answer_loop(void *ctx)
         size_t count = 0;
         for (struct journal_write *next; write; write = next, count++) {
             next = write->next;
-            answer(journal, write);
+            journal_answer(journal, write);
         }
         pthread_mutex_lock(&journal->lock);
         journal->unanswered -= count;

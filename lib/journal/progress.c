@@ -11,7 +11,7 @@ static const uint64_t KEEP_NS = 24 * 3600 * NS_PER_S;
 /* No exporter or processor has such an id. */
 #define OWNER VIEW("*progress")
 
-static void put_number(uint8_t *at, uint64_t number)
+static void progress_put_number(uint8_t *at, uint64_t number)
 {
     for (int i = 0; i < 8; i++)
         at[i] = (uint8_t)(number >> (8 * i));
@@ -31,8 +31,8 @@ void journal_progress_keep(struct journal *journal, const struct journal_entry *
     uint8_t note[HEAD + JOURNAL_PROGRESS_MAX];
     if (content.size > JOURNAL_PROGRESS_MAX)
         return;
-    put_number(note, entry->sequence);
-    put_number(note + 8, key);
+    progress_put_number(note, entry->sequence);
+    progress_put_number(note + 8, key);
     memcpy(note + HEAD, content.data, content.size);
     journal_note(journal, OWNER, (struct view){note, HEAD + content.size}, KEEP_NS);
     pthread_mutex_lock(&journal->lock);
@@ -63,8 +63,8 @@ static void collect(void *ctx, struct view content)
 }
 
 /* Lock held. The last one counts. */
-static const struct journal_progress *find(const struct journal *journal, uint64_t sequence,
-                                           uint64_t key)
+static const struct journal_progress *progress_find(const struct journal *journal,
+                                                    uint64_t sequence, uint64_t key)
 {
     for (size_t i = journal->progress_count; i > 0; i--)
         if (journal->progress[i - 1].sequence == sequence && journal->progress[i - 1].key == key)
@@ -80,7 +80,7 @@ bool journal_progress_find(struct journal *journal, const struct journal_entry *
         journal->progress_read = true;
         journal_recall_locked(journal, OWNER, collect, journal);
     }
-    const struct journal_progress *kept = find(journal, entry->sequence, key);
+    const struct journal_progress *kept = progress_find(journal, entry->sequence, key);
     struct view content = kept ? (struct view){kept->content, kept->size} : (struct view){0};
     pthread_mutex_unlock(&journal->lock);
     return kept && bytes_append_view(out, content) == BYTES_OK;

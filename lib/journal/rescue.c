@@ -25,7 +25,8 @@ bool journal_is_in_place(const struct journal *journal)
 }
 
 /* Lock held. */
-static void lose(struct journal *journal, struct journal_row *row, struct journal_segment *segment)
+static void rescue_lose(struct journal *journal, struct journal_row *row,
+                        struct journal_segment *segment)
 {
     segment->lost = true;
     journal->figures.bytes -= segment->file.size;
@@ -34,21 +35,21 @@ static void lose(struct journal *journal, struct journal_row *row, struct journa
 }
 
 /* Lock held. Nothing of the old directory is a file of the journal any more. */
-static void leave(struct journal *journal, struct journal_row *row)
+static void rescue_leave(struct journal *journal, struct journal_row *row)
 {
     for (struct journal_segment *at = row->first; at; at = at->next)
         if (at->lost)
             at->file.dir = -1; /* of a directory before this one */
         else
-            lose(journal, row, at);
+            rescue_lose(journal, row, at);
 }
 
 static void go_over(struct journal *journal, int dir)
 {
     journal_drop_spares(journal);
     pthread_mutex_lock(&journal->lock);
-    leave(journal, &journal->entries);
-    leave(journal, &journal->notes);
+    rescue_leave(journal, &journal->entries);
+    rescue_leave(journal, &journal->notes);
     int before = journal->old_dir;
     journal->old_dir = journal->dir;
     journal->dir = dir;
@@ -77,7 +78,7 @@ static void lose_nameless(struct journal *journal, struct journal_row *row)
     struct stat status;
     for (struct journal_segment *at = row->first; at; at = at->next)
         if (!at->lost && fstat(at->file.fd, &status) == 0 && status.st_nlink == 0)
-            lose(journal, row, at);
+            rescue_lose(journal, row, at);
 }
 
 /* The first lost one with something in it. Lock held. */
@@ -129,7 +130,7 @@ static bool rescue_one(struct journal *journal, bool *more)
 }
 
 /* What was copied goes, and with it the directory that it lay in. */
-static void forget(struct journal *journal)
+static void rescue_forget(struct journal *journal)
 {
     pthread_mutex_lock(&journal->lock);
     journal_retire_dead(journal);
@@ -159,7 +160,7 @@ bool journal_rescue(struct journal *journal)
         if (copied && !journal_sync(journal))
             return false;
         if (!more && copied)
-            forget(journal);
+            rescue_forget(journal);
         if (more || !copied)
             break;
     }

@@ -164,7 +164,7 @@ bool segment_open(struct segment_file *file, int dir, const char *prefix, const 
     return true;
 }
 
-static bool write_all(int fd, struct iovec *parts, int count, uint64_t at)
+static bool segment_write_all(int fd, struct iovec *parts, int count, uint64_t at)
 {
     while (count > 0) {
         ssize_t written = pwritev(fd, parts, count, (off_t)at);
@@ -220,7 +220,7 @@ bool segment_write(const struct segment_file *file, const struct segment_place *
     size_t pad = segment_extent(size) - SEGMENT_HEADER_SIZE - size;
     if (pad)
         out[count++] = (struct iovec){(void *)(uintptr_t)padding, pad};
-    return write_all(file->fd, out, count, place->at);
+    return segment_write_all(file->fd, out, count, place->at);
 }
 
 static uint64_t slot_from_end(uint32_t slot)
@@ -384,7 +384,7 @@ bool segment_copy(const struct segment_file *file, uint64_t at, uint64_t size, i
         if (got <= 0)
             break;
         off_t end = lseek(to, 0, SEEK_END);
-        good = end >= 0 && write_all(to, &part, 1, (uint64_t)end);
+        good = end >= 0 && segment_write_all(to, &part, 1, (uint64_t)end);
         at += (uint64_t)got;
         size -= (uint64_t)got;
     }

@@ -162,7 +162,7 @@ static bool has_room(const struct journal_row *row, struct space need)
 }
 
 /* Counts an entry that was written to the end of the last segment. */
-static void advance(struct journal_segment *segment, uint64_t body_size)
+static void write_advance(struct journal_segment *segment, uint64_t body_size)
 {
     segment->end += segment_extent(body_size);
     segment->slots++;
@@ -175,8 +175,8 @@ static const char *disk_error(int error)
 }
 
 /* Writes one body at the end of a row. */
-static enum journal_fault put(struct journal *journal, struct journal_row *row, uint64_t sequence,
-                              const struct view *parts, size_t part_count)
+static enum journal_fault write_put(struct journal *journal, struct journal_row *row,
+                                    uint64_t sequence, const struct view *parts, size_t part_count)
 {
     uint64_t size = 0;
     for (size_t i = 0; i < part_count; i++)
@@ -200,7 +200,7 @@ static enum journal_fault put(struct journal *journal, struct journal_row *row, 
         errno = error;
         return JOURNAL_DISK;
     }
-    advance(segment, size);
+    write_advance(segment, size);
     if (!journal->unsynced_since)
         journal->unsynced_since = clock_mono(&clock_system);
     return JOURNAL_OK;
@@ -211,11 +211,11 @@ static void write_entry(struct journal *journal, struct journal_write *write)
     struct journal_entry *entry = write->entry;
     entry->sequence = journal->next_sequence;
     write->fault =
-        put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
+        write_put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
     if ((write->fault == JOURNAL_FULL && journal_compact(journal)) ||
         (write->fault == JOURNAL_DISK && journal_return(journal)))
         write->fault =
-            put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
+            write_put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
     if (write->fault != JOURNAL_OK) {
         write->error = disk_error(errno);
         return;
@@ -236,7 +236,7 @@ static void write_entry(struct journal *journal, struct journal_write *write)
 
 bool journal_copy_note(struct journal *journal, struct view body, uint64_t expires)
 {
-    if (put(journal, &journal->notes, 0, &body, 1) != JOURNAL_OK)
+    if (write_put(journal, &journal->notes, 0, &body, 1) != JOURNAL_OK)
         return false;
     struct journal_segment *segment = journal->notes.last;
     if (expires > segment->expires)
@@ -273,7 +273,7 @@ static void take_back(struct journal *journal, struct journal_write *first, bool
     }
 }
 
-static void tell(struct journal *journal, const struct journal_write *refused)
+static void write_tell(struct journal *journal, const struct journal_write *refused)
 {
     if (refused && !journal->refusing)
         log_error("journal: requests are refused: %s",
@@ -290,7 +290,7 @@ static const char *trouble_of(const struct journal *journal, const struct journa
     return journal->left_behind ? "requests lie in files that were removed" : NULL;
 }
 
-static void count_refused(struct journal *journal, const struct journal_write *first)
+static void write_count_refused(struct journal *journal, const struct journal_write *first)
 {
     const struct journal_write *last = NULL;
     uint64_t refused = 0;
@@ -300,7 +300,7 @@ static void count_refused(struct journal *journal, const struct journal_write *f
             last = write->fault == JOURNAL_TOO_LARGE ? last : write;
         }
     if (first)
-        tell(journal, last);
+        write_tell(journal, last);
     if (first)
         journal_set_trouble(journal, trouble_of(journal, last));
     pthread_mutex_lock(&journal->lock);
@@ -327,7 +327,7 @@ void journal_write_group(struct journal *journal, struct journal_write *first,
     journal_return(journal);
     bool synced = journal_rescue(journal);
     take_back(journal, first, synced, synced ? "its files were removed" : disk_error(EIO));
-    count_refused(journal, first);
+    write_count_refused(journal, first);
 }
 
 static struct journal_segment *mostly_settled(const struct journal *journal)
@@ -357,7 +357,7 @@ static bool move(struct journal *journal, struct journal_entry *entry, struct by
     entry->at = place.at;
     entry->slot = place.slot;
     journal_entry_link(entry, to);
-    advance(to, entry->size);
+    write_advance(to, entry->size);
     return true;
 }
 

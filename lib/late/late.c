@@ -56,7 +56,7 @@ static bool seal(void **slots, size_t count)
     return mprotect(slots, pages * PAGE, PROT_READ) == 0;
 }
 
-static bool load(struct late *library)
+static bool late_late_load(struct late *library)
 {
     size_t count = 0;
     void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
@@ -72,7 +72,7 @@ static bool load_once(struct late *library, char *error, size_t error_size)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&mutex);
-    bool loaded = library->loaded || load(library);
+    bool loaded = library->loaded || late_late_load(library);
     if (!loaded) {
         const char *why = dlerror();
         snprintf(error, error_size, "%s cannot be loaded: %s", library->file,

@@ -9,7 +9,7 @@
 
 enum { UNKNOWN, LOADED, MISSING };
 
-static bool load(const struct late_library *library)
+static bool library_load(const struct late_library *library)
 {
     void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
     for (const struct late_function *each = library->functions; handle && each->name; each++) {
@@ -27,7 +27,7 @@ static int load_once(struct late_library *library)
     pthread_mutex_lock(&mutex);
     int state = atomic_load(&library->state);
     if (state == UNKNOWN) {
-        state = load(library) ? LOADED : MISSING;
+        state = library_load(library) ? LOADED : MISSING;
         const char *why = state == MISSING ? dlerror() : NULL;
         if (state == MISSING)
             log_error("%s cannot be loaded: %s", library->file, why ? why : "no reason given");

@@ -39,29 +39,29 @@ void metrics_scope(struct metrics *metrics, const char *name, const char *value)
     metrics->scope_value = value;
 }
 
-static void put(struct metrics *metrics, struct bytes *out, const void *data, size_t size)
+static void metrics_put(struct metrics *metrics, struct bytes *out, const void *data, size_t size)
 {
     if (bytes_append(out, data, size) != BYTES_OK)
         metrics->failed = true;
 }
 
 /* Both sizes, then both texts. */
-static void put_label(struct metrics *metrics, const char *name, struct view value)
+static void metrics_put_label(struct metrics *metrics, const char *name, struct view value)
 {
     const uint32_t sizes[2] = {(uint32_t)strlen(name), (uint32_t)value.size};
     if (value.size == 0)
         return;
-    put(metrics, &metrics->labels, sizes, sizeof sizes);
-    put(metrics, &metrics->labels, name, sizes[0]);
-    put(metrics, &metrics->labels, value.data, value.size);
+    metrics_put(metrics, &metrics->labels, sizes, sizeof sizes);
+    metrics_put(metrics, &metrics->labels, name, sizes[0]);
+    metrics_put(metrics, &metrics->labels, value.data, value.size);
 }
 
 static void put_labels(struct metrics *metrics, const struct metric_label *labels)
 {
     if (metrics->scope)
-        put_label(metrics, metrics->scope, view_of(metrics->scope_value));
+        metrics_put_label(metrics, metrics->scope, view_of(metrics->scope_value));
     for (; labels->name; labels++)
-        put_label(metrics, labels->name, labels->value);
+        metrics_put_label(metrics, labels->name, labels->value);
 }
 
 static void put_point(struct metrics *metrics, struct metrics_point point,
@@ -71,7 +71,7 @@ static void put_point(struct metrics *metrics, struct metrics_point point,
     point.labels = metrics->labels.size;
     put_labels(metrics, labels);
     point.labels_size = metrics->labels.size - point.labels;
-    put(metrics, &metrics->points, &point, sizeof point);
+    metrics_put(metrics, &metrics->points, &point, sizeof point);
 }
 
 void metrics_add(struct metrics *metrics, const struct metric *row, double value,
@@ -93,7 +93,7 @@ void metrics_add_histogram(struct metrics *metrics, const struct metric *row,
     struct metrics_point point = {.row = row,
                                   .value = (double)sum * row->bounds->scale,
                                   .counts = metrics->counts.size / sizeof *counts};
-    put(metrics, &metrics->counts, counts, (row->bounds->count + 1) * sizeof *counts);
+    metrics_put(metrics, &metrics->counts, counts, (row->bounds->count + 1) * sizeof *counts);
     put_point(metrics, point, labels);
 }
 

@@ -56,35 +56,35 @@ enum page_format page_format_of(const char *accept)
 
 /* ---- pieces ---- */
 
-static void put(struct page *page, const void *data, size_t size)
+static void page_put(struct page *page, const void *data, size_t size)
 {
     if (bytes_append(page->out, data, size) != BYTES_OK)
         page->failed = true;
 }
 
-static void put_text(struct page *page, const char *text)
+static void page_put_text(struct page *page, const char *text)
 {
-    put(page, text, strlen(text));
+    page_put(page, text, strlen(text));
 }
 
 /* Counts are nearly all there is, and printf takes its time. */
-static void put_number(struct page *page, double value)
+static void page_put_number(struct page *page, double value)
 {
     char text[32];
     if (isinf(value)) {
-        put_text(page, value > 0 ? "+Inf" : "-Inf");
+        page_put_text(page, value > 0 ? "+Inf" : "-Inf");
     } else if (value >= 0 && value < 1e15 && value == floor(value)) {
         char *at = text + sizeof text;
         uint64_t left = (uint64_t)value;
         do
             *--at = (char)('0' + left % 10);
         while (left /= 10);
-        put(page, at, (size_t)(text + sizeof text - at));
+        page_put(page, at, (size_t)(text + sizeof text - at));
     } else {
         snprintf(text, sizeof text, "%.15g", value);
         if (strtod(text, NULL) != value)
             snprintf(text, sizeof text, "%.17g", value);
-        put_text(page, text);
+        page_put_text(page, text);
     }
 }
 
@@ -92,25 +92,25 @@ static void put_number(struct page *page, double value)
 static void put_quoted(struct page *page, struct view text)
 {
     size_t from = 0;
-    put(page, "\"", 1);
+    page_put(page, "\"", 1);
     for (size_t i = 0; i < text.size; i++) {
         uint8_t c = text.data[i];
         if (c != '"' && c != '\\' && c != '\n')
             continue;
         const char escaped[] = {'\\', c == '\n' ? 'n' : (char)c};
-        put(page, text.data + from, i - from);
-        put(page, escaped, sizeof escaped);
+        page_put(page, text.data + from, i - from);
+        page_put(page, escaped, sizeof escaped);
         from = i + 1;
     }
-    put(page, text.data + from, text.size - from);
-    put(page, "\"", 1);
+    page_put(page, text.data + from, text.size - from);
+    page_put(page, "\"", 1);
 }
 
-static void put_label(struct page *page, bool *open, struct view name, struct view value)
+static void page_put_label(struct page *page, bool *open, struct view name, struct view value)
 {
-    put(page, *open ? "," : "{", 1);
-    put(page, name.data, name.size);
-    put(page, "=", 1);
+    page_put(page, *open ? "," : "{", 1);
+    page_put(page, name.data, name.size);
+    page_put(page, "=", 1);
     put_quoted(page, value);
     *open = true;
 }
@@ -122,16 +122,16 @@ static void put_sample(struct page *page, const struct metrics_point *point, con
     struct view label, text;
     size_t at = 0;
     bool open = false;
-    put_text(page, point->row->name);
-    put_text(page, suffix);
+    page_put_text(page, point->row->name);
+    page_put_text(page, suffix);
     while (metrics_label(page->metrics, point, &at, &label, &text))
-        put_label(page, &open, label, text);
+        page_put_label(page, &open, label, text);
     if (le)
-        put_label(page, &open, VIEW("le"), view_of(le));
-    put(page, "} ", open ? 2 : 0);
-    put(page, " ", !open);
-    put_number(page, value);
-    put(page, "\n", 1);
+        page_put_label(page, &open, VIEW("le"), view_of(le));
+    page_put(page, "} ", open ? 2 : 0);
+    page_put(page, " ", !open);
+    page_put_number(page, value);
+    page_put(page, "\n", 1);
 }
 
 /* ---- families ---- */
@@ -178,15 +178,15 @@ static const char *type_word(const struct page *page, enum metric_kind kind)
 
 static void put_head(struct page *page, const struct metric *row)
 {
-    put_text(page, "# HELP ");
-    put_text(page, row->name);
-    put(page, " ", 1);
-    put_text(page, row->help);
-    put_text(page, "\n# TYPE ");
-    put_text(page, row->name);
-    put(page, " ", 1);
-    put_text(page, type_word(page, row->kind));
-    put(page, "\n", 1);
+    page_put_text(page, "# HELP ");
+    page_put_text(page, row->name);
+    page_put(page, " ", 1);
+    page_put_text(page, row->help);
+    page_put_text(page, "\n# TYPE ");
+    page_put_text(page, row->name);
+    page_put(page, " ", 1);
+    page_put_text(page, type_word(page, row->kind));
+    page_put(page, "\n", 1);
 }
 
 bool page_write(struct metrics *metrics, enum page_format format, struct bytes *out)
@@ -204,6 +204,6 @@ bool page_write(struct metrics *metrics, enum page_format format, struct bytes *
             put_sample(&page, &points[i], "", NULL, points[i].value);
     }
     if (format == PAGE_OPENMETRICS)
-        put_text(&page, "# EOF\n");
+        page_put_text(&page, "# EOF\n");
     return !page.failed && !metrics->failed;
 }

@@ -11,7 +11,7 @@ enum { ANSWER_SIZE = 65535, PLACE_SIZE = DNS_NAME_SIZE + 16 };
 
 const char *const dns_types[] = {"A", "AAAA", "SRV", NULL};
 
-static bool add(struct bytes *out, const char *place, char *error, size_t error_size)
+static bool dns_add(struct bytes *out, const char *place, char *error, size_t error_size)
 {
     if (bytes_append(out, place, strlen(place) + 1) == BYTES_OK)
         return true;
@@ -26,7 +26,7 @@ static bool add_address(struct bytes *out, const struct addrinfo *info, unsigned
     if (getnameinfo(info->ai_addr, info->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST))
         return true;
     snprintf(place, sizeof place, info->ai_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host, port);
-    return add(out, place, error, error_size);
+    return dns_add(out, place, error, error_size);
 }
 
 static bool look_up_addresses(int family, const char *name, unsigned port, struct bytes *out,
@@ -52,7 +52,7 @@ static bool read_services(struct view message, struct bytes *out, char *error, s
     char place[PLACE_SIZE];
     while (dns_answer_next(&answer, &srv)) {
         snprintf(place, sizeof place, "%s:%u", srv.host, srv.port);
-        if (srv.host[0] && !add(out, place, error, error_size))
+        if (srv.host[0] && !dns_add(out, place, error, error_size))
             return false;
     }
     if (answer.bad)

@@ -16,7 +16,7 @@
 #define BACKLOG  4096
 #define EXPECTED "expected host:port, [ipv6]:port, :port or unix:/path"
 
-static bool refuse(const char *text, const char *why, char *error, size_t error_size)
+static bool endpoint_refuse(const char *text, const char *why, char *error, size_t error_size)
 {
     char shown[201];
     redact_address(text, shown, sizeof shown);
@@ -28,7 +28,7 @@ static bool parse_unix(const char *text, const char *path, struct endpoint *endp
                        size_t error_size)
 {
     if (!*path)
-        return refuse(text, "has no path", error, error_size);
+        return endpoint_refuse(text, "has no path", error, error_size);
     if (strlen(path) >= sizeof endpoint->unix_path) {
         snprintf(error, error_size,
                  "\"%.200s\" is too long: a unix socket's path has %zu bytes at most", text,
@@ -46,7 +46,8 @@ static bool port_valid(const char *port)
 }
 
 /* The host's end in text and where its port begins; NULL port: why says what is missing. */
-static const char *split(const char *text, const char **host, size_t *host_size, const char **why)
+static const char *endpoint_split(const char *text, const char **host, size_t *host_size,
+                                  const char **why)
 {
     const char *colon = strrchr(text, ':');
     *host = text;
@@ -84,24 +85,25 @@ bool endpoint_parse(const char *text, bool transport_unix, struct endpoint *endp
     if (strncmp(text, "unix:", 5) == 0) {
         const char *path = strncmp(text + 5, "//", 2) == 0 ? text + 7 : text + 5;
         if (*path && *path != '/')
-            return refuse(text, "has a path that does not begin with /", error, error_size);
+            return endpoint_refuse(text, "has a path that does not begin with /", error,
+                                   error_size);
         return parse_unix(text, path, endpoint, error, error_size);
     }
     if (transport_unix)
         return parse_unix(text, text, endpoint, error, error_size);
     if (!*text)
-        return refuse(text, "is empty", error, error_size);
+        return endpoint_refuse(text, "is empty", error, error_size);
     if (strstr(text, "://"))
-        return refuse(text, "is a URL", error, error_size);
+        return endpoint_refuse(text, "is a URL", error, error_size);
     const char *host, *why;
     size_t host_size = 0;
-    const char *port = split(text, &host, &host_size, &why);
+    const char *port = endpoint_split(text, &host, &host_size, &why);
     if (!port)
-        return refuse(text, why, error, error_size);
+        return endpoint_refuse(text, why, error, error_size);
     if (!port_valid(port))
-        return refuse(text, "has no port from 0 to 65535", error, error_size);
+        return endpoint_refuse(text, "has no port from 0 to 65535", error, error_size);
     if (host_size >= sizeof endpoint->host || !host_valid(host, host_size, text[0] == '['))
-        return refuse(text, "has a host that cannot be one", error, error_size);
+        return endpoint_refuse(text, "has a host that cannot be one", error, error_size);
     memcpy(endpoint->host, host, host_size);
     snprintf(endpoint->service, sizeof endpoint->service, "%lu", strtoul(port, NULL, 10));
     return true;
@@ -177,7 +179,7 @@ static int listen_unix(const struct endpoint *endpoint)
 }
 
 /* The address to take: IPv4 for a name that has both, IPv6 (dual-stack) for every interface. */
-static const struct addrinfo *choose(const struct addrinfo *all, bool every)
+static const struct addrinfo *endpoint_choose(const struct addrinfo *all, bool every)
 {
     for (const struct addrinfo *it = all; it; it = it->ai_next)
         if (it->ai_family == (every ? AF_INET6 : AF_INET))
@@ -197,10 +199,10 @@ static int listen_tcp(const struct endpoint *endpoint, char *error, size_t error
                  failed == EAI_SYSTEM ? strerror(errno) : gai_strerror(failed));
         return -1;
     }
-    const struct addrinfo *one = choose(found, every);
+    const struct addrinfo *one = endpoint_choose(found, every);
     int fd = bind_listen(one->ai_addr, one->ai_addrlen, endpoint->beside);
     if (fd < 0 && every && errno != EADDRINUSE && errno != EACCES) {
-        one = choose(found, false);
+        one = endpoint_choose(found, false);
         fd = bind_listen(one->ai_addr, one->ai_addrlen, endpoint->beside);
     }
     if (fd < 0)

@@ -19,7 +19,7 @@ struct listener {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct listener *listeners; /* under lock */
 
-static bool same(const struct endpoint *a, const struct endpoint *b)
+static bool listeners_same(const struct endpoint *a, const struct endpoint *b)
 {
     return strcmp(a->host, b->host) == 0 && strcmp(a->service, b->service) == 0 &&
            strcmp(a->unix_path, b->unix_path) == 0;
@@ -71,8 +71,9 @@ static bool any_port(const struct endpoint *endpoint)
 static int take_over(struct listener *by)
 {
     for (const struct listener *at = listeners; at; at = at->next)
-        if (yields(at) && ((same(&at->endpoint, &by->endpoint) && !any_port(&by->endpoint)) ||
-                           strcmp(at->bound, by->bound) == 0)) {
+        if (yields(at) &&
+            ((listeners_same(&at->endpoint, &by->endpoint) && !any_port(&by->endpoint)) ||
+             strcmp(at->bound, by->bound) == 0)) {
             snprintf(by->bound, sizeof by->bound, "%s", at->bound);
             return fcntl(at->fd, F_DUPFD_CLOEXEC, 0);
         }
@@ -119,7 +120,7 @@ int listeners_open(const struct endpoint *endpoint, const _Atomic bool *yields_t
     return fd;
 }
 
-static struct listener **find(int fd)
+static struct listener **listeners_find(int fd)
 {
     struct listener **at = &listeners;
     while (*at && (*at)->fd != fd)
@@ -139,7 +140,7 @@ static bool shared(const struct listener *listener)
 bool listeners_share(int fd)
 {
     pthread_mutex_lock(&lock);
-    const struct listener *listener = *find(fd);
+    const struct listener *listener = *listeners_find(fd);
     bool is = listener && shared(listener);
     pthread_mutex_unlock(&lock);
     return is;
@@ -148,7 +149,7 @@ bool listeners_share(int fd)
 void listeners_close(int fd)
 {
     pthread_mutex_lock(&lock);
-    struct listener **at = find(fd), *listener = *at;
+    struct listener **at = listeners_find(fd), *listener = *at;
     if (listener) {
         if (!shared(listener))
             endpoint_unlink(&listener->endpoint);

@@ -18,7 +18,7 @@ static rlim_t open_files(void)
                                                                              : before;
 }
 
-static unsigned least(unsigned most, size_t room)
+static unsigned room_least(unsigned most, size_t room)
 {
     room = room > ROOM_LEAST ? room : ROOM_LEAST;
     return room < most ? (unsigned)room : most;
@@ -28,10 +28,10 @@ unsigned room_for_connections(unsigned max, const struct budget *budget, size_t 
 {
     unsigned most = max ? max : 1;
     if (budget)
-        most = least(most, budget->limit / LISTENERS / cost);
+        most = room_least(most, budget->limit / LISTENERS / cost);
     rlim_t files = open_files();
     unsigned room =
-        least(most, files > OWN_DESCRIPTORS ? (files - OWN_DESCRIPTORS) / LISTENERS : 0);
+        room_least(most, files > OWN_DESCRIPTORS ? (files - OWN_DESCRIPTORS) / LISTENERS : 0);
     if (room < most)
         log_warn("only %u connections at once, because of the limit of open files", room);
     return room;

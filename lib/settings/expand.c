@@ -33,8 +33,8 @@ struct value {
 static bool walk_node(struct walk *walk, struct node *node, const struct trail *trail,
                       unsigned depth);
 
-static bool fail(const struct walk *walk, const struct trail *trail, const char *what,
-                 const char *about)
+static bool expand_fail(const struct walk *walk, const struct trail *trail, const char *what,
+                        const char *about)
 {
     char path[TRAIL_TEXT];
     problems_add(walk->to->problems, walk->place, trail_text(trail, path), "%s%s%s", what,
@@ -44,7 +44,7 @@ static bool fail(const struct walk *walk, const struct trail *trail, const char 
 
 static bool fail_size(const struct walk *walk, const struct trail *trail)
 {
-    return fail(walk, trail, "the configuration is too large", "");
+    return expand_fail(walk, trail, "the configuration is too large", "");
 }
 
 /* An odd number of dollars before it: $${x} is no expansion, $$${x} is one behind a dollar. */
@@ -57,7 +57,7 @@ static bool escaped(const char *text, size_t from, size_t open)
 }
 
 /* The innermost ${} that closes first. */
-static bool find(const char *text, struct found *found)
+static bool expand_find(const char *text, struct found *found)
 {
     size_t from = 0;
     for (const char *close; (close = strchr(text + from, '}'));) {
@@ -101,8 +101,9 @@ static bool value_of_env(struct walk *walk, char *name, const struct trail *trai
     if (split)
         *split = '\0';
     if (!source_env_name(view_of(name)))
-        return fail(walk, trail,
-                    "${...} takes the name of a variable (letters, digits, _), this is none", name);
+        return expand_fail(walk, trail,
+                           "${...} takes the name of a variable (letters, digits, _), this is none",
+                           name);
     value->text = getenv(name);
     if (!value->text && split)
         value->text = split + 2;
@@ -123,17 +124,18 @@ static bool value_of_file(struct walk *walk, const char *path, const struct trai
     if (!content.data) {
         char what[300];
         snprintf(what, sizeof what, "the file of ${file:...} %s", error);
-        return fail(walk, trail, what, path);
+        return expand_fail(walk, trail, what, path);
     }
     if (memchr(content.data, 0, content.size))
-        return fail(walk, trail, "the file of ${file:...} has a NUL character in it", path);
+        return expand_fail(walk, trail, "the file of ${file:...} has a NUL character in it", path);
     value->text = (const char *)content.data;
     value->file = path;
     return true;
 }
 
 /* inner: what stands between the braces; may be written to. */
-static bool value_of(struct walk *walk, char *inner, const struct trail *trail, struct value *value)
+static bool expand_value_of(struct walk *walk, char *inner, const struct trail *trail,
+                            struct value *value)
 {
     const char *rest;
     enum source_scheme scheme = source_scheme(inner, &rest);
@@ -148,7 +150,7 @@ static bool value_of(struct walk *walk, char *inner, const struct trail *trail, 
         return true;
     }
     if (scheme == SOURCE_UNKNOWN && inner[name + 1] != '-')
-        return fail(walk, trail, "${...} reads env:, file: and yaml:, not this", inner);
+        return expand_fail(walk, trail, "${...} reads env:, file: and yaml:, not this", inner);
     return value_of_env(walk, inner, trail, value);
 }
 
@@ -229,26 +231,26 @@ static bool become(struct walk *walk, struct node *node, const struct value *val
     return true;
 }
 
-static bool take(struct walk *walk, const struct trail *trail)
+static bool expand_take(struct walk *walk, const struct trail *trail)
 {
     if (walk->left-- > 0)
         return true;
     walk->left = 0;
-    return fail(walk, trail, "${...} has no end: more than 1000 expansions", "");
+    return expand_fail(walk, trail, "${...} has no end: more than 1000 expansions", "");
 }
 
-static bool replace(struct walk *walk, struct node *node, struct found at,
-                    const struct trail *trail)
+static bool expand_replace(struct walk *walk, struct node *node, struct found at,
+                           const struct trail *trail)
 {
     struct view inner = {(const uint8_t *)node->text + at.open + 2, at.close - at.open - 2};
     char *copy = arena_text(walk->to->arena, inner);
     struct value value;
     if (!copy)
         return fail_size(walk, trail);
-    if (!value_of(walk, copy, trail, &value))
+    if (!expand_value_of(walk, copy, trail, &value))
         return false;
     if (!utf8_valid(view_of(value.text)))
-        return fail(walk, trail, "what ${...} stands for is not valid UTF-8", copy);
+        return expand_fail(walk, trail, "what ${...} stands for is not valid UTF-8", copy);
     if (value.unset) {
         node->unset = true;
         node->variable = strncmp(copy, "env:", 4) == 0 ? copy + 4 : copy;
@@ -280,8 +282,8 @@ static bool walk_scalar(struct walk *walk, struct node *node, const struct trail
 {
     struct found at;
     bool expanded = false;
-    while (node->kind == NODE_SCALAR && find(node->text, &at)) {
-        if (!take(walk, trail) || !replace(walk, node, at, trail))
+    while (node->kind == NODE_SCALAR && expand_find(node->text, &at)) {
+        if (!expand_take(walk, trail) || !expand_replace(walk, node, at, trail))
             return false;
         expanded = true;
     }
@@ -312,7 +314,7 @@ static bool walk_node(struct walk *walk, struct node *node, const struct trail *
                       unsigned depth)
 {
     if (depth > TREE_DEPTH_MAX)
-        return fail(walk, NULL, "nested too deep, expected at most 100 levels", "");
+        return expand_fail(walk, NULL, "nested too deep, expected at most 100 levels", "");
     if (node->kind == NODE_SCALAR)
         return walk_source_scalar(walk, node, trail, depth);
     bool ok = true;

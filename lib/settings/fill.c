@@ -55,7 +55,7 @@ static void set_default(const struct field *field)
 }
 
 /* null is "not given"; but a string from an empty or unset variable is an empty string. */
-static bool given(const struct key *key, const struct node *node)
+static bool settings_fill_given(const struct key *key, const struct node *node)
 {
     if (!node || node->kind != NODE_NULL)
         return node;
@@ -102,7 +102,7 @@ static void fill_value(const struct level *level, const struct key *key, const s
         .path = path_below(level, key->name, path),
         .problems = level->problems,
     };
-    bool has = given(key, node);
+    bool has = settings_fill_given(key, node);
     bool needed = (key->flags & KEY_REQUIRED) && !key->fallback && !level->asleep;
     if (key->type == KEY_TYPE_IGNORED)
         return;

@@ -21,7 +21,7 @@ struct settings {
     struct settings_files *files; /* while loading */
 };
 
-static struct node *fail(struct problems *problems, const char *file, const char *what)
+static struct node *load_fail(struct problems *problems, const char *file, const char *what)
 {
     problems_add(problems, &(struct node){.file = file}, NULL, "%s", what);
     return NULL;
@@ -40,21 +40,21 @@ static struct view source_text(struct settings *settings, const char *source, co
         whole.size = NAME_MAX_SIZE;
     *name = arena_text(&settings->arena, whole);
     if (scheme == SOURCE_UNKNOWN) {
-        fail(problems, source, "spanlink reads file:, env: and yaml:, and no other scheme");
+        load_fail(problems, source, "spanlink reads file:, env: and yaml:, and no other scheme");
         return none;
     }
     if (scheme == SOURCE_YAML)
         return view_of(rest);
     if (scheme == SOURCE_ENV) {
         if (!getenv(rest))
-            fail(problems, source, "the variable is not set");
+            load_fail(problems, source, "the variable is not set");
         return view_of(getenv(rest));
     }
     *name = arena_text(&settings->arena, view_of(rest));
     settings_files_add(settings->files, rest);
     struct view text = source_read_file(&settings->arena, rest, error, sizeof error);
     if (!text.data)
-        fail(problems, rest, error);
+        load_fail(problems, rest, error);
     return text;
 }
 
@@ -81,7 +81,7 @@ static struct node *parse_source(struct settings *settings, const char *source,
     if (!text.data)
         return NULL;
     if (!name)
-        return fail(problems, source, "the configuration is too large");
+        return load_fail(problems, source, "the configuration is too large");
     struct node *root = yaml_parse(&settings->arena, text, name, problems);
     if (!root || root->kind == NODE_NULL)
         return root;
@@ -94,7 +94,7 @@ static struct node *parse_source(struct settings *settings, const char *source,
     if (source_scheme(source, &rest) != SOURCE_YAML)
         return root;
     root = unfold(settings, root);
-    return root ? root : fail(problems, source, "the configuration is too large");
+    return root ? root : load_fail(problems, source, "the configuration is too large");
 }
 
 /* Every step of "a.b.c" has a name. */
@@ -113,16 +113,16 @@ static struct node *parse_set(struct settings *settings, const char *text,
     char *name = arena_alloc(arena, strlen(text) + sizeof "--set ");
     char *path = arena_text(arena, (struct view){(const uint8_t *)text, strcspn(text, "=")});
     if (!name || !path)
-        return fail(problems, "--set", "the configuration is too large");
+        return load_fail(problems, "--set", "the configuration is too large");
     memcpy(name, "--set ", 6);
     memcpy(name + 6, text, strlen(text));
     if (!equals || !path_whole(path))
-        return fail(problems, name, "expected a path and a value such as a.b.c=value");
+        return load_fail(problems, name, "expected a path and a value such as a.b.c=value");
     struct node *value = yaml_parse(arena, view_of(equals + 1), name, problems);
     if (!value)
         return NULL;
     struct node *map = tree_wrap(arena, path, ".", value);
-    return map ? map : fail(problems, name, "the configuration is too large");
+    return map ? map : load_fail(problems, name, "the configuration is too large");
 }
 
 static bool load_source(struct settings *settings, const struct settings_source *source,
@@ -139,7 +139,7 @@ static bool load_source(struct settings *settings, const struct settings_source 
     }
     if (tree->kind == NODE_NULL || tree_merge(&settings->arena, settings->root, tree))
         return true;
-    fail(problems, source->text, "the configuration is too large");
+    load_fail(problems, source->text, "the configuration is too large");
     return false;
 }
 
@@ -154,7 +154,7 @@ static bool load_sources(struct settings *settings, const struct settings_source
                 ok = load_source(settings, &sources[i], problems) && ok;
     if (ok && (!settings->root || settings->root->count == 0)) {
         const char *file = settings->root ? settings->root->file : NULL;
-        fail(problems, file, "empty configuration file");
+        load_fail(problems, file, "empty configuration file");
         ok = false;
     }
     return ok;

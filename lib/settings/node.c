@@ -13,7 +13,7 @@ const struct node *node_get(const struct node *map, const char *key)
     return NULL;
 }
 
-static bool same_text(const char *a, const char *b)
+static bool node_same_text(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
@@ -21,8 +21,8 @@ static bool same_text(const char *a, const char *b)
 bool node_equal(const struct node *a, const struct node *b)
 {
     if (a->kind != b->kind || a->count != b->count || a->quoted != b->quoted ||
-        a->unset != b->unset || !same_text(a->key, b->key) || !same_text(a->text, b->text) ||
-        !same_text(a->original, b->original))
+        a->unset != b->unset || !node_same_text(a->key, b->key) ||
+        !node_same_text(a->text, b->text) || !node_same_text(a->original, b->original))
         return false;
     for (size_t i = 0; i < a->count; i++)
         if (!node_equal(a->items[i], b->items[i]))

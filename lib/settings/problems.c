@@ -12,7 +12,7 @@
 enum { WORD_MAX = 64 };
 
 /* A failed allocation must not lose the fact that there is a problem: the line is then NULL. */
-static void append(char ***lines, size_t *count, char *line)
+static void problems_append(char ***lines, size_t *count, char *line)
 {
     char **grown = calloc(*count + 1, sizeof *grown);
     if (grown && *lines)
@@ -53,7 +53,7 @@ static void print_place(FILE *out, const struct node *node, const char *path)
 }
 
 /* Without secrets of URLs, and with what cannot be seen escaped. NULL: no memory. */
-static char *show(const char *line)
+static char *problems_show(const char *line)
 {
     char *redacted = redact_urls(line);
     size_t size = redacted ? 4 * strlen(redacted) + 1 : 0;
@@ -81,7 +81,7 @@ static char *sentence(const struct node *node, const char *path, const char *for
         free(line);
         return NULL;
     }
-    char *shown = show(line);
+    char *shown = problems_show(line);
     free(line);
     return shown;
 }
@@ -91,7 +91,7 @@ void problems_add(struct problems *problems, const struct node *node, const char
 {
     va_list args;
     va_start(args, format);
-    append(&problems->lines, &problems->count, sentence(node, path, format, args));
+    problems_append(&problems->lines, &problems->count, sentence(node, path, format, args));
     va_end(args);
 }
 
@@ -100,7 +100,8 @@ void problems_warn(struct problems *problems, bool severe, const struct node *no
 {
     va_list args;
     va_start(args, format);
-    append(&problems->warnings, &problems->warning_count, sentence(node, path, format, args));
+    problems_append(&problems->warnings, &problems->warning_count,
+                    sentence(node, path, format, args));
     va_end(args);
     problems->severe |= severe;
 }
@@ -132,14 +133,14 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static unsigned least(unsigned a, unsigned b, unsigned c)
+static unsigned problems_least(unsigned a, unsigned b, unsigned c)
 {
     unsigned ab = a < b ? a : b;
     return ab < c ? ab : c;
 }
 
 /* Levenshtein's distance with swapped neighbours as one step, case ignored. */
-static unsigned distance(const char *a, const char *b)
+static unsigned problems_distance(const char *a, const char *b)
 {
     size_t na = strlen(a), nb = strlen(b);
     if (na > WORD_MAX || nb > WORD_MAX)
@@ -152,7 +153,7 @@ static unsigned distance(const char *a, const char *b)
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= nb; j++) {
             char ca = lower(a[i - 1]), cb = lower(b[j - 1]);
-            row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + (ca != cb));
+            row[j] = problems_least(above[j] + 1, row[j - 1] + 1, above[j - 1] + (ca != cb));
             bool swapped =
                 i > 1 && j > 1 && ca == lower(b[j - 2]) && lower(a[i - 2]) == cb && ca != cb;
             if (swapped && before[j - 2] + 1 < row[j])
@@ -172,7 +173,7 @@ const char *nearest_word(const char *word, const char *const *list)
     unsigned limit = (unsigned)(strlen(word) > WORD_MAX ? 0 : (strlen(word) + 2) / 3);
     unsigned best_distance = limit > 3 ? 4 : limit + 1;
     for (; list && *list; list++) {
-        unsigned d = distance(word, *list);
+        unsigned d = problems_distance(word, *list);
         if (d < best_distance) {
             best_distance = d;
             best = *list;

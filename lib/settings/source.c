@@ -56,7 +56,7 @@ bool source_env_name(struct view name)
 }
 
 /* Reads to the end, for pipes too. -1: error; a size over the cap: too large. */
-static ssize_t read_all(int fd, uint8_t *data, size_t cap)
+static ssize_t source_read_all(int fd, uint8_t *data, size_t cap)
 {
     size_t size = 0;
     while (size < cap) {
@@ -77,7 +77,7 @@ struct view source_read_file(struct arena *arena, const char *path, char *error,
     struct view none = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     uint8_t *data = fd < 0 ? NULL : malloc(TREE_TEXT_MAX + 1);
-    ssize_t n = data ? read_all(fd, data, TREE_TEXT_MAX + 1) : -1;
+    ssize_t n = data ? source_read_all(fd, data, TREE_TEXT_MAX + 1) : -1;
     int code = errno;
     if (fd >= 0)
         close(fd);

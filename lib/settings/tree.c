@@ -65,12 +65,13 @@ bool tree_merge(struct arena *arena, struct node *base, const struct node *over)
     return true;
 }
 
-static struct node *wrap(struct arena *arena, const char *path, const char *separator,
-                         struct node *value)
+static struct node *settings_tree_wrap(struct arena *arena, const char *path, const char *separator,
+                                       struct node *value)
 {
     const char *end = strstr(path, separator);
     size_t size = end ? (size_t)(end - path) : strlen(path);
-    struct node *inner = end ? wrap(arena, end + strlen(separator), separator, value) : value;
+    struct node *inner =
+        end ? settings_tree_wrap(arena, end + strlen(separator), separator, value) : value;
     struct node *map = arena_alloc(arena, sizeof *map);
     size_t room = 0;
     if (!map || !inner)
@@ -87,7 +88,7 @@ struct node *tree_wrap(struct arena *arena, const char *path, const char *separa
     for (const char *at = path; (at = strstr(at, separator)); at += strlen(separator))
         if (++steps == TREE_DEPTH_MAX)
             return NULL;
-    return wrap(arena, path, separator, value);
+    return settings_tree_wrap(arena, path, separator, value);
 }
 
 unsigned tree_depth(const struct node *node)

@@ -29,8 +29,8 @@ static unsigned line_of(yaml_mark_t mark)
     return (unsigned)mark.line + 1;
 }
 
-static struct node *fail(struct composer *c, unsigned line, const struct trail *trail,
-                         const char *what)
+static struct node *yaml_fail(struct composer *c, unsigned line, const struct trail *trail,
+                              const char *what)
 {
     char path[TRAIL_TEXT];
     struct node at = {.file = c->file, .line = line};
@@ -62,7 +62,7 @@ static struct node *fail_syntax(struct composer *c)
 {
     const yaml_parser_t *p = &c->parser;
     if (p->error == YAML_MEMORY_ERROR)
-        return fail(c, 0, NULL, "out of memory");
+        return yaml_fail(c, 0, NULL, "out of memory");
     if (p->error == YAML_READER_ERROR) {
         struct node at = {.file = c->file, .line = line_at(c->text, p->problem_offset)};
         problems_add(c->problems, &at, NULL, "not valid YAML: %s",
@@ -81,7 +81,7 @@ static struct node *new_node(struct composer *c, enum node_kind kind, unsigned l
 {
     struct node *node = arena_alloc(c->arena, sizeof *node);
     if (!node)
-        return fail(c, line, NULL, "the configuration is too large");
+        return yaml_fail(c, line, NULL, "the configuration is too large");
     *node = (struct node){.kind = kind, .file = c->file, .line = line};
     return node;
 }
@@ -113,7 +113,7 @@ static bool anchor_add(struct composer *c, const yaml_char_t *name, struct node 
     struct anchor *anchor = arena_alloc(c->arena, sizeof *anchor);
     const char *copy = arena_text(c->arena, view_of((const char *)name));
     if (!anchor || !copy)
-        return fail(c, 0, NULL, "the configuration is too large") != NULL;
+        return yaml_fail(c, 0, NULL, "the configuration is too large") != NULL;
     *anchor = (struct anchor){.name = copy, .node = node, .next = c->anchors};
     c->anchors = anchor;
     return true;
@@ -128,13 +128,13 @@ static struct node *compose_alias(struct composer *c, const yaml_event_t *event,
     while (anchor && strcmp(anchor->name, name) != 0)
         anchor = anchor->next;
     if (!anchor)
-        return fail(c, line, trail, "an alias (*) to an anchor (&) that is not there");
+        return yaml_fail(c, line, trail, "an alias (*) to an anchor (&) that is not there");
     if (!anchor->node)
-        return fail(c, line, trail, "an alias (*) inside of the anchor (&) that it names");
+        return yaml_fail(c, line, trail, "an alias (*) inside of the anchor (&) that it names");
     if (depth + tree_depth(anchor->node) > TREE_DEPTH_MAX)
-        return fail(c, line, trail, "nested too deep, expected at most 100 levels");
+        return yaml_fail(c, line, trail, "nested too deep, expected at most 100 levels");
     struct node *copy = tree_copy(c->arena, anchor->node);
-    return copy ? copy : fail(c, line, trail, "the configuration is too large");
+    return copy ? copy : yaml_fail(c, line, trail, "the configuration is too large");
 }
 
 static struct node *compose_scalar(struct composer *c, const yaml_event_t *event,
@@ -144,15 +144,15 @@ static struct node *compose_scalar(struct composer *c, const yaml_event_t *event
     const char *tag = tag_name(event->data.scalar.tag);
     struct view value = {event->data.scalar.value, event->data.scalar.length};
     if (!tag_known(tag, true))
-        return fail(c, line, trail, "a tag (!) that spanlink does not know");
+        return yaml_fail(c, line, trail, "a tag (!) that spanlink does not know");
     if (value.size && memchr(value.data, 0, value.size))
-        return fail(c, line, trail, "a text with a NUL character in it");
+        return yaml_fail(c, line, trail, "a text with a NUL character in it");
     struct node *node = new_node(c, NODE_SCALAR, line);
     if (!node)
         return NULL;
     node->text = arena_text(c->arena, value);
     if (!node->text)
-        return fail(c, line, trail, "the configuration is too large");
+        return yaml_fail(c, line, trail, "the configuration is too large");
     node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
     if (tag)
         node->quoted = strcmp(tag, "str") == 0 || strcmp(tag, "!") == 0;
@@ -198,9 +198,9 @@ static struct node *compose_list(struct composer *c, const yaml_event_t *event,
         if (!item)
             break;
         if (list->count == TREE_ITEMS_MAX)
-            return fail(c, item->line, trail, "a list of too many items");
+            return yaml_fail(c, item->line, trail, "a list of too many items");
         if (!tree_append(c->arena, list, item, &room))
-            return fail(c, item->line, trail, "the configuration is too large");
+            return yaml_fail(c, item->line, trail, "the configuration is too large");
     }
     return list;
 }
@@ -213,7 +213,7 @@ static bool merge_pairs(struct composer *c, struct node *map, const struct node 
             continue;
         struct node *copy = tree_copy(c->arena, from->items[i]);
         if (!copy || !tree_append(c->arena, map, copy, room))
-            return fail(c, map->line, NULL, "the configuration is too large") != NULL;
+            return yaml_fail(c, map->line, NULL, "the configuration is too large") != NULL;
     }
     return true;
 }
@@ -228,7 +228,7 @@ static bool merge_apply(struct composer *c, struct node *map, const struct node 
     for (size_t i = 0; maps && i < merge->count; i++)
         maps = merge->items[i]->kind == NODE_MAP;
     if (!maps)
-        return fail(c, merge->line, trail, "a merge key (<<) takes a map or a list of maps") !=
+        return yaml_fail(c, merge->line, trail, "a merge key (<<) takes a map or a list of maps") !=
                NULL;
     for (size_t i = 0; i < merge->count; i++)
         if (!merge_pairs(c, map, merge->items[i], room))
@@ -247,9 +247,9 @@ static bool pair_add(struct composer *c, struct node *map, struct node *value,
         return false;
     }
     if (map->count == TREE_ITEMS_MAX)
-        return fail(c, value->line, step->above, "a map of too many keys") != NULL;
+        return yaml_fail(c, value->line, step->above, "a map of too many keys") != NULL;
     if (!tree_append(c->arena, map, value, room))
-        return fail(c, value->line, step->above, "the configuration is too large") != NULL;
+        return yaml_fail(c, value->line, step->above, "the configuration is too large") != NULL;
     return true;
 }
 
@@ -266,7 +266,8 @@ static struct node *compose_map(struct composer *c, const yaml_event_t *event,
         if (!key)
             break;
         if (key->kind != NODE_SCALAR && key->kind != NODE_NULL)
-            return fail(c, key->line, trail, "a key must be a plain word, not a map or a list");
+            return yaml_fail(c, key->line, trail,
+                             "a key must be a plain word, not a map or a list");
         struct trail step = {.above = trail, .key = key->text};
         if (!next_node(c, &step, depth + 1, &value) || !value)
             return NULL;
@@ -274,7 +275,7 @@ static struct node *compose_map(struct composer *c, const yaml_event_t *event,
         value->key = key->text;
         value->line = key->line;
         if (merge && !tree_append(c->arena, merges, value, &merge_room))
-            return fail(c, key->line, trail, "the configuration is too large");
+            return yaml_fail(c, key->line, trail, "the configuration is too large");
         if (!merge && !pair_add(c, map, value, &step, &room))
             return NULL;
     }
@@ -293,10 +294,11 @@ static struct node *compose_collection(struct composer *c, const yaml_event_t *e
         map ? event->data.mapping_start.anchor : event->data.sequence_start.anchor;
     const yaml_char_t *tag = map ? event->data.mapping_start.tag : event->data.sequence_start.tag;
     if (depth >= TREE_DEPTH_MAX)
-        return fail(c, line_of(event->start_mark), trail,
-                    "nested too deep, expected at most 100 levels");
+        return yaml_fail(c, line_of(event->start_mark), trail,
+                         "nested too deep, expected at most 100 levels");
     if (!tag_known(tag_name(tag), false))
-        return fail(c, line_of(event->start_mark), trail, "a tag (!) that spanlink does not know");
+        return yaml_fail(c, line_of(event->start_mark), trail,
+                         "a tag (!) that spanlink does not know");
     if (!anchor_add(c, name, NULL))
         return NULL;
     struct anchor *anchor = name ? c->anchors : NULL;
@@ -332,7 +334,8 @@ static struct node *compose_stream(struct composer *c)
                       event.type == YAML_DOCUMENT_END_EVENT;
         more = event.type != YAML_STREAM_END_EVENT;
         if (more && !marker && root)
-            failed = !fail(c, line, NULL, "a second document (---) starts here, one is expected");
+            failed =
+                !yaml_fail(c, line, NULL, "a second document (---) starts here, one is expected");
         else if (more && !marker)
             failed = !(root = compose(c, &event, NULL, 0));
         yaml_event_delete(&event);
@@ -347,9 +350,9 @@ struct node *yaml_parse(struct arena *arena, struct view text, const char *file,
 {
     struct composer c = {.arena = arena, .text = text, .file = file, .problems = problems};
     if (text.size > TREE_TEXT_MAX)
-        return fail(&c, 0, NULL, "larger than 1 MiB, which no configuration is");
+        return yaml_fail(&c, 0, NULL, "larger than 1 MiB, which no configuration is");
     if (!yaml_parser_initialize(&c.parser))
-        return fail(&c, 0, NULL, "out of memory");
+        return yaml_fail(&c, 0, NULL, "out of memory");
     const unsigned char *bytes = text.size ? text.data : (const unsigned char *)"";
     yaml_parser_set_input_string(&c.parser, bytes, text.size);
     struct node *root = compose_stream(&c);

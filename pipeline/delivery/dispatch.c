@@ -31,7 +31,7 @@ static void next_part(struct queue_element *element)
     free(part);
 }
 
-static void note(const struct batch *batch, const struct outcome *outcome)
+static void dispatch_note(const struct batch *batch, const struct outcome *outcome)
 {
     for (size_t i = 0; i < batch->receipt_count; i++)
         receipt_note(batch->receipts[i], outcome);
@@ -46,8 +46,8 @@ static bool is_durable(const struct batch *batch)
     return durable;
 }
 
-static void lose(struct dispatcher *dispatcher, const struct batch *batch, uint32_t items,
-                 const struct outcome *why)
+static void dispatch_lose(struct dispatcher *dispatcher, const struct batch *batch, uint32_t items,
+                          const struct outcome *why)
 {
     meter_drop(dispatcher->meter, why->cause, batch->signal, items);
     if (items == batch->items)
@@ -56,7 +56,7 @@ static void lose(struct dispatcher *dispatcher, const struct batch *batch, uint3
 }
 
 /* What a waiting client is told is decided when all parts have had their turn. */
-static void refuse(struct queue_element *element, const struct outcome *why)
+static void dispatch_refuse(struct queue_element *element, const struct outcome *why)
 {
     batch_unref(element->last_refused);
     element->last_refused = element->current;
@@ -70,11 +70,11 @@ static void drop_current(struct dispatcher *dispatcher, struct queue_element *el
 {
     struct batch *batch = element->current;
     if (dispatcher->waits) {
-        refuse(element, why);
+        dispatch_refuse(element, why);
     } else {
         if (why->cause != CAUSE_SHUTDOWN || !is_durable(batch))
-            lose(dispatcher, batch, batch->items, why);
-        note(batch, why);
+            dispatch_lose(dispatcher, batch, batch->items, why);
+        dispatch_note(batch, why);
         batch_unref(batch);
     }
     next_part(element);
@@ -88,14 +88,14 @@ static void answer_waiting(struct dispatcher *dispatcher, struct queue_element *
         return;
     if (element->delivered_any && outcome.verdict == VERDICT_REJECT) {
         /* Refused as a whole, the client would take what was delivered for lost. */
-        lose(dispatcher, batch, element->refused, &outcome);
+        dispatch_lose(dispatcher, batch, element->refused, &outcome);
         outcome.verdict = VERDICT_OK;
         outcome.rejected = element->refused;
     } else {
         meter_add(dispatcher->meter, METER_REFUSED, batch->signal, element->refused);
         meter_add(dispatcher->meter, METER_REFUSED, COUNTED_SAMPLES, batch->samples);
     }
-    note(batch, &outcome);
+    dispatch_note(batch, &outcome);
     element->last_refused = NULL;
     batch_unref(batch);
 }
@@ -110,7 +110,7 @@ void dispatch_give_up(struct dispatcher *dispatcher, struct queue_element *eleme
 
 /* Puts the front part in the current one's place and the rest behind it. False: it is one piece,
  * or there is no memory; nothing changed. */
-static bool split(struct queue_element *element, uint32_t max_items, size_t max_bytes)
+static bool dispatch_split(struct queue_element *element, uint32_t max_items, size_t max_bytes)
 {
     struct batch *front, *rest;
     struct batch_part *part = malloc(sizeof *part);
@@ -129,7 +129,7 @@ static bool split(struct queue_element *element, uint32_t max_items, size_t max_
 static bool halve(struct queue_element *element)
 {
     uint32_t items = element->current->items;
-    return items > 1 && split(element, (items + 1) / 2, 0);
+    return items > 1 && dispatch_split(element, (items + 1) / 2, 0);
 }
 
 static void delivered(struct dispatcher *dispatcher, struct queue_element *element,
@@ -147,8 +147,8 @@ static void delivered(struct dispatcher *dispatcher, struct queue_element *eleme
         struct outcome partial = *outcome;
         partial.cause = CAUSE_INVALID;
         partial.rejected = rejected;
-        lose(dispatcher, batch, rejected, &partial);
-        note(batch, &partial);
+        dispatch_lose(dispatcher, batch, rejected, &partial);
+        dispatch_note(batch, &partial);
     }
     batch_unref(batch);
     next_part(element);
@@ -215,7 +215,7 @@ static bool shrink(struct queue_element *element, size_t most)
 {
     struct batch *batch = element->current;
     if (batch->signal != SIGNAL_PROFILES)
-        return split(element, 0, most);
+        return dispatch_split(element, 0, most);
     struct batch *pruned = otlp_pruned(batch);
     if (pruned) {
         element->current = pruned;
@@ -224,7 +224,7 @@ static bool shrink(struct queue_element *element, size_t most)
     return element->current->payload->size <= most || halve(element);
 }
 
-static bool fits(struct dispatcher *dispatcher, struct queue_element *element)
+static bool dispatch_fits(struct dispatcher *dispatcher, struct queue_element *element)
 {
     size_t most = (size_t)dispatcher->settings.max_request_bytes;
     if (most == 0 || element->current->encoding != BATCH_OTLP ||
@@ -325,7 +325,7 @@ enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_el
 {
     while (element->current && !dispatcher->aborted) {
         struct outcome outcome = convert(dispatcher, element);
-        if (outcome.verdict == VERDICT_OK && !fits(dispatcher, element))
+        if (outcome.verdict == VERDICT_OK && !dispatch_fits(dispatcher, element))
             continue;
         if (outcome.verdict == VERDICT_OK)
             outcome = in_one_run(dispatcher, element);

@@ -38,7 +38,7 @@ uint64_t queue_element_items(const struct queue_element *element)
     return items;
 }
 
-static void append(struct queue_list *list, struct queue_element *element)
+static void queue_append(struct queue_list *list, struct queue_element *element)
 {
     element->next = NULL;
     if (list->tail)
@@ -69,7 +69,7 @@ static void change(_Atomic uint64_t *figure, int by)
 
 static void append_fresh(struct queue *queue, struct queue_element *element)
 {
-    append(&queue->fresh, element);
+    queue_append(&queue->fresh, element);
     queue->queued++;
     change(&queue->queued_by[element->signal], 1);
 }
@@ -136,7 +136,7 @@ void queue_park(struct queue *queue, struct queue_element *element, uint64_t due
     element->due = due;
     if (element->probe_due > queue->probe_at)
         queue->probe_at = element->probe_due;
-    append(&queue->parked, element);
+    queue_append(&queue->parked, element);
     if (element->progress.in_parts) {
         queue->active--;
         queue->aside++;
@@ -153,7 +153,7 @@ void queue_yield(struct queue *queue, struct queue_element *element)
 static void resume(struct queue *queue, struct queue_element *element)
 {
     if (!element->progress.in_parts) {
-        append(&queue->ready, element);
+        queue_append(&queue->ready, element);
         return;
     }
     queue->aside--;
@@ -178,7 +178,7 @@ static struct queue_element *take_probe(struct queue *queue)
         if (!probe && element->probe_due && element->probe_due < element->due)
             probe = element;
         else
-            append(&queue->parked, element);
+            queue_append(&queue->parked, element);
     return probe;
 }
 
@@ -194,7 +194,7 @@ static uint64_t resume_due(struct queue *queue, uint64_t now, size_t *parked)
             resume(queue, element);
             continue;
         }
-        append(&queue->parked, element);
+        queue_append(&queue->parked, element);
         *parked += !element->progress.in_parts;
         if (element->due < next)
             next = element->due;
@@ -218,7 +218,7 @@ uint64_t queue_wake(struct queue *queue, uint64_t now)
     return queue->probe_at > now && queue->probe_at < next ? queue->probe_at : next;
 }
 
-uint64_t queue_relent(struct queue *queue)
+uint64_t queue_wake_parked(struct queue *queue)
 {
     uint64_t next = TIME_NEVER;
     for (struct queue_element *element = queue->parked.head; element; element = element->next) {
@@ -244,16 +244,16 @@ struct queue_element *queue_clear(struct queue *queue)
     while ((element = pop(&queue->ready))) {
         queue->active--;
         change(&queue->used_by[element->signal], -1);
-        append(&all, element);
+        queue_append(&all, element);
     }
     while ((element = pop_fresh(queue))) {
         change(&queue->used_by[element->signal], -1);
-        append(&all, element);
+        queue_append(&all, element);
     }
     return all.head;
 }
 
-void queue_inherit(struct queue *queue, struct queue_element *list)
+void queue_take_over(struct queue *queue, struct queue_element *list)
 {
     while (list) {
         struct queue_element *element = list;

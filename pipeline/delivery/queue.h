@@ -87,7 +87,7 @@ uint64_t queue_wake(struct queue *queue, uint64_t now);
 
 /* The server took another one: what waits because it asked for that waits no longer than it would
  * by itself. Returns when the next one's time comes; TIME_NEVER: none is parked. */
-uint64_t queue_relent(struct queue *queue);
+uint64_t queue_wake_parked(struct queue *queue);
 
 /* What was taken, of a signal, is finished with: its place is free. */
 void queue_finish(struct queue *queue, enum signal signal);
@@ -97,7 +97,7 @@ struct queue_element *queue_clear(struct queue *queue);
 
 /* Takes in what queue_clear of another gave, in this order, ahead of nothing: it is tried at once.
  * Never refuses. */
-void queue_inherit(struct queue *queue, struct queue_element *list);
+void queue_take_over(struct queue *queue, struct queue_element *list);
 
 static inline size_t queue_used(const struct queue *queue)
 {

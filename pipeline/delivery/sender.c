@@ -27,7 +27,7 @@ struct sender {
     bool starved;       /* something waits for memory */
     struct budget *budget;
     bool closing;
-    struct sender *heir; /* set once; what is to be tried again goes there */
+    struct sender *successor; /* set once; what is to be tried again goes there */
     struct histogram enqueued_items, enqueued_bytes;
     _Atomic bool passed; /* a batch that the exporter does not take was logged */
 };
@@ -37,7 +37,7 @@ struct sender {
 enum { WORK_FIXED = 256 * 1024, WORK_SHARE = 4 };
 
 static uint64_t wake_parked(void *ctx, uint64_t mono_ns);
-static void rouse(struct sender *sender);
+static void wake_worker(struct sender *sender);
 static void inherit(struct sender *sender, struct queue_element *list);
 
 /* Whether something waits that no consumer is free for. */
@@ -123,25 +123,25 @@ void sender_count_full(struct sender *sender, const struct batch *batch)
 }
 
 /* A success of one tells those that wait at the server's request that it takes data again. */
-static void relent(struct sender *sender)
+static void note_success(struct sender *sender)
 {
-    uint64_t next = queue_relent(&sender->queue);
+    uint64_t next = queue_wake_parked(&sender->queue);
     if (next != TIME_NEVER && sender->ticker)
         ticker_at(sender->ticker, &sender->entry, next);
 }
 
-/* Back from dispatch: parked, passed to the heir, or done. */
+/* Back from dispatch: parked, passed to the successor, or done. */
 static void settle(struct sender *sender, struct queue_element *element,
                    enum dispatch_result result, uint64_t due)
 {
     enum signal signal = element->signal;
-    if (result != DISPATCH_DONE && sender->heir) {
+    if (result != DISPATCH_DONE && sender->successor) {
         element->next = NULL;
-        inherit(sender->heir, element);
+        inherit(sender->successor, element);
         element = NULL;
     } else if (result == DISPATCH_YIELD) {
         queue_yield(&sender->queue, element);
-        rouse(sender);
+        wake_worker(sender);
         return;
     } else if (result == DISPATCH_WAIT) {
         /* The stop may have begun since the due time was chosen. */
@@ -156,7 +156,7 @@ static void settle(struct sender *sender, struct queue_element *element,
         return;
     }
     if (element && element->delivered_any)
-        relent(sender);
+        note_success(sender);
     queue_element_free(element);
     queue_finish(&sender->queue, signal);
     if (queue_used(&sender->queue) == 0)
@@ -178,7 +178,7 @@ static bool may_work(struct sender *sender, size_t work)
 }
 
 /* Where memory is short fewer sends run at once, but always one. NULL: nothing to do now. */
-static struct queue_element *take(struct sender *sender, size_t *work)
+static struct queue_element *sender_take(struct sender *sender, size_t *work)
 {
     struct queue_element *element = queue_take(&sender->queue);
     *work = element ? work_of(element) : 0;
@@ -209,7 +209,7 @@ static void work_one(struct sender *sender, struct queue_element *element, size_
     settle(sender, element, result, due);
     if (sender->starved) {
         sender->starved = false;
-        rouse(sender);
+        wake_worker(sender);
     }
 }
 
@@ -220,7 +220,7 @@ static void *worker_loop(void *ctx)
     sender->idle--;
     while (!sender->closing) {
         size_t work;
-        struct queue_element *element = take(sender, &work);
+        struct queue_element *element = sender_take(sender, &work);
         if (element) {
             work_one(sender, element, work);
             continue;
@@ -247,7 +247,7 @@ static bool start_worker(struct sender *sender)
 }
 
 /* Sees to it that what can be taken is taken. */
-static void rouse(struct sender *sender)
+static void wake_worker(struct sender *sender)
 {
     size_t takeable = queue_takeable(&sender->queue);
     for (size_t i = 0; i < takeable && i < sender->idle; i++)
@@ -262,7 +262,7 @@ static uint64_t wake_parked(void *ctx, uint64_t mono_ns)
     struct sender *sender = ctx;
     pthread_mutex_lock(&sender->lock);
     uint64_t next = queue_wake(&sender->queue, mono_ns);
-    rouse(sender);
+    wake_worker(sender);
     pthread_mutex_unlock(&sender->lock);
     return next;
 }
@@ -282,7 +282,8 @@ void sender_release(struct sender *sender, size_t places)
     pthread_mutex_unlock(&sender->lock);
 }
 
-static void give_up(struct sender *sender, struct queue_element *list, const struct outcome *why)
+static void sender_give_up(struct sender *sender, struct queue_element *list,
+                           const struct outcome *why)
 {
     while (list) {
         struct queue_element *element = list;
@@ -292,12 +293,13 @@ static void give_up(struct sender *sender, struct queue_element *list, const str
     }
 }
 
-static struct queue_element *put(struct sender *sender, struct queue_element *element)
+static struct queue_element *delivery_sender_put(struct sender *sender,
+                                                 struct queue_element *element)
 {
     pthread_mutex_lock(&sender->lock);
     if (!sender->dispatcher.aborted && !sender->closing) {
         element = queue_put(&sender->queue, element);
-        rouse(sender);
+        wake_worker(sender);
     }
     pthread_mutex_unlock(&sender->lock);
     return element;
@@ -320,12 +322,12 @@ void sender_put(struct sender *sender, struct batch *batch)
         dispatch_give_up(&sender->dispatcher, &lost, &why);
         return;
     }
-    struct queue_element *displaced = put(sender, element);
+    struct queue_element *displaced = delivery_sender_put(sender, element);
     if (displaced) {
         struct outcome why =
             outcome_of(VERDICT_RETRY, displaced == element ? CAUSE_SHUTDOWN : CAUSE_FULL, "%s",
                        displaced == element ? "shutting down" : "the oldest in a full queue");
-        give_up(sender, displaced, &why);
+        sender_give_up(sender, displaced, &why);
     }
 }
 
@@ -334,7 +336,7 @@ void sender_hasten(struct sender *sender)
     pthread_mutex_lock(&sender->lock);
     sender->dispatcher.stopping = true;
     queue_wake(&sender->queue, TIME_NEVER);
-    rouse(sender);
+    wake_worker(sender);
     pthread_mutex_unlock(&sender->lock);
 }
 
@@ -345,36 +347,36 @@ void sender_take_all(struct sender *sender, bool all)
     pthread_mutex_unlock(&sender->lock);
 }
 
-/* Takes a list in, or passes it on where there is an heir. */
+/* Takes a list in, or passes it on where there is an successor. */
 static void inherit(struct sender *sender, struct queue_element *list)
 {
     struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
     pthread_mutex_lock(&sender->lock);
-    if (sender->heir) {
-        inherit(sender->heir, list);
+    if (sender->successor) {
+        inherit(sender->successor, list);
         list = NULL;
     } else if (!sender->dispatcher.aborted && !sender->closing) {
-        queue_inherit(&sender->queue, list);
-        rouse(sender);
+        queue_take_over(&sender->queue, list);
+        wake_worker(sender);
         list = NULL;
     }
     pthread_mutex_unlock(&sender->lock);
-    give_up(sender, list, &why);
+    sender_give_up(sender, list, &why);
 }
 
-void sender_bequeath(struct sender *sender, struct sender *heir)
+void sender_hand_over(struct sender *sender, struct sender *successor)
 {
     pthread_mutex_lock(&sender->lock);
-    sender->heir = heir;
-    inherit(heir, queue_clear(&sender->queue));
+    sender->successor = successor;
+    inherit(successor, queue_clear(&sender->queue));
     if (queue_used(&sender->queue) == 0)
         pthread_cond_broadcast(&sender->empty);
     pthread_mutex_unlock(&sender->lock);
 }
 
-bool sender_has_heir(const struct sender *sender)
+bool sender_has_successor(const struct sender *sender)
 {
-    return sender->heir;
+    return sender->successor;
 }
 
 bool sender_wait_empty(struct sender *sender, uint64_t until_mono_ns)
@@ -392,12 +394,12 @@ void sender_abort(struct sender *sender)
     struct dispatcher *dispatcher = &sender->dispatcher;
     struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
     pthread_mutex_lock(&sender->lock);
-    dispatcher->stopping = !sender->heir;
-    dispatcher->aborted = !sender->heir;
+    dispatcher->stopping = !sender->successor;
+    dispatcher->aborted = !sender->successor;
     struct queue_element *left = queue_clear(&sender->queue);
     bool busy = queue_used(&sender->queue) > 0;
     pthread_mutex_unlock(&sender->lock);
-    give_up(sender, left, &why);
+    sender_give_up(sender, left, &why);
     if (busy && dispatcher->component->abort)
         dispatcher->component->abort(dispatcher->self);
 }
@@ -452,7 +454,7 @@ void sender_explain(struct sender *sender, struct bytes *out)
 static void give_up_rest(struct sender *sender)
 {
     struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
-    give_up(sender, queue_clear(&sender->queue), &why);
+    sender_give_up(sender, queue_clear(&sender->queue), &why);
 }
 
 void sender_join(struct sender *sender)

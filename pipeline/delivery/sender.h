@@ -43,14 +43,15 @@ void sender_hasten(struct sender *sender);
 void sender_take_all(struct sender *sender, bool all);
 
 /* Hands what is queued to another, whose exporter takes the place of this one's; what is under way
- * follows where it is to be tried again. While nobody puts. The heir outlives this one. */
-void sender_bequeath(struct sender *sender, struct sender *heir);
-bool sender_has_heir(const struct sender *sender);
+ * follows where it is to be tried again. While nobody puts. The successor outlives this one. */
+void sender_hand_over(struct sender *sender, struct sender *successor);
+bool sender_has_successor(const struct sender *sender);
 
 /* Blocks until nothing is queued or under way, or until a time of clock_system's mono. */
 bool sender_wait_empty(struct sender *sender, uint64_t until_mono_ns);
 
-/* Gives up what is queued and interrupts what is under way. With an heir it interrupts alone. */
+/* Gives up what is queued and interrupts what is under way. With an successor it interrupts alone.
+ */
 void sender_abort(struct sender *sender);
 
 /* Items queued or under way, when called. */

@@ -18,10 +18,10 @@ struct gate {
 
 /* Whether a way behind the gate is in force. Written before its first use or while the gate is
  * closed. */
-enum gate_way {
-    GATE_WAY_OPEN,
-    GATE_WAY_WAITS, /* not yet: who comes waits */
-    GATE_WAY_SHUT   /* no more */
+enum gate_mode {
+    GATE_OPEN,
+    GATE_WAITS, /* not yet: who comes waits */
+    GATE_SHUT   /* no more */
 };
 
 void gate_init(struct gate *gate);
@@ -29,7 +29,7 @@ void gate_release(struct gate *gate);
 
 /* Waits while the gate is closed or the way waits. True: inside until gate_leave, which may come
  * from another thread. False: the way is shut. Not from inside. */
-bool gate_enter(struct gate *gate, const enum gate_way *way);
+bool gate_enter(struct gate *gate, const enum gate_mode *way);
 void gate_leave(struct gate *gate);
 
 /* Lets nobody in any more; returns when the last one has left. One thread at a time. */

@@ -112,8 +112,8 @@ static struct intake *fresh_intake(struct instance *receiver, enum signal signal
     return *intake;
 }
 
-static bool attach(struct instance *receiver, struct pipeline *pipeline, struct budget *budget,
-                   struct gate *gate)
+static bool graph_attach(struct instance *receiver, struct pipeline *pipeline,
+                         struct budget *budget, struct gate *gate)
 {
     struct intake *intake = fresh_intake(receiver, pipeline->signal, budget, gate);
     return intake && add_head(intake, pipeline);
@@ -127,7 +127,7 @@ bool graph_wire(struct graph *graph, struct budget *budget, struct gate *gate)
         if (!make_outlets(pipeline))
             return false;
         for (size_t r = 0; r < receivers->count; r++)
-            if (!attach(receivers->items[r], pipeline, budget, gate))
+            if (!graph_attach(receivers->items[r], pipeline, budget, gate))
                 return false;
     }
     return true;
@@ -178,7 +178,7 @@ bool graph_wire_leaving(struct graph *graph, const struct graph *from, struct in
         if (!has)
             continue;
         intake->journal = has->journal;
-        intake->way = intake->head_count ? GATE_WAY_OPEN : GATE_WAY_SHUT;
+        intake->way = intake->head_count ? GATE_OPEN : GATE_SHUT;
     }
     return true;
 }

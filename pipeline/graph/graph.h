@@ -46,7 +46,7 @@ struct intake {
     struct gate *gate;        /* set once */
     _Atomic unsigned pending; /* answers that come later */
     /* what follows is under the gate */
-    enum gate_way way;
+    enum gate_mode way;
     struct outlet **heads; /* one per pipeline */
     size_t head_count;
     struct intake_queue *queues;

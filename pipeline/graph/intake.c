@@ -11,16 +11,16 @@ struct waiter {
     void *ctx;
 };
 
-static struct outcome refuse(enum cause cause, const char *text)
+static struct outcome intake_refuse(enum cause cause, const char *text)
 {
     struct outcome outcome = outcome_of(VERDICT_RETRY, cause, "%s", text);
     outcome.retry_after_ns = NS_PER_S;
     return outcome;
 }
 
-static struct outcome no_memory(void)
+static struct outcome intake_no_memory(void)
 {
-    return refuse(CAUSE_MEMORY, "data refused due to high memory usage");
+    return intake_refuse(CAUSE_MEMORY, "data refused due to high memory usage");
 }
 
 static void release(struct intake *intake, size_t count)
@@ -59,14 +59,14 @@ struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
     size_t work = batch_work(batch);
     if (!budget_begin_work(intake->budget, work)) {
         count_no_memory(intake, batch);
-        return no_memory();
+        return intake_no_memory();
     }
     for (size_t i = 0; i < intake->queue_count; i++)
         if (!sender_reserve(intake->queues[i].sender, intake->queues[i].places)) {
             release(intake, i);
             budget_end_work(intake->budget, work);
             sender_count_full(intake->queues[i].sender, batch);
-            return refuse(CAUSE_FULL, "sending queue is full");
+            return intake_refuse(CAUSE_FULL, "sending queue is full");
         }
     budget_pledge(intake->budget, work);
     return OUTCOME_OK;
@@ -77,14 +77,14 @@ struct outcome intake_run(struct intake *intake, struct batch *batch)
     for (size_t i = 0; i < intake->head_count; i++) {
         enum verdict verdict = outlet_push(intake->heads[i], batch);
         if (verdict == VERDICT_RETRY)
-            return no_memory();
+            return intake_no_memory();
         if (verdict == VERDICT_REJECT)
             return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "refused by a processor");
     }
     return OUTCOME_OK;
 }
 
-static void answer(void *ctx, const struct outcome *worst)
+static void intake_answer(void *ctx, const struct outcome *worst)
 {
     struct waiter *waiter = ctx;
     struct intake *intake = waiter->intake;
@@ -97,7 +97,7 @@ static void answer(void *ctx, const struct outcome *worst)
 static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
     struct waiter *waiter = malloc(sizeof *waiter);
-    struct receipt *receipt = waiter ? receipt_new(answer, waiter) : NULL;
+    struct receipt *receipt = waiter ? receipt_new(intake_answer, waiter) : NULL;
     if (!receipt || !batch_add_receipt(batch, receipt)) {
         free(receipt);
         free(waiter);
@@ -113,10 +113,10 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
 
 static struct outcome unwanted(void)
 {
-    return refuse(CAUSE_UNAVAILABLE, "no pipeline has this receiver any more");
+    return intake_refuse(CAUSE_UNAVAILABLE, "no pipeline has this receiver any more");
 }
 
-static struct outcome begin(struct intake *intake, const struct batch *batch)
+static struct outcome intake_begin(struct intake *intake, const struct batch *batch)
 {
     bool taken = intake->encodings & BATCH_BIT(batch->encoding);
     return taken ? intake_reserve(intake, batch) : untaken(intake, batch);
@@ -126,7 +126,7 @@ void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *d
 {
     struct gate *gate = intake->gate;
     bool inside = gate_enter(gate, &intake->way);
-    struct outcome outcome = inside ? begin(intake, batch) : unwanted();
+    struct outcome outcome = inside ? intake_begin(intake, batch) : unwanted();
     if (outcome.verdict != VERDICT_OK) {
         if (inside)
             gate_leave(gate);
@@ -141,7 +141,7 @@ void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *d
     bool answered = false;
     if (intake->waits) {
         answered = run_waiting(intake, batch, done, ctx);
-        outcome = no_memory();
+        outcome = intake_no_memory();
     } else {
         outcome = intake_run(intake, batch);
     }

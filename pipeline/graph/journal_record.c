@@ -32,7 +32,7 @@ enum {
     HEAD_CAP = 16 << 20
 };
 
-static void write_text(struct proto_write *write, uint32_t number, const char *text)
+static void journal_record_write_text(struct proto_write *write, uint32_t number, const char *text)
 {
     if (text)
         proto_write_bytes(write, number, view_of(text));
@@ -48,7 +48,8 @@ static void write_series(struct proto_write *write, const struct series *series)
     }
 }
 
-static void write_profile(struct proto_write *write, const struct profile_origin *origin)
+static void journal_record_write_profile(struct proto_write *write,
+                                         const struct profile_origin *origin)
 {
     if (!origin)
         return;
@@ -56,8 +57,8 @@ static void write_profile(struct proto_write *write, const struct profile_origin
     proto_write_number(write, PROFILE_BY_INGEST, origin->by_ingest);
     proto_write_number(write, PROFILE_FROM, origin->from_ns);
     proto_write_number(write, PROFILE_UNTIL, origin->until_ns);
-    write_text(write, PROFILE_CONFIG, origin->sample_type_config);
-    write_text(write, PROFILE_SPY, origin->spy_name);
+    journal_record_write_text(write, PROFILE_CONFIG, origin->sample_type_config);
+    journal_record_write_text(write, PROFILE_SPY, origin->spy_name);
     proto_write_close(write, profile);
 }
 
@@ -66,8 +67,8 @@ static void write_opaque(struct proto_write *write, const struct opaque_request 
     if (!request)
         return;
     size_t opaque = proto_write_open(write, RECORD_OPAQUE);
-    write_text(write, OPAQUE_QUERY, request->query);
-    write_text(write, OPAQUE_CONTENT_TYPE, request->content_type);
+    journal_record_write_text(write, OPAQUE_QUERY, request->query);
+    journal_record_write_text(write, OPAQUE_CONTENT_TYPE, request->content_type);
     proto_write_close(write, opaque);
 }
 
@@ -83,16 +84,16 @@ bool journal_record_begin(const struct batch *batch, const char *receiver, struc
 {
     bytes_init(head, HEAD_CAP, NULL);
     struct proto_write write = proto_write_begin(head);
-    write_text(&write, RECORD_RECEIVER, receiver);
+    journal_record_write_text(&write, RECORD_RECEIVER, receiver);
     proto_write_number(&write, RECORD_SIGNAL, batch->signal);
     proto_write_number(&write, RECORD_ENCODING, batch->encoding);
     proto_write_number(&write, RECORD_ITEMS, batch->items);
     if (batch->metadata) {
-        write_text(&write, RECORD_TENANT, batch->metadata->tenant);
-        write_text(&write, RECORD_AUTHORIZATION, batch->metadata->authorization);
+        journal_record_write_text(&write, RECORD_TENANT, batch->metadata->tenant);
+        journal_record_write_text(&write, RECORD_AUTHORIZATION, batch->metadata->authorization);
     }
     write_series(&write, batch->series);
-    write_profile(&write, batch->profile);
+    journal_record_write_profile(&write, batch->profile);
     write_opaque(&write, batch->opaque);
     write_payload_header(&write, batch->payload->size);
     return proto_write_fault(&write) == NULL;
@@ -173,13 +174,13 @@ static uint64_t number_field(struct view message, uint32_t number)
 }
 
 /* A copy; NULL where there is none. False: no memory. */
-static bool copy_text(struct view view, char **text)
+static bool journal_record_copy_text(struct view view, char **text)
 {
     *text = view.data ? strndup((const char *)view.data, view.size) : NULL;
     return !view.data || *text;
 }
 
-static bool read_series(struct view bytes, size_t count, struct batch *batch)
+static bool journal_record_read_series(struct view bytes, size_t count, struct batch *batch)
 {
     struct series_label *labels = calloc(count + 1, sizeof *labels);
     struct proto_scan scan = proto_scan_begin(bytes);
@@ -196,7 +197,7 @@ static bool read_series(struct view bytes, size_t count, struct batch *batch)
     return series != NULL;
 }
 
-static bool read_profile(struct view bytes, struct batch *batch)
+static bool journal_record_read_profile(struct view bytes, struct batch *batch)
 {
     struct profile_origin *origin = calloc(1, sizeof *origin);
     if (!origin)
@@ -205,8 +206,9 @@ static bool read_profile(struct view bytes, struct batch *batch)
     origin->by_ingest = number_field(bytes, PROFILE_BY_INGEST);
     origin->from_ns = number_field(bytes, PROFILE_FROM);
     origin->until_ns = number_field(bytes, PROFILE_UNTIL);
-    return copy_text(text_field(bytes, PROFILE_CONFIG), &origin->sample_type_config) &&
-           copy_text(text_field(bytes, PROFILE_SPY), &origin->spy_name);
+    return journal_record_copy_text(text_field(bytes, PROFILE_CONFIG),
+                                    &origin->sample_type_config) &&
+           journal_record_copy_text(text_field(bytes, PROFILE_SPY), &origin->spy_name);
 }
 
 static bool read_opaque(struct view bytes, struct batch *batch)
@@ -214,8 +216,9 @@ static bool read_opaque(struct view bytes, struct batch *batch)
     struct opaque_request *request = calloc(1, sizeof *request);
     if (!request)
         return false;
-    bool copied = copy_text(text_field(bytes, OPAQUE_QUERY), &request->query) &&
-                  copy_text(text_field(bytes, OPAQUE_CONTENT_TYPE), &request->content_type);
+    bool copied =
+        journal_record_copy_text(text_field(bytes, OPAQUE_QUERY), &request->query) &&
+        journal_record_copy_text(text_field(bytes, OPAQUE_CONTENT_TYPE), &request->content_type);
     batch_set_opaque(batch, request);
     /* The limit may have been higher when it was accepted. */
     if (budget_never_fits(batch->payload->budget, batch_work(batch)))
@@ -223,15 +226,15 @@ static bool read_opaque(struct view bytes, struct batch *batch)
     return copied;
 }
 
-static bool fill(struct view bytes, const struct record *record, struct batch *batch)
+static bool journal_record_fill(struct view bytes, const struct record *record, struct batch *batch)
 {
     bool failed = false;
     if (record->tenant.data || record->authorization.data)
         batch_set_metadata(batch, metadata_new(record->tenant, record->authorization, &failed));
     return !failed &&
            ((record->labels == 0 && record->encoding != BATCH_PPROF) ||
-            read_series(bytes, record->labels, batch)) &&
-           (!record->profile.data || read_profile(record->profile, batch)) &&
+            journal_record_read_series(bytes, record->labels, batch)) &&
+           (!record->profile.data || journal_record_read_profile(record->profile, batch)) &&
            (!record->opaque.data || read_opaque(record->opaque, batch));
 }
 
@@ -252,7 +255,7 @@ struct batch *journal_record_read(struct view bytes, struct budget *budget, stru
     struct batch *batch =
         batch_new((enum signal)record.signal, (enum batch_encoding)record.encoding, payload,
                   (uint32_t)record.items, NULL);
-    if (batch && fill(bytes, &record, batch))
+    if (batch && journal_record_fill(bytes, &record, batch))
         return batch;
     batch_unref(batch);
     return NULL;

@@ -16,7 +16,7 @@ static void release_branches(const struct outlet *end, size_t count)
         sender_release(end->branches[i], 1);
 }
 
-static void put(struct sender *branch, struct batch *batch)
+static void outlet_put(struct sender *branch, struct batch *batch)
 {
     if (sender_takes(branch) & BATCH_BIT(batch->encoding))
         sender_put(branch, batch);
@@ -29,7 +29,7 @@ static enum verdict fan_out(const struct outlet *end, struct batch *batch)
     size_t reserved = batch->admitted ? 0 : reserve_branches(end);
     bool taken = batch->admitted || reserved == end->branch_count;
     for (size_t i = 0; taken && i < end->branch_count; i++)
-        put(end->branches[i], batch);
+        outlet_put(end->branches[i], batch);
     release_branches(end, reserved);
     return taken ? VERDICT_OK : VERDICT_RETRY;
 }

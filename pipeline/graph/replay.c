@@ -57,7 +57,7 @@ static struct intake *find_intake(const struct replay *replay, enum signal signa
 static bool offer_once(const struct replay *replay, struct batch *batch, struct view receiver,
                        struct journal_entry *entry, struct outcome *outcome)
 {
-    static const enum gate_way open = GATE_WAY_OPEN;
+    static const enum gate_mode open = GATE_OPEN;
     gate_enter(replay->gate, &open);
     struct intake *intake = find_intake(replay, batch->signal, receiver);
     if (intake)
@@ -67,8 +67,8 @@ static bool offer_once(const struct replay *replay, struct batch *batch, struct 
 }
 
 /* False: it is to end, and the entry stays. */
-static bool offer(struct replay *replay, struct batch *batch, struct view receiver,
-                  struct journal_entry *entry)
+static bool replay_offer(struct replay *replay, struct batch *batch, struct view receiver,
+                         struct journal_entry *entry)
 {
     struct outcome outcome;
     while (offer_once(replay, batch, receiver, entry, &outcome)) {
@@ -88,7 +88,7 @@ static bool replay_one(struct replay *replay, struct view record, struct journal
     struct batch *batch = journal_record_read(record, replay->budget, &receiver, &reason);
     if (!batch)
         log_error("journal: a request stays where it is: %s", reason);
-    bool go_on = !batch || offer(replay, batch, receiver, entry);
+    bool go_on = !batch || replay_offer(replay, batch, receiver, entry);
     batch_unref(batch);
     return go_on;
 }

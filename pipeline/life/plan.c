@@ -51,7 +51,7 @@ static void check_top(const struct node *root, struct problems *problems)
 }
 
 /* The type of `type[/name]` into out. False: it is no id. */
-static bool read_type(const char *id, char out[MAX_TYPE_LENGTH + 1])
+static bool plan_read_type(const char *id, char out[MAX_TYPE_LENGTH + 1])
 {
     size_t n = 0;
     if (!isalpha((unsigned char)*id))
@@ -70,7 +70,7 @@ static void plan_instance(enum component_kind kind, const struct node *node, str
 {
     char type[MAX_TYPE_LENGTH + 1], path[512];
     snprintf(path, sizeof path, "%s.%s", sections[kind], node->key);
-    if (!read_type(node->key, type)) {
+    if (!plan_read_type(node->key, type)) {
         problems_add(problems, node, path, "\"%s\" is no component id, expected type or type/name",
                      node->key);
         return;

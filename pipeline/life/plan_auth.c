@@ -31,8 +31,8 @@ static const struct instance *in_use(const struct graph *graph, const char *id)
 }
 
 /* Why an id cannot be used; NULL: *by is its authenticator. */
-static const char *find(const struct spot *spot, const char *id, unsigned role,
-                        const struct authenticator **by)
+static const char *plan_auth_find(const struct spot *spot, const char *id, unsigned role,
+                                  const struct authenticator **by)
 {
     const struct instance *extension = in_use(spot->graph, id);
     if (!extension && node_get(node_get(spot->root, "extensions"), id))
@@ -65,7 +65,7 @@ static void resolve(const struct spot *spot, struct auth_settings *auth, unsigne
     char below[PATH_SIZE], full[2 * PATH_SIZE];
     if (!auth->on || !auth->authenticator || !*auth->authenticator)
         return;
-    const char *why = find(spot, auth->authenticator, role, &auth->by);
+    const char *why = plan_auth_find(spot, auth->authenticator, role, &auth->by);
     if (!why)
         return;
     auth->by = NULL;
@@ -81,11 +81,11 @@ static void resolve(const struct spot *spot, struct auth_settings *auth, unsigne
 static void has_another(const struct spot *spot, struct auth_settings *auth, unsigned role)
 {
     const struct authenticator *by = NULL;
-    if (auth->by && (find(spot, auth->authenticator, role, &by) || by != auth->by))
+    if (auth->by && (plan_auth_find(spot, auth->authenticator, role, &by) || by != auth->by))
         *spot->changed = true;
 }
 
-static void walk(const struct spot *spot, const struct key *rows, char *config);
+static void plan_auth_walk(const struct spot *spot, const struct key *rows, char *config);
 
 static void walk_group(const struct spot *spot, const struct key *key, char *config)
 {
@@ -97,7 +97,7 @@ static void walk_group(const struct spot *spot, const struct key *key, char *con
     if (key->flags & (KEY_AUTH_SERVER | KEY_AUTH_CLIENT))
         spot->visit(&inner, (struct auth_settings *)(void *)group, key->flags);
     else if (!(key->flags & KEY_PRESENCE) || *(bool *)(void *)(config + key->present))
-        walk(&inner, key->rows, group);
+        plan_auth_walk(&inner, key->rows, group);
 }
 
 static void walk_groups(const struct spot *spot, const struct key *key, char *config)
@@ -109,11 +109,11 @@ static void walk_groups(const struct spot *spot, const struct key *key, char *co
     for (size_t i = 0; i < groups->count; i++) {
         snprintf(item, sizeof item, "%.64s[%zu]", key->name, i);
         path_below(spot, item, path);
-        walk(&inner, key->rows, (char *)groups->items + i * key->item_size);
+        plan_auth_walk(&inner, key->rows, (char *)groups->items + i * key->item_size);
     }
 }
 
-static void walk(const struct spot *spot, const struct key *rows, char *config)
+static void plan_auth_walk(const struct spot *spot, const struct key *rows, char *config)
 {
     for (const struct key *key = rows; key && key->type != KEY_TYPE_END; key++) {
         if (key->type == KEY_TYPE_GROUP)
@@ -129,7 +129,7 @@ void plan_auth(const struct node *root, const struct graph *graph, struct proble
         const struct instance *instance = graph->instances.items[i];
         struct spot spot = {root, graph, instance, problems, "", resolve, NULL};
         if (instance->used && !instance->opened)
-            walk(&spot, instance->component->keys, instance->self);
+            plan_auth_walk(&spot, instance->component->keys, instance->self);
     }
 }
 
@@ -138,6 +138,6 @@ bool plan_auth_changes(const struct node *root, const struct graph *graph,
 {
     bool changed = false;
     struct spot spot = {root, graph, instance, NULL, "", has_another, &changed};
-    walk(&spot, instance->component->keys, instance->self);
+    plan_auth_walk(&spot, instance->component->keys, instance->self);
     return changed;
 }

@@ -23,7 +23,7 @@ struct places {
     bool failed;
 };
 
-static void add(void *ctx, const struct place *place)
+static void plan_places_add(void *ctx, const struct place *place)
 {
     struct places *places = ctx;
     struct found *items = reallocarray(places->items, places->count + 1, sizeof *places->items);
@@ -35,13 +35,13 @@ static void add(void *ctx, const struct place *place)
     items[places->count++] = (struct found){*place, places->instance};
 }
 
-static void gather(const struct graph *graph, struct places *places)
+static void plan_places_gather(const struct graph *graph, struct places *places)
 {
     for (size_t i = 0; i < graph->instances.count; i++) {
         const struct instance *instance = graph->instances.items[i];
         places->instance = instance;
         if (instance->used && instance->component->places)
-            instance->component->places(instance->self, add, places);
+            instance->component->places(instance->self, plan_places_add, places);
     }
 }
 
@@ -118,7 +118,7 @@ void plan_places(const struct graph *graph, struct problems *problems)
 {
     struct places places = {0};
     char path[PATH_SIZE], other[PATH_SIZE], address[512];
-    gather(graph, &places);
+    plan_places_gather(graph, &places);
     if (places.failed)
         problems_add(problems, NULL, NULL, "out of memory");
     for (size_t i = 0; i < places.count; i++)
@@ -138,7 +138,7 @@ void plan_places_warn(const struct graph *graph, struct problems *warnings)
 {
     struct places places = {0};
     char path[PATH_SIZE], other[PATH_SIZE], address[512];
-    gather(graph, &places);
+    plan_places_gather(graph, &places);
     for (size_t i = 0; i < places.count; i++)
         for (size_t j = 0; j < places.count; j++) {
             const struct found *from = &places.items[i], *to = &places.items[j];
@@ -213,7 +213,7 @@ void plan_places_taken(const struct graph *graph, struct problems *problems)
     char error[256], *way = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&way, &size);
-    gather(graph, &places);
+    plan_places_gather(graph, &places);
     for (size_t i = 0; out && i < places.count; i++) {
         const struct found *found = &places.items[i];
         if (!found->place.listens || !found->place.is_free ||

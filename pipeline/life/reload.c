@@ -77,7 +77,8 @@ static bool stays(const struct reload *reload, const struct instance *old,
     return true;
 }
 
-static void replace(struct instance_list *list, const struct instance *fresh, struct instance *old)
+static void reload_replace(struct instance_list *list, const struct instance *fresh,
+                           struct instance *old)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->items[i] == fresh)
@@ -85,13 +86,13 @@ static void replace(struct instance_list *list, const struct instance *fresh, st
 }
 
 /* Puts the old instance in the place of the one that was planned. */
-static void keep(struct graph *next, struct instance *fresh, struct instance *old)
+static void reload_keep(struct graph *next, struct instance *fresh, struct instance *old)
 {
-    replace(&next->instances, fresh, old);
-    replace(&next->extensions, fresh, old);
+    reload_replace(&next->instances, fresh, old);
+    reload_replace(&next->extensions, fresh, old);
     for (size_t i = 0; i < next->pipeline_count; i++)
         for (int kind = 0; kind < COMPONENT_EXTENSION; kind++)
-            replace(&next->pipelines[i].stages[kind], fresh, old);
+            reload_replace(&next->pipelines[i].stages[kind], fresh, old);
     instance_free(fresh);
 }
 
@@ -112,7 +113,7 @@ static void pair_kind(struct reload *reload, bool extensions)
         if (!fresh->used || !old || extensions != (fresh->component->kind == COMPONENT_EXTENSION))
             continue;
         if (stays(reload, old, fresh))
-            keep(reload->next, fresh, old);
+            reload_keep(reload->next, fresh, old);
         else
             count_on(fresh, old);
     }
@@ -154,7 +155,7 @@ static void each_alone(const struct graph *graph, const struct graph *but, enum 
     }
 }
 
-static void set_ways(struct instance *receiver, enum gate_way way)
+static void set_modes(struct instance *receiver, enum gate_mode way)
 {
     for (int s = 0; s < SIGNAL_COUNT; s++)
         if (receiver->env.intakes[s])
@@ -164,17 +165,17 @@ static void set_ways(struct instance *receiver, enum gate_way way)
 static void install_waiting(struct instance *receiver)
 {
     graph_install(receiver);
-    set_ways(receiver, GATE_WAY_WAITS);
+    set_modes(receiver, GATE_WAITS);
 }
 
 static void open_ways(struct instance *receiver)
 {
-    set_ways(receiver, GATE_WAY_OPEN);
+    set_modes(receiver, GATE_OPEN);
 }
 
 static void shut_ways(struct instance *receiver)
 {
-    set_ways(receiver, GATE_WAY_SHUT);
+    set_modes(receiver, GATE_SHUT);
 }
 
 static void yield_sockets(struct instance *instance)
@@ -282,12 +283,12 @@ static void hand_queues_on(const struct reload *reload)
 {
     const struct graph *old = &reload->runtime->graph;
     for (size_t i = 0; i < old->instances.count; i++) {
-        struct instance *exporter = old->instances.items[i], *heir;
+        struct instance *exporter = old->instances.items[i], *successor;
         if (!exporter->sender || in(reload->next, exporter))
             continue;
-        heir = graph_find(reload->next, COMPONENT_EXPORTER, exporter->id);
-        if (heir)
-            sender_bequeath(exporter->sender, heir->sender);
+        successor = graph_find(reload->next, COMPONENT_EXPORTER, exporter->id);
+        if (successor)
+            sender_hand_over(exporter->sender, successor->sender);
     }
 }
 
@@ -356,7 +357,7 @@ static void put_back(struct reload *reload)
 }
 
 /* Takes the instances out that another graph owns. */
-static void forget(struct graph *graph, const struct graph *other)
+static void reload_forget(struct graph *graph, const struct graph *other)
 {
     size_t count = 0;
     for (size_t i = 0; i < graph->instances.count; i++)
@@ -372,7 +373,7 @@ static void tell_one(struct bytes *line, const char *what, const struct instance
     bytes_printf(line, "%s%s %s", line->size ? ", " : "", instance->path, what);
 }
 
-static void tell(const struct reload *reload)
+static void reload_tell(const struct reload *reload)
 {
     const struct graph *now = &reload->runtime->graph, *before = reload->next;
     struct bytes line;
@@ -397,7 +398,7 @@ static void tell(const struct reload *reload)
 
 /* ---- all of it ---- */
 
-static bool prepare(struct reload *reload)
+static bool reload_prepare(struct reload *reload)
 {
     const struct graph *old = &reload->runtime->graph;
     if (!plan_read(reload->root, reload->next, &reload->service, reload->problems))
@@ -411,16 +412,16 @@ static bool prepare(struct reload *reload)
 static void discard(struct reload *reload)
 {
     drop_fresh(reload->runtime);
-    forget(reload->next, &reload->runtime->graph);
+    reload_forget(reload->next, &reload->runtime->graph);
     graph_release(reload->next);
     free(reload->retirement);
     reload->retirement = NULL;
 }
 
-static enum reload_result run(struct reload *reload)
+static enum reload_result reload_run(struct reload *reload)
 {
     struct runtime *runtime = reload->runtime;
-    if (!prepare(reload)) {
+    if (!reload_prepare(reload)) {
         discard(reload);
         return RELOAD_FAILED;
     }
@@ -428,11 +429,11 @@ static enum reload_result run(struct reload *reload)
     if (opened) {
         put_in_force(reload);
         change_telemetry(reload);
-        tell(reload);
+        reload_tell(reload);
     } else {
         put_back(reload);
     }
-    forget(reload->next, &runtime->graph);
+    reload_forget(reload->next, &runtime->graph);
     return opened ? RELOAD_DONE : RELOAD_FAILED;
 }
 
@@ -456,7 +457,7 @@ enum reload_result runtime_reload(struct runtime *runtime, const struct settings
     }
     reload.next = &reload.retirement->graph;
     retired_hold(&runtime->retired);
-    enum reload_result result = run(&reload);
+    enum reload_result result = reload_run(&reload);
     retired_let_go(&runtime->retired);
     if (reload.retirement)
         retired_begin(runtime, reload.retirement, runtime->service.shutdown_timeout);

@@ -73,7 +73,7 @@ static void await_clients(struct retirement *retirement)
 
 static void hasten(struct instance *exporter)
 {
-    if (exporter->sender && !sender_has_heir(exporter->sender))
+    if (exporter->sender && !sender_has_successor(exporter->sender))
         sender_hasten(exporter->sender);
 }
 

@@ -115,7 +115,7 @@ static void install(struct runtime *runtime, struct instance *receiver)
     graph_install(receiver);
 }
 
-static bool prepare(struct runtime *runtime)
+static bool life_runtime_prepare(struct runtime *runtime)
 {
     runtime->ticker = ticker_new(runtime->clock);
     if (!runtime->ticker || !runtime_prepare(runtime, &runtime->graph))
@@ -221,7 +221,7 @@ static bool open_telemetry(struct runtime *runtime, struct problems *problems)
 
 bool runtime_start(struct runtime *runtime, struct problems *problems)
 {
-    bool prepared = prepare(runtime);
+    bool prepared = life_runtime_prepare(runtime);
     if (!prepared)
         problems_add(problems, NULL, NULL, "out of memory");
     bool telling = prepared && open_telemetry(runtime, problems);

@@ -15,7 +15,7 @@ static const struct key service_keys[] = {
     KEY_END,
 };
 
-static void check(const void *config, struct key_report *report)
+static void service_check(const void *config, struct key_report *report)
 {
     const struct service_settings *service = config;
     telemetry_check(&service->telemetry, report);
@@ -82,7 +82,7 @@ bool service_fill(struct service_settings *service, const struct node *section,
     const struct node *metrics = node_get(node_get(section, "telemetry"), "metrics");
     service->telemetry.metrics.readers_given = node_get(metrics, "readers");
     return keys_fill(service_keys, section, place, "service", service, problems) &&
-           keys_check(check, service, section, place, "service", problems);
+           keys_check(service_check, service, section, place, "service", problems);
 }
 
 void service_release(struct service_settings *service)

@@ -118,7 +118,7 @@ static struct outcome send_batch(const struct instance *exporter, struct batch *
                            : component->send_on(exporter->self, batch, &progress);
 }
 
-static void tell(struct periodic *periodic, const struct outcome *outcome)
+static void periodic_tell(struct periodic *periodic, const struct outcome *outcome)
 {
     bool failed = outcome->verdict != VERDICT_OK;
     if (failed && !periodic->failing)
@@ -139,12 +139,12 @@ static void send_now(struct periodic *periodic)
         payload ? batch_new(SIGNAL_METRICS, BATCH_OTLP, payload, points, NULL) : NULL;
     struct outcome outcome = batch ? send_batch(periodic->exporter, batch)
                                    : outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    tell(periodic, &outcome);
+    periodic_tell(periodic, &outcome);
     batch_unref(batch);
     bytes_release(&request);
 }
 
-static void *run(void *ctx)
+static void *periodic_run(void *ctx)
 {
     struct periodic *periodic = ctx;
     bool go_on = true;
@@ -177,7 +177,7 @@ struct periodic *periodic_open(const struct telemetry_periodic *settings, const 
     pthread_mutex_init(&periodic->lock, NULL);
     thread_cond_init(&periodic->stopped);
     if (make_exporter(periodic, &settings->otlp, problems))
-        periodic->threaded = thread_start(&periodic->thread, "telemetry", run, periodic);
+        periodic->threaded = thread_start(&periodic->thread, "telemetry", periodic_run, periodic);
     if (periodic->threaded)
         return periodic;
     if (problems->count == before)

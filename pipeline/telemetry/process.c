@@ -18,7 +18,7 @@ static char instance_id[UUID_TEXT];
 static uint64_t started_wall, started_mono;
 
 /* RFC 9562, section 5.4: version 4. */
-static void begin(void)
+static void process_begin(void)
 {
     uint8_t b[16] = {0};
     if (getrandom(b, sizeof b, GRND_NONBLOCK) != sizeof b)
@@ -34,7 +34,7 @@ static void begin(void)
 
 uint64_t process_started(void)
 {
-    pthread_once(&once, begin);
+    pthread_once(&once, process_begin);
     return started_wall;
 }
 
@@ -57,7 +57,8 @@ static char *label_of(const char *name)
     return label;
 }
 
-static struct process_attribute *find(const struct process_resource *resource, const char *name)
+static struct process_attribute *process_find(const struct process_resource *resource,
+                                              const char *name)
 {
     for (size_t i = 0; i < resource->count; i++)
         if (strcmp(resource->attributes[i].name, name) == 0)
@@ -65,9 +66,9 @@ static struct process_attribute *find(const struct process_resource *resource, c
     return NULL;
 }
 
-static bool set(struct process_resource *resource, const char *name, const char *value)
+static bool process_set(struct process_resource *resource, const char *name, const char *value)
 {
-    struct process_attribute *attribute = find(resource, name);
+    struct process_attribute *attribute = process_find(resource, name);
     if (!attribute) {
         attribute = &resource->attributes[resource->count++];
         attribute->name = strdup(name);
@@ -80,14 +81,14 @@ static bool set(struct process_resource *resource, const char *name, const char 
 
 bool process_resource_init(struct process_resource *resource, const struct key_map *given)
 {
-    pthread_once(&once, begin);
+    pthread_once(&once, process_begin);
     resource->count = 0;
     resource->attributes = calloc(given->count + 3, sizeof *resource->attributes);
-    bool done = resource->attributes && set(resource, "service.name", "spanlink") &&
-                set(resource, "service.version", SPANLINK_VERSION) &&
-                set(resource, "service.instance.id", instance_id);
+    bool done = resource->attributes && process_set(resource, "service.name", "spanlink") &&
+                process_set(resource, "service.version", SPANLINK_VERSION) &&
+                process_set(resource, "service.instance.id", instance_id);
     for (size_t i = 0; done && i < given->count; i++)
-        done = set(resource, given->pairs[i].name, given->pairs[i].value);
+        done = process_set(resource, given->pairs[i].name, given->pairs[i].value);
     if (!done)
         process_resource_release(resource);
     return done;
@@ -106,7 +107,7 @@ void process_resource_release(struct process_resource *resource)
 
 const char *process_resource_get(const struct process_resource *resource, const char *name)
 {
-    const struct process_attribute *attribute = find(resource, name);
+    const struct process_attribute *attribute = process_find(resource, name);
     return attribute && *attribute->value ? attribute->value : NULL;
 }
 
@@ -132,7 +133,7 @@ static double seconds_of(const struct timeval *time)
     return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
-static void add_target(const struct process_resource *resource, struct metrics *metrics)
+static void process_add_target(const struct process_resource *resource, struct metrics *metrics)
 {
     struct metric_label *labels = calloc(resource->count + 1, sizeof *labels);
     if (!labels) {
@@ -165,6 +166,6 @@ void process_measure(const struct process_resource *resource, struct metrics *me
         metrics_add(metrics, &rows[CPU], seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime),
                     NO_LABELS);
     metrics_add(metrics, &rows[RSS], (double)heap_resident(), NO_LABELS);
-    add_target(resource, metrics);
+    process_add_target(resource, metrics);
     tls_expiry_each(add_certificate, metrics);
 }

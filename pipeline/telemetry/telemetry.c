@@ -42,7 +42,7 @@ static bool write_page(struct telemetry *telemetry, enum page_format format, str
     return written;
 }
 
-static void handle(void *ctx, struct http_request *request)
+static void telemetry_handle(void *ctx, struct http_request *request)
 {
     struct telemetry *telemetry = ctx;
     struct bytes page;
@@ -75,7 +75,7 @@ static bool open_page(struct telemetry *telemetry, const char *key, const char *
         .max_connections = MAX_CONNECTIONS,
         .header_timeout_ns = 10 * NS_PER_S,
         .idle_timeout_ns = 300 * NS_PER_S,
-        .handler = handle,
+        .handler = telemetry_handle,
         .ctx = telemetry,
     };
     const struct listen_on on = {.key = key,

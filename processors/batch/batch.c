@@ -71,7 +71,7 @@ static const struct metric metrics[] = {
     METRIC_END,
 };
 
-static void check(const void *config, struct key_report *report)
+static void batch_check(const void *config, struct key_report *report)
 {
     const struct batcher *self = config;
     if (self->send_batch_max_size > 0 && self->send_batch_max_size < self->send_batch_size)
@@ -132,7 +132,7 @@ static void count(struct histogram *histogram, const struct histogram_bounds *bo
 }
 
 /* Refused: to be offered again. */
-static bool offer(struct batcher *self, struct outlet *outlet, struct batch *batch)
+static bool batch_offer(struct batcher *self, struct outlet *outlet, struct batch *batch)
 {
     if (outlet_push(outlet, batch) == VERDICT_RETRY)
         return false;
@@ -147,7 +147,7 @@ static struct batch *push(struct batcher *self, struct outlet *outlet, struct ba
     struct batch *front, *rest;
     uint32_t most = (uint32_t)self->send_batch_max_size;
     while (most && batch->items > most && batch_split(batch, most, 0, &front, &rest)) {
-        bool taken = offer(self, outlet, front);
+        bool taken = batch_offer(self, outlet, front);
         batch_unref(front);
         if (!taken) {
             batch_unref(rest);
@@ -156,13 +156,13 @@ static struct batch *push(struct batcher *self, struct outlet *outlet, struct ba
         batch_unref(batch);
         batch = rest;
     }
-    if (!offer(self, outlet, batch))
+    if (!batch_offer(self, outlet, batch))
         return batch;
     batch_unref(batch);
     return NULL;
 }
 
-static void lose(struct batcher *self, struct batch *batch)
+static void batch_lose(struct batcher *self, struct batch *batch)
 {
     struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "no memory to hold the batch");
     meter_drop(self->env->meter, why.cause, batch->signal, batch->items);
@@ -171,11 +171,11 @@ static void lose(struct batcher *self, struct batch *batch)
     batch_unref(batch);
 }
 
-static void keep(struct batcher *self, struct outlet *outlet, struct batch *batch)
+static void batch_keep(struct batcher *self, struct outlet *outlet, struct batch *batch)
 {
     struct stuck *stuck = malloc(sizeof *stuck);
     if (!stuck) {
-        lose(self, batch);
+        batch_lose(self, batch);
         return;
     }
     *stuck = (struct stuck){.outlet = outlet, .batch = batch};
@@ -192,7 +192,7 @@ static void push_or_keep(struct batcher *self, struct outlet *outlet, struct bat
 {
     struct batch *left = push(self, outlet, batch);
     if (left)
-        keep(self, outlet, left);
+        batch_keep(self, outlet, left);
 }
 
 /* Merges a group (taken over) and hands it on. admitted: a place is reserved for it. */
@@ -208,8 +208,8 @@ static void flush(struct batcher *self, struct group *group, bool admitted)
     free_group(group);
 }
 
-static struct group **find(struct batcher *self, const struct batch *batch,
-                           const struct outlet *outlet)
+static struct group **batch_find(struct batcher *self, const struct batch *batch,
+                                 const struct outlet *outlet)
 {
     struct group **at = &self->groups;
     while (*at && ((*at)->outlet != outlet || !batch_mergeable((*at)->batches[0], batch)))
@@ -256,13 +256,13 @@ static void take_out(struct batcher *self, struct group **at, struct group **ful
 }
 
 /* Adds to the batch's group; *full gets the groups that are to be sent now. */
-static bool gather(struct batcher *self, struct batch *batch, struct outlet *next,
-                   struct group **full)
+static bool batch_gather(struct batcher *self, struct batch *batch, struct outlet *next,
+                         struct group **full)
 {
-    struct group **at = find(self, batch, next);
+    struct group **at = batch_find(self, batch, next);
     if (*at && (*at)->bytes + batch->payload->size > GROUP_BYTES) {
         take_out(self, at, full);
-        at = find(self, batch, next);
+        at = batch_find(self, batch, next);
     }
     struct group *group = *at ? *at : group_new(self, next);
     if (!group || !group_add(group, batch)) {
@@ -292,7 +292,7 @@ static enum verdict batch_consume(void *instance, struct batch *batch, struct ou
         return VERDICT_OK;
     }
     pthread_mutex_lock(&self->lock);
-    bool gathered = gather(self, batch, next, &full);
+    bool gathered = batch_gather(self, batch, next, &full);
     pthread_mutex_unlock(&self->lock);
     for (bool admitted = batch->admitted; full; admitted = false) {
         struct group *group = full;
@@ -360,7 +360,7 @@ static void batch_close(void *instance)
     while (self->stuck) {
         struct stuck *first = self->stuck;
         self->stuck = first->next;
-        lose(self, first->batch);
+        batch_lose(self, first->batch);
         free(first);
     }
     pthread_mutex_destroy(&self->lock);
@@ -376,7 +376,7 @@ const struct component processor_batch = {
     .size = sizeof(struct batcher),
     .keys = keys,
     .metrics = metrics,
-    .check = check,
+    .check = batch_check,
     .open = batch_open,
     .gathers = true,
     .consume = batch_consume,

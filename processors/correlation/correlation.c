@@ -75,7 +75,7 @@ static void check_confirm_by(const struct correlation_config *config, struct key
     }
 }
 
-static void check(const void *self, struct key_report *report)
+static void correlation_check(const void *self, struct key_report *report)
 {
     const struct correlation_config *config = self;
     check_confirm_by(config, report);
@@ -140,9 +140,9 @@ static void init_tables(struct correlation *self)
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed)
         seed = self->started;
     span_index_init(&self->index, index, config->annotate, remember, seed, budget);
-    id_table_init(&self->lineage, index, true, remember, ~seed, budget);
+    id_table_init(&self->ancestry, index, true, remember, ~seed, budget);
     services_init(&self->services, MAX_SERVICES, config->remember, budget);
-    runs_init(&self->runs, budget);
+    interner_init(&self->interner, budget);
     recent_init(&self->recent, seed * 3, budget);
     bytes_init(&self->advice, ADVICE_MAX, NULL); /* it tells of a full budget, too */
     self->hold = (struct hold){
@@ -174,7 +174,7 @@ static bool open_instance(void *instance, const struct env *env, char *error, si
     self->started = self->since = clock_wall(env->clock);
     self->started_mono = clock_mono(env->clock);
     self->recalled_from = UINT64_MAX;
-    self->parcels_due = TIME_NEVER;
+    self->outgoing_due = TIME_NEVER;
     self->tick_at = TIME_NEVER;
     init_tables(self);
     pthread_mutex_init(&self->lock, NULL);
@@ -201,7 +201,7 @@ static enum verdict consume(void *instance, struct batch *batch, struct outlet *
 }
 
 /* Lets go what is due, some at a time; returns when something is due next, mono. */
-static uint64_t let_go(struct correlation *self)
+static uint64_t correlation_let_go(struct correlation *self)
 {
     for (;;) {
         struct release release = {0};
@@ -225,16 +225,16 @@ static uint64_t tick(void *instance, uint64_t mono_ns)
 {
     struct correlation *self = instance;
     pthread_mutex_lock(&self->lock);
-    bool resume = self->parcels_due <= mono_ns;
+    bool resume = self->outgoing_due <= mono_ns;
     pthread_mutex_unlock(&self->lock);
     if (resume)
         release_resume(self);
-    uint64_t next = let_go(self);
+    uint64_t next = correlation_let_go(self);
     advise_speak(self);
 
     pthread_mutex_lock(&self->lock);
-    if (self->parcels_due < next)
-        next = self->parcels_due;
+    if (self->outgoing_due < next)
+        next = self->outgoing_due;
     pthread_mutex_unlock(&self->lock);
     return next;
 }
@@ -259,8 +259,8 @@ static void close_instance(void *instance)
         recent_release(&self->recent);
         services_release(&self->services);
         id_table_release(&self->index.table);
-        id_table_release(&self->lineage);
-        runs_release(&self->runs);
+        id_table_release(&self->ancestry);
+        interner_release(&self->interner);
         pthread_mutex_destroy(&self->lock);
         self->open = false;
     }
@@ -277,7 +277,7 @@ const struct component processor_correlation = {
     .signals = SIGNALS_ALL,
     .size = sizeof(struct correlation),
     .keys = keys,
-    .check = check,
+    .check = correlation_check,
     .misplaced = misplaced,
     .open = open_instance,
     .consume = consume,

@@ -8,8 +8,8 @@
 
 #include "pipeline/component.h"
 #include "processors/correlation/hold/hold.h"
+#include "processors/correlation/known/ancestry.h"
 #include "processors/correlation/known/evidence.h"
-#include "processors/correlation/known/lineage.h"
 #include "processors/correlation/known/recent.h"
 #include "processors/correlation/known/remap.h"
 
@@ -38,8 +38,8 @@ struct correlation_config {
 };
 
 /* A batch that downstream could not take yet. */
-struct parcel {
-    struct parcel *next;
+struct outgoing {
+    struct outgoing *next;
     struct batch *batch;
     struct outlet *outlet;
 };
@@ -66,12 +66,12 @@ struct correlation {
     uint64_t started_mono;
     uint64_t recalled_from; /* local time; from here on notes of the process before were recalled;
                              * UINT64_MAX: none were */
-    struct runs runs;
+    struct interner interner;
     struct correlation_told told;
 
     pthread_mutex_t lock; /* guards all below */
     struct span_index index;
-    struct id_table lineage; /* children: inherit */
+    struct id_table ancestry; /* children: inherit */
     struct services services;
     struct hold hold;
     struct heap due; /* processes that have spans waiting, by when they are to be judged */
@@ -80,9 +80,9 @@ struct correlation {
     uint64_t hold_full;       /* spans that left the hold since the log said so, ... */
     uint64_t hold_full_told;  /* ... mono; 0: never */
     struct release unwritten; /* left the hold, and there was no memory to write them */
-    struct parcel *parcels, **parcels_end;
-    uint64_t parcels_due; /* mono; when to offer them again */
-    uint64_t tick_at;     /* mono; when tick was last asked for */
+    struct outgoing *outgoing, **batches_end;
+    uint64_t outgoing_due; /* mono; when to offer them again */
+    uint64_t tick_at;      /* mono; when tick was last asked for */
 };
 
 static inline struct judge_now correlation_now(const struct correlation *self)

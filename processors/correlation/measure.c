@@ -40,7 +40,7 @@ const struct metric correlation_metrics[] = {
     METRIC_END,
 };
 
-static void set(_Atomic uint64_t *figure, uint64_t value)
+static void measure_set(_Atomic uint64_t *figure, uint64_t value)
 {
     atomic_store_explicit(figure, value, memory_order_relaxed);
 }
@@ -48,16 +48,16 @@ static void set(_Atomic uint64_t *figure, uint64_t value)
 void correlation_tell_hold(struct correlation *self)
 {
     const struct segment *oldest = self->hold.oldest;
-    set(&self->told.hold_bytes, self->hold.bytes);
-    set(&self->told.hold_spans, self->hold.spans);
-    set(&self->told.oldest, oldest ? oldest->arrived : 0);
+    measure_set(&self->told.hold_bytes, self->hold.bytes);
+    measure_set(&self->told.hold_spans, self->hold.spans);
+    measure_set(&self->told.oldest, oldest ? oldest->arrived : 0);
 }
 
 void correlation_tell_known(struct correlation *self)
 {
-    set(&self->told.ids, id_table_count(&self->index.table));
-    set(&self->told.evicted, self->index.table.evicted);
-    set(&self->told.services, self->services.count);
+    measure_set(&self->told.ids, id_table_count(&self->index.table));
+    measure_set(&self->told.evicted, self->index.table.evicted);
+    measure_set(&self->told.services, self->services.count);
 }
 
 static void measure_counts(const uint64_t counts[TALLY_COUNTS], struct view service,

@@ -161,7 +161,8 @@ static void note_read(struct noting *noting)
 }
 
 /* Under the lock, which is given back now and then. */
-static void note(struct correlation *self, const struct upload *upload, struct judge_now now)
+static void profiles_note(struct correlation *self, const struct upload *upload,
+                          struct judge_now now)
 {
     struct noting noting = {.upload = upload};
     struct service *service =
@@ -234,14 +235,14 @@ void profiles_recall(void *instance, struct view content)
         now.mono = judge_local(now, notes.arrived);
         now.wall = notes.arrived < now.wall ? notes.arrived : now.wall;
         for (const struct upload *each = notes.uploads; each; each = each->next)
-            note(self, each, now);
+            profiles_note(self, each, now);
         pthread_mutex_unlock(&self->lock);
     }
     arena_release(&arena);
 }
 
 /* Lets go what the uploads have decided. */
-static void let_go(struct correlation *self)
+static void profiles_let_go(struct correlation *self)
 {
     bool more = true;
     while (more) {
@@ -266,7 +267,7 @@ static void note_all(struct correlation *self, const struct batch *batch, struct
     write_note(self, uploads);
     pthread_mutex_lock(&self->lock);
     for (unsigned i = 1; uploads; uploads = uploads->next, i++) {
-        note(self, uploads, correlation_now(self));
+        profiles_note(self, uploads, correlation_now(self));
         if (i % UPLOADS_AT_ONCE == 0) {
             pthread_mutex_unlock(&self->lock);
             pthread_mutex_lock(&self->lock);
@@ -274,7 +275,7 @@ static void note_all(struct correlation *self, const struct batch *batch, struct
     }
     correlation_tell_known(self);
     pthread_mutex_unlock(&self->lock);
-    let_go(self);
+    profiles_let_go(self);
 }
 
 /* Grafana asks for the profiles whose time is at most 30 s from the span: of a longer window, the

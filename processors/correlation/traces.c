@@ -9,17 +9,17 @@
 #define PROFILED_WITHIN (120 * NS_PER_S)
 
 /* With link local_root or all: the id that the SDK gave, else the span's own. */
-static void attach(struct span_row *row, bool wanted, const struct context *context)
+static void traces_attach(struct span_row *row, bool wanted, const struct context *context)
 {
-    uint64_t id = row->asked.named ? row->asked.named : row->asked.own;
+    uint64_t id = row->candidate.named ? row->candidate.named : row->candidate.own;
     row->counted = wanted;
-    row->ruling.edit.fate = wanted && id ? FATE_LINK : FATE_AS_CAME;
-    row->ruling.edit.figures.id = id;
+    row->decision.edit.action = wanted && id ? ACTION_LINK : ACTION_AS_CAME;
+    row->decision.edit.figures.id = id;
     struct span_figures figures;
-    if (row->ruling.edit.fate == FATE_LINK &&
+    if (row->decision.edit.action == ACTION_LINK &&
         span_index_find(&context->self->index, service_scope(context->service), id, context->kinds,
                         context->second, &figures))
-        row->ruling.edit.figures = figures;
+        row->decision.edit.figures = figures;
 }
 
 static bool is_candidate(const struct context *context, const struct span_row *row)
@@ -38,17 +38,17 @@ static void decide_bystander(const struct context *context, struct span_row *row
     struct correlation *self = context->self;
     struct service *service = context->service;
     struct span_figures figures;
-    row->ruling.edit.fate = FATE_AS_CAME;
-    if (span_index_find(&self->index, service_scope(service), row->asked.own, context->kinds,
+    row->decision.edit.action = ACTION_AS_CAME;
+    if (span_index_find(&self->index, service_scope(service), row->candidate.own, context->kinds,
                         context->second, &figures)) {
         row->counted = true;
-        row->ruling.edit = decide_link(&figures);
+        row->decision.edit = decide_link(&figures);
         service_note_wide(service, context->now.mono);
     } else if (self->config.candidates == CANDIDATES_AUTO &&
-               recent_wants_child(service, row->asked.own, context->second) &&
+               recent_wants_child(service, row->candidate.own, context->second) &&
                (service->named || context->now.mono - service->first_seen < PROFILED_WITHIN)) {
         span_row_time(row, self, context->now);
-        recent_note(&self->recent, service, row->asked.own, RECENT_CHILD, row->asked.ended);
+        recent_note(&self->recent, service, row->candidate.own, RECENT_CHILD, row->candidate.ended);
     }
 }
 
@@ -73,9 +73,10 @@ static void decide_by_rules(struct context *context, struct resource_plan *resou
                             struct judge_limits *limits, struct span_row *row)
 {
     enter_resource(context, resource, limits);
-    decide_within(context, &row->asked, limits, &row->ruling);
-    if (row->ruling.edit.fate == FATE_WAIT && !resource->process)
-        row->ruling = (struct ruling){.edit.fate = FATE_AS_CAME, .reason = REASON_HOLD_FULL};
+    decide_within(context, &row->candidate, limits, &row->decision);
+    if (row->decision.edit.action == ACTION_WAIT && !resource->process)
+        row->decision =
+            (struct decision){.edit.action = ACTION_AS_CAME, .reason = REASON_HOLD_FULL};
 }
 
 static void decide_confirmed(struct context *context, struct resource_plan *resource,
@@ -86,17 +87,17 @@ static void decide_confirmed(struct context *context, struct resource_plan *reso
     if (is_candidate(context, row)) {
         span_row_time(row, self, context->now);
         row->counted = true;
-        if (!decide_by_index(context, &row->asked, &row->ruling))
+        if (!decide_by_index(context, &row->candidate, &row->decision))
             decide_by_rules(context, resource, limits, row);
         else if (!row->is_root && context->service->wide)
             service_note_wide(context->service, context->now.mono);
         if (row->is_root)
-            decide_note_root(context, row->asked.own, &row->ruling.edit);
-    } else if (inherit && row->asked.own) {
+            decide_note_root(context, row->candidate.own, &row->decision.edit);
+    } else if (inherit && row->candidate.own) {
         row->is_child = true;
         span_row_time(row, self, context->now);
-        lineage_note(&self->lineage, row->asked.own, LINEAGE_CHILD, row->asked.parent,
-                     context->second);
+        ancestry_note(&self->ancestry, row->candidate.own, ANCESTRY_CHILD, row->candidate.parent,
+                      context->second);
     } else {
         decide_bystander(context, row);
     }
@@ -111,15 +112,16 @@ static void decide_children(struct context *context, struct trace_plan *plan,
         if (!row->is_child)
             continue;
         enter_resource(context, resource, limits);
-        decide_child(context, &row->asked, &row->ruling);
-        row->counted = row->ruling.edit.fate == FATE_LINK || row->ruling.reason != REASON_NO_PARENT;
+        decide_child(context, &row->candidate, &row->decision);
+        row->counted =
+            row->decision.edit.action == ACTION_LINK || row->decision.reason != REASON_NO_PARENT;
     }
 }
 
 static void expect_rows(const struct context *context, const struct span_row *rows, size_t left)
 {
     for (size_t i = 0; i < left && i < DECIDE_AHEAD; i++)
-        decide_expect(context, &rows[i].asked);
+        decide_expect(context, &rows[i].candidate);
 }
 
 static void decide_resource(struct correlation *self, struct trace_plan *plan,
@@ -138,13 +140,13 @@ static void decide_resource(struct correlation *self, struct trace_plan *plan,
         if ((i - resource->first) % DECIDE_AHEAD == 0)
             expect_rows(&context, row, resource->end - i);
         if (self->config.link == LINK_ALL)
-            attach(row, true, &context);
+            traces_attach(row, true, &context);
         else if (self->config.link == LINK_LOCAL_ROOT)
-            attach(row, row->is_root, &context);
+            traces_attach(row, row->is_root, &context);
         else if (resource->service)
             decide_confirmed(&context, resource, &limits, row);
         else
-            row->ruling.edit.fate = FATE_AS_CAME;
+            row->decision.edit.action = ACTION_AS_CAME;
     }
     if (self->config.children == CHILDREN_INHERIT)
         decide_children(&context, plan, resource, &limits);
@@ -159,13 +161,14 @@ static void cut_to_hold(const struct correlation *self, struct trace_plan *plan)
         bytes += each->waiting ? sizeof(struct segment) : 0;
     uint64_t spans = 0;
     for (size_t i = plan->count; i-- > 0;) {
-        struct ruling *ruling = &plan->rows[i].ruling;
-        if (ruling->edit.fate != FATE_WAIT)
+        struct decision *decision = &plan->rows[i].decision;
+        if (decision->edit.action != ACTION_WAIT)
             continue;
         spans++;
         bytes += sizeof(struct held) + plan->rows[i].field.bytes.size;
         if (bytes > hold->max_bytes || (hold->max_spans && spans > hold->max_spans)) {
-            *ruling = (struct ruling){.edit.fate = FATE_AS_CAME, .reason = REASON_HOLD_FULL};
+            *decision =
+                (struct decision){.edit.action = ACTION_AS_CAME, .reason = REASON_HOLD_FULL};
             plan->cut++;
         }
     }
@@ -195,10 +198,10 @@ static uint64_t count_rows(const struct trace_plan *plan, const struct context *
     uint64_t full = 0;
     for (size_t i = resource->first; i < resource->end; i++) {
         const struct span_row *row = &plan->rows[i];
-        if (!row->counted || row->ruling.edit.fate == FATE_WAIT)
+        if (!row->counted || row->decision.edit.action == ACTION_WAIT)
             continue;
-        decide_count(context, &row->asked, &row->ruling);
-        full += row->ruling.reason == REASON_HOLD_FULL;
+        decide_count(context, &row->candidate, &row->decision);
+        full += row->decision.reason == REASON_HOLD_FULL;
     }
     return full;
 }
@@ -210,7 +213,7 @@ static void refuse_segment(const struct context *context, struct segment *segmen
     for (uint32_t i = 0; i < segment->count; i++) {
         struct held *held = &segment->spans[i];
         held->flags |= HELD_GONE;
-        held->fate = FATE_AS_CAME;
+        held->action = ACTION_AS_CAME;
         held->next = NULL;
         struct release one = {held, &held->next, 1};
         release_join(release, &one);

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-static void count_refused(const struct otlp_export *export, const struct outcome *why,
-                          uint32_t items)
+static void export_count_refused(const struct otlp_export *export, const struct outcome *why,
+                                 uint32_t items)
 {
     const struct refusal refusal = {.transport = export->door->transport,
                                     .signal = (int)export->signal,
@@ -17,7 +17,7 @@ static void count_refused(const struct otlp_export *export, const struct outcome
 
 void otlp_export_refuse(const struct otlp_export *export, const struct outcome *why)
 {
-    count_refused(export, why, export->read.received);
+    export_count_refused(export, why, export->read.received);
     export->door->refuse(export, why);
 }
 
@@ -29,7 +29,7 @@ static uint32_t rejected_items(const struct otlp_export *export, const struct ou
     return export->read.rejected + more;
 }
 
-static void answer(const struct otlp_export *export, const struct outcome *outcome)
+static void export_answer(const struct otlp_export *export, const struct outcome *outcome)
 {
     if (outcome->verdict != VERDICT_OK) {
         otlp_export_refuse(export, outcome);
@@ -44,7 +44,7 @@ static void answer(const struct otlp_export *export, const struct outcome *outco
                                export->read.samples);
     if (rejected) {
         struct outcome why = outcome_of(VERDICT_OK, CAUSE_INVALID, "%s", reason);
-        count_refused(export, &why, rejected);
+        export_count_refused(export, &why, rejected);
     }
     export->door->succeed(export, rejected, rejected ? reason : NULL);
 }
@@ -52,7 +52,7 @@ static void answer(const struct otlp_export *export, const struct outcome *outco
 static void done(void *ctx, const struct outcome *outcome)
 {
     struct otlp_export *export = ctx;
-    answer(export, outcome);
+    export_answer(export, outcome);
     free(export);
 }
 
@@ -67,7 +67,7 @@ static bool set_metadata(const struct otlp_export *export)
     return !failed;
 }
 
-static void offer(const struct otlp_export *export)
+static void export_offer(const struct otlp_export *export)
 {
     struct batch *batch = export->read.batch;
     struct intake *intake = export->self->env->intakes[export->signal];
@@ -78,7 +78,7 @@ static void offer(const struct otlp_export *export)
     } else {
         struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
         free(pending);
-        answer(export, &outcome);
+        export_answer(export, &outcome);
     }
     batch_unref(batch);
 }
@@ -88,9 +88,9 @@ void otlp_export_run(struct otlp_export *export, struct bytes *message)
     struct outcome outcome =
         otlp_request_read(export->signal, export->json, message, &export->read);
     if (outcome.verdict == VERDICT_OK && export->read.batch)
-        offer(export);
+        export_offer(export);
     else
-        answer(export, &outcome);
+        export_answer(export, &outcome);
 }
 
 int otlp_export_signal(const char *path, const char *const paths[])

@@ -52,7 +52,7 @@ static const char *header(const struct otlp_export *export, const char *name)
     return grpc_call_metadata(export->call, name);
 }
 
-static void refuse(const struct otlp_export *export, const struct outcome *outcome)
+static void grpc_refuse(const struct otlp_export *export, const struct outcome *outcome)
 {
     grpc_respond(export->call, status_grpc(outcome), outcome->text,
                  outcome_retry_seconds(outcome) * NS_PER_S, (struct view){0});
@@ -72,7 +72,7 @@ static const struct otlp_door door = {.transport = ADMISSION_GRPC,
                                       .sends_metadata_on = sends_metadata_on,
                                       .header = header,
                                       .succeed = succeed,
-                                      .refuse = refuse};
+                                      .refuse = grpc_refuse};
 
 void otlp_grpc_handle(void *ctx, struct grpc_call *call)
 {

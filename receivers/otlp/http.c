@@ -25,7 +25,7 @@ static void succeed(const struct otlp_export *export, uint32_t rejected, const c
     otlp_http_succeed(export->call, export->signal, export->json, rejected, reason);
 }
 
-static void refuse(const struct otlp_export *export, const struct outcome *outcome)
+static void http_refuse(const struct otlp_export *export, const struct outcome *outcome)
 {
     otlp_http_refuse(export->call, export->json, outcome);
 }
@@ -40,7 +40,7 @@ static const struct otlp_door door = {.transport = ADMISSION_HTTP,
                                       .sends_metadata_on = sends_metadata_on,
                                       .header = header,
                                       .succeed = succeed,
-                                      .refuse = refuse};
+                                      .refuse = http_refuse};
 
 static void handle_export(struct otlp_receiver *self, struct http_request *request,
                           enum signal signal, bool json)
@@ -81,8 +81,8 @@ void otlp_http_refused(void *ctx, const char *path, const struct peer *peer,
     meter_refused(self->env->meter, &refusal);
 }
 
-static void count_refused(struct otlp_receiver *self, const struct http_request *request,
-                          const struct outcome *why)
+static void http_count_refused(struct otlp_receiver *self, const struct http_request *request,
+                               const struct outcome *why)
 {
     otlp_http_refused(self, http_request_path(request), http_request_peer(request), why);
 }
@@ -94,7 +94,7 @@ static void refuse_path(struct otlp_receiver *self, struct http_request *request
     struct outcome why = known ? otlp_export_unwanted((enum signal)signal)
                                : outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown path %.80s",
                                             http_request_path(request));
-    count_refused(self, request, &why);
+    http_count_refused(self, request, &why);
     snprintf(text, sizeof text, "%s\n", known ? why.text : "404 page not found");
     http_respond(request, 404, "text/plain", view_of(text), 0);
 }
@@ -103,7 +103,7 @@ static void refuse_method(struct otlp_receiver *self, struct http_request *reque
 {
     struct outcome why =
         outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "405 method not allowed, supported: [POST]");
-    count_refused(self, request, &why);
+    http_count_refused(self, request, &why);
     http_response_header(request, "Allow", "POST");
     http_respond(request, 405, "text/plain", view_of(why.text), 0);
 }
@@ -113,7 +113,7 @@ static void refuse_type(struct otlp_receiver *self, struct http_request *request
     struct outcome why =
         outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
                    "unsupported media type, supported: [application/json, application/x-protobuf]");
-    count_refused(self, request, &why);
+    http_count_refused(self, request, &why);
     otlp_http_refuse(request, true, &why);
 }
 

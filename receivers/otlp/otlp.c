@@ -95,7 +95,7 @@ static struct listen_on http_place(const struct otlp_receiver *self)
                               .what = "OTLP over HTTP"};
 }
 
-static void check(const void *config, struct key_report *report)
+static void otlp_receiver_check(const void *config, struct key_report *report)
 {
     const struct otlp_receiver *self = config;
     struct listen_on grpc = grpc_place(self), http = http_place(self);
@@ -120,7 +120,7 @@ static void otlp_places(const void *config, place_visit_fn *visit, void *ctx)
         listen_place(&http, visit, ctx);
 }
 
-static void rehearse(const void *config, struct key_report *report)
+static void otlp_rehearse(const void *config, struct key_report *report)
 {
     const struct otlp_receiver *self = config;
     struct listen_on grpc = grpc_place(self), http = http_place(self);
@@ -232,7 +232,7 @@ static void otlp_close(void *instance)
     self->grpc_server = NULL;
 }
 
-static bool gives_metadata(const void *instance)
+static bool otlp_gives_metadata(const void *instance)
 {
     const struct otlp_receiver *self = instance;
     return self->protocols.grpc.include_metadata || self->protocols.http.include_metadata;
@@ -247,10 +247,10 @@ const struct component receiver_otlp = {
     .encodings = BATCH_BIT(BATCH_OTLP),
     .size = sizeof(struct otlp_receiver),
     .keys = keys,
-    .check = check,
-    .gives_metadata = gives_metadata,
+    .check = otlp_receiver_check,
+    .gives_metadata = otlp_gives_metadata,
     .places = otlp_places,
-    .rehearse = rehearse,
+    .rehearse = otlp_rehearse,
     .open = otlp_open,
     .retire = otlp_retire,
     .close = otlp_close,

@@ -45,7 +45,7 @@ struct reading {
     bool no_memory;
 };
 
-static void *take(struct reading *reading, size_t count, size_t size)
+static void *files_take(struct reading *reading, size_t count, size_t size)
 {
     void *made = arena_array(&reading->arena, count, size);
     reading->no_memory |= !made;
@@ -56,7 +56,7 @@ static void *take(struct reading *reading, size_t count, size_t size)
 static const char *joined(struct reading *reading, const char *a, const char *joint, const char *b)
 {
     size_t size = strlen(a) + strlen(joint) + strlen(b) + 1;
-    char *text = take(reading, size, 1);
+    char *text = files_take(reading, size, 1);
     if (text)
         snprintf(text, size, "%s%s%s", a, joint, b);
     return text ? text : "";
@@ -103,8 +103,8 @@ static bool read_labels(struct reading *reading, const struct node *labels, stru
                      node_kind_words(labels));
         return false;
     }
-    group->labels.pairs = take(reading, count + 1, sizeof *group->labels.pairs);
-    group->params.pairs = take(reading, count + 1, sizeof *group->params.pairs);
+    group->labels.pairs = files_take(reading, count + 1, sizeof *group->labels.pairs);
+    group->params.pairs = files_take(reading, count + 1, sizeof *group->params.pairs);
     for (size_t i = 0; !reading->no_memory && i < count; i++)
         take_label(reading, group, labels->items[i]);
     if (strcmp(group->scheme, "http") != 0 && strcmp(group->scheme, "https") != 0)
@@ -122,7 +122,8 @@ static const char *with_port(struct reading *reading, const char *address, const
     return joined(reading, address, ":", strcmp(scheme, "https") == 0 ? "443" : "80");
 }
 
-static void add_target(struct reading *reading, const struct node *node, const struct group *group)
+static void files_add_target(struct reading *reading, const struct node *node,
+                             const struct group *group)
 {
     const char *address = node_string(node);
     if (!address || !*address || strpbrk(address, "/?#@ \t")) {
@@ -131,7 +132,7 @@ static void add_target(struct reading *reading, const struct node *node, const s
     }
     if (reading->count == reading->room) {
         size_t room = reading->room ? 2 * reading->room : 16;
-        struct sd_target *more = take(reading, room, sizeof *more);
+        struct sd_target *more = files_take(reading, room, sizeof *more);
         if (!more)
             return;
         if (reading->count)
@@ -139,7 +140,7 @@ static void add_target(struct reading *reading, const struct node *node, const s
         reading->targets = more;
         reading->room = room;
     }
-    struct key_map *maps = take(reading, 2, sizeof *maps);
+    struct key_map *maps = files_take(reading, 2, sizeof *maps);
     if (!maps)
         return;
     maps[0] = group->labels;
@@ -170,7 +171,7 @@ static void read_group(struct reading *reading, const struct node *node)
     if (!read_labels(reading, node_get(node, "labels"), &group))
         return;
     for (size_t i = 0; !reading->no_memory && i < targets->count; i++)
-        add_target(reading, targets->items[i], &group);
+        files_add_target(reading, targets->items[i], &group);
 }
 
 /* False: it is to stay as it was; error says why. */
@@ -189,7 +190,7 @@ static bool read_targets(struct reading *reading, struct view text, const char *
     return !reading->no_memory && reading->problems.count == 0;
 }
 
-static void tell(struct scraper *scraper, struct sd_file *file, const char *error)
+static void files_tell(struct scraper *scraper, struct sd_file *file, const char *error)
 {
     if (error)
         log_warn("%s: %s; its targets stay as they are", scraper->env->id, error);
@@ -204,7 +205,7 @@ static void take_over(struct scraper *scraper, struct sd_file *file, struct view
     char error[300] = "";
     arena_init(&reading.arena, TREE_MAX);
     bool good = read_targets(&reading, text, file->path, error, sizeof error);
-    tell(scraper, file, good ? NULL : error);
+    files_tell(scraper, file, good ? NULL : error);
     if (good) {
         pthread_mutex_lock(&scraper->lock);
         if (!scraper->stopping)
@@ -216,7 +217,7 @@ static void take_over(struct scraper *scraper, struct sd_file *file, struct view
     arena_release(&reading.arena);
 }
 
-static void look_at(struct scraper *scraper, struct sd_file *file, uint64_t mono_ns)
+static void files_look_at(struct scraper *scraper, struct sd_file *file, uint64_t mono_ns)
 {
     struct bytes content;
     char error[300];
@@ -224,14 +225,14 @@ static void look_at(struct scraper *scraper, struct sd_file *file, uint64_t mono
     enum watched_result result =
         watched_file_look(&file->watched, mono_ns, &content, error, sizeof error);
     if (result == WATCHED_FAILED)
-        tell(scraper, file, error);
+        files_tell(scraper, file, error);
     else if (result == WATCHED_READ)
         take_over(scraper, file, bytes_view(&content));
     bytes_release(&content);
 }
 
-static struct sd_file *find(struct scraper *scraper, const struct file_sd_settings *entry,
-                            const char *path)
+static struct sd_file *files_find(struct scraper *scraper, const struct file_sd_settings *entry,
+                                  const char *path)
 {
     struct sd_file *file = scraper->sd_files;
     while (file && (file->entry != entry || strcmp(file->path, path) != 0))
@@ -253,11 +254,11 @@ static struct sd_file *find(struct scraper *scraper, const struct file_sd_settin
 static void meet(struct scraper *scraper, const struct file_sd_settings *entry, const char *path,
                  uint64_t mono_ns)
 {
-    struct sd_file *file = find(scraper, entry, path);
+    struct sd_file *file = files_find(scraper, entry, path);
     if (!file)
         return;
     file->seen = true;
-    look_at(scraper, file, mono_ns);
+    files_look_at(scraper, file, mono_ns);
 }
 
 static void look_for(struct scraper *scraper, const struct file_sd_settings *entry,

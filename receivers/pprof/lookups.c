@@ -5,7 +5,7 @@
 enum { PLACES_MAX = 1 << 20 };
 
 /* Says once that a name cannot be looked up, and once that it can again. Under the lock. */
-static void note(struct lookup *lookup, bool good, const char *error)
+static void lookups_note(struct lookup *lookup, bool good, const char *error)
 {
     const char *id = lookup->scraper->env->id;
     if (!good && !lookup->failing)
@@ -26,7 +26,7 @@ static void *look_up(void *ctx)
     bool good = dns_lookup(lookup->type, lookup->name, lookup->port, &places, error, sizeof error);
     pthread_mutex_lock(&scraper->lock);
     if (!scraper->stopping) {
-        note(lookup, good, error);
+        lookups_note(lookup, good, error);
         if (good)
             targets_sync(scraper, lookup->settings, bytes_view(&places));
         lookup->due = clock_mono(&clock_system) + lookup->settings->refresh;

@@ -68,7 +68,7 @@ static void pprof_receiver_close(void *instance)
     self->http_server = NULL;
 }
 
-static bool gives_metadata(const void *instance)
+static bool pprof_gives_metadata(const void *instance)
 {
     const struct pprof_receiver *self = instance;
     return self->has_server && self->server.include_metadata;
@@ -85,7 +85,7 @@ const struct component receiver_pprof = {
     .size = sizeof(struct pprof_receiver),
     .keys = pprof_keys,
     .check = pprof_check,
-    .gives_metadata = gives_metadata,
+    .gives_metadata = pprof_gives_metadata,
     .places = pprof_places,
     .rehearse = pprof_rehearse,
     .open = pprof_receiver_open,

@@ -188,7 +188,8 @@ static struct batch *make_batch(const struct job *job, struct pulled *pulled, st
     return batch;
 }
 
-static struct outcome read_reply(struct job *job, const struct http_reply *reply, struct bytes *raw)
+static struct outcome pull_read_reply(struct job *job, const struct http_reply *reply,
+                                      struct bytes *raw)
 {
     struct view body = bytes_view(&reply->body);
     if (reply->status != 200) {
@@ -211,7 +212,7 @@ static struct outcome read_reply(struct job *job, const struct http_reply *reply
 }
 
 /* Of a URL: where its host begins, and how long it is, port left out. */
-static struct view host_of(const char *url)
+static struct view pull_host_of(const char *url)
 {
     const char *host = strstr(url, "://");
     host = host ? host + 3 : url;
@@ -229,14 +230,14 @@ static struct view host_of(const char *url)
 /* Whether credentials may go there: to the same host, and not out of TLS. */
 static bool may_follow(const char *from, const char *to)
 {
-    struct view a = host_of(from), b = host_of(to);
+    struct view a = pull_host_of(from), b = pull_host_of(to);
     bool leaves_tls = strncasecmp(from, "https:", 6) == 0 && strncasecmp(to, "https:", 6) != 0;
     return !leaves_tls && a.size == b.size &&
            strncasecmp((const char *)a.data, (const char *)b.data, a.size) == 0;
 }
 
 /* Follows redirects to the target's own host. False: no answer, reply->error says why. */
-static bool get(struct scraper *scraper, const struct job *job, struct http_reply *reply)
+static bool pull_get(struct scraper *scraper, const struct job *job, struct http_reply *reply)
 {
     bool got = http_client_get(job->client, job->url, NULL, 0, reply);
     for (unsigned hops = 0; got && reply->redirect && scraper->self->follow_redirects; hops++) {
@@ -260,13 +261,13 @@ void pull_run(struct scraper *scraper, struct job *job)
 {
     struct http_reply reply;
     struct pulled pulled = {.from = clock_wall(scraper->env->clock)};
-    bool got = get(scraper, job, &reply);
+    bool got = pull_get(scraper, job, &reply);
     pulled.until = clock_wall(scraper->env->clock);
     bytes_init(&pulled.raw, (size_t)scraper->self->max_profile_size, scraper->env->budget);
     if (!got) {
         note_failure(scraper, job, false, reply.error);
     } else {
-        struct outcome outcome = read_reply(job, &reply, &pulled.raw);
+        struct outcome outcome = pull_read_reply(job, &reply, &pulled.raw);
         if (outcome.verdict == VERDICT_OK)
             note_success(scraper, job);
         else

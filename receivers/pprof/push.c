@@ -20,8 +20,9 @@ void push_refused(void *ctx, const char *path, const struct peer *peer, const st
     meter_refused(self->env->meter, &refusal);
 }
 
-static void count_refused(const struct pprof_receiver *self, const struct http_request *request,
-                          const struct outcome *why, uint32_t items)
+static void push_count_refused(const struct pprof_receiver *self,
+                               const struct http_request *request, const struct outcome *why,
+                               uint32_t items)
 {
     const struct refusal refusal = {.transport = ADMISSION_HTTP,
                                     .signal = SIGNAL_PROFILES,
@@ -31,13 +32,13 @@ static void count_refused(const struct pprof_receiver *self, const struct http_r
     meter_refused(self->env->meter, &refusal);
 }
 
-static void refuse(struct http_request *request, const struct outcome *outcome)
+static void push_refuse(struct http_request *request, const struct outcome *outcome)
 {
     http_respond(request, status_http(outcome), "text/plain", view_of(outcome->text),
                  outcome_retry_seconds(outcome));
 }
 
-static struct outcome no_memory(void)
+static struct outcome pprof_push_no_memory(void)
 {
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
 }
@@ -56,21 +57,21 @@ static void offered(void *ctx, const struct outcome *outcome)
         meter_accepted_samples(push->self->env->meter, ADMISSION_HTTP, push->samples);
         http_respond(push->request, 204, NULL, (struct view){0}, 0);
     } else {
-        count_refused(push->self, push->request, outcome, 1);
-        refuse(push->request, outcome);
+        push_count_refused(push->self, push->request, outcome, 1);
+        push_refuse(push->request, outcome);
     }
     free(push);
 }
 
 /* ?name=app{label=value}, as /ingest has it; else what the configuration says. */
-static struct series *read_series(const struct pprof_receiver *self, struct http_request *request,
-                                  struct outcome *outcome)
+static struct series *push_read_series(const struct pprof_receiver *self,
+                                       struct http_request *request, struct outcome *outcome)
 {
     const char *query = http_request_query(request), *reason = "out of memory";
     const struct series_label own = {VIEW("__name__"), view_of(self->server.service_name)};
     char *name = malloc(NAME_SIZE);
     struct series *series = NULL;
-    *outcome = no_memory();
+    *outcome = pprof_push_no_memory();
     if (name && http_query_get(query, "name", name, NAME_SIZE) && *name) {
         series = series_parse(view_of(name), &reason);
         if (!series)
@@ -101,8 +102,8 @@ static bool set_origin(const struct pprof_receiver *self, struct http_request *r
     return !failed;
 }
 
-static struct outcome read_profile(struct http_request *request, struct bytes *body,
-                                   struct bytes *raw)
+static struct outcome push_read_profile(struct http_request *request, struct bytes *body,
+                                        struct bytes *raw)
 {
     struct outcome outcome = request_take_body(request, body);
     if (outcome.verdict == VERDICT_OK)
@@ -117,18 +118,18 @@ static struct outcome read_batch(const struct pprof_receiver *self, struct http_
 {
     struct bytes body, raw;
     struct outcome outcome;
-    struct series *series = read_series(self, request, &outcome);
+    struct series *series = push_read_series(self, request, &outcome);
     *batch = NULL;
     if (!series)
         return outcome;
     bytes_init(&body, (size_t)self->server.max_request_body_size, self->env->budget);
     bytes_init(&raw, budget_cap(self->env->budget, (size_t)self->server.max_request_body_size),
                self->env->budget);
-    outcome = read_profile(request, &body, &raw);
+    outcome = push_read_profile(request, &body, &raw);
     if (outcome.verdict == VERDICT_OK) {
         *batch = pprof_request_batch(&raw, bytes_view(&body), series_ref(series));
         if (!*batch || !set_origin(self, request, *batch))
-            outcome = no_memory();
+            outcome = pprof_push_no_memory();
     }
     series_unref(series);
     bytes_release(&body);
@@ -146,9 +147,9 @@ static void handle_profile(const struct pprof_receiver *self, struct http_reques
         intake_accept(self->env->intakes[SIGNAL_PROFILES], batch, offered, push);
     } else {
         if (outcome.verdict == VERDICT_OK)
-            outcome = no_memory();
-        count_refused(self, request, &outcome, 0);
-        refuse(request, &outcome);
+            outcome = pprof_push_no_memory();
+        push_count_refused(self, request, &outcome, 0);
+        push_refuse(request, &outcome);
     }
     batch_unref(batch);
 }
@@ -163,7 +164,7 @@ void push_handle(void *ctx, struct http_request *request)
         push_refused(ctx, NULL, http_request_peer(request), &why);
         http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
     } else if (strcmp(http_request_method(request), "POST") != 0) {
-        count_refused(ctx, request, &why, 0);
+        push_count_refused(ctx, request, &why, 0);
         http_response_header(request, "Allow", "POST");
         http_respond(request, 405, "text/plain", view_of(why.text), 0);
     } else {

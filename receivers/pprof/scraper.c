@@ -25,7 +25,7 @@ void scraper_unref(struct scraper *scraper)
 
 /* ---- workers ---- */
 
-static void advance(struct job *job, uint64_t now)
+static void scraper_advance(struct job *job, uint64_t now)
 {
     uint64_t missed = now > job->due ? (now - job->due) / job->interval : 0;
     job->due += (missed + 1) * job->interval;
@@ -52,7 +52,7 @@ static void *work(void *ctx)
         pull_run(scraper, job);
         pthread_mutex_lock(&scraper->lock);
         job->queued = false;
-        advance(job, clock_mono(&clock_system));
+        scraper_advance(job, clock_mono(&clock_system));
         pthread_cond_signal(&scraper->timetable);
     }
     pthread_mutex_unlock(&scraper->lock);
@@ -156,7 +156,7 @@ static uint64_t visit_files(struct scraper *scraper, uint64_t now)
     return scraper->sd_due;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t scraper_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -171,7 +171,7 @@ static void *wait_for_due(void *ctx)
         uint64_t jobs = visit_targets(scraper, now), lookups = visit_lookups(scraper, now);
         if (!scraper->stopping)
             thread_cond_wait_until(&scraper->timetable, &scraper->lock,
-                                   least(files, least(jobs, lookups)));
+                                   scraper_least(files, scraper_least(jobs, lookups)));
     }
     pthread_mutex_unlock(&scraper->lock);
     return NULL;

@@ -58,7 +58,7 @@ static const char *host_in(const char *url)
     return at ? at + 1 : host;
 }
 
-static void host_of(const char *url, char *out, size_t out_size)
+static void targets_host_of(const char *url, char *out, size_t out_size)
 {
     const char *host = host_in(url);
     snprintf(out, out_size, "%.*s", (int)strcspn(host, "/?#"), host);
@@ -216,7 +216,7 @@ void target_free(struct target *target)
     free(target);
 }
 
-static struct target *add_target(struct scraper *scraper)
+static struct target *targets_add_target(struct scraper *scraper)
 {
     struct target *target = calloc(1, sizeof *target);
     if (target) {
@@ -229,10 +229,10 @@ static struct target *add_target(struct scraper *scraper)
 static bool add_static(struct scraper *scraper, const struct target_settings *settings)
 {
     char base[URL_SIZE], instance[URL_SIZE];
-    struct target *target = add_target(scraper);
+    struct target *target = targets_add_target(scraper);
     if (!target || !target_url(settings->endpoint, "http", base, sizeof base))
         return false;
-    host_of(base, instance, sizeof instance);
+    targets_host_of(base, instance, sizeof instance);
     const struct plan plan = {scraper,           target,   base, instance, settings->service_name,
                               &settings->labels, &no_pairs};
     return add_jobs(&plan);
@@ -266,11 +266,11 @@ static bool add_remote(struct scraper *scraper)
     const struct remote_settings *remote = &scraper->self->remote;
     char instance[URL_SIZE];
     bool cumulative;
-    struct target *target = add_target(scraper);
+    struct target *target = targets_add_target(scraper);
     if (!target || !(target->jobs = calloc(1, sizeof *target->jobs)))
         return false;
     const char *name = name_of(remote->endpoint, &cumulative);
-    host_of(remote->endpoint, instance, sizeof instance);
+    targets_host_of(remote->endpoint, instance, sizeof instance);
     const struct plan plan = {
         scraper, target, remote->endpoint, instance, name ? remote->service_name : NULL,
         NULL,    NULL};
@@ -301,7 +301,7 @@ static void add_found(struct scraper *scraper, const void *source, const char *k
 {
     char base[URL_SIZE];
     struct plan plan = *of;
-    struct target *target = add_target(scraper);
+    struct target *target = targets_add_target(scraper);
     if (!target)
         return;
     *target = (struct target){

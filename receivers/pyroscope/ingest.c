@@ -38,8 +38,8 @@ static unsigned status_of(const struct outcome *outcome)
     return outcome->cause == CAUSE_INVALID || (for_good && status >= 500) ? 422 : status;
 }
 
-static void answer(const struct pyroscope_receiver *self, struct http_request *request,
-                   const struct outcome *outcome)
+static void ingest_answer(const struct pyroscope_receiver *self, struct http_request *request,
+                          const struct outcome *outcome)
 {
     (void)self;
     if (outcome->verdict == VERDICT_OK)
@@ -79,7 +79,7 @@ static struct outcome unknown_type(struct view type)
                       (const char *)type.data);
 }
 
-static char *copy_text(struct view view)
+static char *ingest_copy_text(struct view view)
 {
     return view.data ? strndup((const char *)view.data, view.size) : NULL;
 }
@@ -97,7 +97,7 @@ static struct profile_origin *origin_of(const struct ingest *ingest)
     if (origin->from_ns == 0) /* as the server: now */
         origin->from_ns = now;
     origin->until_ns = ingest_query_time(query, "until", now);
-    origin->sample_type_config = copy_text(ingest->sample_type_config);
+    origin->sample_type_config = ingest_copy_text(ingest->sample_type_config);
     if (http_query_get(query, "spyName", spy, sizeof spy) && *spy)
         origin->spy_name = strdup(spy);
     return origin;
@@ -116,9 +116,9 @@ static bool is_dotnet(const struct ingest *ingest)
     return pprof_is_dotnet(view_of(spy), ingest->sample_type_config);
 }
 
-static struct outcome read_profile(const struct ingest *ingest, struct batch **batch)
+static struct outcome ingest_read_profile(const struct ingest *ingest, struct batch **batch)
 {
-    const struct pprof_way way = {
+    const struct pprof_source way = {
         .by_ingest = true,
         .is_dotnet = is_dotnet(ingest),
         .no_time_ns = from_of(ingest),
@@ -299,7 +299,7 @@ static struct outcome check_speedscope(const struct ingest *ingest)
 }
 
 /* Finds the pprof in the body. OK: it is as far as it was looked at. */
-static struct outcome look_at(struct ingest *ingest)
+static struct outcome ingest_look_at(struct ingest *ingest)
 {
     const char *fault = NULL;
     size_t line;
@@ -338,7 +338,7 @@ static struct outcome check_query(const struct ingest *ingest)
     return outcome;
 }
 
-static struct outcome read_body(struct ingest *ingest, struct batch **batch)
+static struct outcome ingest_read_body(struct ingest *ingest, struct batch **batch)
 {
     struct bytes body;
     *batch = NULL;
@@ -347,12 +347,12 @@ static struct outcome read_body(struct ingest *ingest, struct batch **batch)
     ingest->body = bytes_view(&body);
     bool empty = body.size == 0;
     if (outcome.verdict == VERDICT_OK && !empty)
-        outcome = look_at(ingest);
+        outcome = ingest_look_at(ingest);
     if (outcome.verdict == VERDICT_OK && !empty && !ingest->profile.data)
         outcome = check_query(ingest);
     if (outcome.verdict == VERDICT_OK && !empty)
-        outcome =
-            ingest->profile.data ? read_profile(ingest, batch) : wrap_opaque(ingest, &body, batch);
+        outcome = ingest->profile.data ? ingest_read_profile(ingest, batch)
+                                       : wrap_opaque(ingest, &body, batch);
     bytes_release(&body);
     return outcome;
 }
@@ -395,7 +395,7 @@ void handle_ingest(const struct pyroscope_receiver *self, struct http_request *r
         answer_error(request, 400, &outcome);
         return;
     }
-    outcome = read_body(&ingest, &batch);
+    outcome = ingest_read_body(&ingest, &batch);
     series_unref(ingest.series);
-    submission_run(self, request, answer, &outcome, batch);
+    submission_run(self, request, ingest_answer, &outcome, batch);
 }

@@ -3,7 +3,7 @@
 
 #include "pipeline/otlp_request.h"
 
-static bool is_json(const struct http_request *request)
+static bool otlp_is_json(const struct http_request *request)
 {
     return media_type_is(http_request_header(request, "Content-Type"), "application/json");
 }
@@ -15,10 +15,10 @@ static bool is_protobuf(const struct http_request *request)
            media_type_is(type, "application/protobuf");
 }
 
-static void answer(const struct pyroscope_receiver *self, struct http_request *request,
-                   const struct outcome *outcome)
+static void otlp_answer(const struct pyroscope_receiver *self, struct http_request *request,
+                        const struct outcome *outcome)
 {
-    bool json = is_json(request);
+    bool json = otlp_is_json(request);
     (void)self;
     if (outcome->verdict == VERDICT_OK)
         otlp_http_succeed(request, SIGNAL_PROFILES, json, outcome->rejected,
@@ -27,15 +27,15 @@ static void answer(const struct pyroscope_receiver *self, struct http_request *r
         otlp_http_refuse(request, json, outcome);
 }
 
-static struct outcome read_request(const struct pyroscope_receiver *self,
-                                   struct http_request *request, struct batch **batch)
+static struct outcome otlp_read_request(const struct pyroscope_receiver *self,
+                                        struct http_request *request, struct batch **batch)
 {
     struct bytes body;
     struct otlp_request read = {0};
     bytes_init(&body, (size_t)self->max_request_body_size, self->env->budget);
     struct outcome outcome = request_take_body(request, &body);
     if (outcome.verdict == VERDICT_OK)
-        outcome = otlp_request_read(SIGNAL_PROFILES, is_json(request), &body, &read);
+        outcome = otlp_request_read(SIGNAL_PROFILES, otlp_is_json(request), &body, &read);
     bytes_release(&body);
     *batch = read.batch;
     return outcome;
@@ -45,10 +45,10 @@ void handle_otlp(const struct pyroscope_receiver *self, struct http_request *req
 {
     struct batch *batch = NULL;
     struct outcome outcome =
-        is_protobuf(request) || is_json(request)
-            ? read_request(self, request, &batch)
+        is_protobuf(request) || otlp_is_json(request)
+            ? otlp_read_request(self, request, &batch)
             : outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
                          "unsupported media type, supported: [application/json, "
                          "application/x-protobuf]");
-    submission_run(self, request, answer, &outcome, batch);
+    submission_run(self, request, otlp_answer, &outcome, batch);
 }

@@ -3,13 +3,13 @@
 #include "lib/wire/pprof/pprof_agents.h"
 #include "pipeline/pprof_request.h"
 
-static struct outcome no_memory(void)
+static struct outcome pprof_batch_no_memory(void)
 {
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
 }
 
 /* The time that the server files it under: by Push that of 1970 is one, which it refuses. */
-static uint64_t time_of(const struct pprof_way *way, const struct pprof_facts *facts)
+static uint64_t time_of(const struct pprof_source *way, const struct pprof_facts *facts)
 {
     struct pprof asked = {.time_nanos = facts->time_nanos};
     return facts->time_nanos && (!way->by_ingest || pprof_has_time(&asked))
@@ -18,12 +18,12 @@ static uint64_t time_of(const struct pprof_way *way, const struct pprof_facts *f
 }
 
 static struct outcome read(const struct pyroscope_receiver *self, struct view pprof,
-                           const struct pprof_way *way, struct bytes *raw, bool *repaired)
+                           const struct pprof_source *way, struct bytes *raw, bool *repaired)
 {
     struct pprof_facts facts;
     struct outcome outcome = pprof_request_inflate(pprof, raw);
     if (outcome.verdict == VERDICT_OK && way->is_dotnet && !pprof_repair_dotnet(raw, repaired))
-        return no_memory();
+        return pprof_batch_no_memory();
     if (outcome.verdict != VERDICT_OK || raw->size == 0)
         return outcome;
     outcome = pprof_request_check(bytes_view(raw), &facts);
@@ -34,7 +34,8 @@ static struct outcome read(const struct pyroscope_receiver *self, struct view pp
 }
 
 struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pprof,
-                           const struct pprof_way *way, struct series *series, struct batch **batch)
+                           const struct pprof_source *way, struct series *series,
+                           struct batch **batch)
 {
     struct bytes raw;
     bool repaired = false;
@@ -47,7 +48,7 @@ struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pp
     if (outcome.verdict == VERDICT_OK && raw.size > 0) {
         *batch = pprof_request_batch(&raw, repaired ? VIEW("") : pprof, series_ref(series));
         if (!*batch)
-            outcome = no_memory();
+            outcome = pprof_batch_no_memory();
     }
     bytes_release(&raw);
     series_unref(series);

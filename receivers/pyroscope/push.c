@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static bool is_json(const struct http_request *request)
+static bool push_is_json(const struct http_request *request)
 {
     return media_type_is(http_request_header(request, "Content-Type"), "application/json");
 }
@@ -22,13 +22,13 @@ static void answer_error(struct http_request *request, unsigned status, enum grp
     bytes_release(&body);
 }
 
-static void answer(const struct pyroscope_receiver *self, struct http_request *request,
-                   const struct outcome *outcome)
+static void push_answer(const struct pyroscope_receiver *self, struct http_request *request,
+                        const struct outcome *outcome)
 {
     (void)self;
     if (outcome->verdict == VERDICT_OK)
-        http_respond(request, 200, is_json(request) ? "application/json" : "application/proto",
-                     is_json(request) ? VIEW("{}") : VIEW(""), 0);
+        http_respond(request, 200, push_is_json(request) ? "application/json" : "application/proto",
+                     push_is_json(request) ? VIEW("{}") : VIEW(""), 0);
     else if (outcome->cause == CAUSE_UNSUPPORTED || outcome->cause == CAUSE_ENCODING)
         answer_error(request, 501, GRPC_UNIMPLEMENTED, outcome);
     else if (outcome->verdict == VERDICT_REJECT && status_http(outcome) >= 500)
@@ -43,7 +43,7 @@ static struct outcome read_message(const struct pyroscope_receiver *self,
 {
     bytes_init(message, (size_t)self->max_request_body_size, self->env->budget);
     struct outcome outcome = request_take_body(request, message);
-    if (outcome.verdict == VERDICT_OK && is_json(request)) {
+    if (outcome.verdict == VERDICT_OK && push_is_json(request)) {
         struct bytes binary;
         const char *reason = "";
         bytes_init(&binary, message->max, message->budget);
@@ -78,7 +78,7 @@ static struct outcome add_profile(const struct pyroscope_receiver *self,
         return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
                           "a series has no label __name__, the profile's type");
     }
-    const struct pprof_way way = {.by_ingest = false};
+    const struct pprof_source way = {.by_ingest = false};
     struct outcome outcome = pprof_batch(self, profile->raw_profile, &way, series, &batch);
     if (batch && !submission_add(submission, batch))
         return no_memory;
@@ -100,7 +100,7 @@ static struct outcome add_profiles(const struct pyroscope_receiver *self, struct
 void handle_push(const struct pyroscope_receiver *self, struct http_request *request)
 {
     const char *type = http_request_header(request, "Content-Type");
-    if (!is_json(request) && !media_type_is(type, "application/proto")) {
+    if (!push_is_json(request) && !media_type_is(type, "application/proto")) {
         struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
                                         "415 unsupported media type, supported: "
                                         "[application/json, application/proto]");
@@ -111,7 +111,7 @@ void handle_push(const struct pyroscope_receiver *self, struct http_request *req
     }
     struct bytes message;
     struct outcome outcome = read_message(self, request, &message);
-    struct submission *submission = submission_new(self, request, answer);
+    struct submission *submission = submission_new(self, request, push_answer);
     if (!submission)
         outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     else if (outcome.verdict == VERDICT_OK)
@@ -119,7 +119,7 @@ void handle_push(const struct pyroscope_receiver *self, struct http_request *req
     bytes_release(&message);
     if (!submission) {
         pyroscope_count_refused(self, request, &outcome, 0);
-        answer(self, request, &outcome);
+        push_answer(self, request, &outcome);
     } else if (outcome.verdict == VERDICT_OK) {
         submission_offer(submission);
     } else {

@@ -109,7 +109,7 @@ static void deny(void *ctx, struct http_request *request, const struct outcome *
     bytes_release(&body);
 }
 
-static struct listen_on place(const struct pyroscope_receiver *self)
+static struct listen_on pyroscope_place(const struct pyroscope_receiver *self)
 {
     return (struct listen_on){.key = "endpoint",
                               .endpoint = self->endpoint,
@@ -121,22 +121,22 @@ static struct listen_on place(const struct pyroscope_receiver *self)
                               .what = "Pyroscope"};
 }
 
-static void places(const void *config, place_visit_fn *visit, void *ctx)
+static void pyroscope_receiver_places(const void *config, place_visit_fn *visit, void *ctx)
 {
-    struct listen_on on = place(config);
+    struct listen_on on = pyroscope_place(config);
     listen_place(&on, visit, ctx);
 }
 
-static void rehearse(const void *config, struct key_report *report)
+static void pyroscope_rehearse(const void *config, struct key_report *report)
 {
-    struct listen_on on = place(config);
+    struct listen_on on = pyroscope_place(config);
     listen_rehearse(&on, report);
 }
 
-static void check(const void *config, struct key_report *report)
+static void pyroscope_receiver_check(const void *config, struct key_report *report)
 {
     const struct pyroscope_receiver *self = config;
-    struct listen_on on = place(self);
+    struct listen_on on = pyroscope_place(self);
     listen_check(&on, report);
     server_http_check(&self->http, "", report);
 }
@@ -159,7 +159,7 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
     };
     self->env = env;
     server_http_apply(&self->http, &self->max_request_body_size, &options);
-    struct listen_on on = place(self);
+    struct listen_on on = pyroscope_place(self);
     self->server = listen_http(&on, &options, error, error_size);
     return self->server != NULL;
 }
@@ -181,7 +181,7 @@ static void pyroscope_close(void *instance)
     self->server = NULL;
 }
 
-static bool gives_metadata(const void *instance)
+static bool pyroscope_gives_metadata(const void *instance)
 {
     const struct pyroscope_receiver *self = instance;
     return self->include_metadata;
@@ -196,10 +196,10 @@ const struct component receiver_pyroscope = {
     .encodings = BATCH_BIT(BATCH_PPROF) | BATCH_BIT(BATCH_OPAQUE) | BATCH_BIT(BATCH_OTLP),
     .size = sizeof(struct pyroscope_receiver),
     .keys = keys,
-    .check = check,
-    .gives_metadata = gives_metadata,
-    .places = places,
-    .rehearse = rehearse,
+    .check = pyroscope_receiver_check,
+    .gives_metadata = pyroscope_gives_metadata,
+    .places = pyroscope_receiver_places,
+    .rehearse = pyroscope_rehearse,
     .open = pyroscope_open,
     .retire = pyroscope_retire,
     .close = pyroscope_close,

@@ -56,7 +56,7 @@ void submission_run(const struct pyroscope_receiver *self, struct http_request *
                     struct batch *batch);
 
 /* How a pprof came. */
-struct pprof_way {
+struct pprof_source {
     bool by_ingest;
     bool is_dotnet;      /* what old ones of the agent have wrong is repaired */
     uint64_t no_time_ns; /* the time that stands for a missing one; 0: the arrival */
@@ -65,7 +65,7 @@ struct pprof_way {
 /* Checks a gzip or plain pprof and makes a batch of it. OK with *batch NULL: an empty profile. The
  * series is taken over in every case. */
 struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pprof,
-                           const struct pprof_way *way, struct series *series,
+                           const struct pprof_source *way, struct series *series,
                            struct batch **batch);
 
 /* What Pyroscope refuses for good of labels and of a profile's time (0: it has none), so that the

@@ -30,7 +30,7 @@ uint64_t ingest_query_time(const char *query, const char *name, uint64_t now)
     return time > now + AHEAD_NS ? now : time;
 }
 
-static const char *value_of(void *ctx, const char *name)
+static const char *query_value_of(void *ctx, const char *name)
 {
     struct rewriting *rewriting = ctx;
     bool is_time = strcmp(name, "from") == 0 || strcmp(name, "until") == 0;
@@ -45,7 +45,7 @@ char *ingest_query_rewrite(const char *query, uint64_t now)
     struct rewriting rewriting = {.query = query, .now = now};
     struct bytes out;
     bytes_init(&out, LONGER * strlen(query) + sizeof rewriting.text * 2 + 1, NULL);
-    if (http_query_rewrite(query, value_of, &rewriting, &out) &&
+    if (http_query_rewrite(query, query_value_of, &rewriting, &out) &&
         bytes_append(&out, "", 1) == BYTES_OK)
         return (char *)out.data; /* malloc'ed */
     bytes_release(&out);

@@ -35,8 +35,9 @@ void pyroscope_count_refused(const struct pyroscope_receiver *self,
     meter_refused(self->env->meter, &refusal);
 }
 
-static void refuse(const struct pyroscope_receiver *self, struct http_request *request,
-                   submission_answer_fn *answer, const struct outcome *outcome)
+static void pyroscope_submission_refuse(const struct pyroscope_receiver *self,
+                                        struct http_request *request, submission_answer_fn *answer,
+                                        const struct outcome *outcome)
 {
     if (outcome->verdict != VERDICT_OK)
         pyroscope_count_refused(self, request, outcome, 0);
@@ -67,7 +68,7 @@ static bool set_metadata(const struct submission *submission, struct batch *batc
     return !failed;
 }
 
-static bool grow(struct submission *submission)
+static bool submission_grow(struct submission *submission)
 {
     if (submission->count < submission->capacity)
         return true;
@@ -82,7 +83,7 @@ static bool grow(struct submission *submission)
 
 bool submission_add(struct submission *submission, struct batch *batch)
 {
-    if (!grow(submission) || !set_metadata(submission, batch)) {
+    if (!submission_grow(submission) || !set_metadata(submission, batch)) {
         batch_unref(batch);
         return false;
     }
@@ -160,13 +161,13 @@ void submission_run(const struct pyroscope_receiver *self, struct http_request *
     struct outcome no_memory = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     if (!batch || outcome->verdict != VERDICT_OK) {
         batch_unref(batch);
-        refuse(self, request, answer, outcome);
+        pyroscope_submission_refuse(self, request, answer, outcome);
         return;
     }
     struct submission *submission = submission_new(self, request, answer);
     if (!submission) {
         batch_unref(batch);
-        refuse(self, request, answer, &no_memory);
+        pyroscope_submission_refuse(self, request, answer, &no_memory);
     } else if (submission_add(submission, batch)) {
         submission_offer(submission);
     } else {

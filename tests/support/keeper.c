@@ -131,7 +131,7 @@ static void remove_folder(void)
         fprintf(stderr, "%s stays\n", folder);
 }
 
-const char *door_folder(void)
+const char *receiver_folder(void)
 {
     if (!*folder) {
         strcpy(folder, "/tmp/door.XXXXXX");
@@ -141,23 +141,23 @@ const char *door_folder(void)
     return folder;
 }
 
-void door_start(struct given_runtime *given, const char *yaml)
+void receiver_start(struct given_runtime *given, const char *yaml)
 {
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     for (const char *mark; (mark = strstr(yaml, "%s")); yaml = mark + 2)
-        fprintf(out, "%.*s%s", (int)(mark - yaml), yaml, door_folder());
+        fprintf(out, "%.*s%s", (int)(mark - yaml), yaml, receiver_folder());
     fputs(yaml, out);
     fclose(out);
     given_start(given, text);
     free(text);
 }
 
-int door_connect(const char *name)
+int receiver_connect(const char *name)
 {
     char bound[160];
-    snprintf(bound, sizeof bound, "unix:%s/%s", door_folder(), name);
+    snprintf(bound, sizeof bound, "unix:%s/%s", receiver_folder(), name);
     int fd = raw_connect(bound);
     ck_assert_int_ge(fd, 0);
     return fd;
@@ -170,8 +170,8 @@ static void read_answer(int fd, const char *target, int status, struct http_answ
                   (int)got->size, got->body);
 }
 
-void door_post(int fd, const char *target, const char *headers, struct view body, int status,
-               struct http_answer *got)
+void receiver_post(int fd, const char *target, const char *headers, struct view body, int status,
+                   struct http_answer *got)
 {
     char *head;
     ck_assert_int_gt(asprintf(&head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n%s\r\n",
@@ -184,8 +184,8 @@ void door_post(int fd, const char *target, const char *headers, struct view body
     read_answer(fd, target, status, got);
 }
 
-void door_post_chunked(int fd, const char *target, const char *headers, struct view body,
-                       int status, struct http_answer *got)
+void receiver_post_chunked(int fd, const char *target, const char *headers, struct view body,
+                           int status, struct http_answer *got)
 {
     char *text;
     size_t size;
@@ -205,7 +205,7 @@ void door_post_chunked(int fd, const char *target, const char *headers, struct v
     read_answer(fd, target, status, got);
 }
 
-struct view door_recorded(const char *path)
+struct view receiver_recorded(const char *path)
 {
     struct bytes content;
     uint8_t part[4096];
@@ -219,7 +219,7 @@ struct view door_recorded(const char *path)
     return forever(content);
 }
 
-struct view door_gzip(struct view body)
+struct view receiver_gzip(struct view body)
 {
     struct bytes packed;
     bytes_init(&packed, 64 << 20, NULL);

@@ -23,28 +23,28 @@ const struct batch *keeper_batch(size_t nth);
 size_t keeper_count(void);
 
 /* One process's folder for sockets, made at the first call. */
-const char *door_folder(void);
+const char *receiver_folder(void);
 
 /* given_start with every "%s" of the YAML replaced by the folder. */
-void door_start(struct given_runtime *given, const char *yaml);
+void receiver_start(struct given_runtime *given, const char *yaml);
 
 /* Connects to a socket of the folder. */
-int door_connect(const char *name);
+int receiver_connect(const char *name);
 
 /* Sends a request with this body and its Content-Length; headers are whole lines. Reads one answer
  * and checks its status. */
-void door_post(int fd, const char *target, const char *headers, struct view body, int status,
-               struct http_answer *answer);
+void receiver_post(int fd, const char *target, const char *headers, struct view body, int status,
+                   struct http_answer *answer);
 
 /* The same in chunks of a few bytes. */
-void door_post_chunked(int fd, const char *target, const char *headers, struct view body,
-                       int status, struct http_answer *answer);
+void receiver_post_chunked(int fd, const char *target, const char *headers, struct view body,
+                           int status, struct http_answer *answer);
 
 /* A file; lives until the process ends. */
-struct view door_recorded(const char *path);
+struct view receiver_recorded(const char *path);
 
 /* gzip of it; lives until the process ends. */
-struct view door_gzip(struct view body);
+struct view receiver_gzip(struct view body);
 
 bool answer_has(const struct http_answer *answer, const char *text); /* in its head, any case */
 struct view answer_body(const struct http_answer *answer);

@@ -81,8 +81,9 @@ static int submit_trailer(nghttp2_session *session, int32_t stream)
     return nghttp2_submit_trailer(session, stream, &trailer, 1);
 }
 
-static ssize_t read_reply(nghttp2_session *session, int32_t stream, uint8_t *out, size_t room,
-                          uint32_t *flags, nghttp2_data_source *source, void *ctx)
+static ssize_t grpc_answer_read_reply(nghttp2_session *session, int32_t stream, uint8_t *out,
+                                      size_t room, uint32_t *flags, nghttp2_data_source *source,
+                                      void *ctx)
 {
     static const uint8_t empty_message[GRPC_PREFIX_SIZE];
     struct grpc_call *call = source->ptr;
@@ -103,7 +104,7 @@ static int submit_message(struct grpc_call *call)
 {
     const nghttp2_nv fields[] = {text_field(":status", "200"),
                                  text_field("content-type", "application/grpc")};
-    nghttp2_data_provider provider = {.source.ptr = call, .read_callback = read_reply};
+    nghttp2_data_provider provider = {.source.ptr = call, .read_callback = grpc_answer_read_reply};
     return nghttp2_submit_response(call->connection->session, call->stream, fields, 2, &provider);
 }
 

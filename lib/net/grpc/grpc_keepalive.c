@@ -85,7 +85,7 @@ void grpc_keepalive_begin(struct grpc_connection *connection)
     plan(connection);
 }
 
-static void leave(struct grpc_connection *connection)
+static void grpc_keepalive_leave(struct grpc_connection *connection)
 {
     uint64_t grace = settings_of(connection)->server.max_connection_age_grace;
     connection->keepalive.leaves = TIME_NEVER;
@@ -94,7 +94,7 @@ static void leave(struct grpc_connection *connection)
     grpc_connection_drain(connection);
 }
 
-static void ask(struct grpc_connection *connection)
+static void grpc_keepalive_ask(struct grpc_connection *connection)
 {
     static const uint8_t payload[8] = "present";
     connection->keepalive.pinged = connection->loop->now;
@@ -120,9 +120,9 @@ void grpc_keepalive_expire(struct grpc_connection *connection)
         return;
     }
     if (now >= keepalive->leaves)
-        leave(connection);
+        grpc_keepalive_leave(connection);
     if (!keepalive->pinged && now >= keepalive->heard + or (server->time, PING_TIME))
-        ask(connection);
+        grpc_keepalive_ask(connection);
     plan(connection);
 }
 

@@ -37,7 +37,7 @@ void grpc_loop_due(struct grpc_loop *loop, uint64_t deadline)
         loop->next_check = deadline;
 }
 
-static bool watch(struct grpc_loop *loop, int fd, void *what)
+static bool grpc_server_watch(struct grpc_loop *loop, int fd, void *what)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
     return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
@@ -75,7 +75,7 @@ static void adopt(struct grpc_loop *loop, struct grpc_connection *connection)
     connection->charged = GRPC_CONNECTION_COST;
     bool full = atomic_load(&loop->connection_count) > loop->room;
     bool late = loop->draining && !atomic_load(&loop->server->retiring);
-    if (full || late || !watch(loop, connection->fd, connection)) {
+    if (full || late || !grpc_server_watch(loop, connection->fd, connection)) {
         budget_give(budget, connection->charged);
         discard(connection);
     } else {
@@ -219,7 +219,7 @@ static void expire(struct grpc_loop *loop)
         grpc_loop_due(loop, each->calls_due);
     }
     if (loop == loop->server->loops && !loop->accepting && !loop->draining)
-        loop->accepting = watch(loop, loop->server->listener, loop->server);
+        loop->accepting = grpc_server_watch(loop, loop->server->listener, loop->server);
 }
 
 static void flush_dirty(struct grpc_loop *loop)
@@ -381,10 +381,11 @@ static bool start_loop(struct grpc_loop *loop)
     loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     loop->scratch = malloc(GRPC_SCRATCH);
     loop->now = clock_mono(&clock_system);
-    if (loop->epoll < 0 || loop->wake < 0 || !loop->scratch || !watch(loop, loop->wake, loop))
+    if (loop->epoll < 0 || loop->wake < 0 || !loop->scratch ||
+        !grpc_server_watch(loop, loop->wake, loop))
         return false;
     if (loop == loop->server->loops)
-        loop->accepting = watch(loop, loop->server->listener, loop->server);
+        loop->accepting = grpc_server_watch(loop, loop->server->listener, loop->server);
     return loop == loop->server->loops ? loop->accepting : true;
 }
 

@@ -33,7 +33,7 @@ static bool look_at_frame(struct h2_ends *ends)
     return (type != NGHTTP2_DATA && type != NGHTTP2_HEADERS) || !has_ended(ends, stream);
 }
 
-static size_t least(size_t a, size_t b)
+static size_t h2_ends_least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -41,13 +41,13 @@ static size_t least(size_t a, size_t b)
 bool h2_ends_look(struct h2_ends *ends, const uint8_t *data, size_t size)
 {
     bool good = true;
-    size_t at = least(size, NGHTTP2_CLIENT_MAGIC_LEN - ends->preface);
+    size_t at = h2_ends_least(size, NGHTTP2_CLIENT_MAGIC_LEN - ends->preface);
     ends->preface += at;
     while (at < size) {
-        size_t skipped = least(size - at, ends->left);
+        size_t skipped = h2_ends_least(size - at, ends->left);
         ends->left -= (uint32_t)skipped;
         at += skipped;
-        size_t n = least(size - at, H2_FRAME_HEAD - ends->got);
+        size_t n = h2_ends_least(size - at, H2_FRAME_HEAD - ends->got);
         memcpy(ends->head + ends->got, data + at, n);
         ends->got += (unsigned)n;
         at += n;

@@ -62,7 +62,7 @@ static void said(const struct http_reply *reply, char out[SAID_SIZE])
     shown_copy(view_of(raw), out, SAID_SIZE);
 }
 
-static bool says(const struct http_reply *reply, const char *words)
+static bool dial_says(const struct http_reply *reply, const char *words)
 {
     return strcasestr(reply->grpc_message, words) ||
            (reply->body.size &&
@@ -76,10 +76,10 @@ struct sentence {
     size_t used;
 };
 
-static void add(struct sentence *sentence, const char *format, ...)
+static void dial_add(struct sentence *sentence, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void add(struct sentence *sentence, const char *format, ...)
+static void dial_add(struct sentence *sentence, const char *format, ...)
 {
     va_list args;
     if (sentence->used >= sentence->size)
@@ -103,7 +103,7 @@ static bool is_answer(const struct tongue *tongue, const struct http_reply *repl
     if (tongue->grpc)
         return reply->grpc_status >= 0;
     /* So servers of TLS answer in cleartext. */
-    bool wants_tls = reply->status == 400 && (says(reply, "HTTPS") || says(reply, "TLS"));
+    bool wants_tls = reply->status == 400 && (dial_says(reply, "HTTPS") || dial_says(reply, "TLS"));
     return reply->status > 0 && !wants_tls;
 }
 
@@ -141,23 +141,24 @@ static bool speaks(const struct dial *dial, const struct tongue *tongue)
 static void tell_protocol(const struct dial *dial, bool grpc, struct sentence *out)
 {
     if (grpc && dial->speech == DIAL_PYROSCOPE)
-        add(out, "the port speaks gRPC: Pyroscope takes profiles by HTTP, usually on 4040");
+        dial_add(out, "the port speaks gRPC: Pyroscope takes profiles by HTTP, usually on 4040");
     else if (grpc)
-        add(out, "the port speaks gRPC: use the exporter otlp_grpc, or the backend's port for "
-                 "OTLP over HTTP, usually 4318");
+        dial_add(out, "the port speaks gRPC: use the exporter otlp_grpc, or the backend's port for "
+                      "OTLP over HTTP, usually 4318");
     else
-        add(out, "the port speaks HTTP/1.1: use the exporter otlp_http, or the backend's port for "
+        dial_add(out,
+                 "the port speaks HTTP/1.1: use the exporter otlp_http, or the backend's port for "
                  "OTLP over gRPC, usually 4317");
 }
 
 static void tell_tls(const struct dial *dial, bool tls, struct sentence *out)
 {
     if (dial->speech == DIAL_OTLP_GRPC)
-        add(out, tls ? "the port wants TLS: leave out tls.insecure, or write https://"
-                     : "the port speaks no TLS: set tls.insecure: true");
+        dial_add(out, tls ? "the port wants TLS: leave out tls.insecure, or write https://"
+                          : "the port speaks no TLS: set tls.insecure: true");
     else
-        add(out, tls ? "the port wants TLS: the endpoint begins with https://"
-                     : "the port speaks no TLS: the endpoint begins with http://");
+        dial_add(out, tls ? "the port wants TLS: the endpoint begins with https://"
+                          : "the port speaks no TLS: the endpoint begins with http://");
 }
 
 /* Nothing is added where nothing else answers. */
@@ -171,11 +172,11 @@ static bool tell_tongue(const struct dial *dial, struct sentence *out)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (!speaks(dial, &others[i]))
             continue;
-        add(out, "; ");
+        dial_add(out, "; ");
         if (others[i].grpc != own.grpc)
             tell_protocol(dial, others[i].grpc, out);
         if (others[i].grpc != own.grpc && others[i].tls != own.tls)
-            add(out, "; and ");
+            dial_add(out, "; and ");
         if (others[i].tls != own.tls)
             tell_tls(dial, others[i].tls, out);
         return true;
@@ -195,19 +196,19 @@ static void tell_refused(const struct dial *dial, struct sentence *out)
 {
     char authority[300];
     authority_of(dial, authority, sizeof authority);
-    add(out, "; nothing listens there");
+    dial_add(out, "; nothing listens there");
     if (dial->unix_path)
         return;
     if (is_local(authority))
-        add(out, ", and localhost is this host, or in a pod this pod");
+        dial_add(out, ", and localhost is this host, or in a pod this pod");
     else if (dial->speech == DIAL_PYROSCOPE)
-        add(out, "; Pyroscope's port is usually 4040");
+        dial_add(out, "; Pyroscope's port is usually 4040");
     else
-        add(out,
-            "; Tempo's receiver listens on localhost alone until its "
-            "distributor.receivers.otlp.protocols.%s.endpoint is 0.0.0.0:%s",
-            dial->speech == DIAL_OTLP_GRPC ? "grpc" : "http",
-            dial->speech == DIAL_OTLP_GRPC ? "4317" : "4318");
+        dial_add(out,
+                 "; Tempo's receiver listens on localhost alone until its "
+                 "distributor.receivers.otlp.protocols.%s.endpoint is 0.0.0.0:%s",
+                 dial->speech == DIAL_OTLP_GRPC ? "grpc" : "http",
+                 dial->speech == DIAL_OTLP_GRPC ? "4317" : "4318");
 }
 
 static void tell_certificate(const struct dial *dial, const struct http_reply *reply,
@@ -216,14 +217,15 @@ static void tell_certificate(const struct dial *dial, const struct http_reply *r
     bool unknown = strcasestr(reply->error, "issuer") || strcasestr(reply->error, "signer");
     bool other = strcasestr(reply->error, "match") || strcasestr(reply->error, "hostname");
     if (other)
-        add(out, "; name one of its names in tls.server_name_override, or use one in endpoint");
+        dial_add(out,
+                 "; name one of its names in tls.server_name_override, or use one in endpoint");
     if (strcasestr(reply->error, "certificate required"))
-        add(out, "; the backend asks for a certificate: tls.cert_file and tls.key_file");
+        dial_add(out, "; the backend asks for a certificate: tls.cert_file and tls.key_file");
     else if (unknown || !other)
-        add(out, "; tls.ca_file is to name the CA of the backend's certificate%s",
-            *dial->client->tls.ca_file || *dial->client->tls.ca_pem
-                ? ""
-                : ", where that is none of the system's");
+        dial_add(out, "; tls.ca_file is to name the CA of the backend's certificate%s",
+                 *dial->client->tls.ca_file || *dial->client->tls.ca_pem
+                     ? ""
+                     : ", where that is none of the system's");
 }
 
 static void explain_silence(const struct dial *dial, const struct http_reply *reply,
@@ -232,19 +234,20 @@ static void explain_silence(const struct dial *dial, const struct http_reply *re
     size_t size = strlen(reply->error);
     while (size && strchr(". ", reply->error[size - 1]))
         size--;
-    add(out, "%.*s", (int)size, reply->error);
+    dial_add(out, "%.*s", (int)size, reply->error);
     switch (reply->failure) {
     case HTTP_FAILURE_RESOLVE:
-        add(out, "; in Kubernetes a service is named service.namespace");
+        dial_add(out, "; in Kubernetes a service is named service.namespace");
         break;
     case HTTP_FAILURE_CONNECT:
         if (reply->problem == ECONNREFUSED)
             tell_refused(dial, out);
         else
-            add(out, "; no way leads there from here");
+            dial_add(out, "; no way leads there from here");
         break;
     case HTTP_FAILURE_CONNECT_TIME:
-        add(out, "; a firewall or a network policy may be in the way, or nobody has the address");
+        dial_add(out,
+                 "; a firewall or a network policy may be in the way, or nobody has the address");
         break;
     case HTTP_FAILURE_CERTIFICATE:
         tell_certificate(dial, reply, out);
@@ -277,10 +280,10 @@ static bool tell_tenant(const struct dial *dial, const struct http_reply *reply,
                         struct sentence *out)
 {
     bool sent = has_header(dial, "X-Scope-OrgID");
-    if (!says(reply, "org id") && !says(reply, "tenant") && !says(reply, "OrgID"))
+    if (!dial_says(reply, "org id") && !dial_says(reply, "tenant") && !dial_says(reply, "OrgID"))
         return false;
-    add(out, sent ? "; the tenant in headers.X-Scope-OrgID is not one of the backend's"
-                  : "; the backend keeps tenants apart: name yours in headers.X-Scope-OrgID");
+    dial_add(out, sent ? "; the tenant in headers.X-Scope-OrgID is not one of the backend's"
+                       : "; the backend keeps tenants apart: name yours in headers.X-Scope-OrgID");
     return true;
 }
 
@@ -291,28 +294,28 @@ static void tell_credentials(const struct dial *dial, const struct http_reply *r
     if (tell_tenant(dial, reply, out))
         return;
     if (auth->by)
-        add(out, "; the credentials of auth.authenticator \"%s\" are not taken",
-            auth->authenticator);
+        dial_add(out, "; the credentials of auth.authenticator \"%s\" are not taken",
+                 auth->authenticator);
     else if (has_header(dial, "Authorization"))
-        add(out, "; the credentials in headers.Authorization are not taken");
+        dial_add(out, "; the credentials in headers.Authorization are not taken");
     else
-        add(out, "; the backend asks who sends: auth with a basicauth or bearertokenauth, or "
-                 "headers.Authorization");
+        dial_add(out, "; the backend asks who sends: auth with a basicauth or bearertokenauth, or "
+                      "headers.Authorization");
 }
 
 static void tell_path(const struct dial *dial, struct sentence *out)
 {
     static const char twice[] = "/v1/traces/v1/";
     if (strstr(dial->url, twice))
-        add(out, "; /v1/traces is added to endpoint: leave it out, or use traces_endpoint");
+        dial_add(out, "; /v1/traces is added to endpoint: leave it out, or use traces_endpoint");
     else if (dial->speech == DIAL_PYROSCOPE)
-        add(out, "; endpoint is Pyroscope's base URL, to which paths such as "
-                 "/push.v1.PusherService/Push are added");
+        dial_add(out, "; endpoint is Pyroscope's base URL, to which paths such as "
+                      "/push.v1.PusherService/Push are added");
     else
-        add(out,
-            "; there is no receiver of OTLP %s at this path: endpoint is a base URL, to which "
-            "/v1/... is added, usually with port 4318",
-            dial->what);
+        dial_add(out,
+                 "; there is no receiver of OTLP %s at this path: endpoint is a base URL, to which "
+                 "/v1/... is added, usually with port 4318",
+                 dial->what);
 }
 
 static bool is_good(const struct dial *dial, const struct http_reply *reply)
@@ -320,7 +323,7 @@ static bool is_good(const struct dial *dial, const struct http_reply *reply)
     if (dial->speech == DIAL_OTLP_GRPC)
         return reply->status == 200 && reply->grpc_status == 0;
     /* Pyroscope looks at what there is to push last of all. */
-    if (dial->speech == DIAL_PYROSCOPE && reply->status == 400 && says(reply, "no profiles"))
+    if (dial->speech == DIAL_PYROSCOPE && reply->status == 400 && dial_says(reply, "no profiles"))
         return true;
     return reply->status / 100 == 2 && strncasecmp(reply->content_type, "text/html", 9) != 0;
 }
@@ -334,28 +337,29 @@ static void explain_http(const struct dial *dial, const struct http_reply *reply
     redact_copy(dial->url, own, sizeof own);
     if (reply->redirect || (reply->from && strcmp(reply->from, own) != 0)) {
         http_reply_tell(reply, page ? "" : words, told, sizeof told);
-        add(out, "%s", told);
+        dial_add(out, "%s", told);
     } else {
-        add(out, "HTTP %ld%s%s", reply->status, *words && !page ? ": " : "", page ? "" : words);
+        dial_add(out, "HTTP %ld%s%s", reply->status, *words && !page ? ": " : "",
+                 page ? "" : words);
     }
     if (reply->status / 100 == 2)
-        add(out, " with a page in HTML; this is a web server, and no receiver");
+        dial_add(out, " with a page in HTML; this is a web server, and no receiver");
     else if (reply->status / 100 == 3)
-        add(out, "; endpoint is to be the URL that it points to");
+        dial_add(out, "; endpoint is to be the URL that it points to");
     else if (reply->status == 401)
         tell_credentials(dial, reply, out);
     else if (reply->status == 403 && !tell_tenant(dial, reply, out))
-        add(out, "; who sends is known, and may not write here");
+        dial_add(out, "; who sends is known, and may not write here");
     else if (reply->status == 404 || reply->status == 405)
         tell_path(dial, out);
-    else if (reply->status == 400 && (says(reply, "HTTPS") || says(reply, "TLS")))
-        add(out, "; the port wants TLS: the endpoint begins with https://");
+    else if (reply->status == 400 && (dial_says(reply, "HTTPS") || dial_says(reply, "TLS")))
+        dial_add(out, "; the port wants TLS: the endpoint begins with https://");
     else if (reply->status == 400 || reply->status == 422)
         tell_tenant(dial, reply, out);
     else if (reply->status == 415)
-        add(out, "; it does not read what is sent: see encoding and compression");
+        dial_add(out, "; it does not read what is sent: see encoding and compression");
     else if (reply->status >= 500)
-        add(out, "; the backend, or a proxy before it, is not ready");
+        dial_add(out, "; the backend, or a proxy before it, is not ready");
 }
 
 static void explain_grpc(const struct dial *dial, const struct http_reply *reply,
@@ -364,20 +368,20 @@ static void explain_grpc(const struct dial *dial, const struct http_reply *reply
     char words[SAID_SIZE];
     enum grpc_code code = (enum grpc_code)reply->grpc_status;
     said(reply, words);
-    add(out, "gRPC %s%s%s", grpc_code_name(code), *words ? ": " : "", words);
+    dial_add(out, "gRPC %s%s%s", grpc_code_name(code), *words ? ": " : "", words);
     switch ((int)code) {
     case GRPC_UNAUTHENTICATED:
         tell_credentials(dial, reply, out);
         break;
     case GRPC_PERMISSION_DENIED:
         if (!tell_tenant(dial, reply, out))
-            add(out, "; who sends is known, and may not write here");
+            dial_add(out, "; who sends is known, and may not write here");
         break;
     case GRPC_UNIMPLEMENTED:
-        add(out, "; the port speaks gRPC, and no OTLP %s", dial->what);
+        dial_add(out, "; the port speaks gRPC, and no OTLP %s", dial->what);
         break;
     case GRPC_UNAVAILABLE:
-        add(out, "; the backend, or a proxy before it, is not ready");
+        dial_add(out, "; the backend, or a proxy before it, is not ready");
         break;
     default:
         tell_tenant(dial, reply, out);
@@ -398,7 +402,7 @@ bool dial_explain(const struct dial *dial, const struct http_reply *reply, char 
     else if (reply->grpc_status >= 0)
         explain_grpc(dial, reply, &out);
     else {
-        add(&out, "HTTP %ld, and no answer of gRPC", reply->status);
+        dial_add(&out, "HTTP %ld, and no answer of gRPC", reply->status);
         tell_tongue(dial, &out);
     }
     return false;

@@ -116,8 +116,9 @@ bool h2_session_usable(const struct h2_session *session)
 
 /* ---- a call ---- */
 
-static ssize_t read_body(nghttp2_session *nghttp2, int32_t stream, uint8_t *out, size_t room,
-                         uint32_t *flags, nghttp2_data_source *source, void *ctx)
+static ssize_t h2_session_read_body(nghttp2_session *nghttp2, int32_t stream, uint8_t *out,
+                                    size_t room, uint32_t *flags, nghttp2_data_source *source,
+                                    void *ctx)
 {
     struct h2_session *session = ctx;
     (void)nghttp2, (void)source;
@@ -172,7 +173,7 @@ bool h2_session_begin(struct h2_session *session, const struct h2_request *reque
     nghttp2_nv fields[HEADERS_MAX] = {field(":method", "POST"), field(":scheme", request->scheme),
                                       field(":authority", request->authority),
                                       field(":path", request->path)};
-    nghttp2_data_provider provider = {.read_callback = read_body};
+    nghttp2_data_provider provider = {.read_callback = h2_session_read_body};
     for (size_t i = 0; i < request->header_count; i++) {
         const char *name = lower(request->headers[i].name, &room, &left);
         if (!name || count == HEADERS_MAX)

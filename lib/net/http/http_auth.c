@@ -14,7 +14,7 @@ void http_auth_look(struct http_request *request)
         request->auth = auth->look(auth->self, http_request_header(request, auth->header));
 }
 
-static void refuse(struct http_request *request, const struct outcome *outcome)
+static void http_auth_refuse(struct http_request *request, const struct outcome *outcome)
 {
     const struct http_server_options *options = &request->server->options;
     /* After a check who is to be told may be gone with the server. */
@@ -41,7 +41,7 @@ static void decided(void *ctx, enum auth_result result)
     if (result == AUTH_GRANTED && !late)
         options->handler(options->ctx, request);
     else
-        refuse(request, &outcome);
+        http_auth_refuse(request, &outcome);
 }
 
 bool http_auth_denies(const struct http_request *request)
@@ -54,7 +54,7 @@ void http_auth_handle(struct http_request *request)
     const struct authenticator *auth = request->server->options.auth;
     if (request->looped) {
         struct outcome outcome = loop_outcome();
-        refuse(request, &outcome);
+        http_auth_refuse(request, &outcome);
         return;
     }
     if (request->auth == AUTH_PENDING)

@@ -3,8 +3,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/redact.h"
 #include "lib/net/http/http_follow.h"
+#include "lib/net/http/http_handle.h"
 #include "lib/net/http/http_header.h"
-#include "lib/net/http/http_line.h"
 #include "lib/net/loop.h"
 
 #include <pthread.h>
@@ -19,8 +19,8 @@ struct http_client {
     struct tls_client *tls;
     _Atomic bool aborted;
     pthread_mutex_t mutex; /* guards the rest */
-    struct http_line *made;
-    struct http_line *idle;
+    struct http_handle *made;
+    struct http_handle *idle;
 };
 
 static void init_curl(void)
@@ -74,9 +74,9 @@ struct http_client *http_client_new(const struct http_client_options *options, c
 /* ---- the pool ---- */
 
 /* Takes the material over. */
-static struct http_line *make_line(struct http_client *client, struct tls_material *material)
+static struct http_handle *make_line(struct http_client *client, struct tls_material *material)
 {
-    struct http_line *line = http_line_new(&client->options, material, &client->aborted);
+    struct http_handle *line = http_handle_new(&client->options, material, &client->aborted);
     if (!line)
         return NULL;
     pthread_mutex_lock(&client->mutex);
@@ -87,10 +87,10 @@ static struct http_line *make_line(struct http_client *client, struct tls_materi
 }
 
 /* The last one used comes first: its connection is the likeliest to be alive. */
-static struct http_line *take_idle(struct http_client *client)
+static struct http_handle *take_idle(struct http_client *client)
 {
     pthread_mutex_lock(&client->mutex);
-    struct http_line *line = client->idle;
+    struct http_handle *line = client->idle;
     if (line)
         client->idle = line->next_idle;
     pthread_mutex_unlock(&client->mutex);
@@ -98,22 +98,22 @@ static struct http_line *take_idle(struct http_client *client)
 }
 
 /* One that is not idle. */
-static void drop_line(struct http_client *client, struct http_line *line)
+static void drop_line(struct http_client *client, struct http_handle *line)
 {
     pthread_mutex_lock(&client->mutex);
-    struct http_line **at = &client->made;
+    struct http_handle **at = &client->made;
     while (*at != line)
         at = &(*at)->next_made;
     *at = line->next_made;
     pthread_mutex_unlock(&client->mutex);
-    http_line_free(line);
+    http_handle_free(line);
 }
 
 /* Lines whose certificates have been replaced go, and their connections with them. */
-static struct http_line *take_line(struct http_client *client)
+static struct http_handle *take_line(struct http_client *client)
 {
     struct tls_material *material = tls_client_material(client->tls);
-    struct http_line *line;
+    struct http_handle *line;
     while ((line = take_idle(client)) && line->material != material)
         drop_line(client, line);
     if (!line)
@@ -122,7 +122,7 @@ static struct http_line *take_line(struct http_client *client)
     return line;
 }
 
-static void give_line(struct http_client *client, struct http_line *line)
+static void give_line(struct http_client *client, struct http_handle *line)
 {
     pthread_mutex_lock(&client->mutex);
     line->next_idle = client->idle;
@@ -137,7 +137,7 @@ struct header_list {
     size_t count;
 };
 
-static bool has(const struct header_list *list, size_t count, const char *name)
+static bool http_client_has(const struct header_list *list, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (strcasecmp(list->headers[i].name, name) == 0)
@@ -145,7 +145,7 @@ static bool has(const struct header_list *list, size_t count, const char *name)
     return false;
 }
 
-static bool add(struct header_list *list, const char *name, const char *value)
+static bool http_client_add(struct header_list *list, const char *name, const char *value)
 {
     if (list->count == HEADERS_MAX || !http_header_value_fits(value))
         return false;
@@ -162,16 +162,16 @@ static bool collect(const struct http_client *client, const struct http_header *
     bool ok = true;
     size_t first = list->count;
     for (size_t i = 0; ok && own && i < own->count; i++)
-        if (!has(list, first, own->pairs[i].name))
-            ok = add(list, own->pairs[i].name, own->pairs[i].value);
+        if (!http_client_has(list, first, own->pairs[i].name))
+            ok = http_client_add(list, own->pairs[i].name, own->pairs[i].value);
     size_t owned = list->count;
     for (size_t i = 0; ok && i < count; i++)
-        if (!has(list, owned, headers[i].name))
-            ok = add(list, headers[i].name, headers[i].value);
-    if (ok && !has(list, list->count, "user-agent"))
-        ok = add(list, "user-agent", "spanlink");
+        if (!http_client_has(list, owned, headers[i].name))
+            ok = http_client_add(list, headers[i].name, headers[i].value);
+    if (ok && !http_client_has(list, list->count, "user-agent"))
+        ok = http_client_add(list, "user-agent", "spanlink");
     if (ok && client->options.tells_process && *loop_value())
-        ok = add(list, LOOP_HEADER, loop_value());
+        ok = http_client_add(list, LOOP_HEADER, loop_value());
     return ok;
 }
 
@@ -193,7 +193,7 @@ static bool add_credentials(const struct authenticator *auth, struct bytes *valu
                             struct header_list *list)
 {
     return auth->give(auth->self, value) && bytes_append(value, "", 1) == BYTES_OK &&
-           add(list, auth->header, (const char *)value->data);
+           http_client_add(list, auth->header, (const char *)value->data);
 }
 
 /* ---- a call ---- */
@@ -201,7 +201,7 @@ static bool add_credentials(const struct authenticator *auth, struct bytes *valu
 static bool call_line(struct http_client *client, const struct http_call *call,
                       const struct header_list *list, struct http_reply *reply)
 {
-    struct http_line *line = take_line(client);
+    struct http_handle *line = take_line(client);
     if (!line) {
         snprintf(reply->error, sizeof reply->error, "out of memory");
         return false;
@@ -209,7 +209,7 @@ static bool call_line(struct http_client *client, const struct http_call *call,
     struct http_call whole = *call;
     whole.headers = list->headers;
     whole.header_count = list->count;
-    bool answered = http_line_call(line, &whole, reply);
+    bool answered = http_handle_call(line, &whole, reply);
     give_line(client, line);
     return answered;
 }
@@ -312,7 +312,7 @@ void http_client_abort(struct http_client *client)
 {
     atomic_store(&client->aborted, true);
     pthread_mutex_lock(&client->mutex);
-    for (struct http_line *line = client->made; line; line = line->next_made)
+    for (struct http_handle *line = client->made; line; line = line->next_made)
         curl_multi_wakeup(line->multi);
     pthread_mutex_unlock(&client->mutex);
 }
@@ -321,9 +321,9 @@ void http_client_free(struct http_client *client)
 {
     if (!client)
         return;
-    for (struct http_line *line = client->made, *next; line; line = next) {
+    for (struct http_handle *line = client->made, *next; line; line = next) {
         next = line->next_made;
-        http_line_free(line);
+        http_handle_free(line);
     }
     tls_client_free(client->tls);
     pthread_mutex_destroy(&client->mutex);

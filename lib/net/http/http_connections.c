@@ -79,7 +79,7 @@ static uint64_t later(uint64_t since, uint64_t timeout)
     return timeout && timeout < TIME_NEVER - since ? since + timeout : TIME_NEVER;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t http_connections_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -158,7 +158,7 @@ static struct http_connection *oldest(struct http_connections *all, uint64_t *se
 }
 
 /* Under the mutex. */
-static void make_room(struct http_connections *all)
+static void http_connections_make_room(struct http_connections *all)
 {
     uint64_t seen = 0;
     struct http_connection *victim;
@@ -183,7 +183,7 @@ struct http_connection *http_connections_add(struct http_connections *all, int f
     connection->prev->next = all->open.prev = connection;
     unsigned open = ++all->count - all->shut;
     if (open > all->options.max || (!charged && open > ROOM_LEAST))
-        make_room(all);
+        http_connections_make_room(all);
     pthread_mutex_unlock(&all->mutex);
     return connection;
 }
@@ -205,7 +205,8 @@ void http_connections_remove(struct http_connections *all, struct http_connectio
 }
 
 /* Under the mutex: from now on the first byte wakes the thread, once. */
-static void watch(struct http_connections *all, struct http_connection *connection, uint64_t mark)
+static void http_connections_watch(struct http_connections *all, struct http_connection *connection,
+                                   uint64_t mark)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET | EPOLLONESHOT, .data.ptr = connection};
     int how = connection->registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
@@ -219,9 +220,10 @@ static void watch(struct http_connections *all, struct http_connection *connecti
 static uint64_t look_after(const struct http_connections *all)
 {
     const struct http_connections_options *options = &all->options;
-    uint64_t timeout =
-        least(later(0, options->header_timeout_ns), later(0, options->idle_timeout_ns));
-    return least(LOOK, least(timeout, later(0, options->body_timeout_ns)));
+    uint64_t timeout = http_connections_least(later(0, options->header_timeout_ns),
+                                              later(0, options->idle_timeout_ns));
+    return http_connections_least(
+        LOOK, http_connections_least(timeout, later(0, options->body_timeout_ns)));
 }
 
 /* Under the mutex. A connection that has been idle for a while is watched: then only its first
@@ -233,7 +235,7 @@ static uint64_t idle_deadline(struct http_connections *all, struct http_connecti
     if (!connection->watched && connection->watch_mark == mark)
         return later(connection->woken_ns, all->options.header_timeout_ns);
     if (!connection->watched && later(since, look_after(all)) <= now)
-        watch(all, connection, mark);
+        http_connections_watch(all, connection, mark);
     return later(since, all->options.idle_timeout_ns);
 }
 
@@ -244,7 +246,7 @@ static uint64_t body_deadline(const struct http_connections *all,
     uint64_t timeout = all->options.body_timeout_ns, rate = all->options.body_rate;
     uint64_t earned = rate ? connection->seen_received / rate * NS_PER_S : TIME_NEVER;
     uint64_t slow = earned > timeout ? later(since, earned) : later(since, timeout);
-    return least(later(connection->changed_ns, timeout), rate ? slow : TIME_NEVER);
+    return http_connections_least(later(connection->changed_ns, timeout), rate ? slow : TIME_NEVER);
 }
 
 /* Under the mutex. */
@@ -270,7 +272,7 @@ static uint64_t deadline(struct http_connections *all, struct http_connection *c
 }
 
 /* Under the mutex. */
-static void look(struct http_connection *connection, uint64_t mark, uint64_t now)
+static void http_connections_look(struct http_connection *connection, uint64_t mark, uint64_t now)
 {
     uint64_t received = atomic_load_explicit(&connection->received, memory_order_relaxed);
     if (mark != connection->seen_mark)
@@ -303,14 +305,14 @@ static uint64_t visit(struct http_connections *all, struct http_connection *conn
                       uint64_t now)
 {
     uint64_t mark = atomic_load_explicit(&connection->mark, memory_order_relaxed);
-    look(connection, mark, now);
+    http_connections_look(connection, mark, now);
     uint64_t due = deadline(all, connection, mark, now), again = later(now, look_after(all));
     bool dead = is_dead(connection, mark, now);
     if (mark_phase(mark) == HTTP_SHUT)
         return TIME_NEVER;
     if ((dead || due <= now) && shut_down(all, connection, mark, !dead))
         return TIME_NEVER;
-    return connection->watched ? due : least(again, due);
+    return connection->watched ? due : http_connections_least(again, due);
 }
 
 static void visit_all(struct http_connections *all)
@@ -318,7 +320,7 @@ static void visit_all(struct http_connections *all)
     uint64_t now = now_ns(), next = TIME_NEVER, pause = look_after(all) / 8;
     pthread_mutex_lock(&all->mutex);
     for (struct http_connection *it = all->open.next; it != &all->open; it = it->next)
-        next = least(next, visit(all, it, now));
+        next = http_connections_least(next, visit(all, it, now));
     pthread_mutex_unlock(&all->mutex);
     /* Deadlines a little apart share a wakeup. */
     pause = pause < LEAST_PAUSE ? LEAST_PAUSE : pause;
@@ -340,7 +342,7 @@ static void listen_for(struct http_connections *all, uint32_t events)
 static void pause_accepting(struct http_connections *all)
 {
     pthread_mutex_lock(&all->mutex);
-    make_room(all);
+    http_connections_make_room(all);
     pthread_mutex_unlock(&all->mutex);
     listen_for(all, 0);
     all->accept_again_ns = now_ns() + ACCEPT_PAUSE;
@@ -408,7 +410,7 @@ static void first_byte(struct http_connections *all, struct http_connection *con
     visit_by(all, later(connection->woken_ns, look_after(all)));
 }
 
-static void handle(struct http_connections *all, const struct epoll_event *event)
+static void http_connections_handle(struct http_connections *all, const struct epoll_event *event)
 {
     eventfd_t ignored;
     if (event->data.ptr == &all->wake) {
@@ -477,14 +479,14 @@ static int wait_ms(const struct http_connections *all)
     return ms > 3600000 ? 3600000 : (int)ms;
 }
 
-static void *run(void *arg)
+static void *http_connections_run(void *arg)
 {
     struct http_connections *all = arg;
     struct epoll_event events[ACCEPT_BATCH];
     while (housekeeping(all)) {
         int n = epoll_wait(all->epoll, events, ACCEPT_BATCH, wait_ms(all));
         for (int i = 0; i < n; i++)
-            handle(all, &events[i]);
+            http_connections_handle(all, &events[i]);
     }
     return NULL;
 }
@@ -500,7 +502,7 @@ bool http_connections_start(struct http_connections *all)
     sigset_t every, before;
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
-    int failed = pthread_create(&all->thread, NULL, run, all);
+    int failed = pthread_create(&all->thread, NULL, http_connections_run, all);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return !failed;
 }

@@ -34,7 +34,7 @@ static bool matches(const char *pattern, const char *origin)
            strcasecmp(origin + size - tail, star + 1) == 0;
 }
 
-static bool has(const struct key_list *list, const char *word)
+static bool http_cors_has(const struct key_list *list, const char *word)
 {
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i], word) == 0)
@@ -70,7 +70,7 @@ static bool allows_header(const struct key_list *allowed, struct view name)
 /* A list of names with commas between them. */
 static bool allows_headers(const struct key_list *allowed, const char *names)
 {
-    if (has(allowed, "*"))
+    if (http_cors_has(allowed, "*"))
         return true;
     while (*names) {
         names += strspn(names, " \t,");
@@ -86,7 +86,7 @@ static void allow_origin(const struct cors_settings *cors, struct http_request *
                          const char *origin)
 {
     http_response_header(request, "Access-Control-Allow-Origin",
-                         has(&cors->allowed_origins, "*") ? "*" : origin);
+                         http_cors_has(&cors->allowed_origins, "*") ? "*" : origin);
     http_response_header(request, "Access-Control-Allow-Credentials", "true");
 }
 

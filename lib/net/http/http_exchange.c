@@ -86,8 +86,8 @@ static struct outcome why_refused(const struct http_request *request, unsigned s
 }
 
 /* Answers without the handler and ends the connection. */
-static enum MHD_Result refuse(struct http_request *request, struct MHD_Connection *connection,
-                              unsigned status)
+static enum MHD_Result http_exchange_refuse(struct http_request *request,
+                                            struct MHD_Connection *connection, unsigned status)
 {
     struct outcome why = why_refused(request, status);
     http_request_refused(request, &why);
@@ -151,7 +151,7 @@ static enum MHD_Result settle(struct http_request *request, struct MHD_Connectio
 static enum MHD_Result hand_over(struct http_request *request, struct MHD_Connection *connection)
 {
     if (request->refused)
-        return refuse(request, connection, MHD_HTTP_SERVICE_UNAVAILABLE);
+        return http_exchange_refuse(request, connection, MHD_HTTP_SERVICE_UNAVAILABLE);
     if (!request->handed) {
         if (!http_connection_mark(request->place, HTTP_BUSY))
             return MHD_NO;
@@ -165,8 +165,9 @@ static enum MHD_Result hand_over(struct http_request *request, struct MHD_Connec
 }
 
 /* The header is complete. */
-static enum MHD_Result begin(struct http_request *request, struct MHD_Connection *connection,
-                             const char *method, const char *version)
+static enum MHD_Result http_exchange_begin(struct http_request *request,
+                                           struct MHD_Connection *connection, const char *method,
+                                           const char *version)
 {
     request->begun = true;
     atomic_fetch_add(&request->server->active, 1);
@@ -174,7 +175,7 @@ static enum MHD_Result begin(struct http_request *request, struct MHD_Connection
         return MHD_NO;
     unsigned refusal = http_request_headers(request, connection, method, version);
     if (refusal)
-        return refuse(request, connection, refusal);
+        return http_exchange_refuse(request, connection, refusal);
     request->refused = atomic_load(&request->server->draining);
     if (!http_request_hopeless(request))
         return MHD_YES;
@@ -234,7 +235,7 @@ enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connecti
     if (!request)
         return MHD_NO;
     if (!request->begun)
-        return begin(request, connection, method, version);
+        return http_exchange_begin(request, connection, method, version);
     if (*size == 0)
         return request->cut ? MHD_NO : hand_over(request, connection);
     size_t n = *size;

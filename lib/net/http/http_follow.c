@@ -13,7 +13,7 @@ bool http_follow_is_due(const struct http_client_options *options, const struct 
            (reply->status == 307 || reply->status == 308);
 }
 
-static char *part_of(const char *url, CURLUPart what)
+static char *http_follow_part_of(const char *url, CURLUPart what)
 {
     CURLU *parts = curl_url();
     char *part = NULL;
@@ -34,7 +34,8 @@ static bool is_below(const char *host, const char *parent)
 bool http_follow_keeps_credentials(const char *from, const char *to)
 {
     bool leaves_tls = strncasecmp(from, "https:", 6) == 0 && strncasecmp(to, "https:", 6) != 0;
-    char *a = part_of(from, CURLUPART_HOST), *b = part_of(to, CURLUPART_HOST);
+    char *a = http_follow_part_of(from, CURLUPART_HOST),
+         *b = http_follow_part_of(to, CURLUPART_HOST);
     bool keeps = a && b && !leaves_tls && is_below(b, a);
     curl_free(a);
     curl_free(b);

@@ -2,7 +2,7 @@
 #ifndef LIB_NET_HTTP_HTTP_FOLLOW_H
 #define LIB_NET_HTTP_HTTP_FOLLOW_H
 
-#include "lib/net/http/http_line.h"
+#include "lib/net/http/http_handle.h"
 
 enum { HTTP_FOLLOW_MAX = 10 }; /* requests in all */
 

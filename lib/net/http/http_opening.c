@@ -25,7 +25,7 @@ static struct outcome refusal(const struct http_peer *peer)
                       "the request line is malformed or did not come whole");
 }
 
-static struct outcome refuse(struct http_peer *peer)
+static struct outcome http_opening_refuse(struct http_peer *peer)
 {
     const struct http_server_options *options = &peer->server->options;
     struct outcome why = refusal(peer);
@@ -41,7 +41,7 @@ static bool is_for_library(struct http_peer *peer, int fd, const void *data, siz
     peer->opening = opening_of(data, size);
     if (peer->opening != OPENING_HTTP2 && peer->opening != OPENING_TLS)
         return true;
-    struct outcome why = refuse(peer);
+    struct outcome why = http_opening_refuse(peer);
     opening_answer(fd, peer->opening, &why);
     return false;
 }
@@ -70,5 +70,5 @@ void http_opening_end(struct http_peer *peer, int fd)
     if ((unsigned)fd < SOCKETS)
         atomic_store_explicit(&silent[fd], NULL, memory_order_relaxed);
     if (!peer->asked && peer->opening != OPENING_NONE)
-        refuse(peer);
+        http_opening_refuse(peer);
 }

@@ -1,6 +1,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/redact.h"
-#include "lib/net/http/http_line.h"
+#include "lib/net/http/http_handle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void lower_error(long number, char *out, size_t size)
         out[0] = (char)(out[0] + ('a' - 'A'));
 }
 
-static bool was_connected(const struct http_line *line)
+static bool was_connected(const struct http_handle *line)
 {
     curl_off_t since = 0;
     curl_easy_getinfo(line->easy,
@@ -48,7 +48,7 @@ static bool was_connected(const struct http_line *line)
     return since > 0;
 }
 
-static void explain_timeout(const struct http_line *line, const char *peer)
+static void explain_timeout(const struct http_handle *line, const char *peer)
 {
     double seconds = (double)(clock_mono(&clock_system) - line->started) / (double)NS_PER_S;
     line->reply->timed_out = true;
@@ -58,7 +58,7 @@ static void explain_timeout(const struct http_line *line, const char *peer)
              was_connected(line) ? "" : "connect to ", peer, seconds);
 }
 
-static void explain_connect(const struct http_line *line, const char *peer)
+static void explain_connect(const struct http_handle *line, const char *peer)
 {
     char reason[96];
     long number = 0;
@@ -70,7 +70,7 @@ static void explain_connect(const struct http_line *line, const char *peer)
              reason);
 }
 
-static void explain_no_http(const struct http_line *line, const char *peer)
+static void explain_no_http(const struct http_handle *line, const char *peer)
 {
     snprintf(line->reply->error, sizeof line->reply->error,
              "%.80s does not answer in HTTP/1.1; a port of gRPC (HTTP/2), as 4317 is, takes the "
@@ -78,7 +78,7 @@ static void explain_no_http(const struct http_line *line, const char *peer)
              peer);
 }
 
-void http_problem_explain(const struct http_line *line, const char *url, CURLcode code)
+void http_problem_explain(const struct http_handle *line, const char *url, CURLcode code)
 {
     char peer[128];
     const char *problem = line->problem[0] ? line->problem : curl_easy_strerror(code);

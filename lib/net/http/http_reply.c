@@ -42,7 +42,7 @@ void http_reply_tell(const struct http_reply *reply, const char *words, char *ou
     free(to);
 }
 
-static void copy_text(struct view from, char *out, size_t out_size)
+static void http_reply_copy_text(struct view from, char *out, size_t out_size)
 {
     size_t n = from.size < out_size - 1 ? from.size : out_size - 1;
     memcpy(out, from.data, n);
@@ -61,7 +61,7 @@ static uint64_t retry_after(struct view value, uint64_t now)
 {
     char text[VALUE_LIMIT];
     uint64_t wait = 0;
-    copy_text(value, text, sizeof text);
+    http_reply_copy_text(value, text, sizeof text);
     if (all_digits(value)) {
         wait = strtoull(text, NULL, 10);
     } else {
@@ -81,14 +81,14 @@ static void set_details(struct http_reply *reply, struct view value)
 static int grpc_status_of(struct view value)
 {
     char text[VALUE_LIMIT];
-    copy_text(value, text, sizeof text);
+    http_reply_copy_text(value, text, sizeof text);
     return all_digits(value) && value.size <= 3 ? atoi(text) : 2;
 }
 
 static void set_field(struct http_reply *reply, const char *name, struct view value, uint64_t now)
 {
     if (strcasecmp(name, "content-type") == 0)
-        copy_text(value, reply->content_type, sizeof reply->content_type);
+        http_reply_copy_text(value, reply->content_type, sizeof reply->content_type);
     else if (strcasecmp(name, "retry-after") == 0)
         reply->retry_after_ns = retry_after(value, now);
     else if (strcasecmp(name, "grpc-status") == 0)
@@ -104,7 +104,7 @@ static bool is_space(uint8_t c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static struct view trimmed(struct view text)
+static struct view http_reply_trimmed(struct view text)
 {
     while (text.size && is_space(text.data[0])) {
         text.data++;
@@ -115,7 +115,7 @@ static struct view trimmed(struct view text)
     return text;
 }
 
-static void forget(struct http_reply *reply)
+static void http_reply_forget(struct http_reply *reply)
 {
     reply->content_type[0] = '\0';
     reply->retry_after_ns = 0;
@@ -131,20 +131,20 @@ void http_reply_field(struct http_reply *reply, struct view name, struct view va
     char text[VALUE_LIMIT];
     if (name.size >= sizeof text)
         return;
-    copy_text(name, text, sizeof text);
+    http_reply_copy_text(name, text, sizeof text);
     if (strcmp(text, ":status") == 0) {
-        forget(reply);
-        copy_text(value, text, sizeof text);
+        http_reply_forget(reply);
+        http_reply_copy_text(value, text, sizeof text);
         reply->status = atol(text);
         return;
     }
-    set_field(reply, text, trimmed(value), now);
+    set_field(reply, text, http_reply_trimmed(value), now);
 }
 
 void http_reply_line(struct http_reply *reply, struct view line, uint64_t now)
 {
     if (view_starts(line, VIEW("HTTP/"))) {
-        forget(reply);
+        http_reply_forget(reply);
         return;
     }
     const uint8_t *colon = line.size ? memchr(line.data, ':', line.size) : NULL;

@@ -14,7 +14,7 @@ static struct http_peer *peer_of_mark(struct tls_mark *mark)
     return (struct http_peer *)((char *)mark - offsetof(struct http_peer, mark));
 }
 
-static void tell(const struct http_peer *peer, const char *why)
+static void http_tls_tell(const struct http_peer *peer, const char *why)
 {
     const struct http_server_options *options = &peer->server->options;
     struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_TLS, "%s", why);
@@ -35,7 +35,7 @@ static bool opens(struct http_peer *peer, gnutls_session_t session, int fd, int 
         return true;
     case TLS_OPENING_HTTP:
         tls_answer_clear(fd);
-        tell(peer, TLS_SPOKE_CLEAR);
+        http_tls_tell(peer, TLS_SPOKE_CLEAR);
         break;
     case TLS_OPENING_END:
         break;
@@ -44,7 +44,7 @@ static bool opens(struct http_peer *peer, gnutls_session_t session, int fd, int 
     return false;
 }
 
-static int shake_hands(struct tls_mark *mark, gnutls_session_t session)
+static int http_tls_shake_hands(struct tls_mark *mark, gnutls_session_t session)
 {
     struct http_peer *peer = peer_of_mark(mark);
     char why[256];
@@ -64,7 +64,7 @@ static int shake_hands(struct tls_mark *mark, gnutls_session_t session)
     gnutls_alert_send_appropriate(session, code);
     tls_read_past(fd);
     tls_explain_client(session, code, &peer->hearing, why, sizeof why);
-    tell(peer, why);
+    http_tls_tell(peer, why);
     return code;
 }
 
@@ -72,10 +72,10 @@ static int shake_hands(struct tls_mark *mark, gnutls_session_t session)
 void http_tls_end(const struct http_peer *peer)
 {
     if (peer->shaking && !atomic_load(&peer->server->draining))
-        tell(peer, TLS_LEFT);
+        http_tls_tell(peer, TLS_LEFT);
 }
 
 void http_tls_watch(struct http_peer *peer)
 {
-    peer->mark.shake = shake_hands;
+    peer->mark.shake = http_tls_shake_hands;
 }

@@ -16,7 +16,7 @@ bool media_type_is(const char *header, const char *type)
     return *header == '\0' || *header == ';' || *header == ' ';
 }
 
-static struct outcome no_memory(void)
+static struct outcome otlp_http_no_memory(void)
 {
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
 }
@@ -42,7 +42,7 @@ struct outcome request_take_body(struct http_request *request, struct bytes *out
                           "request body too large, the maximum is %zu bytes",
                           budget_cap(out->budget, out->max));
     if (http_request_fault(request) == HTTP_FAULT_MEMORY)
-        return no_memory();
+        return otlp_http_no_memory();
     enum encoding_name encoding = encoding_parse(view_of(name));
     if (!(http_request_encodings(request) & ENCODING_BIT(encoding)) || !encoding_ready(encoding))
         return unknown_encoding(request, name);
@@ -56,7 +56,7 @@ struct outcome request_take_body(struct http_request *request, struct bytes *out
                           "request body too large after decompression, the maximum is %zu bytes",
                           out->max);
     case INFLATE_NO_MEMORY:
-        return no_memory();
+        return otlp_http_no_memory();
     case INFLATE_BAD:
         break;
     }

@@ -73,8 +73,8 @@ void listen_place(const struct listen_on *on, place_visit_fn *visit, void *ctx)
     visit(ctx, &place);
 }
 
-static void tell(const struct listen_on *on, bool open, const char *words, char *error,
-                 size_t error_size)
+static void listen_tell(const struct listen_on *on, bool open, const char *words, char *error,
+                        size_t error_size)
 {
     if (open)
         log_info("%s: %s%s, listening on %s", on->id, on->what,
@@ -95,7 +95,7 @@ struct http_server *listen_http(const struct listen_on *on, struct http_server_o
         server = http_server_open(options, bound, sizeof bound, reason, sizeof reason);
     if (!server)
         tls_server_free(options->tls);
-    tell(on, server != NULL, server ? bound : reason, error, error_size);
+    listen_tell(on, server != NULL, server ? bound : reason, error, error_size);
     return server;
 }
 
@@ -111,6 +111,6 @@ struct grpc_server *listen_grpc(const struct listen_on *on, struct grpc_server_o
         server = grpc_server_open(options, bound, sizeof bound, reason, sizeof reason);
     if (!server)
         tls_server_free(options->tls);
-    tell(on, server != NULL, server ? bound : reason, error, error_size);
+    listen_tell(on, server != NULL, server ? bound : reason, error, error_size);
     return server;
 }

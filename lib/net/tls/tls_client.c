@@ -51,7 +51,7 @@ struct tls_client {
 
 /* ---- checking ---- */
 
-static bool given(const char *text)
+static bool tls_client_given(const char *text)
 {
     return text && *text;
 }
@@ -61,12 +61,12 @@ static struct tls_files files_of(const struct tls_client_settings *settings, con
     return (struct tls_files){
         .id = "",
         .key = key,
-        .sources = {[TLS_CERT] = {given(settings->cert_pem) ? "cert_pem" : "cert_file",
+        .sources = {[TLS_CERT] = {tls_client_given(settings->cert_pem) ? "cert_pem" : "cert_file",
                                   settings->cert_file, settings->cert_pem},
-                    [TLS_KEY] = {given(settings->key_pem) ? "key_pem" : "key_file",
+                    [TLS_KEY] = {tls_client_given(settings->key_pem) ? "key_pem" : "key_file",
                                  settings->key_file, settings->key_pem},
-                    [TLS_CA] = {given(settings->ca_pem) ? "ca_pem" : "ca_file", settings->ca_file,
-                                settings->ca_pem}}};
+                    [TLS_CA] = {tls_client_given(settings->ca_pem) ? "ca_pem" : "ca_file",
+                                settings->ca_file, settings->ca_pem}}};
 }
 
 void tls_client_check(const struct tls_client_settings *settings, const char *key,
@@ -85,7 +85,7 @@ const char *tls_system_ca(void)
 
 /* ---- memory files ---- */
 
-static bool write_all(int fd, struct view text)
+static bool tls_client_write_all(int fd, struct view text)
 {
     while (text.size) {
         ssize_t n = write(fd, text.data, text.size);
@@ -105,21 +105,22 @@ static bool copy_system(int to)
     ssize_t n = 0;
     bool good = true;
     while (good && from >= 0 && (n = read(from, text, sizeof text)) > 0)
-        good = write_all(to, (struct view){text, (size_t)n});
+        good = tls_client_write_all(to, (struct view){text, (size_t)n});
     if (from >= 0)
         close(from);
-    return good && n == 0 && write_all(to, VIEW("\n"));
+    return good && n == 0 && tls_client_write_all(to, VIEW("\n"));
 }
 
-static bool put(struct tls_material *material, int part, struct view text, bool after_system)
+static bool tls_client_put(struct tls_material *material, int part, struct view text,
+                           bool after_system)
 {
     int fd = memfd_create("spanlink-tls", MFD_CLOEXEC);
     if (fd < 0)
         return false;
     material->fds[part] = fd;
     snprintf(material->paths[part], sizeof material->paths[part], "/proc/self/fd/%d", fd);
-    return fchmod(fd, 0600) == 0 && (!after_system || copy_system(fd)) && write_all(fd, text) &&
-           access(material->paths[part], R_OK) == 0;
+    return fchmod(fd, 0600) == 0 && (!after_system || copy_system(fd)) &&
+           tls_client_write_all(fd, text) && access(material->paths[part], R_OK) == 0;
 }
 
 static struct tls_material *material_new(const struct tls_client *client)
@@ -134,7 +135,8 @@ static struct tls_material *material_new(const struct tls_client *client)
     for (int part = 0; part < TLS_PARTS; part++) {
         struct view text = bytes_view(&client->files.pem[part]);
         if (text.size)
-            good = good && put(material, part, text, part == TLS_CA && client->adds_system);
+            good =
+                good && tls_client_put(material, part, text, part == TLS_CA && client->adds_system);
     }
     if (good)
         return material;

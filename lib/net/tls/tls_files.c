@@ -21,14 +21,15 @@ struct fault {
     size_t size;
 };
 
-static bool given(const char *text)
+static bool tls_tls_files_given(const char *text)
 {
     return text && *text;
 }
 
-static bool has(const struct tls_files *files, enum tls_part part)
+static bool tls_files_has(const struct tls_files *files, enum tls_part part)
 {
-    return given(files->sources[part].file) || given(files->sources[part].text);
+    return tls_tls_files_given(files->sources[part].file) ||
+           tls_tls_files_given(files->sources[part].text);
 }
 
 /* ---- checking ---- */
@@ -39,20 +40,21 @@ void tls_files_check(const struct tls_files *files, struct key_report *report)
     for (int part = 0; part < TLS_PARTS; part++) {
         const struct tls_source *source = &files->sources[part];
         snprintf(path, sizeof path, "%s.%s", files->key, source->name);
-        if (given(source->file) && given(source->text))
+        if (tls_tls_files_given(source->file) && tls_tls_files_given(source->text))
             key_report_add(report, path, "is given twice, as a file and as text");
     }
     snprintf(path, sizeof path, "%s.cert_file", files->key);
-    if (has(files, TLS_KEY) && !has(files, TLS_CERT))
+    if (tls_files_has(files, TLS_KEY) && !tls_files_has(files, TLS_CERT))
         key_report_add(report, path, "is missing beside key_file");
     snprintf(path, sizeof path, "%s.key_file", files->key);
-    if (has(files, TLS_CERT) && !has(files, TLS_KEY))
+    if (tls_files_has(files, TLS_CERT) && !tls_files_has(files, TLS_KEY))
         key_report_add(report, path, "is missing beside cert_file");
 }
 
 bool tls_files_given(const struct tls_files *files)
 {
-    return has(files, TLS_CERT) || has(files, TLS_KEY) || has(files, TLS_CA);
+    return tls_files_has(files, TLS_CERT) || tls_files_has(files, TLS_KEY) ||
+           tls_files_has(files, TLS_CA);
 }
 
 /* ---- reading ---- */
@@ -61,8 +63,9 @@ bool tls_files_given(const struct tls_files *files)
 static void name_source(const struct tls_files *files, enum tls_part part, char *out, size_t size)
 {
     const struct tls_source *source = &files->sources[part];
-    snprintf(out, size, "%s.%s: %s%s", files->key, source->name, given(source->file) ? "" : "it",
-             given(source->file) ? source->file : "");
+    snprintf(out, size, "%s.%s: %s%s", files->key, source->name,
+             tls_tls_files_given(source->file) ? "" : "it",
+             tls_tls_files_given(source->file) ? source->file : "");
 }
 
 static void blame(const struct tls_files *files, enum tls_part part, const struct fault *fault,
@@ -121,9 +124,9 @@ static bool read_file(const struct tls_files *files, enum tls_part part, struct 
 static bool read_part(const struct tls_files *files, enum tls_part part, struct bytes *out,
                       const struct fault *fault)
 {
-    if (given(files->sources[part].file))
+    if (tls_tls_files_given(files->sources[part].file))
         return read_file(files, part, out, fault);
-    if (!given(files->sources[part].text) ||
+    if (!tls_tls_files_given(files->sources[part].text) ||
         bytes_append_view(out, view_of(files->sources[part].text)) == BYTES_OK)
         return true;
     blame(files, part, fault, "is too large");
@@ -139,8 +142,8 @@ static void release_all(struct bytes pem[TLS_PARTS])
     }
 }
 
-static bool read_all(const struct tls_files *files, struct bytes pem[TLS_PARTS],
-                     const struct fault *fault)
+static bool tls_files_read_all(const struct tls_files *files, struct bytes pem[TLS_PARTS],
+                               const struct fault *fault)
 {
     for (int part = 0; part < TLS_PARTS; part++)
         bytes_init(&pem[part], PEM_MAX, NULL);
@@ -209,7 +212,7 @@ static bool add_pair(const struct tls_files *files, struct bytes pem[TLS_PARTS],
     char why[WHY_SIZE];
     struct validity validity;
     const gnutls_datum_t cert = datum(&pem[TLS_CERT]), key = datum(&pem[TLS_KEY]);
-    if (!has(files, TLS_CERT))
+    if (!tls_files_has(files, TLS_CERT))
         return true;
     if (!is_certificate(&pem[TLS_CERT], &validity)) {
         blame(files, TLS_CERT, fault, "holds no certificate in PEM");
@@ -222,8 +225,9 @@ static bool add_pair(const struct tls_files *files, struct bytes pem[TLS_PARTS],
     }
     if (code == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
         snprintf(why, sizeof why, "is not the key of the certificate in %.400s",
-                 given(files->sources[TLS_CERT].file) ? files->sources[TLS_CERT].file
-                                                      : files->sources[TLS_CERT].name);
+                 tls_tls_files_given(files->sources[TLS_CERT].file)
+                     ? files->sources[TLS_CERT].file
+                     : files->sources[TLS_CERT].name);
     else if (code == GNUTLS_E_DECRYPTION_FAILED)
         snprintf(why, sizeof why, "is encrypted; a key without a password is needed");
     else
@@ -236,7 +240,7 @@ static bool add_ca(const struct tls_files *files, struct bytes pem[TLS_PARTS],
                    gnutls_certificate_credentials_t to, const struct fault *fault)
 {
     const gnutls_datum_t text = datum(&pem[TLS_CA]);
-    if (!has(files, TLS_CA))
+    if (!tls_files_has(files, TLS_CA))
         return true;
     if (gnutls_certificate_set_x509_trust_mem(to, &text, GNUTLS_X509_FMT_PEM) > 0) {
         if (files->adds_system)
@@ -302,14 +306,14 @@ static void note_ends(struct tls_files *files)
     }
 }
 
-static void keep(struct tls_files *files, struct bytes pem[TLS_PARTS])
+static void tls_files_keep(struct tls_files *files, struct bytes pem[TLS_PARTS])
 {
     release_all(files->pem);
     memcpy(files->pem, pem, sizeof files->pem);
     note_ends(files);
 }
 
-static bool same(struct bytes a[TLS_PARTS], struct bytes b[TLS_PARTS])
+static bool tls_files_same(struct bytes a[TLS_PARTS], struct bytes b[TLS_PARTS])
 {
     for (int part = 0; part < TLS_PARTS; part++)
         if (!view_eq(bytes_view(&a[part]), bytes_view(&b[part])))
@@ -326,11 +330,11 @@ gnutls_certificate_credentials_t tls_files_open(struct tls_files *files, char *e
         bytes_init(&files->pem[part], 0, NULL);
     files->broken = false;
     files->looked_ns = clock_mono(&clock_system);
-    if (!read_all(files, pem, &fault))
+    if (!tls_files_read_all(files, pem, &fault))
         return NULL;
     gnutls_certificate_credentials_t made = understand(files, pem, &fault);
     if (made)
-        keep(files, pem);
+        tls_files_keep(files, pem);
     else
         release_all(pem);
     return made;
@@ -360,12 +364,12 @@ gnutls_certificate_credentials_t tls_files_look(struct tls_files *files)
     if (now - files->looked_ns < files->look_every_ns)
         return NULL;
     files->looked_ns = now;
-    if (!read_all(files, pem, &fault)) {
+    if (!tls_files_read_all(files, pem, &fault)) {
         tell_broken(files, why);
         return NULL;
     }
     gnutls_certificate_credentials_t made = NULL;
-    bool is_new = !same(files->pem, pem);
+    bool is_new = !tls_files_same(files->pem, pem);
     if (is_new && !(made = understand(files, pem, &fault))) {
         tell_broken(files, why);
         release_all(pem);
@@ -373,7 +377,7 @@ gnutls_certificate_credentials_t tls_files_look(struct tls_files *files)
     }
     tell_whole(files, is_new);
     if (is_new)
-        keep(files, pem);
+        tls_files_keep(files, pem);
     else
         release_all(pem);
     return made;

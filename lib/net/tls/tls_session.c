@@ -23,7 +23,7 @@ struct tls_session {
 
 /* ---- life ---- */
 
-static struct tls_session *begin(unsigned end, int fd, const char *protocol)
+static struct tls_session *tls_session_begin(unsigned end, int fd, const char *protocol)
 {
     const gnutls_datum_t alpn = {(unsigned char *)(uintptr_t)protocol, (unsigned)strlen(protocol)};
     unsigned strict = end == GNUTLS_SERVER ? GNUTLS_ALPN_MANDATORY : 0;
@@ -48,7 +48,7 @@ static struct tls_session *begin(unsigned end, int fd, const char *protocol)
 
 struct tls_session *tls_session_accept(struct tls_server *server, int fd, const char *protocol)
 {
-    struct tls_session *session = begin(GNUTLS_SERVER, fd, protocol);
+    struct tls_session *session = tls_session_begin(GNUTLS_SERVER, fd, protocol);
     if (session &&
         (session->identity = tls_server_equip(server, session->gnutls, &session->mark))) {
         tls_hearing_begin(session->gnutls);
@@ -77,7 +77,7 @@ struct tls_session *tls_session_connect(const struct tls_material *material,
                                         const struct tls_client_settings *settings, int fd,
                                         const char *protocol, const char *name)
 {
-    struct tls_session *session = begin(GNUTLS_CLIENT, fd, protocol);
+    struct tls_session *session = tls_session_begin(GNUTLS_CLIENT, fd, protocol);
     if (!session)
         return NULL;
     session->credentials = tls_material_credentials(material, settings);

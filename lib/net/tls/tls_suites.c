@@ -103,7 +103,7 @@ struct words {
     size_t size, room;
 };
 
-static void add(struct words *words, const char *sign, const char *word)
+static void tls_suites_add(struct words *words, const char *sign, const char *word)
 {
     if (words->size < words->room)
         words->size += (size_t)snprintf(words->out + words->size, words->room - words->size, "%s%s",
@@ -113,17 +113,17 @@ static void add(struct words *words, const char *sign, const char *word)
 /* What is named twice counts once. */
 static void add_suites(struct words *words, const struct tls_suite_settings *suites, bool with_13)
 {
-    add(words, "", ":-CIPHER-ALL:-KX-ALL:-MAC-ALL");
+    tls_suites_add(words, "", ":-CIPHER-ALL:-KX-ALL:-MAC-ALL");
     for (size_t i = 0; i < suites->cipher_suites.count; i++) {
         const struct suite *suite = find_suite(suites->cipher_suites.items[i]);
         if (!suite || !suite->kx)
             continue;
-        add(words, ":+", suite->kx);
-        add(words, ":+", suite->cipher);
-        add(words, ":+", suite->mac);
+        tls_suites_add(words, ":+", suite->kx);
+        tls_suites_add(words, ":+", suite->cipher);
+        tls_suites_add(words, ":+", suite->mac);
     }
     if (with_13)
-        add(words, "", ":+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305:+AEAD");
+        tls_suites_add(words, "", ":+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305:+AEAD");
 }
 
 static bool has_group(const char *group)
@@ -139,11 +139,11 @@ static bool has_group(const char *group)
 
 static void add_curves(struct words *words, const struct key_list *curves)
 {
-    add(words, "", ":-GROUP-ALL");
+    tls_suites_add(words, "", ":-GROUP-ALL");
     for (size_t i = 0; i < curves->count; i++) {
         const char *group = find_group(curves->items[i]);
         if (group && has_group(group))
-            add(words, ":+", group);
+            tls_suites_add(words, ":+", group);
     }
 }
 
@@ -163,11 +163,11 @@ bool tls_suites_words(const struct tls_suite_settings *suites, int min, int max,
     struct words words = {.out = out, .room = size};
     bool has_12 = tls_version_has_12(min) && (!suites || any_12(suites));
     bool has_13 = tls_version_has_13(max) && !only_12;
-    add(&words, "", "NORMAL:-VERS-ALL");
+    tls_suites_add(&words, "", "NORMAL:-VERS-ALL");
     if (has_13)
-        add(&words, "", ":+VERS-TLS1.3");
+        tls_suites_add(&words, "", ":+VERS-TLS1.3");
     if (has_12)
-        add(&words, "", ":+VERS-TLS1.2");
+        tls_suites_add(&words, "", ":+VERS-TLS1.2");
     if (suites && suites->cipher_suites.count)
         add_suites(&words, suites, has_13);
     if (suites && suites->curve_preferences.count)
@@ -230,7 +230,7 @@ static bool set_words(const struct tls_mark *mark, bool only_12, gnutls_session_
 }
 
 /* A server's: the version is settled, the suite not yet. */
-static int choose(gnutls_session_t session)
+static int tls_suites_choose(gnutls_session_t session)
 {
     const struct tls_mark *mark = gnutls_db_get_ptr(session);
     bool is_12 = gnutls_protocol_get_version(session) == GNUTLS_TLS1_2;
@@ -244,7 +244,7 @@ bool tls_mark_set(struct tls_mark *mark, gnutls_session_t session)
         mark->suites = NULL;
     gnutls_db_set_ptr(session, mark);
     if (mark->suites && mark->suites->cipher_suites.count)
-        gnutls_handshake_set_post_client_hello_function(session, choose);
+        gnutls_handshake_set_post_client_hello_function(session, tls_suites_choose);
     return set_words(mark, false, session);
 }
 

@@ -14,7 +14,7 @@ enum { ZSTD_LEVEL = 1 };
 static const char *const names[] = {
     "identity", "gzip", "zstd", "zlib", "deflate", "snappy", "x-snappy-framed", "lz4", "unknown"};
 
-static bool same(struct view name, const char *word)
+static bool compress_same(struct view name, const char *word)
 {
     return name.size == strlen(word) && strncasecmp((const char *)name.data, word, name.size) == 0;
 }
@@ -24,9 +24,9 @@ enum encoding_name encoding_parse(struct view name)
     if (name.size == 0)
         return ENCODING_IDENTITY;
     for (int i = 0; i < ENCODING_UNKNOWN; i++)
-        if (same(name, names[i]))
+        if (compress_same(name, names[i]))
             return (enum encoding_name)i;
-    return same(name, "x-gzip") ? ENCODING_GZIP : ENCODING_UNKNOWN;
+    return compress_same(name, "x-gzip") ? ENCODING_GZIP : ENCODING_UNKNOWN;
 }
 
 enum encoding_name encoding_parse_grpc(struct view name)

@@ -83,7 +83,7 @@ static size_t header_size(struct view in)
 }
 
 /* Makes room for more output: wanted bytes, or what the ceiling leaves. */
-static enum inflate_result make_room(struct bytes *out, size_t wanted)
+static enum inflate_result gzip_make_room(struct bytes *out, size_t wanted)
 {
     size_t left = out->max - out->size;
     if (left == 0)
@@ -132,7 +132,7 @@ static enum inflate_result isal_raw(struct view in, struct bytes *out, size_t *c
     enum inflate_result result = INFLATE_OK;
     while (result == INFLATE_OK && state->block_state != ISAL_BLOCK_FINISH) {
         if (out->size == out->capacity && out->size < out->max)
-            result = make_room(out, wanted);
+            result = gzip_make_room(out, wanted);
         if (result == INFLATE_OK)
             result = isal_step(state, &left, out);
         wanted = out->size > FIRST_ROOM ? out->size : FIRST_ROOM;
@@ -155,7 +155,7 @@ static enum inflate_result libdeflate_raw(struct view in, struct bytes *out, siz
     while (result == INFLATE_OK && status == LIBDEFLATE_INSUFFICIENT_SPACE) {
         size_t room = out->capacity - out->size;
         if (room < wanted && room < out->max - out->size)
-            result = make_room(out, wanted);
+            result = gzip_make_room(out, wanted);
         if (result != INFLATE_OK)
             break;
         room = out->capacity - out->size;
@@ -251,7 +251,7 @@ static bool isal_deflate_append(enum deflate_wrapper wrapper, struct pieces in, 
     stream->gzip_flag = wrapper == DEFLATE_ZLIB ? IGZIP_ZLIB : IGZIP_GZIP;
     bool ok = true;
     while (ok && stream->internal_state.state != ZSTATE_END) {
-        if (out->size == out->capacity && make_room(out, wanted) != INFLATE_OK)
+        if (out->size == out->capacity && gzip_make_room(out, wanted) != INFLATE_OK)
             break;
         uint32_t empty = clamp32(out->capacity - out->size);
         isal_feed(stream, &in, &view);
@@ -273,7 +273,7 @@ static bool libdeflate_run(enum deflate_wrapper wrapper, struct view in, struct 
         return false;
     size_t made = 0;
     /* gzip's clothes are the larger ones. */
-    if (make_room(out, libdeflate_gzip_compress_bound(engine, in.size)) == INFLATE_OK) {
+    if (gzip_make_room(out, libdeflate_gzip_compress_bound(engine, in.size)) == INFLATE_OK) {
         uint8_t *to = out->data + out->size;
         size_t room = out->capacity - out->size;
         made = wrapper == DEFLATE_ZLIB

@@ -80,7 +80,7 @@ enum inflate_result lz4_inflate(struct view in, struct bytes *out)
 /* Nothing is held back, so that what is left to write is little. */
 static const LZ4F_preferences_t preferences = {.autoFlush = 1};
 
-static bool keep(struct bytes *out, size_t written)
+static bool lz4_keep(struct bytes *out, size_t written)
 {
     if (lz4.failed(written))
         return false;
@@ -91,18 +91,19 @@ static bool keep(struct bytes *out, size_t written)
 static bool write_frame(LZ4F_cctx *writer, struct pieces in, struct bytes *out)
 {
     if (bytes_reserve(out, LZ4F_HEADER_SIZE_MAX) != BYTES_OK ||
-        !keep(out, lz4.begin(writer, out->data + out->size, LZ4F_HEADER_SIZE_MAX, &preferences)))
+        !lz4_keep(out,
+                  lz4.begin(writer, out->data + out->size, LZ4F_HEADER_SIZE_MAX, &preferences)))
         return false;
     for (size_t i = 0; i < in.count; i++) {
         size_t bound = lz4.bound(in.views[i].size, &preferences);
         if (bytes_reserve(out, bound) != BYTES_OK ||
-            !keep(out, lz4.update(writer, out->data + out->size, bound, in.views[i].data,
-                                  in.views[i].size, NULL)))
+            !lz4_keep(out, lz4.update(writer, out->data + out->size, bound, in.views[i].data,
+                                      in.views[i].size, NULL)))
             return false;
     }
     size_t bound = lz4.bound(0, &preferences);
     return bytes_reserve(out, bound) == BYTES_OK &&
-           keep(out, lz4.end(writer, out->data + out->size, bound, NULL));
+           lz4_keep(out, lz4.end(writer, out->data + out->size, bound, NULL));
 }
 
 bool lz4_deflate(struct pieces in, struct bytes *out)

@@ -10,7 +10,7 @@ struct remapping {
     struct splice *splice;
 };
 
-static struct view key_of(const struct remapping *remapping, struct view attribute)
+static struct view otlp_remap_key_of(const struct remapping *remapping, struct view attribute)
 {
     return remapping->dictionary.of[OTLP_TABLE_STRING].count
                ? otlp_label_key(&remapping->dictionary, attribute)
@@ -29,7 +29,7 @@ static bool find_merged(const struct remapping *remapping, struct view entry, st
         struct proto_scan attributes = proto_scan_begin(resource.bytes);
         while (proto_scan_next(&attributes, found))
             if (found->number == RESOURCE_ATTRIBUTES &&
-                view_eq(key_of(remapping, found->bytes), key))
+                view_eq(otlp_remap_key_of(remapping, found->bytes), key))
                 return true;
     }
     return false;

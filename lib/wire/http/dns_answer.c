@@ -7,7 +7,7 @@ static unsigned read16(const uint8_t *at)
     return (unsigned)at[0] << 8 | at[1];
 }
 
-static bool has(const struct dns_answer *answer, size_t at, size_t size)
+static bool dns_answer_has(const struct dns_answer *answer, size_t at, size_t size)
 {
     return at <= answer->message.size && answer->message.size - at >= size;
 }
@@ -25,21 +25,21 @@ static size_t read_name(const struct dns_answer *answer, size_t at, char out[DNS
 {
     const uint8_t *data = answer->message.data;
     size_t behind = 0, length = 0;
-    for (unsigned jumps = 0; has(answer, at, 1);) {
+    for (unsigned jumps = 0; dns_answer_has(answer, at, 1);) {
         size_t size = data[at];
         if (size == 0) {
             out[length ? length - 1 : 0] = '\0';
             return behind ? behind : at + 1;
         }
         if ((size & 0xc0) == 0xc0) {
-            if (!has(answer, at, 2) || ++jumps > MAX_JUMPS)
+            if (!dns_answer_has(answer, at, 2) || ++jumps > MAX_JUMPS)
                 return 0;
             behind = behind ? behind : at + 2;
             at = read16(data + at) & 0x3fff;
             continue;
         }
-        if (size > 63 || !has(answer, at + 1, size) || length + size + 1 >= DNS_NAME_SIZE ||
-            !printable(data + at + 1, size))
+        if (size > 63 || !dns_answer_has(answer, at + 1, size) ||
+            length + size + 1 >= DNS_NAME_SIZE || !printable(data + at + 1, size))
             return 0;
         memcpy(out + length, data + at + 1, size);
         length += size;
@@ -58,7 +58,7 @@ struct dns_answer dns_answer_begin(struct view message)
     answer.left = answer.bad ? 0 : read16(message.data + 6);
     for (; questions > 0 && !answer.bad; questions--) {
         size_t behind = read_name(&answer, answer.at, name);
-        answer.bad = !behind || !has(&answer, behind, 4);
+        answer.bad = !behind || !dns_answer_has(&answer, behind, 4);
         answer.at = behind + 4;
     }
     return answer;
@@ -70,12 +70,12 @@ static bool read_record(struct dns_answer *answer, struct dns_srv *srv, bool *fo
     const uint8_t *data = answer->message.data;
     char name[DNS_NAME_SIZE];
     size_t at = read_name(answer, answer->at, name);
-    if (!at || !has(answer, at, 10))
+    if (!at || !dns_answer_has(answer, at, 10))
         return false;
     unsigned type = read16(data + at), class = read16(data + at + 2);
     size_t size = read16(data + at + 8);
     at += 10;
-    if (!has(answer, at, size))
+    if (!dns_answer_has(answer, at, size))
         return false;
     answer->at = at + size;
     *found = type == TYPE_SRV && class == CLASS_IN;

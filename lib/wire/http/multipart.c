@@ -4,7 +4,7 @@
 
 enum { MAX_BOUNDARY = 70 };
 
-static struct view skip(struct view text, size_t n)
+static struct view multipart_skip(struct view text, size_t n)
 {
     return (struct view){text.data + n, text.size - n};
 }
@@ -17,11 +17,11 @@ static bool is_blank(uint8_t c)
 static struct view trim_left(struct view text)
 {
     while (text.size && is_blank(text.data[0]))
-        text = skip(text, 1);
+        text = multipart_skip(text, 1);
     return text;
 }
 
-static struct view trim(struct view text)
+static struct view multipart_trim(struct view text)
 {
     text = trim_left(text);
     while (text.size && is_blank(text.data[text.size - 1]))
@@ -29,7 +29,7 @@ static struct view trim(struct view text)
     return text;
 }
 
-static bool same(struct view text, const char *word)
+static bool multipart_same(struct view text, const char *word)
 {
     return text.size == strlen(word) && strncasecmp((const char *)text.data, word, text.size) == 0;
 }
@@ -47,8 +47,8 @@ static bool take_value(struct view *rest, struct view *value)
 {
     if (rest->size == 0 || rest->data[0] != '"') {
         size_t size = until(*rest, ';');
-        *value = trim((struct view){rest->data, size});
-        *rest = skip(*rest, size);
+        *value = multipart_trim((struct view){rest->data, size});
+        *rest = multipart_skip(*rest, size);
         return true;
     }
     size_t at = 1;
@@ -57,7 +57,7 @@ static bool take_value(struct view *rest, struct view *value)
     if (at >= rest->size)
         return false;
     *value = (struct view){rest->data + 1, at - 1};
-    *rest = trim_left(skip(*rest, at + 1));
+    *rest = trim_left(multipart_skip(*rest, at + 1));
     return rest->size == 0 || rest->data[0] == ';';
 }
 
@@ -66,15 +66,15 @@ static bool next_parameter(struct view *rest, struct view *key, struct view *val
 {
     *rest = trim_left(*rest);
     while (rest->size && rest->data[0] == ';')
-        *rest = trim_left(skip(*rest, 1));
+        *rest = trim_left(multipart_skip(*rest, 1));
     if (rest->size == 0)
         return false;
     size_t size = until(*rest, '=');
     *bad = size == rest->size;
     if (*bad)
         return false;
-    *key = trim((struct view){rest->data, size});
-    *rest = trim_left(skip(*rest, size + 1));
+    *key = multipart_trim((struct view){rest->data, size});
+    *rest = trim_left(multipart_skip(*rest, size + 1));
     *bad = !take_value(rest, value);
     return !*bad;
 }
@@ -82,12 +82,13 @@ static bool next_parameter(struct view *rest, struct view *key, struct view *val
 static bool find_boundary(struct view content_type, struct view *boundary)
 {
     size_t size = until(content_type, ';');
-    if (!same(trim((struct view){content_type.data, size}), "multipart/form-data"))
+    if (!multipart_same(multipart_trim((struct view){content_type.data, size}),
+                        "multipart/form-data"))
         return false;
-    struct view rest = skip(content_type, size), key, value;
+    struct view rest = multipart_skip(content_type, size), key, value;
     bool bad = false, found = false;
     while (!found && next_parameter(&rest, &key, &value, &bad)) {
-        found = same(key, "boundary");
+        found = multipart_same(key, "boundary");
         *boundary = value;
     }
     return found && boundary->size >= 1 && boundary->size <= MAX_BOUNDARY;
@@ -96,9 +97,10 @@ static bool find_boundary(struct view content_type, struct view *boundary)
 /* Whether text starts with `--boundary`; *line gets what follows on. */
 static bool at_delimiter(const struct multipart *multipart, struct view text, struct view *line)
 {
-    if (!view_starts(text, VIEW("--")) || !view_starts(skip(text, 2), multipart->boundary))
+    if (!view_starts(text, VIEW("--")) ||
+        !view_starts(multipart_skip(text, 2), multipart->boundary))
         return false;
-    *line = skip(text, 2 + multipart->boundary.size);
+    *line = multipart_skip(text, 2 + multipart->boundary.size);
     return true;
 }
 
@@ -116,7 +118,7 @@ static bool end_delimiter(struct multipart *multipart, struct view line, bool fi
         multipart->bare_lf = lf;
     if (!(multipart->bare_lf ? lf : crlf))
         return false;
-    multipart->rest = skip(line, crlf ? 2 : 1);
+    multipart->rest = multipart_skip(line, crlf ? 2 : 1);
     return true;
 }
 
@@ -158,7 +160,7 @@ bool multipart_begin(struct multipart *multipart, struct view content_type, stru
         size_t size = until(at, '\n');
         if (size == at.size)
             break;
-        at = skip(at, size + 1);
+        at = multipart_skip(at, size + 1);
     }
     multipart->bad = true;
     return true;
@@ -170,18 +172,18 @@ static bool read_header(struct view line, struct multipart_part *part)
     size_t size = until(line, ':');
     if (size == line.size || size == 0)
         return false;
-    if (!same(trim((struct view){line.data, size}), "content-disposition"))
+    if (!multipart_same(multipart_trim((struct view){line.data, size}), "content-disposition"))
         return true;
-    struct view rest = trim_left(skip(line, size + 1)), key, value;
+    struct view rest = trim_left(multipart_skip(line, size + 1)), key, value;
     size = until(rest, ';');
-    if (!same(trim((struct view){rest.data, size}), "form-data"))
+    if (!multipart_same(multipart_trim((struct view){rest.data, size}), "form-data"))
         return true;
-    rest = skip(rest, size);
+    rest = multipart_skip(rest, size);
     bool bad = false;
     while (next_parameter(&rest, &key, &value, &bad)) {
-        if (same(key, "name"))
+        if (multipart_same(key, "name"))
             part->name = value;
-        else if (same(key, "filename"))
+        else if (multipart_same(key, "filename"))
             part->filename = value;
     }
     return !bad;

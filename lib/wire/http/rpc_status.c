@@ -20,7 +20,7 @@ enum {
     DURATION_NANOS = 2
 };
 
-static uint8_t *put_number(uint8_t *out, uint32_t number, uint64_t value)
+static uint8_t *rpc_status_put_number(uint8_t *out, uint32_t number, uint64_t value)
 {
     if (value == 0)
         return out;
@@ -31,8 +31,8 @@ static uint8_t *put_number(uint8_t *out, uint32_t number, uint64_t value)
 static uint8_t *put_retry_info(uint8_t *out, uint64_t ns)
 {
     uint8_t duration[32];
-    uint8_t *end = put_number(duration, DURATION_SECONDS, ns / NS);
-    end = put_number(end, DURATION_NANOS, ns % NS);
+    uint8_t *end = rpc_status_put_number(duration, DURATION_SECONDS, ns / NS);
+    end = rpc_status_put_number(end, DURATION_NANOS, ns % NS);
     struct view delay = view_between(duration, end);
     struct view type = VIEW(RETRY_INFO_TYPE);
     size_t info = proto_len_size(RETRY_DELAY, delay.size);
@@ -44,7 +44,7 @@ static uint8_t *put_retry_info(uint8_t *out, uint64_t ns)
 }
 
 /* A string field with text made valid UTF-8, as protobuf asks of strings. */
-static bool put_text(uint32_t number, const char *text, struct bytes *out)
+static bool rpc_status_put_text(uint32_t number, const char *text, struct bytes *out)
 {
     struct bytes clean;
     bytes_init(&clean, SIZE_MAX / 2, NULL);
@@ -61,12 +61,12 @@ bool rpc_status_encode(enum grpc_code code, const char *message, uint64_t retry_
                        struct bytes *out)
 {
     uint8_t head[16], tail[128];
-    struct view number = view_between(head, put_number(head, STATUS_CODE, code));
+    struct view number = view_between(head, rpc_status_put_number(head, STATUS_CODE, code));
     struct view info = {0};
     if (retry_after_ns)
         info = view_between(tail, put_retry_info(tail, retry_after_ns));
     return bytes_append_view(out, number) == BYTES_OK &&
-           (!message || put_text(STATUS_MESSAGE, message, out)) &&
+           (!message || rpc_status_put_text(STATUS_MESSAGE, message, out)) &&
            bytes_append_view(out, info) == BYTES_OK;
 }
 

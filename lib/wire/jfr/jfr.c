@@ -23,7 +23,7 @@ static int class_of(const struct jfr_chunk *chunk, uint64_t type)
 /* As Pyroscope counts, from 1.19 on: an execution sample is CPU time unless the thread sleeps;
  * where async-profiler samples by the wall clock, all samples are wall time, and those of running
  * threads CPU time too. */
-static void count(struct jfr_event *event, enum jfr_state state, bool wall)
+static void jfr_count(struct jfr_event *event, enum jfr_state state, bool wall)
 {
     if (event->kind == JFR_EXECUTION) {
         event->counts_cpu = state != JFR_STATE_UNKNOWN && state != JFR_STATE_SLEEPING;
@@ -34,8 +34,8 @@ static void count(struct jfr_event *event, enum jfr_state state, bool wall)
     }
 }
 
-static void fill(struct jfr_event *event, const struct jfr_values *values,
-                 const struct jfr_chunk *chunk)
+static void jfr_fill(struct jfr_event *event, const struct jfr_values *values,
+                     const struct jfr_chunk *chunk)
 {
     event->has_stack = values->numbers[JFR_SLOT_STACK_TRACE] != 0;
     event->span_id = values->numbers[JFR_SLOT_SPAN_ID];
@@ -47,8 +47,8 @@ static void fill(struct jfr_event *event, const struct jfr_values *values,
     event->time_nanos = jfr_chunk_time(chunk, values->numbers[JFR_SLOT_START_TIME]);
 }
 
-static enum found read_sample(const struct jfr_chunk *chunk, int class,
-                              const struct jfr_frame *frame, bool wall, struct jfr_event *event)
+static enum found jfr_read_sample(const struct jfr_chunk *chunk, int class,
+                                  const struct jfr_frame *frame, bool wall, struct jfr_event *event)
 {
     struct jfr_values values;
     memset(values.numbers, 0, sizeof values.numbers);
@@ -58,8 +58,8 @@ static enum found read_sample(const struct jfr_chunk *chunk, int class,
         return FOUND_BAD;
     uint64_t key = values.numbers[JFR_SLOT_STATE];
     *event = (struct jfr_event){.kind = kinds[class]};
-    fill(event, &values, chunk);
-    count(event, key < JFR_STATES ? chunk->states[key] : JFR_STATE_UNKNOWN, wall);
+    jfr_fill(event, &values, chunk);
+    jfr_count(event, key < JFR_STATES ? chunk->states[key] : JFR_STATE_UNKNOWN, wall);
     return FOUND_EVENT;
 }
 
@@ -88,7 +88,7 @@ static enum found step(struct jfr_scan *scan, struct view *mode, struct jfr_even
         return FOUND_BAD;
     int class = class_of(chunk, frame.type);
     if (class < JFR_CLASS_SETTING)
-        found = read_sample(chunk, class, &frame, scan->wall, event);
+        found = jfr_read_sample(chunk, class, &frame, scan->wall, event);
     else if (class == JFR_CLASS_SETTING)
         found = read_setting(chunk, &frame, mode);
     if (found != FOUND_BAD)
@@ -105,8 +105,8 @@ struct jfr_scan jfr_scan_begin(const struct jfr *jfr)
 }
 
 /* The next event of any chunk; mode changes where a setting says so. */
-static enum found next(const struct jfr *jfr, struct jfr_scan *scan, struct view *mode,
-                       struct jfr_event *event)
+static enum found jfr_next(const struct jfr *jfr, struct jfr_scan *scan, struct view *mode,
+                           struct jfr_event *event)
 {
     for (;;) {
         enum found found = step(scan, mode, event);
@@ -124,21 +124,21 @@ static enum found next(const struct jfr *jfr, struct jfr_scan *scan, struct view
 bool jfr_next_event(const struct jfr *jfr, struct jfr_scan *scan, struct jfr_event *event)
 {
     struct view mode = scan->wall ? VIEW("wall") : VIEW("");
-    return next(jfr, scan, &mode, event) == FOUND_EVENT;
+    return jfr_next(jfr, scan, &mode, event) == FOUND_EVENT;
 }
 
 /* Reads every event once, so that a walk cannot fail. */
-static bool check_events(struct jfr *jfr, struct jfr_door *door)
+static bool check_events(struct jfr *jfr, struct jfr_reading *door)
 {
     struct jfr_scan scan = jfr_scan_begin(jfr);
     struct jfr_event event;
     enum found found;
-    while ((found = next(jfr, &scan, &jfr->mode, &event)) == FOUND_EVENT)
+    while ((found = jfr_next(jfr, &scan, &jfr->mode, &event)) == FOUND_EVENT)
         jfr->event_count++;
     return found == FOUND_END || jfr_refuse(door, "event", "malformed", scan.at);
 }
 
-static bool count_chunks(struct jfr *jfr, struct jfr_door *door)
+static bool count_chunks(struct jfr *jfr, struct jfr_reading *door)
 {
     struct jfr_chunk chunk;
     struct view rest = jfr->raw;
@@ -160,7 +160,7 @@ static bool has_span_ids(const struct jfr_chunk *chunk)
     return kept & 1u << JFR_SLOT_SPAN_ID;
 }
 
-static bool read_chunks(struct jfr *jfr, struct jfr_door *door)
+static bool read_chunks(struct jfr *jfr, struct jfr_reading *door)
 {
     struct view rest = jfr->raw;
     for (size_t i = 0; i < jfr->chunk_count; i++) {
@@ -179,7 +179,7 @@ static bool read_chunks(struct jfr *jfr, struct jfr_door *door)
 
 bool jfr_open(struct jfr *jfr, struct view raw, struct arena *arena, struct jfr_fault *fault)
 {
-    struct jfr_door door = {.raw = raw, .arena = arena, .fault = fault};
+    struct jfr_reading door = {.raw = raw, .arena = arena, .fault = fault};
     *jfr = (struct jfr){.raw = raw};
     return count_chunks(jfr, &door) && read_chunks(jfr, &door) && check_events(jfr, &door);
 }

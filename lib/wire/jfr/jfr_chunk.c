@@ -35,7 +35,7 @@ static const char *header_problem(const struct jfr_chunk *chunk)
     return NULL;
 }
 
-bool jfr_chunk_header(struct jfr_chunk *chunk, struct jfr_door *door, struct view rest)
+bool jfr_chunk_header(struct jfr_chunk *chunk, struct jfr_reading *door, struct view rest)
 {
     if (!view_starts(rest, VIEW("FLR\0")))
         return jfr_refuse(door, part, "does not begin with FLR", rest.data);
@@ -94,7 +94,7 @@ static const char *const class_names[JFR_CLASSES] = {
     [JFR_CLASS_SETTING] = "jdk.ActiveSetting",
 };
 
-static bool make_plans(struct jfr_chunk *chunk, struct jfr_door *door,
+static bool make_plans(struct jfr_chunk *chunk, struct jfr_reading *door,
                        struct jfr_metadata *metadata)
 {
     for (int i = 0; i < JFR_CLASSES; i++) {
@@ -113,7 +113,7 @@ static bool make_plans(struct jfr_chunk *chunk, struct jfr_door *door,
     return true;
 }
 
-bool jfr_chunk_prepare(struct jfr_chunk *chunk, struct jfr_door *door)
+bool jfr_chunk_prepare(struct jfr_chunk *chunk, struct jfr_reading *door)
 {
     struct jfr_metadata metadata;
     arena_init(&door->scratch, door->arena->cap - door->arena->used);

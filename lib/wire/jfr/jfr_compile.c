@@ -12,7 +12,7 @@ struct making {
     struct jfr_step steps[JFR_MAX_STEPS];
 };
 
-static void add(struct making *making, enum jfr_op op, uint32_t argument)
+static void jfr_compile_add(struct making *making, enum jfr_op op, uint32_t argument)
 {
     bool counts = op == JFR_SKIP_NUMBERS || op == JFR_SKIP_BYTES;
     struct jfr_step *last = &making->steps[making->count ? making->count - 1 : 0];
@@ -28,9 +28,9 @@ static void add(struct making *making, enum jfr_op op, uint32_t argument)
     making->joinable = true;
 }
 
-static void keep(struct making *making, enum jfr_op op, enum jfr_slot slot)
+static void jfr_compile_keep(struct making *making, enum jfr_op op, enum jfr_slot slot)
 {
-    add(making, op, slot);
+    jfr_compile_add(making, op, slot);
     making->kept |= 1u << slot;
     making->last_kept = making->count;
 }
@@ -78,9 +78,9 @@ static void add_value(struct making *making, const struct jfr_field *field,
 {
     struct jfr_step basic;
     if (field->constant)
-        add(making, JFR_SKIP_NUMBERS, 1);
+        jfr_compile_add(making, JFR_SKIP_NUMBERS, 1);
     else if (basic_op(type->name, &basic))
-        add(making, basic.op, basic.argument);
+        jfr_compile_add(making, basic.op, basic.argument);
     else
         add_fields(making, type, depth + 1);
 }
@@ -89,7 +89,7 @@ static void add_array(struct making *making, const struct jfr_field *field,
                       const struct jfr_type *type, int depth)
 {
     size_t head = making->count;
-    add(making, JFR_SKIP_ARRAY, 0);
+    jfr_compile_add(making, JFR_SKIP_ARRAY, 0);
     making->joinable = false;
     add_value(making, field, type, depth + 1);
     if (!making->problem)
@@ -106,7 +106,8 @@ static void add_field(struct making *making, const struct jfr_field *field, int 
     }
     const struct jfr_wanted *w = depth == 0 ? wanted(making, field, type) : NULL;
     if (w)
-        keep(making, w->slot < JFR_NUMBERS ? JFR_KEEP_NUMBER : JFR_KEEP_STRING, w->slot);
+        jfr_compile_keep(making, w->slot < JFR_NUMBERS ? JFR_KEEP_NUMBER : JFR_KEEP_STRING,
+                         w->slot);
     else if (field->array)
         add_array(making, field, type, depth);
     else
@@ -128,7 +129,7 @@ static void add_fields(struct making *making, const struct jfr_type *type, int d
     }
 }
 
-bool jfr_metadata_plan(struct jfr_metadata *metadata, struct jfr_door *door,
+bool jfr_metadata_plan(struct jfr_metadata *metadata, struct jfr_reading *door,
                        const struct jfr_plan_request *request, struct jfr_plan *plan)
 {
     struct making making;
@@ -140,7 +141,7 @@ bool jfr_metadata_plan(struct jfr_metadata *metadata, struct jfr_door *door,
     making.kept = 0;
     making.joinable = false;
     if (basic_op(request->type->name, &basic))
-        add(&making, basic.op, basic.argument);
+        jfr_compile_add(&making, basic.op, basic.argument);
     else
         add_fields(&making, request->type, 0);
     if (making.problem)

@@ -63,7 +63,7 @@ static bool read_map(struct jfr_label_map *map, struct view raw, uint32_t number
 }
 
 /* The last entry of a key, as protobuf's maps ask. */
-static struct view find(const struct jfr_label_map *map, int64_t key)
+static struct view jfr_labels_find(const struct jfr_label_map *map, int64_t key)
 {
     size_t low = 0, high = map->count;
     while (low < high) {
@@ -104,13 +104,13 @@ bool jfr_labels_open(struct jfr_labels *labels, struct view raw, struct arena *a
 
 struct view jfr_labels_string(const struct jfr_labels *labels, uint64_t key)
 {
-    return find(&labels->strings, (int64_t)key);
+    return jfr_labels_find(&labels->strings, (int64_t)key);
 }
 
 struct view jfr_labels_of_context(const struct jfr_labels *labels, uint64_t context,
                                   struct view name)
 {
-    struct proto_scan scan = proto_scan_begin(find(&labels->contexts, (int64_t)context));
+    struct proto_scan scan = proto_scan_begin(jfr_labels_find(&labels->contexts, (int64_t)context));
     struct proto_field field, key, value;
     struct view found = {0};
     while (proto_scan_next(&scan, &field)) {

@@ -26,7 +26,7 @@ static struct view string_of(const struct reader *reader, uint64_t index)
     return reader->strings[index];
 }
 
-static uint64_t read_number(struct reader *reader)
+static uint64_t jfr_metadata_read_number(struct reader *reader)
 {
     uint64_t number = 0;
     if (reader->at)
@@ -37,7 +37,7 @@ static uint64_t read_number(struct reader *reader)
 /* How many things of so many bytes at least follow; what cannot fit is malformed. */
 static uint64_t read_count(struct reader *reader, size_t least)
 {
-    uint64_t count = read_number(reader);
+    uint64_t count = jfr_metadata_read_number(reader);
     if (!reader->at || count > (uint64_t)(reader->end - reader->at) / least) {
         reader->at = NULL;
         return 0;
@@ -47,7 +47,7 @@ static uint64_t read_count(struct reader *reader, size_t least)
 
 static uint64_t read_index(struct reader *reader)
 {
-    uint64_t index = read_number(reader);
+    uint64_t index = jfr_metadata_read_number(reader);
     if (index < reader->string_count)
         return index;
     reader->at = NULL;
@@ -107,7 +107,7 @@ static uint64_t id_attribute(struct reader *reader, const struct element *elemen
     return id;
 }
 
-static bool read_field(struct reader *reader, const struct element *element)
+static bool jfr_metadata_read_field(struct reader *reader, const struct element *element)
 {
     struct jfr_metadata *metadata = reader->metadata;
     if (metadata->fields)
@@ -134,7 +134,7 @@ static bool read_class(struct reader *reader, const struct element *element)
         if (!read_element(reader, &child))
             return false;
         bool is_field = view_eq(child.name, VIEW("field"));
-        if (!(is_field ? read_field(reader, &child) : skip_children(reader, &child)))
+        if (!(is_field ? jfr_metadata_read_field(reader, &child) : skip_children(reader, &child)))
             return false;
     }
     type.count = metadata->field_count - type.first;
@@ -180,15 +180,15 @@ static bool read_strings(struct reader *reader)
     return reader->at != NULL;
 }
 
-static int by_id(const void *a, const void *b)
+static int jfr_jfr_metadata_by_id(const void *a, const void *b)
 {
     uint64_t left = ((const struct jfr_type *)a)->id, right = ((const struct jfr_type *)b)->id;
     return (left > right) - (left < right);
 }
 
-static bool index_types(struct jfr_metadata *metadata, struct jfr_door *door)
+static bool index_types(struct jfr_metadata *metadata, struct jfr_reading *door)
 {
-    qsort(metadata->types, metadata->type_count, sizeof *metadata->types, by_id);
+    qsort(metadata->types, metadata->type_count, sizeof *metadata->types, jfr_jfr_metadata_by_id);
     for (size_t i = 1; i < metadata->type_count; i++)
         if (metadata->types[i].id == metadata->types[i - 1].id)
             return jfr_refuse(door, part, "two classes have one id", metadata->at);
@@ -196,12 +196,13 @@ static bool index_types(struct jfr_metadata *metadata, struct jfr_door *door)
 }
 
 /* What stands in front of the strings: when, how long, which version of the metadata. */
-static bool read_head(struct reader *reader, struct jfr_door *door, const struct jfr_frame *frame)
+static bool read_head(struct reader *reader, struct jfr_reading *door,
+                      const struct jfr_frame *frame)
 {
     reader->at = frame->content;
     reader->end = frame->end;
     for (int i = 0; i < 3; i++)
-        read_number(reader);
+        jfr_metadata_read_number(reader);
     reader->string_count = read_count(reader, 1);
     if (!reader->at)
         return jfr_refuse(door, part, "cut off", frame->content);
@@ -209,7 +210,7 @@ static bool read_head(struct reader *reader, struct jfr_door *door, const struct
     return reader->strings || jfr_refuse(door, part, "too large", frame->content);
 }
 
-bool jfr_metadata_open(struct jfr_metadata *metadata, struct jfr_door *door, struct view chunk,
+bool jfr_metadata_open(struct jfr_metadata *metadata, struct jfr_reading *door, struct view chunk,
                        uint64_t offset)
 {
     struct reader reader = {.metadata = metadata};

@@ -34,7 +34,7 @@ struct jfr_metadata {
 };
 
 /* Reads the metadata event at a place inside the chunk. False: refused. */
-bool jfr_metadata_open(struct jfr_metadata *metadata, struct jfr_door *door, struct view chunk,
+bool jfr_metadata_open(struct jfr_metadata *metadata, struct jfr_reading *door, struct view chunk,
                        uint64_t offset);
 
 /* NULL: no such class. The second one goes through them all. */
@@ -57,7 +57,7 @@ struct jfr_plan_request {
     struct arena *arena; /* for the steps */
     bool brief;
 };
-bool jfr_metadata_plan(struct jfr_metadata *metadata, struct jfr_door *door,
+bool jfr_metadata_plan(struct jfr_metadata *metadata, struct jfr_reading *door,
                        const struct jfr_plan_request *request, struct jfr_plan *plan);
 
 #endif

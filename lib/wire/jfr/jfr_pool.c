@@ -30,7 +30,7 @@ struct plans {
     const struct jfr_type *states; /* jdk.types.ThreadState */
 };
 
-static const struct jfr_plan *plan_of(struct plans *plans, struct jfr_door *door,
+static const struct jfr_plan *plan_of(struct plans *plans, struct jfr_reading *door,
                                       const struct jfr_type *type)
 {
     struct jfr_plan *plan = &plans->of[type - plans->metadata->types];
@@ -59,7 +59,7 @@ static const uint8_t *read_constants(struct jfr_chunk *chunk, const struct jfr_p
 }
 
 /* Goes over the pools up to the one of thread states, which is among the first. */
-static bool read_pools(struct jfr_chunk *chunk, struct jfr_door *door, struct plans *plans,
+static bool read_pools(struct jfr_chunk *chunk, struct jfr_reading *door, struct plans *plans,
                        struct checkpoint *checkpoint)
 {
     bool found = false;
@@ -102,7 +102,7 @@ static bool read_head(struct checkpoint *checkpoint, const uint8_t *at, const ui
 }
 
 /* Checkpoints lead backward, each one in front of the one that names it: so none comes twice. */
-bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_door *door, struct jfr_metadata *metadata)
+bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_reading *door, struct jfr_metadata *metadata)
 {
     struct plans plans = {.metadata = metadata};
     struct checkpoint checkpoint;

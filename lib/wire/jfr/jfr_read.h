@@ -9,7 +9,7 @@
 #include "lib/wire/jfr/jfr.h"
 
 /* What all the parts of jfr_open share. */
-struct jfr_door {
+struct jfr_reading {
     struct view raw;
     struct arena *arena;  /* for what stays */
     struct arena scratch; /* for what one chunk needs while it is opened */
@@ -17,7 +17,7 @@ struct jfr_door {
 };
 
 /* Fills the fault; false, so that it can be returned. */
-bool jfr_refuse(struct jfr_door *door, const char *part, const char *reason, const uint8_t *at);
+bool jfr_refuse(struct jfr_reading *door, const char *part, const char *reason, const uint8_t *at);
 
 /* The parts of the functions below that are rare enough to stay out of line. */
 const uint8_t *jfr_varint_long(const uint8_t *at, const uint8_t *end, uint64_t *value);

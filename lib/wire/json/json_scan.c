@@ -13,7 +13,7 @@ struct json_scan json_scan_begin(struct view text)
     return (struct json_scan){text.data, text.data, text.data + text.size, NULL};
 }
 
-static bool fail(struct json_scan *scan, const char *fault)
+static bool json_scan_fail(struct json_scan *scan, const char *fault)
 {
     if (!scan->fault)
         scan->fault = scan->at < scan->end ? fault : "the text ends too soon";
@@ -28,7 +28,7 @@ static inline void pass_blanks(struct json_scan *scan)
 }
 
 /* Passes over a sign. False: another one stands there. */
-static bool take(struct json_scan *scan, char sign)
+static bool json_scan_take(struct json_scan *scan, char sign)
 {
     if (scan->at == scan->end || *scan->at != (uint8_t)sign)
         return false;
@@ -56,7 +56,7 @@ enum json_kind json_scan_kind(struct json_scan *scan)
     case '0' ... '9':
         return JSON_KIND_NUMBER;
     default:
-        fail(scan, "expected a value");
+        json_scan_fail(scan, "expected a value");
         return JSON_KIND_NONE;
     }
 }
@@ -82,7 +82,7 @@ static bool pass_escape(struct json_scan *scan)
         return true;
     }
     if (c == 0 || !memchr("\"\\/bfnrt", c, 8))
-        return fail(scan, "expected an escape sequence");
+        return json_scan_fail(scan, "expected an escape sequence");
     scan->at++;
     return true;
 }
@@ -128,7 +128,7 @@ bool json_scan_string(struct json_scan *scan, struct json_text *text)
         if (scan->at == scan->end || *scan->at == '"')
             break;
         if (*scan->at != '\\')
-            return fail(scan, "expected no control character in a string");
+            return json_scan_fail(scan, "expected no control character in a string");
         text->escaped = true;
         scan->at++;
         if (!pass_escape(scan))
@@ -136,7 +136,7 @@ bool json_scan_string(struct json_scan *scan, struct json_text *text)
     }
     text->raw = view_between(from, scan->at);
     if (scan->at == scan->end || (high && !utf8_valid(text->raw)))
-        return fail(scan, "expected UTF-8 in a string");
+        return json_scan_fail(scan, "expected UTF-8 in a string");
     scan->at++;
     return true;
 }
@@ -228,20 +228,20 @@ static bool pass_digits(struct json_scan *scan)
     const uint8_t *from = scan->at;
     while (scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9')
         scan->at++;
-    return scan->at > from || fail(scan, "expected a digit");
+    return scan->at > from || json_scan_fail(scan, "expected a digit");
 }
 
 bool json_scan_number(struct json_scan *scan, struct json_text *text)
 {
     const uint8_t *from = scan->at;
-    take(scan, '-');
-    if (!take(scan, '0') && !pass_digits(scan))
+    json_scan_take(scan, '-');
+    if (!json_scan_take(scan, '0') && !pass_digits(scan))
         return false;
-    if (take(scan, '.') && !pass_digits(scan))
+    if (json_scan_take(scan, '.') && !pass_digits(scan))
         return false;
-    if (take(scan, 'e') || take(scan, 'E')) {
-        if (!take(scan, '+'))
-            take(scan, '-');
+    if (json_scan_take(scan, 'e') || json_scan_take(scan, 'E')) {
+        if (!json_scan_take(scan, '+'))
+            json_scan_take(scan, '-');
         if (!pass_digits(scan))
             return false;
     }
@@ -252,7 +252,7 @@ bool json_scan_number(struct json_scan *scan, struct json_text *text)
 static bool pass_name(struct json_scan *scan, const char *name, size_t size)
 {
     if ((size_t)(scan->end - scan->at) < size || memcmp(scan->at, name, size) != 0)
-        return fail(scan, "expected a value");
+        return json_scan_fail(scan, "expected a value");
     scan->at += size;
     return true;
 }
@@ -265,41 +265,41 @@ void json_scan_enter(struct json_scan *scan)
 }
 
 /* Passes over the comma before the next one. False: the end, or a fault. */
-static bool next(struct json_scan *scan, bool *first, char close)
+static bool json_scan_next(struct json_scan *scan, bool *first, char close)
 {
     pass_blanks(scan);
-    if (scan->fault || take(scan, close))
+    if (scan->fault || json_scan_take(scan, close))
         return false;
-    if (!*first && !take(scan, ','))
-        return fail(scan, close == '}' ? "expected , or }" : "expected , or ]");
+    if (!*first && !json_scan_take(scan, ','))
+        return json_scan_fail(scan, close == '}' ? "expected , or }" : "expected , or ]");
     *first = false;
     return true;
 }
 
 bool json_scan_member(struct json_scan *scan, bool *first, struct json_text *key)
 {
-    if (!next(scan, first, '}'))
+    if (!json_scan_next(scan, first, '}'))
         return false;
     pass_blanks(scan);
     if (scan->at == scan->end || *scan->at != '"')
-        return fail(scan, "expected a name in quotes");
+        return json_scan_fail(scan, "expected a name in quotes");
     if (!json_scan_string(scan, key))
         return false;
     pass_blanks(scan);
-    return take(scan, ':') || fail(scan, "expected :");
+    return json_scan_take(scan, ':') || json_scan_fail(scan, "expected :");
 }
 
 bool json_scan_element(struct json_scan *scan, bool *first)
 {
-    return next(scan, first, ']');
+    return json_scan_next(scan, first, ']');
 }
 
-static bool skip(struct json_scan *scan, unsigned depth)
+static bool json_json_scan_skip(struct json_scan *scan, unsigned depth)
 {
     struct json_text text;
     bool first = true;
     if (depth > MAX_DEPTH)
-        return fail(scan, "expected less nesting");
+        return json_scan_fail(scan, "expected less nesting");
     switch (json_scan_kind(scan)) {
     case JSON_KIND_NONE:
         return false;
@@ -315,12 +315,12 @@ static bool skip(struct json_scan *scan, unsigned depth)
         return pass_name(scan, "null", 4);
     case JSON_KIND_OBJECT:
         for (json_scan_enter(scan); json_scan_member(scan, &first, &text);)
-            if (!skip(scan, depth + 1))
+            if (!json_json_scan_skip(scan, depth + 1))
                 return false;
         break;
     case JSON_KIND_ARRAY:
         for (json_scan_enter(scan); json_scan_element(scan, &first);)
-            if (!skip(scan, depth + 1))
+            if (!json_json_scan_skip(scan, depth + 1))
                 return false;
         break;
     }
@@ -329,7 +329,7 @@ static bool skip(struct json_scan *scan, unsigned depth)
 
 bool json_scan_skip(struct json_scan *scan)
 {
-    return skip(scan, 1);
+    return json_json_scan_skip(scan, 1);
 }
 
 bool json_scan_end(struct json_scan *scan)
@@ -337,7 +337,7 @@ bool json_scan_end(struct json_scan *scan)
     pass_blanks(scan);
     if (scan->at == scan->end)
         return true;
-    return fail(scan, "expected nothing more");
+    return json_scan_fail(scan, "expected nothing more");
 }
 
 void json_scan_position(const struct json_scan *scan, size_t *line, size_t *column)

@@ -54,7 +54,7 @@ static bool expected(struct reader *reader, const struct place *place, const cha
 }
 
 /* Answers for what became of room in out; full is for good, no memory may pass. */
-static bool room(struct reader *reader, enum bytes_result result)
+static bool otlp_json_read_room(struct reader *reader, enum bytes_result result)
 {
     if (result == BYTES_FULL)
         snprintf(reader->reason, reader->reason_size, "the request is too large");
@@ -65,7 +65,7 @@ static bool room(struct reader *reader, enum bytes_result result)
 static uint8_t *space(struct reader *reader, size_t size)
 {
     struct bytes *out = reader->out;
-    if (out->capacity - out->size < size && !room(reader, bytes_reserve(out, size)))
+    if (out->capacity - out->size < size && !otlp_json_read_room(reader, bytes_reserve(out, size)))
         return NULL;
     return out->data + out->size;
 }
@@ -93,7 +93,7 @@ static bool close_field(struct reader *reader, size_t mark)
 {
     struct bytes *out = reader->out;
     size_t size = out->size - mark, more = proto_varint_size(size) - 1;
-    if (!room(reader, bytes_reserve(out, more)))
+    if (!otlp_json_read_room(reader, bytes_reserve(out, more)))
         return false;
     if (more)
         memmove(out->data + mark + more, out->data + mark, size);
@@ -114,7 +114,7 @@ static bool read_scalar(struct reader *reader, enum json_kind kind, struct json_
     if (!good || !text.escaped)
         return good;
     bytes_clear(&reader->plain);
-    if (!room(reader, bytes_reserve(&reader->plain, text.raw.size)))
+    if (!otlp_json_read_room(reader, bytes_reserve(&reader->plain, text.raw.size)))
         return false;
     reader->plain.size = json_scan_unescape(text, reader->plain.data);
     scalar->text = bytes_view(&reader->plain);
@@ -151,7 +151,7 @@ static bool put_base64(struct reader *reader, struct view text, const struct pla
     case BASE64_FULL:
         break;
     }
-    return room(reader, bytes_reserve(reader->out, text.size));
+    return otlp_json_read_room(reader, bytes_reserve(reader->out, text.size));
 }
 
 static bool put_string(struct reader *reader, uint32_t number, struct view text)
@@ -205,8 +205,9 @@ static uint8_t *put_bits(uint8_t *at, enum proto_kind kind, uint64_t bits)
 
 enum { LONGEST_VARINT = 10 };
 
-static bool read_number(struct reader *reader, const struct proto_row *row, uint32_t number,
-                        enum json_kind kind, const struct place *place)
+static bool otlp_json_read_read_number(struct reader *reader, const struct proto_row *row,
+                                       uint32_t number, enum json_kind kind,
+                                       const struct place *place)
 {
     enum wire_type type = row->kind == PROTO_VARINT    ? WIRE_VARINT
                           : row->kind == PROTO_FIXED32 ? WIRE_I32
@@ -270,11 +271,11 @@ static bool read_value(struct reader *reader, const struct proto_row *row, uint3
     case PROTO_TYPE_ENUM:
         break;
     }
-    return read_number(reader, row, number, kind, place);
+    return otlp_json_read_read_number(reader, row, number, kind, place);
 }
 
-static bool read_list(struct reader *reader, const struct proto_row *row, uint32_t number,
-                      const struct place *place)
+static bool otlp_json_read_read_list(struct reader *reader, const struct proto_row *row,
+                                     uint32_t number, const struct place *place)
 {
     struct json_scan *scan = &reader->scan;
     struct place here = {place, NULL, 0, place->depth};
@@ -289,8 +290,8 @@ static bool read_list(struct reader *reader, const struct proto_row *row, uint32
     return !scan->fault;
 }
 
-static bool read_field(struct reader *reader, const struct proto_row *row, uint32_t number,
-                       const struct place *place)
+static bool otlp_json_read_read_field(struct reader *reader, const struct proto_row *row,
+                                      uint32_t number, const struct place *place)
 {
     enum json_kind kind = json_scan_kind(&reader->scan);
     if (kind == JSON_KIND_NULL)
@@ -302,7 +303,7 @@ static bool read_field(struct reader *reader, const struct proto_row *row, uint3
     json_scan_enter(&reader->scan);
     if (row->kind == PROTO_VARINTS || row->kind == PROTO_FIXED64S)
         return read_packed(reader, row, number, place);
-    return read_list(reader, row, number, place);
+    return otlp_json_read_read_list(reader, row, number, place);
 }
 
 static uint8_t upper(char c)
@@ -358,7 +359,7 @@ static bool read_member(struct reader *reader, const struct proto_shape *shape,
     }
     *number = found;
     struct place here = {place, shape->rows[found].name, 0, depth};
-    return read_field(reader, &shape->rows[found], found, &here);
+    return otlp_json_read_read_field(reader, &shape->rows[found], found, &here);
 }
 
 /* The object at hand. */
@@ -377,7 +378,7 @@ static bool read_message(struct reader *reader, const struct proto_shape *shape,
     return !reader->scan.fault;
 }
 
-static bool read_request(struct reader *reader, const struct proto_shape *shape)
+static bool otlp_json_read_read_request(struct reader *reader, const struct proto_shape *shape)
 {
     enum json_kind kind = json_scan_kind(&reader->scan);
     if (kind == JSON_KIND_OBJECT)
@@ -405,7 +406,7 @@ bool otlp_json_read(enum signal signal, struct view json, struct bytes *out, cha
     size_t before = out->size;
     bytes_init(&reader.plain, json.size, out->budget);
     text_cut((struct view){0}, reason, reason_size);
-    bool good = read_request(&reader, otlp_shape(signal));
+    bool good = otlp_json_read_read_request(&reader, otlp_shape(signal));
     if (!good && reader.scan.fault)
         say_where(&reader);
     if (!good)

@@ -9,7 +9,7 @@
 
 enum { NAME_SIZE = 64 };
 
-static bool put(struct bytes *out, struct view text)
+static bool otlp_json_write_put(struct bytes *out, struct view text)
 {
     return bytes_append_view(out, text) == BYTES_OK;
 }
@@ -22,9 +22,9 @@ static bool write_double(uint64_t bits, struct bytes *out)
     double value;
     memcpy(&value, &bits, sizeof value);
     if (isnan(value))
-        return put(out, VIEW("\"NaN\""));
+        return otlp_json_write_put(out, VIEW("\"NaN\""));
     if (isinf(value))
-        return put(out, value > 0 ? VIEW("\"Infinity\"") : VIEW("\"-Infinity\""));
+        return otlp_json_write_put(out, value > 0 ? VIEW("\"Infinity\"") : VIEW("\"-Infinity\""));
     for (int digits = 15; digits < 17; digits++) {
         size_t before = out->size;
         if (bytes_printf(out, "%.*g", digits, value) != BYTES_OK)
@@ -56,7 +56,7 @@ static bool write_number(enum proto_type type, uint64_t bits, struct bytes *out)
     uint32_t low = (uint32_t)bits;
     switch (type) {
     case PROTO_TYPE_BOOL:
-        return put(out, bits ? VIEW("true") : VIEW("false"));
+        return otlp_json_write_put(out, bits ? VIEW("true") : VIEW("false"));
     case PROTO_TYPE_INT32:
     case PROTO_TYPE_ENUM:
         return bytes_printf(out, "%d", (int)low) == BYTES_OK;
@@ -89,7 +89,8 @@ static bool write_value(const struct proto_row *row, const struct proto_field *f
     case PROTO_TYPE_STRING:
         return text_json(field->bytes, out);
     case PROTO_TYPE_BASE64:
-        return put(out, VIEW("\"")) && base64_encode(field->bytes, out) && put(out, VIEW("\""));
+        return otlp_json_write_put(out, VIEW("\"")) && base64_encode(field->bytes, out) &&
+               otlp_json_write_put(out, VIEW("\""));
     case PROTO_TYPE_HEX:
         return write_hex(field->bytes, out);
     case PROTO_TYPE_NONE:
@@ -127,7 +128,7 @@ static bool write_element(const struct proto_row *row, const struct proto_field 
                           struct bytes *out)
 {
     bool first = out->data[out->size - 1] == '[';
-    return (first || put(out, VIEW(","))) && write_value(row, field, out);
+    return (first || otlp_json_write_put(out, VIEW(","))) && write_value(row, field, out);
 }
 
 /* All elements of one occurrence of a repeated field. */
@@ -151,7 +152,7 @@ static bool write_list(const struct proto_row *row, uint32_t number, struct view
 {
     struct proto_scan scan = proto_scan_begin(body);
     struct proto_field field;
-    bool ok = put(out, VIEW("["));
+    bool ok = otlp_json_write_put(out, VIEW("["));
     while (ok && proto_scan_next(&scan, &field))
         if (field.number == number)
             ok = write_elements(row, &field, out);
@@ -160,7 +161,7 @@ static bool write_list(const struct proto_row *row, uint32_t number, struct view
         out->size = before;
         return true;
     }
-    return ok && put(out, VIEW("]"));
+    return ok && otlp_json_write_put(out, VIEW("]"));
 }
 
 /* A singular message that occurs several times is what its occurrences' bytes say in a row. */
@@ -251,11 +252,11 @@ static bool write_message(const struct proto_shape *shape, struct view body, str
 {
     struct view since;
     uint32_t present = fields_present(shape, body, &since);
-    bool ok = put(out, VIEW("{"));
+    bool ok = otlp_json_write_put(out, VIEW("{"));
     for (uint32_t number = 1; ok && number < shape->count; number++)
         if (present >> number & 1)
             ok = write_field(shape, number, shape->rows[number].oneof ? since : body, out);
-    return ok && put(out, VIEW("}"));
+    return ok && otlp_json_write_put(out, VIEW("}"));
 }
 
 bool otlp_json_write(enum signal signal, struct view request, struct bytes *out)

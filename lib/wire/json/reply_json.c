@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-static json_t *load(struct view in)
+static json_t *reply_json_load(struct view in)
 {
     return in.size ? json_loadb((const char *)in.data, in.size, 0, NULL) : NULL;
 }
@@ -45,7 +45,7 @@ static bool read_partial(json_t *partial, uint64_t *rejected, char *message, siz
 bool export_response_decode_json(struct view in, uint64_t *rejected, char *message,
                                  size_t message_size)
 {
-    json_t *response = load(in);
+    json_t *response = reply_json_load(in);
     json_t *partial = json_object_get(response, "partialSuccess");
     *rejected = 0;
     text_cut((struct view){0}, message, message_size);
@@ -60,7 +60,7 @@ bool export_response_decode_json(struct view in, uint64_t *rejected, char *messa
 
 bool rpc_status_message_json(struct view in, char *message, size_t message_size)
 {
-    json_t *status = load(in);
+    json_t *status = reply_json_load(in);
     bool good = json_is_object(status) && json_object_get(status, "message") &&
                 read_text(status, "message", "message", message, message_size);
     json_decref(status);

@@ -13,22 +13,23 @@ static const char *const rejected_names[SIGNAL_COUNT] = {
     [SIGNAL_PROFILES] = "rejectedProfiles",
 };
 
-static bool put(struct bytes *out, struct view text)
+static bool export_response_put(struct bytes *out, struct view text)
 {
     return bytes_append_view(out, text) == BYTES_OK;
 }
 
 static bool encode_json(int signal, uint32_t rejected, const char *message, struct bytes *out)
 {
-    if (!put(out, VIEW("{\"partialSuccess\":{")))
+    if (!export_response_put(out, VIEW("{\"partialSuccess\":{")))
         return false;
     if (rejected &&
         bytes_printf(out, "\"%s\":\"%u\"", rejected_names[signal], rejected) != BYTES_OK)
         return false;
-    if (message && ((rejected && !put(out, VIEW(","))) || !put(out, VIEW("\"errorMessage\":")) ||
-                    !text_json(view_of(message), out)))
+    if (message &&
+        ((rejected && !export_response_put(out, VIEW(","))) ||
+         !export_response_put(out, VIEW("\"errorMessage\":")) || !text_json(view_of(message), out)))
         return false;
-    return put(out, VIEW("}}"));
+    return export_response_put(out, VIEW("}}"));
 }
 
 static bool encode_proto(uint32_t rejected, struct view message, struct bytes *out)
@@ -43,7 +44,7 @@ static bool encode_proto(uint32_t rejected, struct view message, struct bytes *o
     end = proto_bytes_put(proto_len_put(head, PARTIAL_SUCCESS, number.size + text), number);
     if (message.size)
         end = proto_len_put(end, PARTIAL_MESSAGE, message.size);
-    return put(out, view_between(head, end)) && put(out, message);
+    return export_response_put(out, view_between(head, end)) && export_response_put(out, message);
 }
 
 bool export_response_encode(int signal, bool json, uint32_t rejected, const char *message,

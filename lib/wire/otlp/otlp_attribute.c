@@ -112,14 +112,14 @@ static uint8_t *put_head(uint8_t *out, uint32_t list, struct view key, size_t an
 }
 
 /* The size functions do not know the list's number: they leave room for the largest tag. */
-static size_t room(struct view key, size_t any)
+static size_t otlp_attribute_room(struct view key, size_t any)
 {
     return proto_len_size((UINT32_C(1) << 29) - 1, body_size(key, any));
 }
 
 size_t otlp_string_attribute_size(struct view key, struct view value)
 {
-    return room(key, proto_len_size(ANY_STRING, value.size));
+    return otlp_attribute_room(key, proto_len_size(ANY_STRING, value.size));
 }
 
 uint8_t *otlp_string_attribute_put(uint8_t *out, uint32_t list, struct view key, struct view value)
@@ -135,7 +135,7 @@ static size_t int_any_size(int64_t value)
 
 size_t otlp_int_attribute_size(struct view key, int64_t value)
 {
-    return room(key, int_any_size(value));
+    return otlp_attribute_room(key, int_any_size(value));
 }
 
 uint8_t *otlp_int_attribute_put(uint8_t *out, uint32_t list, struct view key, int64_t value)

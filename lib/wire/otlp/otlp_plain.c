@@ -5,11 +5,11 @@
 enum { TRACE_ID_SIZE = 16, SPAN_ID_SIZE = 8 };
 
 /* What stands behind a tag: where its content begins and ends. */
-struct stretch {
+struct range {
     const uint8_t *at, *end;
 };
 
-static inline bool take(const uint8_t **at, const uint8_t *end, struct stretch *content)
+static inline bool otlp_plain_take(const uint8_t **at, const uint8_t *end, struct range *content)
 {
     content->at = plain_content(*at, end, &content->end);
     if (!content->at)
@@ -23,7 +23,7 @@ static inline bool skip_varint(const uint8_t **at, const uint8_t *end)
     return (*at = plain_varint_end(*at, end)) != NULL;
 }
 
-static inline bool skip(const uint8_t **at, const uint8_t *end, size_t size)
+static inline bool otlp_plain_skip(const uint8_t **at, const uint8_t *end, size_t size)
 {
     if ((size_t)(end - *at) < size)
         return false;
@@ -33,12 +33,13 @@ static inline bool skip(const uint8_t **at, const uint8_t *end, size_t size)
 
 static inline bool take_attribute(const uint8_t **at, const uint8_t *end)
 {
-    struct stretch attribute;
-    return take(at, end, &attribute) && plain_key_value(view_between(attribute.at, attribute.end));
+    struct range attribute;
+    return otlp_plain_take(at, end, &attribute) &&
+           plain_key_value(view_between(attribute.at, attribute.end));
 }
 
 /* Of a plain attribute: whether it is the one by which an SDK marks a span. */
-static inline bool marks(const struct stretch *attribute)
+static inline bool marks(const struct range *attribute)
 {
     size_t size = PROFILE_ATTRIBUTE.size;
     return attribute->at[1] == size && (size_t)(attribute->end - attribute->at) > 2 + size &&
@@ -48,8 +49,8 @@ static inline bool marks(const struct stretch *attribute)
 /* A span's, up to the end of the list. */
 static inline bool take_attributes(const uint8_t **at, const uint8_t *end, bool *marked)
 {
-    struct stretch attribute;
-    while (take(at, end, &attribute) &&
+    struct range attribute;
+    while (otlp_plain_take(at, end, &attribute) &&
            plain_key_value(view_between(attribute.at, attribute.end))) {
         *marked |= marks(&attribute);
         if (*at == end || **at != PLAIN_TAG(9, WIRE_LEN))
@@ -90,23 +91,23 @@ static inline bool take_kind(const uint8_t **at, const uint8_t *end, uint8_t *ki
     return true;
 }
 
-static inline size_t size_of(const struct stretch *content)
+static inline size_t size_of(const struct range *content)
 {
     return (size_t)(content->end - content->at);
 }
 
 static inline bool take_trace_id(const uint8_t **at, const uint8_t *end)
 {
-    struct stretch id;
-    if (!take(at, end, &id) || size_of(&id) != TRACE_ID_SIZE)
+    struct range id;
+    if (!otlp_plain_take(at, end, &id) || size_of(&id) != TRACE_ID_SIZE)
         return false;
     return span_id_load(id.at) || span_id_load(id.at + SPAN_ID_SIZE);
 }
 
 static inline bool take_span_id(const uint8_t **at, const uint8_t *end, uint64_t *value)
 {
-    struct stretch id;
-    if (!take(at, end, &id) || size_of(&id) != SPAN_ID_SIZE)
+    struct range id;
+    if (!otlp_plain_take(at, end, &id) || size_of(&id) != SPAN_ID_SIZE)
         return false;
     *value = span_id_load(id.at);
     return *value != 0;
@@ -116,25 +117,25 @@ static inline bool take_span_id(const uint8_t **at, const uint8_t *end, uint64_t
 static inline bool take_other_id(const uint8_t **at, const uint8_t *end, size_t size,
                                  uint64_t *value)
 {
-    struct stretch id;
-    if (!take(at, end, &id) || (size_of(&id) != 0 && size_of(&id) != size))
+    struct range id;
+    if (!otlp_plain_take(at, end, &id) || (size_of(&id) != 0 && size_of(&id) != size))
         return false;
     *value = size_of(&id) ? span_id_load(id.at) : 0;
     return true;
 }
 
-static bool plain_event(struct stretch event)
+static bool plain_event(struct range event)
 {
     const uint8_t *at = event.at, *end = event.end;
-    struct stretch name;
+    struct range name;
     bool good = true;
     while (good && at < end)
         switch (*at++) {
         case PLAIN_TAG(1, WIRE_I64): /* time */
-            good = skip(&at, end, 8);
+            good = otlp_plain_skip(&at, end, 8);
             break;
         case PLAIN_TAG(2, WIRE_LEN): /* name */
-            good = take(&at, end, &name);
+            good = otlp_plain_take(&at, end, &name);
             break;
         case PLAIN_TAG(3, WIRE_LEN):
             good = take_attribute(&at, end);
@@ -148,10 +149,10 @@ static bool plain_event(struct stretch event)
     return good;
 }
 
-static bool plain_link(struct stretch span_link)
+static bool plain_link(struct range span_link)
 {
     const uint8_t *at = span_link.at, *end = span_link.end;
-    struct stretch state;
+    struct range state;
     uint64_t id;
     bool good = true;
     while (good && at < end)
@@ -163,7 +164,7 @@ static bool plain_link(struct stretch span_link)
             good = take_other_id(&at, end, SPAN_ID_SIZE, &id);
             break;
         case PLAIN_TAG(3, WIRE_LEN):
-            good = take(&at, end, &state);
+            good = otlp_plain_take(&at, end, &state);
             break;
         case PLAIN_TAG(4, WIRE_LEN):
             good = take_attribute(&at, end);
@@ -172,7 +173,7 @@ static bool plain_link(struct stretch span_link)
             good = skip_varint(&at, end);
             break;
         case PLAIN_TAG(6, WIRE_I32): /* flags */
-            good = skip(&at, end, 4);
+            good = otlp_plain_skip(&at, end, 4);
             break;
         default:
             good = false;
@@ -180,25 +181,25 @@ static bool plain_link(struct stretch span_link)
     return good;
 }
 
-static bool plain_status(struct stretch status)
+static bool plain_status(struct range status)
 {
     const uint8_t *at = status.at, *end = status.end;
-    struct stretch message;
+    struct range message;
     bool good = true;
     while (good && at < end)
         if (*at == PLAIN_TAG(2, WIRE_LEN))
-            good = at++, take(&at, end, &message);
+            good = at++, otlp_plain_take(&at, end, &message);
         else
             good = *at++ == PLAIN_TAG(3, WIRE_VARINT) && skip_varint(&at, end);
     return good;
 }
 
 /* Whether it is plain; the note is usable then, unless what it is about has to be read. */
-static inline bool look(struct view body, struct otlp_span_note *note)
+static inline bool otlp_plain_look(struct view body, struct otlp_span_note *note)
 {
     const uint8_t *at = body.data, *end = at + body.size;
     bool good = true, trace_id = false, marked = false, small = true;
-    struct stretch part;
+    struct range part;
     *note = (struct otlp_span_note){0};
     while (good && at < end)
         switch (*at++) {
@@ -210,7 +211,7 @@ static inline bool look(struct view body, struct otlp_span_note *note)
             break;
         case PLAIN_TAG(3, WIRE_LEN): /* trace state */
         case PLAIN_TAG(5, WIRE_LEN): /* name */
-            good = take(&at, end, &part);
+            good = otlp_plain_take(&at, end, &part);
             break;
         case PLAIN_TAG(4, WIRE_LEN): /* parent */
             good = take_other_id(&at, end, SPAN_ID_SIZE, &note->parent);
@@ -233,13 +234,13 @@ static inline bool look(struct view body, struct otlp_span_note *note)
             good = take_attributes(&at, end, &marked);
             break;
         case PLAIN_TAG(11, WIRE_LEN):
-            good = take(&at, end, &part) && plain_event(part);
+            good = otlp_plain_take(&at, end, &part) && plain_event(part);
             break;
         case PLAIN_TAG(13, WIRE_LEN):
-            good = take(&at, end, &part) && plain_link(part);
+            good = otlp_plain_take(&at, end, &part) && plain_link(part);
             break;
         case PLAIN_TAG(15, WIRE_LEN):
-            good = take(&at, end, &part) && plain_status(part);
+            good = otlp_plain_take(&at, end, &part) && plain_status(part);
             break;
         case 0x80 | (16 & 15) << 3 | WIRE_I32: /* flags, 16: the second byte of the tag is 1 */
             good = at < end && *at++ == 1 && take_flags(&at, end, &note->flags);
@@ -255,13 +256,13 @@ static inline bool look(struct view body, struct otlp_span_note *note)
 bool otlp_span_is_plain(struct view body)
 {
     struct otlp_span_note note;
-    return look(body, &note);
+    return otlp_plain_look(body, &note);
 }
 
 bool otlp_span_check(struct view body, void *notes)
 {
     struct otlp_span_note note;
-    bool plain = look(body, &note);
+    bool plain = otlp_plain_look(body, &note);
     if (notes)
         otlp_notes_add(notes, body, &note);
     return plain;

@@ -27,7 +27,7 @@ static void read_attribute(const struct proto_field *field, struct otlp_span *sp
     }
 }
 
-static void read_field(const struct proto_field *field, struct otlp_span *span)
+static void otlp_span_read_field(const struct proto_field *field, struct otlp_span *span)
 {
     switch (field->number) {
     case SPAN_TRACE_ID:
@@ -75,7 +75,8 @@ static inline bool is_another(const uint8_t *data, size_t size)
            value[1] == size - 4 - data[1];
 }
 
-static inline const uint8_t *take(const uint8_t *at, const uint8_t *end, struct view *content)
+static inline const uint8_t *otlp_span_take(const uint8_t *at, const uint8_t *end,
+                                            struct view *content)
 {
     const uint8_t *behind, *from = plain_content(at, end, &behind);
     if (!from)
@@ -112,13 +113,13 @@ static inline const uint8_t *read_plain(const uint8_t *at, const uint8_t *end,
     uint32_t flags;
     switch (*at++) {
     case PLAIN_TAG(SPAN_TRACE_ID, WIRE_LEN):
-        return take(at, end, &span->trace_id);
+        return otlp_span_take(at, end, &span->trace_id);
     case PLAIN_TAG(SPAN_SPAN_ID, WIRE_LEN):
-        return take(at, end, &span->span_id);
+        return otlp_span_take(at, end, &span->span_id);
     case PLAIN_TAG(SPAN_PARENT_SPAN_ID, WIRE_LEN):
-        return take(at, end, &span->parent_span_id);
+        return otlp_span_take(at, end, &span->parent_span_id);
     case PLAIN_TAG(SPAN_NAME, WIRE_LEN):
-        return take(at, end, &span->name);
+        return otlp_span_take(at, end, &span->name);
     case PLAIN_TAG(SPAN_KIND, WIRE_VARINT):
         if (at == end || *at >= 0x80)
             return NULL;
@@ -149,7 +150,7 @@ void otlp_span_read(struct view body, struct otlp_span *span)
         if ((behind = read_plain(scan.at, scan.end, span)))
             scan.at = skip_others(behind, scan.end);
         else if (proto_scan_next(&scan, &field))
-            read_field(&field, span);
+            otlp_span_read_field(&field, span);
         else
             return;
     }

@@ -50,7 +50,8 @@ static bool within(const struct measure *front, uint32_t max_items, size_t max_b
 }
 
 /* Adds what the walk stands at to the measure. */
-static void take(const struct otlp_walk *walk, enum otlp_step step, struct measure *front)
+static void otlp_split_take(const struct otlp_walk *walk, enum otlp_step step,
+                            struct measure *front)
 {
     switch (step) {
     case OTLP_RESOURCE:
@@ -83,7 +84,7 @@ static bool find_cut(struct otlp_walk *walk, uint32_t max_items, size_t max_byte
         .top = size_beside(view_between(walk->request.at, walk->request.end), children[0])};
     bool any = false;
     for (enum otlp_step step; (step = otlp_walk_next(walk)) != OTLP_END;) {
-        take(walk, step, &front);
+        otlp_split_take(walk, step, &front);
         if (step == OTLP_RESOURCE)
             cut->front_has[0] = false;
         if (step == OTLP_SCOPE)

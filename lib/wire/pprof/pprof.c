@@ -41,8 +41,8 @@ static void read_indices(struct view label, uint64_t *key, uint64_t *str)
 
 /* Notes a label that says which span or trace the sample belongs to; the first of a kind counts,
  * and span_id counts before profile_id. */
-static void read_label(const struct pprof *pprof, struct view label, struct pprof_sample *sample,
-                       bool *by_name)
+static void pprof_read_label(const struct pprof *pprof, struct view label,
+                             struct pprof_sample *sample, bool *by_name)
 {
     uint64_t key = 0, str = 0;
     read_indices(label, &key, &str);
@@ -69,7 +69,7 @@ static void read_label(const struct pprof *pprof, struct view label, struct ppro
     }
 }
 
-static void read_sample(const struct pprof *pprof, struct pprof_sample *sample)
+static void pprof_read_sample(const struct pprof *pprof, struct pprof_sample *sample)
 {
     const unsigned ids =
         1u << PPROF_KEY_SPAN_ID | 1u << PPROF_KEY_PROFILE_ID | 1u << PPROF_KEY_TRACE_ID;
@@ -80,7 +80,7 @@ static void read_sample(const struct pprof *pprof, struct pprof_sample *sample)
         if (field.number == SAMPLE_VALUE)
             read_values(&field, sample);
         else if (field.number == SAMPLE_LABEL && has_ids)
-            read_label(pprof, field.bytes, sample, &by_name);
+            pprof_read_label(pprof, field.bytes, sample, &by_name);
     }
 }
 
@@ -99,7 +99,7 @@ bool pprof_next_sample(const struct pprof *pprof, struct proto_scan *scan,
             sample->field = field;
             sample->value_count = 0;
             sample->span_id = sample->trace_id = (struct view){0};
-            read_sample(pprof, sample);
+            pprof_read_sample(pprof, sample);
             return true;
         }
     return false;

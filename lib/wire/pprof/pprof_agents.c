@@ -143,7 +143,7 @@ bool pprof_is_dotnet(struct view spy, struct view sample_type_config)
     return is;
 }
 
-static uint64_t id_of(struct view message)
+static uint64_t pprof_agents_id_of(struct view message)
 {
     struct proto_field field;
     return proto_find(message, TABLE_ID, WIRE_VARINT, &field) ? field.value : 0;
@@ -160,7 +160,7 @@ static bool lacks_ids(struct view raw)
             continue;
         locations += field.number == PROFILE_LOCATION;
         functions += field.number == PROFILE_FUNCTION;
-        if (field.number == PROFILE_FUNCTION && id_of(field.bytes))
+        if (field.number == PROFILE_FUNCTION && pprof_agents_id_of(field.bytes))
             return false;
     }
     return !scan.bad && functions > 0 && functions == locations;
@@ -185,7 +185,7 @@ static void lend_ids(struct view raw, struct splice *splice)
         if (!text)
             return;
         uint8_t *end = proto_varint_put(text, proto_tag(TABLE_ID, WIRE_VARINT));
-        end = proto_varint_put(end, id_of(location.bytes));
+        end = proto_varint_put(end, pprof_agents_id_of(location.bytes));
         splice_enter(splice, &function);
         struct proto_scan inner = proto_scan_begin(function.bytes);
         while (proto_scan_next(&inner, &old))

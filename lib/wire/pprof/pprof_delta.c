@@ -67,7 +67,7 @@ static void read_types(struct growth *growth)
     }
 }
 
-static bool allocate(struct growth *growth, struct arena *arena)
+static bool pprof_delta_allocate(struct growth *growth, struct arena *arena)
 {
     size_t samples = growth->pprof->sample_count, types = growth->pprof->type_count;
     int64_t *values = arena_array(arena, samples + 1, types * sizeof *values);
@@ -78,7 +78,7 @@ static bool allocate(struct growth *growth, struct arena *arena)
     return values && growth->rows && growth->written;
 }
 
-static void add(int64_t *to, int64_t value)
+static void pprof_delta_add(int64_t *to, int64_t value)
 {
     *to = (int64_t)((uint64_t)*to + (uint64_t)value);
 }
@@ -94,7 +94,7 @@ static void merge(struct growth *growth)
             continue;
         }
         for (size_t t = 0; t < growth->pprof->type_count; t++)
-            add(&growth->rows[kept - 1].value[t], row->value[t]);
+            pprof_delta_add(&growth->rows[kept - 1].value[t], row->value[t]);
     }
     growth->count = kept;
 }
@@ -104,7 +104,8 @@ static bool read_rows(struct growth *growth, struct arena *arena)
     struct pprof_identity identity;
     struct pprof_sample sample;
     struct proto_scan scan = proto_scan_begin(growth->pprof->raw);
-    if (!allocate(growth, arena) || !pprof_identity_open(&identity, growth->pprof, arena))
+    if (!pprof_delta_allocate(growth, arena) ||
+        !pprof_identity_open(&identity, growth->pprof, arena))
         return false;
     while (pprof_next_sample(growth->pprof, &scan, &sample)) {
         struct row *row = &growth->rows[growth->count];
@@ -119,7 +120,8 @@ static bool read_rows(struct growth *growth, struct arena *arena)
 }
 
 /* The row of an identity, at or behind *at; NULL: none. */
-static const struct row *find(const struct growth *growth, size_t *at, uint64_t identity)
+static const struct row *pprof_delta_find(const struct growth *growth, size_t *at,
+                                          uint64_t identity)
 {
     while (*at < growth->count && growth->rows[*at].identity < identity)
         (*at)++;
@@ -144,7 +146,7 @@ static bool begins_anew(const struct growth *growth, const struct pprof_delta *d
     if (delta->types != types_of(growth->pprof))
         return true;
     for (size_t i = 0; i < words; i += growth->stride)
-        if (has_shrunk(growth, old + i, find(growth, &at, (uint64_t)old[i])))
+        if (has_shrunk(growth, old + i, pprof_delta_find(growth, &at, (uint64_t)old[i])))
             return true;
     return false;
 }
@@ -183,14 +185,14 @@ static void subtract(const struct growth *growth, const struct pprof_delta *delt
             if (anew)
                 row->value[t] = 0;
             else if (known)
-                add(&row->value[t], (int64_t)(0 - (uint64_t)old[from + at]));
+                pprof_delta_add(&row->value[t], (int64_t)(0 - (uint64_t)old[from + at]));
             at++;
         }
     }
 }
 
 /* How many samples are left. */
-static size_t choose(struct growth *growth)
+static size_t pprof_delta_choose(struct growth *growth)
 {
     size_t kept = 0;
     for (size_t i = 0; i < growth->count; i++) {
@@ -222,7 +224,7 @@ static void write_sample(const struct growth *growth, struct proto_write *write,
     proto_write_close(write, opened);
 }
 
-static bool write_all(const struct growth *growth, struct bytes *out)
+static bool pprof_delta_write_all(const struct growth *growth, struct bytes *out)
 {
     struct proto_write write = proto_write_begin(out);
     struct proto_scan scan = proto_scan_begin(growth->pprof->raw);
@@ -256,7 +258,7 @@ static enum pprof_delta_result write_growth(const struct growth *growth, struct 
 {
     struct bytes whole;
     bytes_init(&whole, out->max, out->budget);
-    bool good = write_all(growth, &whole) && compact(bytes_view(&whole), arena, out);
+    bool good = pprof_delta_write_all(growth, &whole) && compact(bytes_view(&whole), arena, out);
     bytes_release(&whole);
     return good ? PPROF_DELTA_OK : PPROF_DELTA_NO_ROOM;
 }
@@ -271,7 +273,8 @@ enum pprof_delta_result pprof_delta_next(struct pprof_delta *delta, const struct
     read_types(&growth);
     if (read_rows(&growth, arena) && remember(&growth, &after) == BYTES_OK) {
         subtract(&growth, delta, begins_anew(&growth, delta));
-        result = choose(&growth) ? write_growth(&growth, arena, out) : PPROF_DELTA_EMPTY;
+        result =
+            pprof_delta_choose(&growth) ? write_growth(&growth, arena, out) : PPROF_DELTA_EMPTY;
     }
     pprof_delta_release(delta);
     if (result == PPROF_DELTA_NO_ROOM) {

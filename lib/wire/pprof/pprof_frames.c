@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static int by_id(const void *a, const void *b)
+static int pprof_frames_by_id(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -44,7 +44,7 @@ bool pprof_frames_open(struct pprof_frames *frames, const struct pprof *pprof, s
         frames->drawn[frames->count++] = id;
     }
     if (!ascending)
-        qsort(frames->drawn, frames->count, sizeof *frames->drawn, by_id);
+        qsort(frames->drawn, frames->count, sizeof *frames->drawn, pprof_frames_by_id);
     return true;
 }
 
@@ -53,8 +53,8 @@ static bool is_drawn(const struct pprof_frames *frames, uint64_t id)
     /* Nearly every writer numbers its locations from 1. */
     if (id - 1 < frames->count && frames->drawn[id - 1] == id)
         return true;
-    return frames->count > 0 &&
-           bsearch(&id, frames->drawn, frames->count, sizeof *frames->drawn, by_id) != NULL;
+    return frames->count > 0 && bsearch(&id, frames->drawn, frames->count, sizeof *frames->drawn,
+                                        pprof_frames_by_id) != NULL;
 }
 
 static bool any_packed(const struct pprof_frames *frames, struct view ids)

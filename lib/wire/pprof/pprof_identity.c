@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static uint64_t mix(uint64_t sum, uint64_t value)
+static uint64_t pprof_identity_mix(uint64_t sum, uint64_t value)
 {
     sum ^= value + UINT64_C(0x9e3779b97f4a7c15) + (sum << 6) + (sum >> 2);
     sum *= UINT64_C(0xff51afd7ed558ccd);
@@ -15,32 +15,33 @@ static uint64_t mix(uint64_t sum, uint64_t value)
 static uint64_t mix_text(uint64_t sum, struct view text)
 {
     uint64_t word;
-    sum = mix(sum, text.size);
+    sum = pprof_identity_mix(sum, text.size);
     for (; text.size >= sizeof word; text.size -= sizeof word, text.data += sizeof word) {
         memcpy(&word, text.data, sizeof word);
-        sum = mix(sum, word);
+        sum = pprof_identity_mix(sum, word);
     }
     word = 0;
     if (text.size)
         memcpy(&word, text.data, text.size);
-    return mix(sum, word);
+    return pprof_identity_mix(sum, word);
 }
 
-static int by_id(const void *a, const void *b)
+static int pprof_identity_by_id(const void *a, const void *b)
 {
     const struct pprof_identified *left = a, *right = b;
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
 /* 1 for an id that the table does not have. */
-static uint64_t lookup(const struct pprof_identified *table, size_t count, uint64_t id)
+static uint64_t pprof_identity_lookup(const struct pprof_identified *table, size_t count,
+                                      uint64_t id)
 {
     /* Nearly every writer numbers its entries from 1. */
     if (id - 1 < count && table[id - 1].id == id)
         return table[id - 1].identity;
     const struct pprof_identified key = {.id = id};
     const struct pprof_identified *found =
-        count ? bsearch(&key, table, count, sizeof *table, by_id) : NULL;
+        count ? bsearch(&key, table, count, sizeof *table, pprof_identity_by_id) : NULL;
     return found ? found->identity : 1;
 }
 
@@ -53,11 +54,11 @@ static uint64_t of_message(const struct pprof *pprof, struct view message, unsig
     while (pprof_next(&scan, &field)) {
         if (field.number == TABLE_ID && !(strings & BIT(TABLE_ID)))
             continue;
-        sum = mix(sum, field.number);
+        sum = pprof_identity_mix(sum, field.number);
         if (field.number < 32 && (strings & BIT(field.number)))
             sum = mix_text(sum, pprof_string(pprof, field.value));
         else
-            sum = mix(sum, field.value);
+            sum = pprof_identity_mix(sum, field.value);
     }
     return sum;
 }
@@ -70,8 +71,8 @@ static uint64_t of_line(const struct pprof_identity *identity, struct view line)
     while (pprof_next(&scan, &field)) {
         uint64_t value = field.value;
         if (field.number == LINE_FUNCTION_ID)
-            value = lookup(identity->functions, identity->function_count, value);
-        sum = mix(mix(sum, field.number), value);
+            value = pprof_identity_lookup(identity->functions, identity->function_count, value);
+        sum = pprof_identity_mix(pprof_identity_mix(sum, field.number), value);
     }
     return sum;
 }
@@ -83,14 +84,14 @@ static uint64_t of_location(const struct pprof_identity *identity, struct view l
     uint64_t sum = 4;
     while (pprof_next(&scan, &field)) {
         if (field.number == LOCATION_LINE)
-            sum = mix(sum, of_line(identity, field.bytes));
+            sum = pprof_identity_mix(sum, of_line(identity, field.bytes));
         else if (field.number != TABLE_ID && field.number != LOCATION_MAPPING_ID)
-            sum = mix(mix(sum, field.number), field.value);
+            sum = pprof_identity_mix(pprof_identity_mix(sum, field.number), field.value);
     }
     return sum;
 }
 
-static uint64_t id_of(struct view message)
+static uint64_t pprof_identity_id_of(struct view message)
 {
     struct proto_field id = {0};
     proto_find(message, TABLE_ID, WIRE_VARINT, &id);
@@ -105,9 +106,10 @@ static void add_functions(struct pprof_identity *identity)
     while (pprof_next(&scan, &field))
         if (field.number == PROFILE_FUNCTION)
             identity->functions[count++] = (struct pprof_identified){
-                id_of(field.bytes), of_message(identity->pprof, field.bytes, FUNCTION_STRINGS)};
+                pprof_identity_id_of(field.bytes),
+                of_message(identity->pprof, field.bytes, FUNCTION_STRINGS)};
     if (count)
-        qsort(identity->functions, count, sizeof *identity->functions, by_id);
+        qsort(identity->functions, count, sizeof *identity->functions, pprof_identity_by_id);
 }
 
 static void add_locations(struct pprof_identity *identity)
@@ -117,10 +119,10 @@ static void add_locations(struct pprof_identity *identity)
     size_t count = 0;
     while (pprof_next(&scan, &field))
         if (field.number == PROFILE_LOCATION)
-            identity->locations[count++] =
-                (struct pprof_identified){id_of(field.bytes), of_location(identity, field.bytes)};
+            identity->locations[count++] = (struct pprof_identified){
+                pprof_identity_id_of(field.bytes), of_location(identity, field.bytes)};
     if (count)
-        qsort(identity->locations, count, sizeof *identity->locations, by_id);
+        qsort(identity->locations, count, sizeof *identity->locations, pprof_identity_by_id);
 }
 
 bool pprof_identity_open(struct pprof_identity *identity, const struct pprof *pprof,
@@ -149,10 +151,12 @@ static uint64_t mix_stack(const struct pprof_identity *identity, uint64_t sum,
 {
     uint64_t id;
     if (ids->type == WIRE_VARINT)
-        return mix(sum, lookup(identity->locations, identity->location_count, ids->value));
+        return pprof_identity_mix(
+            sum, pprof_identity_lookup(identity->locations, identity->location_count, ids->value));
     const uint8_t *at = ids->bytes.data;
     while (at < ids->end && (at = pprof_varint(at, ids->end, &id)))
-        sum = mix(sum, lookup(identity->locations, identity->location_count, id));
+        sum = pprof_identity_mix(
+            sum, pprof_identity_lookup(identity->locations, identity->location_count, id));
     return sum;
 }
 
@@ -167,5 +171,5 @@ uint64_t pprof_identity_of(const struct pprof_identity *identity, const struct p
         else if (field.number == SAMPLE_LABEL)
             labels += of_message(identity->pprof, field.bytes, LABEL_STRINGS);
     }
-    return mix(stack, labels);
+    return pprof_identity_mix(stack, labels);
 }

@@ -36,8 +36,8 @@ static const struct rules location_rules = {"Location", {0, V, V, V, L, V}, 0};
 static const struct rules line_rules = {"Line", {0, V, V, V}, 0};
 static const struct rules function_rules = {"Function", {0, V, V, V, V, V}, FUNCTION_STRINGS};
 
-static bool refuse(const struct opening *opening, const char *message,
-                   const struct proto_field *field, const char *reason)
+static bool pprof_open_refuse(const struct opening *opening, const char *message,
+                              const struct proto_field *field, const char *reason)
 {
     *opening->fault = (struct proto_fault){
         .message = message,
@@ -55,8 +55,8 @@ static bool malformed(struct opening *opening)
 }
 
 /* The next field of a message, known to be of a right wire type. False: the end, or malformed. */
-static inline bool next(struct opening *opening, const struct rules *rules, struct proto_scan *scan,
-                        struct proto_field *field)
+static inline bool pprof_open_next(struct opening *opening, const struct rules *rules,
+                                   struct proto_scan *scan, struct proto_field *field)
 {
     if (!pprof_next(scan, field))
         return scan->bad && malformed(opening);
@@ -75,7 +75,8 @@ static bool check_index(const struct opening *opening, const struct rules *rules
                         const struct proto_field *field, uint64_t index)
 {
     return index < opening->pprof->string_count ||
-           refuse(opening, rules->name, field, "a string index outside the string table");
+           pprof_open_refuse(opening, rules->name, field,
+                             "a string index outside the string table");
 }
 
 /* A message of numbers only. */
@@ -84,7 +85,7 @@ static inline bool check_numbers(struct opening *opening, const struct rules *ru
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
-    while (next(opening, rules, &scan, &field))
+    while (pprof_open_next(opening, rules, &scan, &field))
         if (is_string(rules, &field) && !check_index(opening, rules, &field, field.value))
             return false;
     return !opening->malformed;
@@ -136,7 +137,7 @@ static bool check_sample(struct opening *opening, const struct proto_field *samp
     struct proto_scan scan = proto_scan_begin(sample->bytes);
     struct proto_field field;
     size_t values = 0;
-    while (next(opening, &sample_rules, &scan, &field)) {
+    while (pprof_open_next(opening, &sample_rules, &scan, &field)) {
         if (field.number == SAMPLE_LABEL) {
             if (!check_numbers(opening, &label_rules, field.bytes))
                 return false;
@@ -149,7 +150,8 @@ static bool check_sample(struct opening *opening, const struct proto_field *samp
     }
     return !opening->malformed &&
            (values == opening->pprof->type_count ||
-            refuse(opening, "Sample", sample, "not as many values as there are sample types"));
+            pprof_open_refuse(opening, "Sample", sample,
+                              "not as many values as there are sample types"));
 }
 
 /* A Location or Function, which has to have an id. */
@@ -159,7 +161,7 @@ static bool check_entry(struct opening *opening, const struct rules *rules,
     struct proto_scan scan = proto_scan_begin(entry->bytes);
     struct proto_field field;
     uint64_t id = 0;
-    while (next(opening, rules, &scan, &field)) {
+    while (pprof_open_next(opening, rules, &scan, &field)) {
         if (field.number == TABLE_ID)
             id = field.value;
         else if (is_string(rules, &field) && !check_index(opening, rules, &field, field.value))
@@ -168,15 +170,16 @@ static bool check_entry(struct opening *opening, const struct rules *rules,
                  !check_numbers(opening, &line_rules, field.bytes))
             return false;
     }
-    return !opening->malformed && (id != 0 || refuse(opening, rules->name, entry, "the id is 0"));
+    return !opening->malformed &&
+           (id != 0 || pprof_open_refuse(opening, rules->name, entry, "the id is 0"));
 }
 
 /* Reads a ValueType over what an earlier occurrence set, as protobuf merges a singular field. */
-static bool read_type(struct opening *opening, struct view message, uint64_t type[2])
+static bool pprof_open_read_type(struct opening *opening, struct view message, uint64_t type[2])
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
-    while (next(opening, &value_type_rules, &scan, &field)) {
+    while (pprof_open_next(opening, &value_type_rules, &scan, &field)) {
         if (!is_string(&value_type_rules, &field))
             continue;
         if (!check_index(opening, &value_type_rules, &field, field.value))
@@ -186,7 +189,7 @@ static bool read_type(struct opening *opening, struct view message, uint64_t typ
     return !opening->malformed;
 }
 
-static enum pprof_key key_of(struct view text)
+static enum pprof_key pprof_open_key_of(struct view text)
 {
     switch (text.size) {
     case 4:
@@ -208,20 +211,21 @@ static struct view add_string(struct opening *opening, const struct proto_field 
 {
     struct pprof *pprof = opening->pprof;
     size_t at = opening->strings++;
-    enum pprof_key key = key_of(field->bytes);
+    enum pprof_key key = pprof_open_key_of(field->bytes);
     pprof->strings[at] = field->bytes;
     pprof->keys[at] = (uint8_t)key;
     pprof->keys_seen |= 1u << key;
     return field->bytes;
 }
 
-static bool read_string(struct opening *opening, const struct proto_field *field)
+static bool pprof_open_read_string(struct opening *opening, const struct proto_field *field)
 {
     bool first = opening->strings == 0;
     struct view text = add_string(opening, field);
     if (first && text.size)
-        return refuse(opening, "Profile", field, "the first string is not \"\"");
-    return utf8_valid(text) || refuse(opening, "Profile", field, "a string is not valid UTF-8");
+        return pprof_open_refuse(opening, "Profile", field, "the first string is not \"\"");
+    return utf8_valid(text) ||
+           pprof_open_refuse(opening, "Profile", field, "a string is not valid UTF-8");
 }
 
 /* A top-level number, or packed run of them, that names strings. */
@@ -241,7 +245,7 @@ static bool check_top_strings(struct opening *opening, const struct proto_field 
     return true;
 }
 
-static void read_number(struct pprof *pprof, const struct proto_field *field)
+static void pprof_open_read_number(struct pprof *pprof, const struct proto_field *field)
 {
     if (field->number == PROFILE_TIME_NANOS)
         pprof->time_nanos = (int64_t)field->value;
@@ -251,12 +255,12 @@ static void read_number(struct pprof *pprof, const struct proto_field *field)
         pprof->period = (int64_t)field->value;
 }
 
-static bool read_field(struct opening *opening, const struct proto_field *field)
+static bool pprof_open_read_field(struct opening *opening, const struct proto_field *field)
 {
     struct pprof *pprof = opening->pprof;
     switch (field->number) {
     case PROFILE_SAMPLE_TYPE:
-        return read_type(opening, field->bytes, opening->type[opening->types++]);
+        return pprof_open_read_type(opening, field->bytes, opening->type[opening->types++]);
     case PROFILE_SAMPLE:
         return check_sample(opening, field);
     case PROFILE_MAPPING:
@@ -266,18 +270,18 @@ static bool read_field(struct opening *opening, const struct proto_field *field)
     case PROFILE_FUNCTION:
         return check_entry(opening, &function_rules, field);
     case PROFILE_STRING_TABLE:
-        return read_string(opening, field);
+        return pprof_open_read_string(opening, field);
     case PROFILE_PERIOD_TYPE:
-        return read_type(opening, field->bytes, opening->type[PPROF_MAX_TYPES]);
+        return pprof_open_read_type(opening, field->bytes, opening->type[PPROF_MAX_TYPES]);
     default:
-        read_number(pprof, field);
+        pprof_open_read_number(pprof, field);
         return !is_string(&profile_rules, field) || check_top_strings(opening, field);
     }
 }
 
 /* Notes a field of the profile: its number's count, and the stretch of its kind. */
-static inline void note(struct pprof *pprof, uint32_t *last, uint32_t number, const uint8_t *start,
-                        const uint8_t *end)
+static inline void pprof_open_note(struct pprof *pprof, uint32_t *last, uint32_t number,
+                                   const uint8_t *start, const uint8_t *end)
 {
     struct pprof_fields *fields = &pprof->fields[number < 16 ? number : 0];
     fields->count++;
@@ -297,22 +301,22 @@ static void note_plain(struct pprof *pprof, uint32_t *last, struct proto_scan *s
     const uint8_t *at = scan->at, *end = scan->end, *behind;
     while (at < end && (*at & 0x87) == WIRE_LEN && (takes >> (*at >> 3) & 1) &&
            plain_content(at + 1, end, &behind)) {
-        note(pprof, last, *at >> 3, at, behind);
+        pprof_open_note(pprof, last, *at >> 3, at, behind);
         at = behind;
     }
     scan->at = at;
 }
 
 /* Counts what the tables have to hold, and makes them. */
-static bool prepare(struct opening *opening, struct arena *arena)
+static bool pprof_open_prepare(struct opening *opening, struct arena *arena)
 {
     struct pprof *pprof = opening->pprof;
     struct proto_scan scan = proto_scan_begin(pprof->raw);
     struct proto_field field;
     uint32_t last = 0;
     note_plain(pprof, &last, &scan);
-    while (next(opening, &profile_rules, &scan, &field)) {
-        note(pprof, &last, field.number, field.start, field.end);
+    while (pprof_open_next(opening, &profile_rules, &scan, &field)) {
+        pprof_open_note(pprof, &last, field.number, field.start, field.end);
         note_plain(pprof, &last, &scan);
     }
     pprof->string_count = pprof->fields[PROFILE_STRING_TABLE].count;
@@ -321,14 +325,15 @@ static bool prepare(struct opening *opening, struct arena *arena)
     if (opening->malformed)
         return false;
     if (pprof->type_count == 0)
-        return refuse(opening, "Profile", NULL, "no sample type");
+        return pprof_open_refuse(opening, "Profile", NULL, "no sample type");
     if (pprof->type_count > PPROF_MAX_TYPES)
-        return refuse(opening, "Profile", NULL, "too many sample types");
+        return pprof_open_refuse(opening, "Profile", NULL, "too many sample types");
     if (pprof->string_count == 0)
-        return refuse(opening, "Profile", NULL, "the first string is not \"\"");
+        return pprof_open_refuse(opening, "Profile", NULL, "the first string is not \"\"");
     pprof->strings = arena_array(arena, pprof->string_count, sizeof *pprof->strings);
     pprof->keys = arena_alloc(arena, pprof->string_count);
-    return (pprof->strings && pprof->keys) || refuse(opening, "Profile", NULL, "too large");
+    return (pprof->strings && pprof->keys) ||
+           pprof_open_refuse(opening, "Profile", NULL, "too large");
 }
 
 static struct pprof_type named(const struct pprof *pprof, const uint64_t type[2])
@@ -351,9 +356,9 @@ bool pprof_open(struct pprof *pprof, struct view raw, struct arena *arena,
     struct proto_scan scan = proto_scan_begin(raw);
     struct proto_field field;
     *pprof = (struct pprof){.raw = raw};
-    bool good = prepare(&opening, arena);
-    while (good && next(&opening, &profile_rules, &scan, &field))
-        good = read_field(&opening, &field);
+    bool good = pprof_open_prepare(&opening, arena);
+    while (good && pprof_open_next(&opening, &profile_rules, &scan, &field))
+        good = pprof_open_read_field(&opening, &field);
     if ((opening.malformed || opening.has_group) && !proto_check(&shape_pprof, raw, fault))
         return false;
     if (good)
@@ -368,17 +373,17 @@ bool pprof_reopen(struct pprof *pprof, struct view raw, struct arena *arena)
     struct proto_scan scan = proto_scan_begin(raw);
     struct proto_field field;
     *pprof = (struct pprof){.raw = raw};
-    if (!prepare(&opening, arena))
+    if (!pprof_open_prepare(&opening, arena))
         return false;
     while (pprof_next_but_samples(pprof, &scan, &field)) {
         if (field.number == PROFILE_STRING_TABLE)
             add_string(&opening, &field);
         else if (field.number == PROFILE_SAMPLE_TYPE)
-            read_type(&opening, field.bytes, opening.type[opening.types++]);
+            pprof_open_read_type(&opening, field.bytes, opening.type[opening.types++]);
         else if (field.number == PROFILE_PERIOD_TYPE)
-            read_type(&opening, field.bytes, opening.type[PPROF_MAX_TYPES]);
+            pprof_open_read_type(&opening, field.bytes, opening.type[PPROF_MAX_TYPES]);
         else
-            read_number(pprof, &field);
+            pprof_open_read_number(pprof, &field);
     }
     name_types(&opening);
     return true;

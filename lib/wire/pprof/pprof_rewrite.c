@@ -16,15 +16,15 @@ struct rewriting {
     size_t fresh_count;
 };
 
-static bool has(unsigned keys, enum pprof_key key)
+static bool pprof_rewrite_has(unsigned keys, enum pprof_key key)
 {
     return keys & 1u << key;
 }
 
 /* Key of a label with a string value; OTHER for one without. *key_field is the occurrence of the
  * field that counts. */
-static enum pprof_key key_of(const struct pprof *pprof, struct view label,
-                             struct proto_field *key_field)
+static enum pprof_key pprof_rewrite_key_of(const struct pprof *pprof, struct view label,
+                                           struct proto_field *key_field)
 {
     struct proto_scan scan = proto_scan_begin(label);
     struct proto_field field;
@@ -48,7 +48,7 @@ static unsigned keys_of(const struct pprof *pprof, struct view sample)
     unsigned keys = 0;
     while (proto_scan_next(&scan, &field))
         if (field.number == SAMPLE_LABEL)
-            keys |= 1u << key_of(pprof, field.bytes, &key_field);
+            keys |= 1u << pprof_rewrite_key_of(pprof, field.bytes, &key_field);
     return keys;
 }
 
@@ -80,8 +80,8 @@ static void rename_label(struct rewriting *rewriting, struct name *name,
                          const struct proto_field *label, unsigned *keys)
 {
     struct proto_field key = {0};
-    key_of(rewriting->pprof, label->bytes, &key);
-    if (has(*keys, name->key)) {
+    pprof_rewrite_key_of(rewriting->pprof, label->bytes, &key);
+    if (pprof_rewrite_has(*keys, name->key)) {
         splice_delete(rewriting->splice, label->start, label->end);
     } else if (resolve(rewriting, name)) {
         splice_enter(rewriting->splice, label);
@@ -100,8 +100,8 @@ static void rewrite_sample(struct rewriting *rewriting, const struct proto_field
     while (proto_scan_next(&scan, &field)) {
         if (field.number != SAMPLE_LABEL)
             continue;
-        enum pprof_key key = key_of(rewriting->pprof, field.bytes, &key_field);
-        if (!has(change, key))
+        enum pprof_key key = pprof_rewrite_key_of(rewriting->pprof, field.bytes, &key_field);
+        if (!pprof_rewrite_has(change, key))
             continue;
         if (key == PPROF_KEY_TRACE_ID)
             splice_delete(rewriting->splice, field.start, field.end);
@@ -115,7 +115,7 @@ static void rewrite_sample(struct rewriting *rewriting, const struct proto_field
 static unsigned changes(unsigned keys, bool strip_trace_id)
 {
     unsigned change = keys & 1u << PPROF_KEY_PROFILE_ID;
-    if (has(keys, PPROF_KEY_PROFILE_ID) || has(keys, PPROF_KEY_SPAN_ID))
+    if (pprof_rewrite_has(keys, PPROF_KEY_PROFILE_ID) || pprof_rewrite_has(keys, PPROF_KEY_SPAN_ID))
         change |= keys & 1u << PPROF_KEY_SPAN;
     if (strip_trace_id)
         change |= keys & 1u << PPROF_KEY_TRACE_ID;

@@ -61,7 +61,7 @@ static bool next_sample(struct proto_scan *scan, struct proto_field *sample)
 
 /* Chooses the samples of the next part, from where the split stands: their count; *size is the
  * part's, at most. */
-static size_t choose(struct pprof_split *split, size_t *size)
+static size_t pprof_split_choose(struct pprof_split *split, size_t *size)
 {
     struct pprof_tables *tables = split->tables;
     struct proto_field sample;
@@ -124,8 +124,8 @@ static uint8_t *put_message(const struct pprof_tables *tables, uint8_t *out,
     return close_message(out, message->number, at);
 }
 
-static uint8_t *put_label(const struct pprof_tables *tables, uint8_t *out,
-                          const struct proto_field *label)
+static uint8_t *pprof_split_put_label(const struct pprof_tables *tables, uint8_t *out,
+                                      const struct proto_field *label)
 {
     uint64_t key = 0, str = 0;
     if (!pprof_plain_label(label->bytes.data, label->end, &key, &str))
@@ -145,7 +145,8 @@ static uint8_t *put_sample(const struct pprof_tables *tables, uint8_t *out,
     struct proto_field field;
     uint8_t *at = out + HEAD_ROOM;
     while (pprof_next(&scan, &field))
-        at = field.number == SAMPLE_LABEL ? put_label(tables, at, &field) : put_field(at, &field);
+        at = field.number == SAMPLE_LABEL ? pprof_split_put_label(tables, at, &field)
+                                          : put_field(at, &field);
     return close_message(out, PROFILE_SAMPLE, at);
 }
 
@@ -240,7 +241,7 @@ bool pprof_split_next(struct pprof_split *split, struct bytes *out, const char *
     size_t size, count;
     *fault = NULL;
     bytes_clear(out);
-    count = choose(split, &size);
+    count = pprof_split_choose(split, &size);
     if (count == 0)
         return false;
     split->first = split->samples;

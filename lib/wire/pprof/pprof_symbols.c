@@ -23,18 +23,18 @@ static uint64_t location_function(struct view location)
     return 0;
 }
 
-static int by_id(const void *a, const void *b)
+static int pprof_symbols_by_id(const void *a, const void *b)
 {
     uint64_t x = ((const struct pprof_symbol *)a)->id, y = ((const struct pprof_symbol *)b)->id;
     return (x > y) - (x < y);
 }
 
-static uint64_t find(const struct pprof_symbol *table, size_t count, uint64_t id)
+static uint64_t pprof_symbols_find(const struct pprof_symbol *table, size_t count, uint64_t id)
 {
     struct pprof_symbol key = {.id = id};
     if (count == 0)
         return 0;
-    const struct pprof_symbol *found = bsearch(&key, table, count, sizeof key, by_id);
+    const struct pprof_symbol *found = bsearch(&key, table, count, sizeof key, pprof_symbols_by_id);
     return found ? found->value : 0;
 }
 
@@ -48,7 +48,7 @@ static size_t count_fields(struct view message, uint32_t number)
     return count;
 }
 
-static void fill(struct pprof_symbols *symbols)
+static void pprof_symbols_fill(struct pprof_symbols *symbols)
 {
     struct proto_scan scan = proto_scan_begin(symbols->pprof->raw);
     struct proto_field field;
@@ -60,8 +60,10 @@ static void fill(struct pprof_symbols *symbols)
             symbols->functions[symbols->function_count++] = (struct pprof_symbol){
                 scalar(field.bytes, TABLE_ID), scalar(field.bytes, FUNCTION_NAME)};
     }
-    qsort(symbols->locations, symbols->location_count, sizeof *symbols->locations, by_id);
-    qsort(symbols->functions, symbols->function_count, sizeof *symbols->functions, by_id);
+    qsort(symbols->locations, symbols->location_count, sizeof *symbols->locations,
+          pprof_symbols_by_id);
+    qsort(symbols->functions, symbols->function_count, sizeof *symbols->functions,
+          pprof_symbols_by_id);
 }
 
 bool pprof_symbols_open(struct pprof_symbols *symbols, const struct pprof *pprof,
@@ -74,7 +76,7 @@ bool pprof_symbols_open(struct pprof_symbols *symbols, const struct pprof *pprof
                                      sizeof(struct pprof_symbol));
     if (!symbols->locations || !symbols->functions)
         return false;
-    fill(symbols);
+    pprof_symbols_fill(symbols);
     return true;
 }
 
@@ -99,7 +101,7 @@ struct view pprof_symbols_leaf(const struct pprof_symbols *symbols,
                                const struct pprof_sample *sample)
 {
     uint64_t location = first_location(sample->field.bytes);
-    uint64_t function = find(symbols->locations, symbols->location_count, location);
-    uint64_t name = find(symbols->functions, symbols->function_count, function);
+    uint64_t function = pprof_symbols_find(symbols->locations, symbols->location_count, location);
+    uint64_t name = pprof_symbols_find(symbols->functions, symbols->function_count, function);
     return pprof_string(symbols->pprof, name);
 }

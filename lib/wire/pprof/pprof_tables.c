@@ -11,7 +11,7 @@ static const uint32_t table_fields[TABLE_KINDS] = {
     [TABLE_FUNCTION] = PROFILE_FUNCTION,
 };
 
-static int by_id(const void *a, const void *b)
+static int pprof_tables_by_id(const void *a, const void *b)
 {
     const struct pprof_entry *left = a, *right = b;
     if (left->id != right->id)
@@ -20,7 +20,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* The place of an id; SIZE_MAX: there is none. */
-static inline size_t lookup(const struct pprof_table *table, uint64_t id)
+static inline size_t pprof_tables_lookup(const struct pprof_table *table, uint64_t id)
 {
     /* Nearly every writer numbers its entries from 1. */
     if (table->dense)
@@ -42,7 +42,8 @@ static size_t field_size(const struct proto_field *field)
 }
 
 /* Takes an entry into the part: true where it is new to it. */
-static inline bool take(const struct pprof_tables *tables, uint32_t *mark, uint32_t number)
+static inline bool pprof_tables_take(const struct pprof_tables *tables, uint32_t *mark,
+                                     uint32_t number)
 {
     if (*mark == number || pprof_tables_used(tables, *mark))
         return false;
@@ -53,7 +54,8 @@ static inline bool take(const struct pprof_tables *tables, uint32_t *mark, uint3
 static size_t mark_string(struct pprof_tables *tables, uint64_t index, uint32_t number)
 {
     const struct pprof *pprof = tables->pprof;
-    if (index >= pprof->string_count || !take(tables, &tables->string_marks[index], number))
+    if (index >= pprof->string_count ||
+        !pprof_tables_take(tables, &tables->string_marks[index], number))
         return 0;
     return proto_len_size(PROFILE_STRING_TABLE, pprof->strings[index].size);
 }
@@ -86,8 +88,8 @@ static size_t mark_entry(struct pprof_tables *tables, enum pprof_table_kind kind
                          uint32_t number)
 {
     const struct pprof_table *table = &tables->of[kind];
-    size_t at = lookup(table, id);
-    if (at == SIZE_MAX || !take(tables, &table->marks[at], number))
+    size_t at = pprof_tables_lookup(table, id);
+    if (at == SIZE_MAX || !pprof_tables_take(tables, &table->marks[at], number))
         return 0;
     return mark_content(tables, kind, &table->entries[at], number);
 }
@@ -119,8 +121,8 @@ static size_t mark_parts(struct pprof_tables *tables, const struct pprof_entry *
 static inline size_t mark_location(struct pprof_tables *tables, uint64_t id, uint32_t number)
 {
     const struct pprof_table *table = &tables->of[TABLE_LOCATION];
-    size_t at = lookup(table, id);
-    if (at == SIZE_MAX || !take(tables, &table->marks[at], number))
+    size_t at = pprof_tables_lookup(table, id);
+    if (at == SIZE_MAX || !pprof_tables_take(tables, &table->marks[at], number))
         return 0;
     return mark_parts(tables, &table->entries[at], number);
 }
@@ -198,7 +200,7 @@ static void add_entry(struct pprof_table *table, const struct proto_field *field
 }
 
 /* The table that a field of the profile is an entry of; TABLE_KINDS: of none. */
-static unsigned kind_of(uint32_t number)
+static unsigned pprof_tables_kind_of(uint32_t number)
 {
     unsigned kind = 0;
     while (kind < TABLE_KINDS && table_fields[kind] != number)
@@ -219,16 +221,16 @@ static void sort(struct pprof_table *table)
     table->dense = is_dense(table);
     if (table->dense)
         return;
-    qsort(table->entries, table->count, sizeof(struct pprof_entry), by_id);
+    qsort(table->entries, table->count, sizeof(struct pprof_entry), pprof_tables_by_id);
     table->dense = is_dense(table);
 }
 
-static void fill(struct pprof_tables *tables)
+static void pprof_tables_fill(struct pprof_tables *tables)
 {
     struct proto_scan scan = proto_scan_begin(tables->pprof->raw);
     struct proto_field field;
     while (pprof_next_but_samples(tables->pprof, &scan, &field)) {
-        unsigned kind = kind_of(field.number);
+        unsigned kind = pprof_tables_kind_of(field.number);
         if (kind < TABLE_KINDS) {
             add_entry(&tables->of[kind], &field);
         } else if (field.number != PROFILE_SAMPLE && field.number != PROFILE_STRING_TABLE) {
@@ -241,8 +243,8 @@ static void fill(struct pprof_tables *tables)
         sort(&tables->of[i]);
 }
 
-static bool allocate(struct pprof_tables *tables, const size_t counts[TABLE_KINDS], size_t fixed,
-                     struct arena *arena)
+static bool pprof_tables_allocate(struct pprof_tables *tables, const size_t counts[TABLE_KINDS],
+                                  size_t fixed, struct arena *arena)
 {
     size_t strings = tables->pprof->string_count;
     bool ok = true;
@@ -265,11 +267,11 @@ bool pprof_tables_open(struct pprof_tables *tables, const struct pprof *pprof, s
     if (pprof->raw.size >= UINT32_MAX)
         return false;
     for (uint32_t number = 0; number < 16; number++)
-        counts[kind_of(number)] += pprof->fields[number].count;
+        counts[pprof_tables_kind_of(number)] += pprof->fields[number].count;
     size_t fixed = counts[TABLE_KINDS] - pprof->sample_count - pprof->string_count;
-    if (!allocate(tables, counts, fixed, arena))
+    if (!pprof_tables_allocate(tables, counts, fixed, arena))
         return false;
-    fill(tables);
+    pprof_tables_fill(tables);
     return true;
 }
 

@@ -71,7 +71,7 @@ static size_t label_size(const struct series_label *label)
            proto_len_size(LABEL_VALUE, label->value.size);
 }
 
-static uint8_t *put_text(uint8_t *out, uint32_t number, struct view text)
+static uint8_t *push_put_text(uint8_t *out, uint32_t number, struct view text)
 {
     return proto_bytes_put(proto_len_put(out, number, text.size), text);
 }
@@ -89,10 +89,10 @@ bool push_encode(const struct series *series, struct view raw_profile, struct by
     for (size_t i = 0; i < series->count; i++) {
         const struct series_label *label = &series->labels[i];
         at = proto_len_put(at, SERIES_LABELS, label_size(label));
-        at = put_text(at, LABEL_NAME, label->name);
-        at = put_text(at, LABEL_VALUE, label->value);
+        at = push_put_text(at, LABEL_NAME, label->name);
+        at = push_put_text(at, LABEL_VALUE, label->value);
     }
-    put_text(proto_len_put(at, SERIES_SAMPLES, sample), SAMPLE_RAW_PROFILE, raw_profile);
+    push_put_text(proto_len_put(at, SERIES_SAMPLES, sample), SAMPLE_RAW_PROFILE, raw_profile);
     out->size += size;
     return true;
 }

@@ -9,7 +9,7 @@
 /* The server takes 30 labels; this only bounds the work on a hostile name. */
 enum { MAX_LABELS = 256 };
 
-static size_t find(const struct series_label *labels, size_t count, struct view name)
+static size_t series_find(const struct series_label *labels, size_t count, struct view name)
 {
     size_t i = 0;
     while (i < count && !view_eq(labels[i].name, name))
@@ -18,7 +18,7 @@ static size_t find(const struct series_label *labels, size_t count, struct view 
 }
 
 /* Moves the label's texts to *at. */
-static struct view keep(uint8_t **at, struct view text)
+static struct view series_keep(uint8_t **at, struct view text)
 {
     struct view kept = {*at, text.size};
     if (text.size)
@@ -41,16 +41,16 @@ static struct series *make(const struct series_label *labels, size_t count)
     series->labels = (struct series_label *)(series + 1);
     uint8_t *at = (uint8_t *)(series->labels + count);
     for (size_t i = 0; i < count; i++) {
-        series->labels[i].name = keep(&at, labels[i].name);
-        series->labels[i].value = keep(&at, labels[i].value);
+        series->labels[i].name = series_keep(&at, labels[i].name);
+        series->labels[i].value = series_keep(&at, labels[i].value);
     }
     return series;
 }
 
 /* Sets a label in a list that has room for it; returns the new count. */
-static size_t set(struct series_label *labels, size_t count, struct series_label label)
+static size_t series_set(struct series_label *labels, size_t count, struct series_label label)
 {
-    size_t at = find(labels, count, label.name);
+    size_t at = series_find(labels, count, label.name);
     labels[at] = label;
     return at == count ? count + 1 : count;
 }
@@ -62,7 +62,7 @@ struct series *series_new(const struct series_label *labels, size_t count)
         return NULL;
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        n = set(kept, n, labels[i]);
+        n = series_set(kept, n, labels[i]);
     struct series *series = make(kept, n);
     free(kept);
     return series;
@@ -86,7 +86,7 @@ void series_unref(struct series *series)
 
 struct view series_get(const struct series *series, struct view name)
 {
-    size_t at = find(series->labels, series->count, name);
+    size_t at = series_find(series->labels, series->count, name);
     return at < series->count ? series->labels[at].value : (struct view){0};
 }
 
@@ -96,7 +96,7 @@ struct series *series_with(const struct series *series, struct view name, struct
     if (!labels)
         return NULL;
     memcpy(labels, series->labels, series->count * sizeof *labels);
-    size_t count = set(labels, series->count, (struct series_label){name, value});
+    size_t count = series_set(labels, series->count, (struct series_label){name, value});
     struct series *copy = make(labels, count);
     free(labels);
     return copy;
@@ -121,7 +121,7 @@ static bool is_space(uint8_t c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static struct view trim(struct view text)
+static struct view series_trim(struct view text)
 {
     while (text.size && is_space(text.data[0]))
         text = (struct view){text.data + 1, text.size - 1};
@@ -158,7 +158,7 @@ static const char *take_label(struct view *rest, struct series_label *label, boo
     *done = size == rest->size || rest->data[size] == '}';
     if (*done)
         return size == rest->size ? "the label list has no closing brace" : NULL;
-    label->name = trim((struct view){rest->data, size});
+    label->name = series_trim((struct view){rest->data, size});
     *rest = (struct view){rest->data + size + 1, rest->size - size - 1};
     if (label->name.size == 0)
         return "a label has no name";
@@ -167,7 +167,7 @@ static const char *take_label(struct view *rest, struct series_label *label, boo
     size = span_until(*rest, ",}");
     if (size == rest->size)
         return "the label list has no closing brace";
-    label->value = trim((struct view){rest->data, size});
+    label->value = series_trim((struct view){rest->data, size});
     bool last = rest->data[size] == '}';
     *rest = (struct view){rest->data + size + 1, last ? 0 : rest->size - size - 1};
     *done = last;
@@ -178,7 +178,7 @@ struct series *series_parse(struct view name, const char **reason)
 {
     struct series_label labels[MAX_LABELS + 1];
     size_t size = span_until(name, "{"), count = 1;
-    struct view app = trim((struct view){name.data, size});
+    struct view app = series_trim((struct view){name.data, size});
     *reason = app.size == 0           ? "the application name is empty"
               : spelt_in(app, "_.-/") ? NULL
                                       : "the application name has characters other than letters, "
@@ -192,7 +192,7 @@ struct series *series_parse(struct view name, const char **reason)
         struct series_label label = {0};
         *reason = take_label(&rest, &label, &done);
         if (!*reason && label.name.data)
-            count = set(labels, count, label);
+            count = series_set(labels, count, label);
         if (!*reason && count > MAX_LABELS)
             *reason = "too many labels";
     }

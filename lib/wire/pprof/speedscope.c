@@ -16,7 +16,7 @@ struct reading {
     uint64_t frames;
 };
 
-static bool refuse(struct reading *reading, const char *fault)
+static bool speedscope_refuse(struct reading *reading, const char *fault)
 {
     if (!reading->file->fault)
         reading->file->fault = fault;
@@ -39,11 +39,12 @@ static bool expect(struct reading *reading, struct json_scan *scan, enum json_ki
     if (is == JSON_KIND_NULL)
         return json_scan_skip(scan);
     if (is != kind)
-        return scan->fault ? false : refuse(reading, "a value of another type than is expected");
+        return scan->fault ? false
+                           : speedscope_refuse(reading, "a value of another type than is expected");
     return kind == JSON_KIND_STRING ? json_scan_string(scan, text) : json_scan_number(scan, text);
 }
 
-static bool read_number(struct reading *reading, struct json_scan *scan, double *number)
+static bool speedscope_read_number(struct reading *reading, struct json_scan *scan, double *number)
 {
     struct json_text text;
     char copy[64];
@@ -51,16 +52,17 @@ static bool read_number(struct reading *reading, struct json_scan *scan, double 
     if (!expect(reading, scan, JSON_KIND_NUMBER, &text))
         return false;
     if (text.raw.size >= sizeof copy)
-        return refuse(reading, "a number that is too long");
+        return speedscope_refuse(reading, "a number that is too long");
     if (text.raw.size) {
         memcpy(copy, text.raw.data, text.raw.size);
         copy[text.raw.size] = '\0';
         *number = strtod(copy, NULL);
     }
-    return isfinite(*number) || refuse(reading, "a number that is too large");
+    return isfinite(*number) || speedscope_refuse(reading, "a number that is too large");
 }
 
-static bool read_string(struct reading *reading, struct json_scan *scan, struct view *text)
+static bool speedscope_read_string(struct reading *reading, struct json_scan *scan,
+                                   struct view *text)
 {
     struct json_text read;
     bool good = expect(reading, scan, JSON_KIND_STRING, &read);
@@ -77,7 +79,7 @@ static bool enter(struct reading *reading, struct json_scan *scan, enum json_kin
     else if (is == JSON_KIND_NULL)
         json_scan_skip(scan);
     else if (!scan->fault)
-        refuse(reading, "a value of another type than is expected");
+        speedscope_refuse(reading, "a value of another type than is expected");
     return is == kind;
 }
 
@@ -117,9 +119,9 @@ static bool read_event(struct reading *reading, struct json_scan *scan, struct e
     if (!enter(reading, scan, JSON_KIND_OBJECT))
         return is_good(reading, scan);
     while (good && json_scan_member(scan, &first, &key))
-        good = is_named(key, "type")    ? read_string(reading, scan, &event->type)
-               : is_named(key, "at")    ? read_number(reading, scan, &event->at)
-               : is_named(key, "frame") ? read_number(reading, scan, &event->frame)
+        good = is_named(key, "type")    ? speedscope_read_string(reading, scan, &event->type)
+               : is_named(key, "at")    ? speedscope_read_number(reading, scan, &event->at)
+               : is_named(key, "frame") ? speedscope_read_number(reading, scan, &event->frame)
                                         : json_scan_skip(scan);
     return good && is_good(reading, scan);
 }
@@ -140,24 +142,25 @@ static bool close_frame(struct reading *reading, uint32_t frame)
     struct bytes *stack = reading->stack;
     uint32_t top;
     if (stack->size == 0)
-        return refuse(reading, "an event closes a frame and none is open");
+        return speedscope_refuse(reading, "an event closes a frame and none is open");
     memcpy(&top, stack->data + stack->size - sizeof top, sizeof top);
     stack->size -= sizeof top;
-    return top == frame || refuse(reading, "an event closes a frame that is not the open one");
+    return top == frame ||
+           speedscope_refuse(reading, "an event closes a frame that is not the open one");
 }
 
 static bool take_event(struct reading *reading, const struct event *event, double *last)
 {
     if (event->at < *last)
-        return refuse(reading, "events out of order");
+        return speedscope_refuse(reading, "events out of order");
     *last = event->at;
     if (!is_frame(reading, event->frame))
-        return refuse(reading, "a frame that is not in shared.frames");
+        return speedscope_refuse(reading, "a frame that is not in shared.frames");
     if (view_eq(event->type, VIEW("O")))
         return open_frame(reading, (uint32_t)event->frame);
     if (view_eq(event->type, VIEW("C")))
         return close_frame(reading, (uint32_t)event->frame);
-    return refuse(reading, "an event that is neither O nor C");
+    return speedscope_refuse(reading, "an event that is neither O nor C");
 }
 
 /* Where the parts of a profile stand; at NULL: there is none. */
@@ -193,9 +196,10 @@ static size_t check_stacks(struct reading *reading, struct json_scan scan)
         bool first_frame = true;
         if (!enter(reading, &scan, JSON_KIND_ARRAY))
             continue;
-        while (json_scan_element(&scan, &first_frame) && read_number(reading, &scan, &frame))
+        while (json_scan_element(&scan, &first_frame) &&
+               speedscope_read_number(reading, &scan, &frame))
             if (!is_frame(reading, frame))
-                refuse(reading, "a frame that is not in shared.frames");
+                speedscope_refuse(reading, "a frame that is not in shared.frames");
     }
     return count;
 }
@@ -207,9 +211,10 @@ static size_t check_weights(struct reading *reading, struct json_scan scan)
     double weight;
     if (!scan.at || !enter(reading, &scan, JSON_KIND_ARRAY))
         return 0;
-    for (; json_scan_element(&scan, &first) && read_number(reading, &scan, &weight); count++)
+    for (; json_scan_element(&scan, &first) && speedscope_read_number(reading, &scan, &weight);
+         count++)
         if (weight < 0)
-            refuse(reading, "a weight below 0");
+            speedscope_refuse(reading, "a weight below 0");
     return count;
 }
 
@@ -226,16 +231,17 @@ static bool is_unit(struct view unit)
 static void check_profile(struct reading *reading, const struct profile *profile)
 {
     if (!is_unit(profile->unit))
-        refuse(reading, "an unknown unit");
+        speedscope_refuse(reading, "an unknown unit");
     else if (view_eq(profile->type, VIEW("evented")))
         check_events(reading, profile);
     else if (!view_eq(profile->type, VIEW("sampled")))
-        refuse(reading, "a profile that is neither evented nor sampled");
+        speedscope_refuse(reading, "a profile that is neither evented nor sampled");
     else if (check_stacks(reading, profile->samples) != check_weights(reading, profile->weights))
-        refuse(reading, "not as many weights as samples");
+        speedscope_refuse(reading, "not as many weights as samples");
 }
 
-static bool read_profile(struct reading *reading, struct json_scan *scan, struct profile *profile)
+static bool speedscope_read_profile(struct reading *reading, struct json_scan *scan,
+                                    struct profile *profile)
 {
     struct json_text key;
     struct view name;
@@ -251,17 +257,18 @@ static bool read_profile(struct reading *reading, struct json_scan *scan, struct
                                                             : NULL;
         if (list)
             *list = *scan;
-        good = is_named(key, "type")         ? read_string(reading, scan, &profile->type)
-               : is_named(key, "unit")       ? read_string(reading, scan, &profile->unit)
-               : is_named(key, "name")       ? read_string(reading, scan, &name)
-               : is_named(key, "startvalue") ? read_number(reading, scan, &profile->start)
-               : is_named(key, "endvalue")   ? read_number(reading, scan, &end)
-                                             : json_scan_skip(scan);
+        good = is_named(key, "type")   ? speedscope_read_string(reading, scan, &profile->type)
+               : is_named(key, "unit") ? speedscope_read_string(reading, scan, &profile->unit)
+               : is_named(key, "name") ? speedscope_read_string(reading, scan, &name)
+               : is_named(key, "startvalue")
+                   ? speedscope_read_number(reading, scan, &profile->start)
+               : is_named(key, "endvalue") ? speedscope_read_number(reading, scan, &end)
+                                           : json_scan_skip(scan);
     }
     return good && is_good(reading, scan);
 }
 
-static void check_profiles(struct reading *reading, struct json_scan scan)
+static void speedscope_check_profiles(struct reading *reading, struct json_scan scan)
 {
     struct profile profile;
     bool first = true;
@@ -269,7 +276,7 @@ static void check_profiles(struct reading *reading, struct json_scan scan)
         return;
     while (is_good(reading, &scan) && json_scan_element(&scan, &first)) {
         reading->file->profile = ++reading->file->profiles;
-        if (read_profile(reading, &scan, &profile))
+        if (speedscope_read_profile(reading, &scan, &profile))
             check_profile(reading, &profile);
     }
 }
@@ -287,7 +294,7 @@ bool speedscope_read(struct speedscope *file, struct view text, struct bytes *st
             if (is_named(key, "profiles"))
                 profiles = scan;
             if (is_named(key, "$schema"))
-                read_string(&reading, &scan, &named);
+                speedscope_read_string(&reading, &scan, &named);
             else if (is_named(key, "shared"))
                 count_frames(&reading, &scan);
             else
@@ -298,6 +305,6 @@ bool speedscope_read(struct speedscope *file, struct view text, struct bytes *st
     else if (!file->fault && !view_eq(named, schema))
         file->fault = "its $schema is not speedscope's";
     if (!file->fault)
-        check_profiles(&reading, profiles);
+        speedscope_check_profiles(&reading, profiles);
     return !reading.no_memory;
 }

@@ -127,7 +127,8 @@ static const char *check_profile(const struct otlp_dictionary *dictionary, struc
     return fault;
 }
 
-static const char *check_profiles(const struct otlp_dictionary *dictionary, struct view request)
+static const char *otlp_dictionary_check_profiles(const struct otlp_dictionary *dictionary,
+                                                  struct view request)
 {
     struct otlp_walk walk;
     const char *fault = NULL;
@@ -192,6 +193,6 @@ bool otlp_dictionary_open(struct otlp_dictionary *dictionary, struct view reques
         return false;
     *reason = check_tables(dictionary);
     if (!*reason)
-        *reason = check_profiles(dictionary, request);
+        *reason = otlp_dictionary_check_profiles(dictionary, request);
     return !*reason;
 }

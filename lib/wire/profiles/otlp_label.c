@@ -37,7 +37,8 @@ static void read_any(const struct otlp_dictionary *dictionary, struct view messa
 }
 
 /* The value of a body that has several is what they merge to. */
-static struct any value_of(const struct otlp_dictionary *dictionary, struct view key_value)
+static struct any otlp_label_value_of(const struct otlp_dictionary *dictionary,
+                                      struct view key_value)
 {
     struct proto_scan scan = proto_scan_begin(key_value);
     struct proto_field field;
@@ -68,7 +69,7 @@ bool otlp_label_text(const struct otlp_dictionary *dictionary, struct view key_v
                      struct arena *arena, struct view *text)
 {
     enum { DIGITS = 24 };
-    struct any any = value_of(dictionary, key_value);
+    struct any any = otlp_label_value_of(dictionary, key_value);
     if (any.number == ANY_ARRAY)
         any = only_entry(dictionary, any.text);
     *text = any.number == ANY_STRING ? any.text : VIEW("");
@@ -94,7 +95,7 @@ bool otlp_label_next(const struct otlp_dictionary *dictionary, struct view key_v
 {
     struct proto_field field;
     if (!list->begun) {
-        struct any any = value_of(dictionary, key_value);
+        struct any any = otlp_label_value_of(dictionary, key_value);
         list->begun = true;
         list->values = proto_scan_begin(any.number == ANY_ARRAY ? any.text : VIEW(""));
         *text = any.text;

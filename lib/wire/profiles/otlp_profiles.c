@@ -20,8 +20,8 @@ enum { ANY_STRING = 1, ANY_STRINDEX = 8 };
 enum { LINK_SPAN_ID = 2, STACK_LOCATIONS = 1, LOCATION_LINES = 3 };
 enum { RESOURCE = 1, RESOURCE_ATTRIBUTES = 1 };
 
-static struct view entry_of(const struct otlp_dictionary *dictionary, enum otlp_table table,
-                            uint64_t index)
+static struct view otlp_profiles_entry_of(const struct otlp_dictionary *dictionary,
+                                          enum otlp_table table, uint64_t index)
 {
     return index < dictionary->of[table].count ? dictionary->of[table].entries[index] : VIEW("");
 }
@@ -32,7 +32,7 @@ struct view otlp_dictionary_string(const struct otlp_dictionary *dictionary, str
     struct proto_field field;
     if (!proto_find(message, number, WIRE_VARINT, &field))
         return VIEW("");
-    return entry_of(dictionary, OTLP_TABLE_STRING, field.value);
+    return otlp_profiles_entry_of(dictionary, OTLP_TABLE_STRING, field.value);
 }
 
 /* One AnyValue on top of what earlier ones of the same KeyValue said: the last member wins. */
@@ -45,7 +45,7 @@ static struct view merge_any(const struct otlp_dictionary *dictionary, struct vi
         if (field.number == ANY_STRING)
             text = field.bytes;
         else if (field.number == ANY_STRINDEX)
-            text = entry_of(dictionary, OTLP_TABLE_STRING, field.value);
+            text = otlp_profiles_entry_of(dictionary, OTLP_TABLE_STRING, field.value);
         else if (field.number < ANY_STRINDEX)
             text = (struct view){0};
     }
@@ -122,8 +122,8 @@ static uint64_t add_numbers(const struct proto_field *field, uint64_t *sum)
 static bool has_line(const struct otlp_dictionary *dictionary, uint64_t location)
 {
     struct proto_field line;
-    return proto_find(entry_of(dictionary, OTLP_TABLE_LOCATION, location), LOCATION_LINES, WIRE_LEN,
-                      &line);
+    return proto_find(otlp_profiles_entry_of(dictionary, OTLP_TABLE_LOCATION, location),
+                      LOCATION_LINES, WIRE_LEN, &line);
 }
 
 static bool any_line(const struct otlp_dictionary *dictionary, const struct proto_field *field)
@@ -140,7 +140,8 @@ static bool any_line(const struct otlp_dictionary *dictionary, const struct prot
 
 static bool is_drawn(const struct otlp_dictionary *dictionary, uint64_t stack)
 {
-    struct proto_scan scan = proto_scan_begin(entry_of(dictionary, OTLP_TABLE_STACK, stack));
+    struct proto_scan scan =
+        proto_scan_begin(otlp_profiles_entry_of(dictionary, OTLP_TABLE_STACK, stack));
     struct proto_field field;
     while (proto_scan_next(&scan, &field))
         if (field.number == STACK_LOCATIONS && any_line(dictionary, &field))
@@ -152,8 +153,8 @@ static struct view span_id_of_link(const struct otlp_dictionary *dictionary, uin
 {
     static const uint8_t zeros[8];
     struct proto_field id;
-    if (link == 0 ||
-        !proto_find(entry_of(dictionary, OTLP_TABLE_LINK, link), LINK_SPAN_ID, WIRE_LEN, &id))
+    if (link == 0 || !proto_find(otlp_profiles_entry_of(dictionary, OTLP_TABLE_LINK, link),
+                                 LINK_SPAN_ID, WIRE_LEN, &id))
         return VIEW("");
     return view_eq(id.bytes, (struct view){zeros, sizeof zeros}) ? VIEW("") : id.bytes;
 }
@@ -175,8 +176,8 @@ static void read_attributes(const struct otlp_dictionary *dictionary,
     }
 }
 
-static void read_sample(const struct otlp_dictionary *dictionary, struct view body,
-                        struct otlp_profile_sample *sample)
+static void otlp_profiles_read_sample(const struct otlp_dictionary *dictionary, struct view body,
+                                      struct otlp_profile_sample *sample)
 {
     struct proto_scan scan = proto_scan_begin(body);
     struct proto_field field;
@@ -208,14 +209,15 @@ bool otlp_profile_next_sample(const struct otlp_dictionary *dictionary,
     while (proto_scan_next(scan, &field))
         if (field.number == PROFILE_SAMPLES) {
             *sample = (struct otlp_profile_sample){.span_id_bytes = VIEW("")};
-            read_sample(dictionary, field.bytes, sample);
+            otlp_profiles_read_sample(dictionary, field.bytes, sample);
             return true;
         }
     return false;
 }
 
 /* The key of a KeyValue: by reference, or inline where the reference is 0. */
-static struct view key_of(const struct otlp_dictionary *dictionary, struct view key_value)
+static struct view otlp_profiles_key_of(const struct otlp_dictionary *dictionary,
+                                        struct view key_value)
 {
     struct proto_field field;
     struct view key = otlp_dictionary_string(dictionary, key_value, KEY_VALUE_KEY_STRINDEX);
@@ -235,7 +237,7 @@ struct view otlp_profiles_resource_attribute(const struct otlp_dictionary *dicti
         struct proto_scan attributes = proto_scan_begin(resource.bytes);
         while (proto_scan_next(&attributes, &field))
             if (field.number == RESOURCE_ATTRIBUTES &&
-                view_eq(key_of(dictionary, field.bytes), key))
+                view_eq(otlp_profiles_key_of(dictionary, field.bytes), key))
                 return otlp_dictionary_value(dictionary, field.bytes);
     }
     return (struct view){0};

@@ -19,7 +19,8 @@ enum { MAPPING_FILENAME = 5, MAPPING_BUILD_ID = 6, MAPPING_HAS_FUNCTIONS = 7 };
 enum { LOCATION_ADDRESS = 3, LOCATION_IS_FOLDED = 5, LINE_LINE = 2, LINE_COLUMN = 3 };
 enum { FUNCTION_NAME = 2, FUNCTION_START_LINE = 5 };
 
-static struct view entry_of(const struct pprof_make *make, enum otlp_table table, uint64_t index)
+static struct view pprof_make_entry_of(const struct pprof_make *make, enum otlp_table table,
+                                       uint64_t index)
 {
     const struct otlp_dictionary *dictionary = make->dictionary;
     return index < dictionary->of[table].count ? dictionary->of[table].entries[index] : VIEW("");
@@ -32,7 +33,8 @@ static uint64_t number_of(struct view message, uint32_t number)
 }
 
 /* Room for one more in a list; what it outgrows stays with the arena. */
-static bool room(struct pprof_make *make, void **list, size_t *has, size_t count, size_t size)
+static bool pprof_make_room(struct pprof_make *make, void **list, size_t *has, size_t count,
+                            size_t size)
 {
     if (count < *has)
         return true;
@@ -49,10 +51,11 @@ static bool room(struct pprof_make *make, void **list, size_t *has, size_t count
 }
 
 /* Gives an entry its id in the pprof at hand. False: no room, nothing given. */
-static bool give(struct pprof_make *make, uint32_t *slot, uint32_t id)
+static bool pprof_make_give(struct pprof_make *make, uint32_t *slot, uint32_t id)
 {
     void *list = make->touched;
-    if (!room(make, &list, &make->touched_room, make->touched_count, sizeof *make->touched))
+    if (!pprof_make_room(make, &list, &make->touched_room, make->touched_count,
+                         sizeof *make->touched))
         return false;
     make->touched = list;
     make->touched[make->touched_count++] = slot;
@@ -65,11 +68,11 @@ uint32_t pprof_make_text(struct pprof_make *make, uint32_t *id, struct view text
     void *list = make->texts;
     if (text.size == 0 || (id && *id))
         return id && text.size ? *id : 0;
-    if (!room(make, &list, &make->text_room, make->text_count, sizeof *make->texts))
+    if (!pprof_make_room(make, &list, &make->text_room, make->text_count, sizeof *make->texts))
         return 0;
     make->texts = list;
     uint32_t index = (uint32_t)make->text_count + 1;
-    if (id && !give(make, id, index))
+    if (id && !pprof_make_give(make, id, index))
         return 0;
     make->texts[make->text_count++] = text;
     return index;
@@ -79,7 +82,8 @@ uint32_t pprof_make_string(struct pprof_make *make, uint64_t index)
 {
     if (index >= make->dictionary->of[OTLP_TABLE_STRING].count)
         return 0;
-    return pprof_make_text(make, &make->strings[index], entry_of(make, OTLP_TABLE_STRING, index));
+    return pprof_make_text(make, &make->strings[index],
+                           pprof_make_entry_of(make, OTLP_TABLE_STRING, index));
 }
 
 bool pprof_make_open(struct pprof_make *make, const struct profiles_attributes *attributes,
@@ -119,8 +123,8 @@ static uint32_t function_id(struct pprof_make *make, uint64_t index)
         return 0;
     if (make->functions[index])
         return make->functions[index];
-    struct view function = entry_of(make, OTLP_TABLE_FUNCTION, index);
-    if (!give(make, &make->functions[index], make->function_count + 1))
+    struct view function = pprof_make_entry_of(make, OTLP_TABLE_FUNCTION, index);
+    if (!pprof_make_give(make, &make->functions[index], make->function_count + 1))
         return 0;
     make->function_count++;
     size_t opened = proto_write_open(&make->write, PROFILE_FUNCTION);
@@ -142,10 +146,11 @@ static uint32_t mapping_id(struct pprof_make *make, uint64_t index)
         return 0;
     if (make->mappings[index])
         return make->mappings[index];
-    if (!room(make, &list, &make->mapping_room, make->mapping_count, sizeof *make->made_mappings))
+    if (!pprof_make_room(make, &list, &make->mapping_room, make->mapping_count,
+                         sizeof *make->made_mappings))
         return 0;
     make->made_mappings = list;
-    if (!give(make, &make->mappings[index], (uint32_t)make->mapping_count + 1))
+    if (!pprof_make_give(make, &make->mappings[index], (uint32_t)make->mapping_count + 1))
         return 0;
     make->made_mappings[make->mapping_count++] =
         (struct pprof_mapping){(uint32_t)index, true, true, true, true, false};
@@ -162,7 +167,8 @@ static void survey(struct pprof_make *make, struct pprof_mapping *mapping, struc
         if (field.number != OTLP_LOCATION_LINES)
             continue;
         uint64_t function = number_of(field.bytes, OTLP_LINE_FUNCTION);
-        struct view entry = function ? entry_of(make, OTLP_TABLE_FUNCTION, function) : VIEW("");
+        struct view entry =
+            function ? pprof_make_entry_of(make, OTLP_TABLE_FUNCTION, function) : VIEW("");
         mapping->functions &= function != 0;
         mapping->filenames &= number_of(entry, OTLP_FUNCTION_FILENAME) != 0;
         mapping->lines &= number_of(field.bytes, OTLP_LINE_LINE) != 0;
@@ -235,9 +241,9 @@ static void write_locations(struct pprof_make *make, struct view stack)
             if (index == 0 || index >= make->dictionary->of[OTLP_TABLE_LOCATION].count ||
                 make->locations[index])
                 continue;
-            if (give(make, &make->locations[index], make->location_count + 1))
+            if (pprof_make_give(make, &make->locations[index], make->location_count + 1))
                 write_location(make, ++make->location_count,
-                               entry_of(make, OTLP_TABLE_LOCATION, index));
+                               pprof_make_entry_of(make, OTLP_TABLE_LOCATION, index));
         }
     }
 }
@@ -303,7 +309,7 @@ static void write_labels(struct pprof_make *make, const struct pprof_make_sample
 
 void pprof_make_sample(struct pprof_make *make, const struct pprof_make_sample *sample)
 {
-    struct view stack = entry_of(make, OTLP_TABLE_STACK, sample->stack);
+    struct view stack = pprof_make_entry_of(make, OTLP_TABLE_STACK, sample->stack);
     make->work += stack.size;
     write_locations(make, stack);
     size_t opened = proto_write_open(&make->write, PROFILE_SAMPLE);
@@ -315,7 +321,7 @@ void pprof_make_sample(struct pprof_make *make, const struct pprof_make_sample *
 
 static void write_mapping(struct pprof_make *make, const struct pprof_mapping *mapping, uint32_t id)
 {
-    struct view entry = entry_of(make, OTLP_TABLE_MAPPING, mapping->index);
+    struct view entry = pprof_make_entry_of(make, OTLP_TABLE_MAPPING, mapping->index);
     struct profiles_attribute_list list =
         profiles_attribute_list_begin(make->attributes, entry, OTLP_MAPPING_ATTRIBUTES);
     const struct profiles_attribute *attribute;

@@ -38,7 +38,7 @@ struct label {
     int64_t number;
 };
 
-static struct label read_label(struct view message)
+static struct label pprof_to_profiles_read_label(struct view message)
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
@@ -105,7 +105,7 @@ static void add_attribute(struct conversion *conversion, const struct label *lab
 }
 
 /* A copy of what scratch holds, in the arena. */
-static struct view keep(struct conversion *conversion)
+static struct view pprof_to_profiles_keep(struct conversion *conversion)
 {
     struct view kept = bytes_view(&conversion->scratch);
     uint8_t *copy = arena_alloc(conversion->dictionary.arena, kept.size);
@@ -127,12 +127,12 @@ static void take_sample(struct conversion *conversion, const struct pprof_sample
     taken->stack = profiles_dictionary_stack(&conversion->dictionary, sample->field.bytes);
     while (proto_scan_next(&scan, &field))
         if (field.number == SAMPLE_LABEL) {
-            struct label label = read_label(field.bytes);
+            struct label label = pprof_to_profiles_read_label(field.bytes);
             add_attribute(conversion, &label, said, &list);
         }
     if (list.result != BYTES_OK)
         conversion->dictionary.fault = proto_write_fault(&list);
-    taken->attributes = keep(conversion);
+    taken->attributes = pprof_to_profiles_keep(conversion);
 }
 
 static void take_samples(struct conversion *conversion)
@@ -168,10 +168,11 @@ static void take_profile_attributes(struct conversion *conversion)
         proto_write_packed(&list, comments);
     if (list.result != BYTES_OK)
         conversion->dictionary.fault = proto_write_fault(&list);
-    conversion->profile_attributes = keep(conversion);
+    conversion->profile_attributes = pprof_to_profiles_keep(conversion);
 }
 
-static void write_text(struct proto_write *write, struct view key, struct view text)
+static void pprof_to_profiles_write_text(struct proto_write *write, struct view key,
+                                         struct view text)
 {
     size_t attribute = proto_write_open(write, RESOURCE_ATTRIBUTES);
     proto_write_bytes(write, KEY_VALUE_KEY, key);
@@ -197,10 +198,11 @@ static void write_resource(struct conversion *conversion)
         service = series_get(series, VIEW("__name__"));
     size_t resource = proto_write_open(&conversion->write, RESOURCE);
     if (service.size)
-        write_text(&conversion->write, VIEW("service.name"), service);
+        pprof_to_profiles_write_text(&conversion->write, VIEW("service.name"), service);
     for (size_t i = 0; i < series->count; i++)
         if (goes_out(series->labels[i].name))
-            write_text(&conversion->write, series->labels[i].name, series->labels[i].value);
+            pprof_to_profiles_write_text(&conversion->write, series->labels[i].name,
+                                         series->labels[i].value);
     proto_write_close(&conversion->write, resource);
 }
 
@@ -213,7 +215,7 @@ static void write_type(struct proto_write *write, uint32_t number, const uint64_
     proto_write_close(write, opened);
 }
 
-static void read_type(struct view message, uint64_t type[2])
+static void pprof_to_profiles_read_type(struct view message, uint64_t type[2])
 {
     struct proto_field field;
     if (proto_find(message, TYPE, WIRE_VARINT, &field))
@@ -244,8 +246,8 @@ static void write_samples(struct conversion *conversion, size_t column)
     }
 }
 
-static void write_profile(struct conversion *conversion, size_t column, const uint64_t type[2],
-                          const uint64_t period[2])
+static void pprof_to_profiles_write_profile(struct conversion *conversion, size_t column,
+                                            const uint64_t type[2], const uint64_t period[2])
 {
     const struct pprof *pprof = conversion->source->pprof;
     struct proto_write *write = &conversion->write;
@@ -273,14 +275,14 @@ static void write_profiles(struct conversion *conversion)
     size_t column = 0;
     while (proto_scan_next(&scan, &field))
         if (field.number == PROFILE_PERIOD_TYPE)
-            read_type(field.bytes, period);
+            pprof_to_profiles_read_type(field.bytes, period);
     scan = proto_scan_begin(raw);
     while (proto_scan_next(&scan, &field)) {
         uint64_t type[2] = {0};
         if (field.number != PROFILE_SAMPLE_TYPE)
             continue;
-        read_type(field.bytes, type);
-        write_profile(conversion, column++, type, period);
+        pprof_to_profiles_read_type(field.bytes, type);
+        pprof_to_profiles_write_profile(conversion, column++, type, period);
     }
 }
 

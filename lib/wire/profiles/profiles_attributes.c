@@ -29,7 +29,7 @@ const char *profiles_attribute_name(enum profiles_attribute_kind kind)
     return names[kind];
 }
 
-static enum profiles_attribute_kind kind_of(struct view key)
+static enum profiles_attribute_kind profiles_attributes_kind_of(struct view key)
 {
     if (view_eq(key, VIEW("profile_id")))
         return ATTRIBUTE_SPAN_ID;
@@ -47,7 +47,8 @@ static bool read_entry(struct profiles_attributes *attributes, size_t index, str
     struct proto_field key;
     if (proto_find(body, ATTRIBUTE_KEY_STRINDEX, WIRE_VARINT, &key))
         attribute->key = key.value;
-    attribute->kind = kind_of(otlp_dictionary_string(dictionary, body, ATTRIBUTE_KEY_STRINDEX));
+    attribute->kind = profiles_attributes_kind_of(
+        otlp_dictionary_string(dictionary, body, ATTRIBUTE_KEY_STRINDEX));
     attribute->flag = otlp_label_flag(body);
     return otlp_label_text(dictionary, body, arena, &attribute->text);
 }

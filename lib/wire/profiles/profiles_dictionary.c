@@ -13,14 +13,14 @@ enum { MAPPING_START = 2, MAPPING_FILENAME = 5, MAPPING_BUILD_ID = 6, MAPPING_HA
 enum { LOCATION_ADDRESS = 3, LOCATION_IS_FOLDED = 5, LINE_COLUMN = 3 };
 enum { FUNCTION_NAME = 2, FUNCTION_START_LINE = 5 };
 
-static uint32_t fail(struct profiles_dictionary *dictionary, const char *why)
+static uint32_t profiles_dictionary_fail(struct profiles_dictionary *dictionary, const char *why)
 {
     if (!dictionary->fault)
         dictionary->fault = why;
     return 0;
 }
 
-static int by_id(const void *a, const void *b)
+static int profiles_dictionary_by_id(const void *a, const void *b)
 {
     const struct profiles_id *left = a, *right = b;
     if (left->id != right->id)
@@ -51,8 +51,8 @@ static uint64_t number_of(struct view message, uint32_t number)
     return proto_find(message, number, WIRE_VARINT, &field) ? field.value : 0;
 }
 
-static bool read_ids(struct profiles_dictionary *dictionary, struct profiles_ids *ids,
-                     uint32_t number)
+static bool profiles_dictionary_read_ids(struct profiles_dictionary *dictionary,
+                                         struct profiles_ids *ids, uint32_t number)
 {
     struct proto_scan scan = proto_scan_begin(dictionary->pprof->raw);
     struct proto_field field;
@@ -69,7 +69,7 @@ static bool read_ids(struct profiles_dictionary *dictionary, struct profiles_ids
             ids->of[index - 1] = (struct profiles_id){number_of(field.bytes, TABLE_ID), index};
         }
     if (count)
-        qsort(ids->of, count, sizeof *ids->of, by_id);
+        qsort(ids->of, count, sizeof *ids->of, profiles_dictionary_by_id);
     return true;
 }
 
@@ -85,9 +85,10 @@ bool profiles_dictionary_open(struct profiles_dictionary *dictionary, const stru
     bool good = true;
     for (size_t i = 0; good && i < 3; i++)
         good = view_set_add(tables[i], VIEW("")) == 0;
-    return good && read_ids(dictionary, &dictionary->mappings, PROFILE_MAPPING) &&
-           read_ids(dictionary, &dictionary->locations, PROFILE_LOCATION) &&
-           read_ids(dictionary, &dictionary->functions, PROFILE_FUNCTION);
+    return good &&
+           profiles_dictionary_read_ids(dictionary, &dictionary->mappings, PROFILE_MAPPING) &&
+           profiles_dictionary_read_ids(dictionary, &dictionary->locations, PROFILE_LOCATION) &&
+           profiles_dictionary_read_ids(dictionary, &dictionary->functions, PROFILE_FUNCTION);
 }
 
 void profiles_dictionary_release(struct profiles_dictionary *dictionary)
@@ -107,9 +108,9 @@ static uint32_t end_entry(struct profiles_dictionary *dictionary, struct view_se
 {
     const char *fault = proto_write_fault(write);
     if (fault)
-        return fail(dictionary, fault);
+        return profiles_dictionary_fail(dictionary, fault);
     uint32_t index = view_set_add(table, bytes_view(&dictionary->scratch));
-    return index == UINT32_MAX ? fail(dictionary, "too large") : index;
+    return index == UINT32_MAX ? profiles_dictionary_fail(dictionary, "too large") : index;
 }
 
 uint32_t profiles_dictionary_stack(struct profiles_dictionary *dictionary, struct view sample)
@@ -177,7 +178,7 @@ static struct proto_write begin_named(struct profiles_dictionary *dictionary,
     uint32_t key = view_set_add(&dictionary->keys, view_of(profiles_attribute_name(kind)));
     struct proto_write write = begin_entry(dictionary);
     if (key == UINT32_MAX)
-        fail(dictionary, "too large");
+        profiles_dictionary_fail(dictionary, "too large");
     proto_write_varint(&write, ATTRIBUTE_KEY, dictionary->pprof->string_count + key);
     return write;
 }

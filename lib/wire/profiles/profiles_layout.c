@@ -293,7 +293,7 @@ static bool samples_own_attributes(const struct judging *judging, struct view re
     return own;
 }
 
-static enum profiles_layout refuse(const char **reason, const char *text)
+static enum profiles_layout profiles_layout_refuse(const char **reason, const char *text)
 {
     *reason = text;
     return PROFILES_LAYOUT_NONE;
@@ -307,13 +307,15 @@ static enum profiles_layout judge_old(const struct judging *judging, const char 
     if (judging->shifted != judging->unshifted)
         return judging->shifted ? PROFILES_LAYOUT_1_8 : PROFILES_LAYOUT_1_9;
     if (!judging->shifted)
-        return refuse(reason, "the samples are in the layout of OTLP 1.8 or 1.9, and the profiles "
-                              "in that of neither");
+        return profiles_layout_refuse(
+            reason, "the samples are in the layout of OTLP 1.8 or 1.9, and the profiles "
+                    "in that of neither");
     if (judging->temporality)
         return PROFILES_LAYOUT_1_8;
     if (judging->shifted_pairs != judging->unshifted_pairs)
         return judging->shifted_pairs ? PROFILES_LAYOUT_1_8 : PROFILES_LAYOUT_1_9;
-    return refuse(reason, "the profiles may be in the layout of OTLP 1.8 or of 1.9");
+    return profiles_layout_refuse(reason,
+                                  "the profiles may be in the layout of OTLP 1.8 or of 1.9");
 }
 
 /* No sample tells. */
@@ -349,10 +351,11 @@ enum profiles_layout profiles_layout(struct view request, struct arena *arena, c
     if (old && new &&samples_own_attributes(&judging, request, arena))
         old = false;
     if (old && new)
-        return refuse(reason, "the samples may be in the layout of OTLP 1.9 or of 1.10");
+        return profiles_layout_refuse(reason,
+                                      "the samples may be in the layout of OTLP 1.9 or of 1.10");
     if (old)
         return judge_old(&judging, reason);
     if (!new && (judging.new.possible || judging.old.possible))
-        return refuse(reason, "a sample has neither values nor timestamps");
+        return profiles_layout_refuse(reason, "a sample has neither values nor timestamps");
     return PROFILES_LAYOUT_1_10;
 }

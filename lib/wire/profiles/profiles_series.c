@@ -13,7 +13,7 @@ static bool is_own(struct view key)
            view_eq(key, VIEW("__otel__")) || view_eq(key, VIEW("service_name"));
 }
 
-static bool has(const struct profiles_labels *labels, struct view key)
+static bool profiles_series_has(const struct profiles_labels *labels, struct view key)
 {
     for (size_t i = 0; i < labels->count; i++)
         if (view_eq(labels->labels[i].name, key))
@@ -36,8 +36,9 @@ static void note_service(struct naming *naming, struct view key, struct view tex
         *place = text;
 }
 
-static bool add(struct profiles_labels *labels, const struct otlp_dictionary *dictionary,
-                struct view key_value, struct naming *naming, struct arena *arena)
+static bool profiles_series_add(struct profiles_labels *labels,
+                                const struct otlp_dictionary *dictionary, struct view key_value,
+                                struct naming *naming, struct arena *arena)
 {
     struct view key = otlp_label_key(dictionary, key_value), text;
     if (!otlp_label_text(dictionary, key_value, arena, &text))
@@ -45,14 +46,15 @@ static bool add(struct profiles_labels *labels, const struct otlp_dictionary *di
     if (text.size && naming)
         note_service(naming, key, text);
     if (text.size && !is_own(key) && labels->count < PROFILES_MAX_LABELS - OWN_LABELS &&
-        !has(labels, key))
+        !profiles_series_has(labels, key))
         labels->labels[labels->count++] = (struct series_label){key, text};
     return true;
 }
 
 /* The attributes of field `list` in each message of field `number`. */
-static bool read_list(struct profiles_labels *labels, const struct otlp_dictionary *dictionary,
-                      struct view entry, uint32_t list, struct naming *naming, struct arena *arena)
+static bool profiles_series_read_list(struct profiles_labels *labels,
+                                      const struct otlp_dictionary *dictionary, struct view entry,
+                                      uint32_t list, struct naming *naming, struct arena *arena)
 {
     struct proto_scan scan = proto_scan_begin(entry);
     struct proto_field message, field;
@@ -63,7 +65,7 @@ static bool read_list(struct profiles_labels *labels, const struct otlp_dictiona
         struct proto_scan inner = proto_scan_begin(message.bytes);
         while (good && proto_scan_next(&inner, &field))
             if (field.number == list)
-                good = add(labels, dictionary, field.bytes, naming, arena);
+                good = profiles_series_add(labels, dictionary, field.bytes, naming, arena);
     }
     return good;
 }
@@ -92,8 +94,9 @@ bool profiles_labels_read(struct profiles_labels *labels, const struct otlp_dict
 {
     struct naming naming = {.label = VIEW("")};
     labels->count = 0;
-    return read_list(labels, dictionary, resource, RESOURCE_ATTRIBUTES, &naming, arena) &&
-           read_list(labels, dictionary, scope, SCOPE_ATTRIBUTES, NULL, arena) &&
+    return profiles_series_read_list(labels, dictionary, resource, RESOURCE_ATTRIBUTES, &naming,
+                                     arena) &&
+           profiles_series_read_list(labels, dictionary, scope, SCOPE_ATTRIBUTES, NULL, arena) &&
            choose_service(labels, &naming, arena);
 }
 

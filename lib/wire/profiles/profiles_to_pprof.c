@@ -87,7 +87,8 @@ static uint32_t service_in(const struct profiles_to_pprof *conversion,
     return 0;
 }
 
-static struct reading read_sample(const struct profiles_to_pprof *conversion, struct view body)
+static struct reading profiles_to_pprof_read_sample(const struct profiles_to_pprof *conversion,
+                                                    struct view body)
 {
     struct proto_scan scan = proto_scan_begin(body);
     struct proto_field field;
@@ -134,7 +135,7 @@ static bool take_samples(struct profiles_to_pprof *conversion, struct view body)
     while (proto_scan_next(&scan, &field)) {
         if (field.number != OTLP_PROFILE_SAMPLES)
             continue;
-        struct reading reading = read_sample(conversion, field.bytes);
+        struct reading reading = profiles_to_pprof_read_sample(conversion, field.bytes);
         conversion->samples[count++] = (struct profiles_sample){field.bytes, 0};
         add_sample(conversion, count, reading.service);
         linked |= reading.link < conversion->make.links.count &&
@@ -173,7 +174,7 @@ static bool write_samples(struct profiles_to_pprof *conversion, uint32_t service
     uint32_t place = conversion->first[service];
     for (*count = 0; place; place = conversion->samples[place - 1].next) {
         struct view body = conversion->samples[place - 1].body;
-        struct reading reading = read_sample(conversion, body);
+        struct reading reading = profiles_to_pprof_read_sample(conversion, body);
         struct pprof_make_sample sample = {
             .body = body,
             .stack = reading.stack,
@@ -338,8 +339,9 @@ static const char *begin_scope(struct profiles_to_pprof *conversion)
 
 /* Moves on to the next profile with samples, or one whose payload is the part. False: *reason, or
  * NULL at the end. */
-static bool advance(struct profiles_to_pprof *conversion, struct profiles_part *part,
-                    struct bytes *out, const char **reason)
+static bool profiles_to_pprof_advance(struct profiles_to_pprof *conversion,
+                                      struct profiles_part *part, struct bytes *out,
+                                      const char **reason)
 {
     for (enum otlp_step step; (step = otlp_walk_next(&conversion->walk)) != OTLP_END;) {
         if (step == OTLP_SCOPE && (*reason = begin_scope(conversion)))
@@ -360,7 +362,7 @@ bool profiles_to_pprof_next(struct profiles_to_pprof *conversion, struct profile
         *part = (struct profiles_part){0};
         bytes_clear(out);
         if (conversion->service_at == conversion->service_count &&
-            !advance(conversion, part, out, reason))
+            !profiles_to_pprof_advance(conversion, part, out, reason))
             break;
         if (part->original)
             return true;

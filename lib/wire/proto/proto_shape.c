@@ -37,8 +37,8 @@ struct check {
     struct proto_fault *fault;
 };
 
-static struct step refuse(const struct check *check, const struct frame *top, const uint8_t *at,
-                          struct proto_fault fault)
+static struct step proto_shape_refuse(const struct check *check, const struct frame *top,
+                                      const uint8_t *at, struct proto_fault fault)
 {
     *check->fault = fault;
     check->fault->message = top->shape->name;
@@ -91,14 +91,14 @@ static struct step step_any(const struct check *check, const struct frame *top, 
     struct proto_scan scan = {at, top->end, false};
     struct proto_field field;
     if (!proto_scan_any(&scan, &field))
-        return refuse(check, top, at, (struct proto_fault){.reason = "broken framing"});
+        return proto_shape_refuse(check, top, at, (struct proto_fault){.reason = "broken framing"});
     struct proto_fault fault = {.field = field.number, .reason = "wrong wire type"};
     const struct proto_row *row = field.number < shape->count ? &shape->rows[field.number] : &hole;
     if (!(accepted[row->kind] & WIRE_BIT(field.type)))
-        return refuse(check, top, at, fault);
+        return proto_shape_refuse(check, top, at, fault);
     fault.reason = content_fault(row, &field, depth);
     if (fault.reason)
-        return refuse(check, top, at, fault);
+        return proto_shape_refuse(check, top, at, fault);
     if (row->kind != PROTO_MESSAGE)
         return (struct step){.at = field.end};
     return (struct step){field.bytes.data, {row->shape, field.end}};

@@ -12,7 +12,7 @@ static bool reserve(struct proto_write *write, size_t size)
     return write->result == BYTES_OK;
 }
 
-static void append(struct proto_write *write, const uint8_t *text, const uint8_t *end)
+static void proto_write_append(struct proto_write *write, const uint8_t *text, const uint8_t *end)
 {
     if (write->result == BYTES_OK)
         write->result = bytes_append_view(write->out, view_between(text, end));
@@ -21,8 +21,9 @@ static void append(struct proto_write *write, const uint8_t *text, const uint8_t
 void proto_write_varint(struct proto_write *write, uint32_t number, uint64_t value)
 {
     uint8_t text[MAX_FIELD];
-    append(write, text,
-           proto_varint_put(proto_varint_put(text, proto_tag(number, WIRE_VARINT)), value));
+    proto_write_append(
+        write, text,
+        proto_varint_put(proto_varint_put(text, proto_tag(number, WIRE_VARINT)), value));
 }
 
 void proto_write_number(struct proto_write *write, uint32_t number, uint64_t value)
@@ -36,20 +37,21 @@ void proto_write_fixed64(struct proto_write *write, uint32_t number, uint64_t va
     uint8_t text[MAX_FIELD];
     uint64_t little = htole64(value);
     uint8_t *end = proto_varint_put(text, proto_tag(number, WIRE_I64));
-    append(write, text, proto_bytes_put(end, (struct view){(uint8_t *)&little, sizeof little}));
+    proto_write_append(write, text,
+                       proto_bytes_put(end, (struct view){(uint8_t *)&little, sizeof little}));
 }
 
 void proto_write_bytes(struct proto_write *write, uint32_t number, struct view bytes)
 {
     uint8_t text[MAX_FIELD];
-    append(write, text, proto_len_put(text, number, bytes.size));
+    proto_write_append(write, text, proto_len_put(text, number, bytes.size));
     proto_write_raw(write, bytes);
 }
 
 size_t proto_write_open(struct proto_write *write, uint32_t number)
 {
     uint8_t text[MAX_FIELD];
-    append(write, text, proto_len_put(text, number, 0));
+    proto_write_append(write, text, proto_len_put(text, number, 0));
     return write->out->size;
 }
 
@@ -71,7 +73,7 @@ void proto_write_close(struct proto_write *write, size_t opened)
 void proto_write_packed(struct proto_write *write, uint64_t value)
 {
     uint8_t text[MAX_FIELD];
-    append(write, text, proto_varint_put(text, value));
+    proto_write_append(write, text, proto_varint_put(text, value));
 }
 
 void proto_write_raw(struct proto_write *write, struct view bytes)

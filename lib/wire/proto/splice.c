@@ -8,7 +8,7 @@ void splice_begin(struct splice *splice, struct view source, struct arena *arena
 }
 
 /* Records growth (or, below zero, shrinkage) in the message that the walk is in. */
-static void grow(struct splice *splice, int64_t delta)
+static void splice_grow(struct splice *splice, int64_t delta)
 {
     if (splice->depth > 0)
         splice->frames[splice->depth - 1].delta += delta;
@@ -16,7 +16,7 @@ static void grow(struct splice *splice, int64_t delta)
         splice->size = (size_t)((int64_t)splice->size + delta);
 }
 
-static bool append(struct splice *splice, const struct splice_edit *edit)
+static bool splice_append(struct splice *splice, const struct splice_edit *edit)
 {
     if (splice->count == splice->capacity) {
         size_t capacity = splice->capacity ? 2 * splice->capacity : 16;
@@ -50,7 +50,7 @@ static bool open_lengths(struct splice *splice)
             .remove = splice->frames[i].length_size,
             .is_length = true,
         };
-        if (!append(splice, &edit))
+        if (!splice_append(splice, &edit))
             return false;
         splice->frames[i].edit = splice->count;
     }
@@ -81,7 +81,7 @@ void splice_leave(struct splice *splice)
         struct splice_edit *edit = &splice->edits[index - 1];
         edit->length = (uint64_t)((int64_t)splice->frames[i].length + splice->frames[i].delta);
         int64_t size = (int64_t)proto_varint_size(edit->length);
-        grow(splice, splice->frames[i].delta + size - (int64_t)edit->remove);
+        splice_grow(splice, splice->frames[i].delta + size - (int64_t)edit->remove);
     } else if (index == splice->count) {
         splice->count--;
     } else {
@@ -99,7 +99,8 @@ static bool continues(const struct splice *splice, size_t at)
     return !last->is_length && last->remove && !last->insert.size && last->at + last->remove == at;
 }
 
-static void add(struct splice *splice, const uint8_t *from, const uint8_t *to, struct view text)
+static void splice_add(struct splice *splice, const uint8_t *from, const uint8_t *to,
+                       struct view text)
 {
     if ((from == to && text.size == 0) || splice->failed || !open_lengths(splice))
         return;
@@ -110,24 +111,24 @@ static void add(struct splice *splice, const uint8_t *from, const uint8_t *to, s
     };
     if (text.size == 0 && continues(splice, edit.at))
         splice->edits[splice->count - 1].remove += edit.remove;
-    else if (!append(splice, &edit))
+    else if (!splice_append(splice, &edit))
         return;
-    grow(splice, (int64_t)text.size - (int64_t)edit.remove);
+    splice_grow(splice, (int64_t)text.size - (int64_t)edit.remove);
 }
 
 void splice_insert(struct splice *splice, const uint8_t *at, struct view text)
 {
-    add(splice, at, at, text);
+    splice_add(splice, at, at, text);
 }
 
 void splice_delete(struct splice *splice, const uint8_t *from, const uint8_t *to)
 {
-    add(splice, from, to, (struct view){0});
+    splice_add(splice, from, to, (struct view){0});
 }
 
 void splice_replace(struct splice *splice, const uint8_t *from, const uint8_t *to, struct view text)
 {
-    add(splice, from, to, text);
+    splice_add(splice, from, to, text);
 }
 
 void splice_abandon(struct splice *splice)

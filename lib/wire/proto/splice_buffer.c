@@ -41,7 +41,7 @@ static void copy(struct writer *writer, struct view bytes)
         writer->to = proto_bytes_put(writer->to, bytes);
 }
 
-static void keep(struct writer *writer, struct view stretch)
+static void splice_buffer_keep(struct writer *writer, struct view stretch)
 {
     if (stretch.size < LONG) {
         copy(writer, stretch);
@@ -55,21 +55,21 @@ static void keep(struct writer *writer, struct view stretch)
     add_part(writer, writer->source, stretch);
 }
 
-static void walk(struct writer *writer, const struct splice *splice)
+static void splice_buffer_walk(struct writer *writer, const struct splice *splice)
 {
     size_t at = 0;
     writer->copied = writer->shared = writer->runs = 0;
     for (size_t i = 0; i < splice->count; i++) {
         const struct splice_edit *edit = &splice->edits[i];
         uint8_t length[10];
-        keep(writer, (struct view){splice->source.data + at, edit->at - at});
+        splice_buffer_keep(writer, (struct view){splice->source.data + at, edit->at - at});
         if (edit->is_length)
             copy(writer, view_between(length, proto_varint_put(length, edit->length)));
         else
             copy(writer, edit->insert);
         at = edit->at + edit->remove;
     }
-    keep(writer, (struct view){splice->source.data + at, splice->source.size - at});
+    splice_buffer_keep(writer, (struct view){splice->source.data + at, splice->source.size - at});
 }
 
 static struct buffer *copy_all(const struct splice *splice, struct budget *budget)
@@ -87,7 +87,7 @@ static struct buffer *share(struct writer *writer, const struct splice *splice)
     writer->text = buffer_new(writer->copied, writer->source->budget, true);
     if (writer->parts && writer->text) {
         writer->from = writer->to = writer->text->data;
-        walk(writer, splice);
+        splice_buffer_walk(writer, splice);
         end_text(writer);
         if (!writer->failed)
             joined = buffer_join(writer->parts, writer->part_count);
@@ -102,7 +102,7 @@ static struct buffer *share(struct writer *writer, const struct splice *splice)
 struct buffer *splice_buffer(const struct splice *splice, struct buffer *source)
 {
     struct writer writer = {.source = source};
-    walk(&writer, splice);
+    splice_buffer_walk(&writer, splice);
     /* A run keeps all of the source in memory, also what was deleted from it. */
     if (writer.shared < source->size / 4 * 3)
         return copy_all(splice, source->budget);

@@ -2,7 +2,7 @@
 
 #include "lib/wire/proto/utf8.h"
 
-static bool put(struct bytes *out, struct view text)
+static bool text_put(struct bytes *out, struct view text)
 {
     return bytes_append_view(out, text) == BYTES_OK;
 }
@@ -19,10 +19,10 @@ static size_t sequence(struct view text)
 bool text_utf8(struct view text, struct bytes *out)
 {
     if (utf8_valid(text))
-        return put(out, text);
+        return text_put(out, text);
     while (text.size > 0) {
         size_t size = sequence(text);
-        if (!put(out, size ? (struct view){text.data, size} : VIEW("\xef\xbf\xbd")))
+        if (!text_put(out, size ? (struct view){text.data, size} : VIEW("\xef\xbf\xbd")))
             return false;
         size += size == 0;
         text = (struct view){text.data + size, text.size - size};
@@ -34,15 +34,15 @@ static bool put_escape(uint8_t c, struct bytes *out)
 {
     switch (c) {
     case '"':
-        return put(out, VIEW("\\\""));
+        return text_put(out, VIEW("\\\""));
     case '\\':
-        return put(out, VIEW("\\\\"));
+        return text_put(out, VIEW("\\\\"));
     case '\n':
-        return put(out, VIEW("\\n"));
+        return text_put(out, VIEW("\\n"));
     case '\r':
-        return put(out, VIEW("\\r"));
+        return text_put(out, VIEW("\\r"));
     case '\t':
-        return put(out, VIEW("\\t"));
+        return text_put(out, VIEW("\\t"));
     default:
         return bytes_printf(out, "\\u%04x", c) == BYTES_OK;
     }
@@ -55,7 +55,7 @@ static bool plain(uint8_t c)
 
 bool text_json(struct view text, struct bytes *out)
 {
-    if (!put(out, VIEW("\"")))
+    if (!text_put(out, VIEW("\"")))
         return false;
     for (size_t at = 0; at < text.size;) {
         size_t run = at;
@@ -67,7 +67,7 @@ bool text_json(struct view text, struct bytes *out)
             return false;
         at = run;
     }
-    return put(out, VIEW("\""));
+    return text_put(out, VIEW("\""));
 }
 
 void text_cut(struct view text, char *out, size_t out_size)

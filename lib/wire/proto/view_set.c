@@ -17,7 +17,7 @@ static size_t hash(struct view bytes)
 }
 
 /* Puts an entry into a free slot near its own; with none near, it is not found again. */
-static void place(struct view_set *set, uint32_t index)
+static void view_set_place(struct view_set *set, uint32_t index)
 {
     size_t at = hash(set->entries[index]);
     for (unsigned i = 0; i < MAX_PROBES; i++) {
@@ -29,7 +29,7 @@ static void place(struct view_set *set, uint32_t index)
     }
 }
 
-static bool grow(struct view_set *set)
+static bool view_set_grow(struct view_set *set)
 {
     size_t room = set->room ? 2 * set->room : FIRST_ROOM;
     struct view *entries = arena_array(set->arena, room, sizeof *entries);
@@ -43,11 +43,11 @@ static bool grow(struct view_set *set)
     set->slots = slots;
     set->slot_count = 2 * room;
     for (uint32_t i = 0; i < set->count; i++)
-        place(set, i);
+        view_set_place(set, i);
     return true;
 }
 
-static uint32_t find(const struct view_set *set, struct view bytes)
+static uint32_t view_set_find(const struct view_set *set, struct view bytes)
 {
     size_t at = hash(bytes);
     for (unsigned i = 0; i < MAX_PROBES && set->slot_count; i++) {
@@ -62,10 +62,10 @@ static uint32_t find(const struct view_set *set, struct view bytes)
 
 uint32_t view_set_add(struct view_set *set, struct view bytes)
 {
-    uint32_t found = find(set, bytes);
+    uint32_t found = view_set_find(set, bytes);
     if (found != UINT32_MAX)
         return found;
-    if (set->count == set->room && !grow(set))
+    if (set->count == set->room && !view_set_grow(set))
         return UINT32_MAX;
     uint8_t *copy = arena_alloc(set->arena, bytes.size);
     if (!copy)
@@ -73,6 +73,6 @@ uint32_t view_set_add(struct view_set *set, struct view bytes)
     if (bytes.size)
         memcpy(copy, bytes.data, bytes.size);
     set->entries[set->count++] = (struct view){copy, bytes.size};
-    place(set, (uint32_t)set->count - 1);
+    view_set_place(set, (uint32_t)set->count - 1);
     return (uint32_t)set->count - 1;
 }

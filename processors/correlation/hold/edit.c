@@ -22,7 +22,7 @@ static struct view id_attribute(struct splice *splice, uint64_t id)
     return view_between(out, otlp_string_attribute_put(out, SPAN_ATTRIBUTES, ID_KEY, value));
 }
 
-static bool says(struct view text, uint64_t id)
+static bool edit_says(struct view text, uint64_t id)
 {
     char digits[ID_DIGITS];
     span_id_format(id, digits);
@@ -66,7 +66,7 @@ static void link_span(struct splice *splice, const struct otlp_span *span, uint6
     if (span->profile_attributes == 0) {
         struct view text = id_attribute(splice, id);
         splice_insert(splice, span->body.data + span->body.size, text);
-    } else if (!says(span->profile_id, id)) {
+    } else if (!edit_says(span->profile_id, id)) {
         keep_one(splice, span, id_attribute(splice, id));
     } else if (span->profile_attributes > 1) {
         keep_one(splice, span, (struct view){0});
@@ -83,17 +83,17 @@ static void unlink_span(struct splice *splice, const struct otlp_span *span, boo
 void edit_span(struct splice *splice, const struct otlp_span *span, const struct edit *edit,
                const struct edit_policy *policy)
 {
-    switch (edit->fate) {
-    case FATE_LINK:
+    switch (edit->action) {
+    case ACTION_LINK:
         link_span(splice, span, edit->figures.id);
         if (policy->annotate && !edit->inherited)
             annotate(splice, span->body.data + span->body.size, &edit->figures);
         break;
-    case FATE_UNLINK:
+    case ACTION_UNLINK:
         unlink_span(splice, span, policy->keep_unconfirmed);
         break;
-    case FATE_WAIT:
-    case FATE_AS_CAME:
+    case ACTION_WAIT:
+    case ACTION_AS_CAME:
         break;
     }
 }

@@ -9,15 +9,15 @@
 #include "lib/wire/proto/splice.h"
 #include "processors/correlation/known/span_index.h"
 
-enum fate {
-    FATE_WAIT,    /* not decided yet */
-    FATE_AS_CAME, /* goes on without any edit */
-    FATE_LINK,
-    FATE_UNLINK
+enum action {
+    ACTION_WAIT,    /* not decided yet */
+    ACTION_AS_CAME, /* goes on without any edit */
+    ACTION_LINK,
+    ACTION_UNLINK
 };
 
 struct edit {
-    enum fate fate;
+    enum action action;
     bool inherited;              /* LINK: with the id of its local root */
     struct span_figures figures; /* LINK: the id, and what is known of it */
 };

@@ -41,7 +41,7 @@ static size_t find_small(const struct process *process, struct segment *found[GA
 }
 
 /* Moves those that are like the first one into the group; returns how many are left. */
-static size_t split(struct segment *left[], size_t count, struct group *group)
+static size_t gather_split(struct segment *left[], size_t count, struct group *group)
 {
     size_t others = 0;
     const struct segment *first = left[0];
@@ -71,7 +71,7 @@ static struct segment *make_joint(const struct group *group)
         size.spans += group->members[i]->count;
         size.bytes += own_bytes(group->members[i]);
     }
-    struct segment *joint = segment_new(&size, first->runs, first->resource, false);
+    struct segment *joint = segment_new(&size, first->interner, first->resource, false);
     if (!joint)
         return NULL;
     first->resource = NULL;
@@ -121,13 +121,13 @@ static void join(struct hold *hold, const struct group *group)
     hold_order(joint);
 }
 
-static void gather(struct hold *hold, struct process *process)
+static void gather_gather(struct hold *hold, struct process *process)
 {
     struct segment *left[GATHER_EACH];
     struct group group;
     size_t count = find_small(process, left);
     while (count > 0) {
-        count = split(left, count, &group);
+        count = gather_split(left, count, &group);
         join(hold, &group);
     }
     process->small = 0;
@@ -136,7 +136,7 @@ static void gather(struct hold *hold, struct process *process)
 void gather_before(struct hold *hold, struct process *process, uint64_t mono)
 {
     if (process->small > 0 && mono - process->small_since > GATHER_WITHIN)
-        gather(hold, process);
+        gather_gather(hold, process);
 }
 
 void gather_after(struct hold *hold, struct segment *segment)
@@ -147,5 +147,5 @@ void gather_after(struct hold *hold, struct segment *segment)
     if (process->small++ == 0)
         process->small_since = segment->arrived;
     if (process->small == GATHER_EACH)
-        gather(hold, process);
+        gather_gather(hold, process);
 }

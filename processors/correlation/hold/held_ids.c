@@ -15,13 +15,13 @@ static uint64_t canonical(uint64_t id)
 }
 
 /* `named` of a child is its parent. */
-static uint64_t key_of(const struct held *held)
+static uint64_t held_ids_key_of(const struct held *held)
 {
     bool by_name = held->named && !(held->flags & HELD_CHILD);
     return canonical(by_name ? held->named : held->own);
 }
 
-static size_t place(const struct held_ids *ids, uint64_t key)
+static size_t held_ids_place(const struct held_ids *ids, uint64_t key)
 {
     key ^= ids->seed;
     key = (key ^ key >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -43,7 +43,7 @@ void held_ids_release(struct held_ids *ids)
 
 static void link_in(struct held_ids *ids, struct held *held)
 {
-    struct held **bucket = &ids->buckets[place(ids, key_of(held))];
+    struct held **bucket = &ids->buckets[held_ids_place(ids, held_ids_key_of(held))];
     held->before = NULL;
     held->next = *bucket;
     if (*bucket)
@@ -83,7 +83,8 @@ bool held_ids_add(struct held_ids *ids, struct held *held)
 
 void held_ids_remove(struct held_ids *ids, struct held *held)
 {
-    *(held->before ? &held->before->next : &ids->buckets[place(ids, key_of(held))]) = held->next;
+    *(held->before ? &held->before->next
+                   : &ids->buckets[held_ids_place(ids, held_ids_key_of(held))]) = held->next;
     if (held->next)
         held->next->before = held->before;
     held->next = held->before = NULL;
@@ -95,7 +96,7 @@ void held_ids_remove(struct held_ids *ids, struct held *held)
 /* The first of a chain with this id. */
 static struct held *match(struct held *held, uint64_t key)
 {
-    while (held && key_of(held) != key)
+    while (held && held_ids_key_of(held) != key)
         held = held->next;
     return held;
 }
@@ -103,23 +104,24 @@ static struct held *match(struct held *held, uint64_t key)
 struct held *held_ids_first(const struct held_ids *ids, uint64_t id)
 {
     uint64_t key = canonical(id);
-    return ids->count ? match(ids->buckets[place(ids, key)], key) : NULL;
+    return ids->count ? match(ids->buckets[held_ids_place(ids, key)], key) : NULL;
 }
 
 struct held *held_ids_next(const struct held *held)
 {
-    return match(held->next, key_of(held));
+    return match(held->next, held_ids_key_of(held));
 }
 
 void held_ids_expect(const struct held_ids *ids, uint64_t id)
 {
     if (ids->count)
-        __builtin_prefetch(&ids->buckets[place(ids, canonical(id))]);
+        __builtin_prefetch(&ids->buckets[held_ids_place(ids, canonical(id))]);
 }
 
 void held_ids_moved(struct held_ids *ids, struct held *held)
 {
-    *(held->before ? &held->before->next : &ids->buckets[place(ids, key_of(held))]) = held;
+    *(held->before ? &held->before->next
+                   : &ids->buckets[held_ids_place(ids, held_ids_key_of(held))]) = held;
     if (held->next)
         held->next->before = held;
 }

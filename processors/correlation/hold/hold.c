@@ -92,7 +92,7 @@ void hold_shrunk(struct hold *hold, struct segment *segment, size_t bytes)
 {
     segment->charged -= bytes;
     hold->bytes -= bytes;
-    budget_give(segment->runs->budget, bytes);
+    budget_give(segment->interner->budget, bytes);
 }
 
 void hold_take(struct hold *hold, struct held *held, const struct edit *edit,
@@ -102,8 +102,8 @@ void hold_take(struct hold *hold, struct held *held, const struct edit *edit,
     assert(!(held->flags & HELD_GONE));
     held_ids_remove(&hold->ids, held);
     held->flags |= HELD_GONE;
-    held->fate = (uint8_t)edit->fate;
-    if (edit->fate == FATE_LINK) {
+    held->action = (uint8_t)edit->action;
+    if (edit->action == ACTION_LINK) {
         held->flags |= edit->inherited ? HELD_INHERITED : 0;
         held->own = edit->figures.id;
         held->end = edit->figures.cpu_ns;

@@ -29,7 +29,7 @@ void origin_unref(struct origin *origin)
     free(origin);
 }
 
-static bool same_text(const char *a, const char *b)
+static bool segment_same_text(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
@@ -37,20 +37,20 @@ static bool same_text(const char *a, const char *b)
 bool origin_same_way(const struct origin *a, const struct origin *b)
 {
     const struct metadata *x = a->metadata, *y = b->metadata;
-    return a == b ||
-           (a->outlet == b->outlet && (x == y || (x && y && same_text(x->tenant, y->tenant) &&
-                                                  same_text(x->authorization, y->authorization))));
+    return a == b || (a->outlet == b->outlet &&
+                      (x == y || (x && y && segment_same_text(x->tenant, y->tenant) &&
+                                  segment_same_text(x->authorization, y->authorization))));
 }
 
 size_t segment_memory(const struct segment_size *size)
 {
     return sizeof(struct segment) + size->spans * sizeof(struct held) +
-           size->scopes * sizeof(struct run *) + size->bytes;
+           size->scopes * sizeof(struct interned *) + size->bytes;
 }
 
 /* Few messages stand behind the segment; many in memory of their own, which may become less
  * (pack.h). */
-static struct segment *allocate(const struct segment_size *size, uint8_t **bytes)
+static struct segment *segment_allocate(const struct segment_size *size, uint8_t **bytes)
 {
     size_t memory = segment_memory(size), apart = size->bytes < SEGMENT_APART ? 0 : size->bytes;
     struct segment *segment = malloc(memory - apart);
@@ -61,23 +61,23 @@ static struct segment *allocate(const struct segment_size *size, uint8_t **bytes
     return NULL;
 }
 
-struct segment *segment_new(const struct segment_size *size, struct runs *runs,
-                            struct run *resource, bool may_force)
+struct segment *segment_new(const struct segment_size *size, struct interner *interner,
+                            struct interned *resource, bool may_force)
 {
     size_t memory = segment_memory(size);
     uint8_t *bytes;
-    bool forced = !budget_take(runs->budget, memory);
+    bool forced = !budget_take(interner->budget, memory);
     if (forced && !may_force)
         return NULL;
     if (forced)
-        budget_force(runs->budget, memory);
-    struct segment *segment = allocate(size, &bytes);
+        budget_force(interner->budget, memory);
+    struct segment *segment = segment_allocate(size, &bytes);
     if (!segment) {
-        budget_give(runs->budget, memory);
+        budget_give(interner->budget, memory);
         return NULL;
     }
     *segment = (struct segment){
-        .runs = runs,
+        .interner = interner,
         .charged = memory,
         .count = size->spans,
         .live = size->spans,
@@ -89,7 +89,7 @@ struct segment *segment_new(const struct segment_size *size, struct runs *runs,
     };
     atomic_init(&segment->unwritten, size->spans);
     segment->spans = (struct held *)(segment + 1);
-    segment->scopes = (struct run **)(segment->spans + size->spans);
+    segment->scopes = (struct interned **)(segment->spans + size->spans);
     for (uint32_t i = 0; i < size->scopes; i++)
         segment->scopes[i] = NULL;
     return segment;
@@ -100,10 +100,10 @@ void segment_free(struct segment *segment)
     if (!segment)
         return;
     for (uint32_t i = 0; i < segment->scope_count; i++)
-        runs_put(segment->runs, segment->scopes[i]);
-    runs_put(segment->runs, segment->resource);
+        interner_put(segment->interner, segment->scopes[i]);
+    interner_put(segment->interner, segment->resource);
     origin_unref(segment->origin);
-    budget_give(segment->runs->budget, segment->charged);
+    budget_give(segment->interner->budget, segment->charged);
     if (segment->size >= SEGMENT_APART)
         free(segment->bytes);
     free(segment);

@@ -12,7 +12,7 @@
 #include "lib/base/pairing_heap.h"
 #include "pipeline/component.h"
 #include "processors/correlation/hold/edit.h"
-#include "processors/correlation/hold/runs.h"
+#include "processors/correlation/hold/interned.h"
 
 struct process;
 
@@ -51,7 +51,7 @@ struct held {
     uint32_t scope;
     uint32_t samples; /* once linked */
     uint8_t flags;    /* enum held_flag */
-    uint8_t fate;     /* enum fate */
+    uint8_t action;   /* enum action */
     uint16_t early;   /* as asked.early */
 };
 
@@ -61,7 +61,7 @@ struct segment {
     struct heap_node ends; /* in its process's: when its first live span ended, children aside */
     struct process *process;
     struct origin *origin;
-    struct runs *runs;
+    struct interner *interner;
     size_t charged;
     uint64_t order;   /* larger than that of older ones */
     uint64_t arrived; /* mono; of the newest span */
@@ -70,12 +70,12 @@ struct segment {
     uint32_t children;    /* live ones that wait for their parents */
     uint32_t oldest_live; /* no span before it is live */
     uint32_t scope_count;
-    uint32_t size;        /* of all messages */
-    uint32_t packed;      /* of what they are compressed to; 0: they are not */
-    bool packing;         /* pack.h is at it, or was in vain */
-    bool forced;          /* the budget had no room for it */
-    struct run *resource; /* all of ResourceSpans but its ScopeSpans */
-    struct run **scopes;  /* all of ScopeSpans but its spans */
+    uint32_t size;             /* of all messages */
+    uint32_t packed;           /* of what they are compressed to; 0: they are not */
+    bool packing;              /* pack.h is at it, or was in vain */
+    bool forced;               /* the budget had no room for it */
+    struct interned *resource; /* all of ResourceSpans but its ScopeSpans */
+    struct interned **scopes;  /* all of ScopeSpans but its spans */
     struct held *spans;
     uint8_t *bytes; /* the messages, one after the other */
 };
@@ -95,8 +95,8 @@ size_t segment_memory(const struct segment_size *size);
 
 /* An empty segment, charged to the budget (past its limit only where may_force). Takes over the
  * reference to resource; its maker fills scopes, spans and bytes. NULL: no room; resource kept. */
-struct segment *segment_new(const struct segment_size *size, struct runs *runs,
-                            struct run *resource, bool may_force);
+struct segment *segment_new(const struct segment_size *size, struct interner *interner,
+                            struct interned *resource, bool may_force);
 
 /* Frees one that was never put into the hold. NULL is legal. */
 void segment_free(struct segment *segment);

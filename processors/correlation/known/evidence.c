@@ -23,28 +23,28 @@ struct windows {
     unsigned kinds;
 };
 
-static uint64_t minus(uint64_t a, uint64_t b)
+static uint64_t evidence_minus(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static uint64_t evidence_larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
 static bool is_heard(const struct timeline *timeline, uint64_t mono, uint64_t remember)
 {
-    return timeline && timeline->count && minus(mono, timeline->heard) <= remember;
+    return timeline && timeline->count && evidence_minus(mono, timeline->heard) <= remember;
 }
 
 static void add_windows(struct windows *all, struct timeline *each, uint64_t early)
 {
     uint64_t longest = timeline_longest(each), unsure = timeline_unsure_until(each, early);
-    all->unsure_until = larger(all->unsure_until, unsure);
+    all->unsure_until = evidence_larger(all->unsure_until, unsure);
     all->only = all->kinds++ ? NULL : each;
-    all->longest = larger(all->longest, longest);
-    all->lateness = larger(all->lateness, timeline_lateness(each));
+    all->longest = evidence_larger(all->longest, longest);
+    all->lateness = evidence_larger(all->lateness, timeline_lateness(each));
     if (each->watermark < all->watermark)
         all->watermark = each->watermark;
     if (each->count < all->count)
@@ -94,7 +94,7 @@ static bool names_none(const struct service *service, const struct judge_known *
                        uint64_t mono)
 {
     if (service->named || !service->first_candidate ||
-        minus(mono, service->first_candidate) < known->first_hold)
+        evidence_minus(mono, service->first_candidate) < known->first_hold)
         return false;
     if (known->profiled)
         return service->nameless >= PROFILES_WITHOUT;
@@ -126,8 +126,8 @@ static uint64_t careful_until(const struct service *service, const struct proces
     bool identified = process && process->identified;
     uint64_t minute = (identified ? process->first_seen : service->first_seen) + FIRST_MINUTE;
     if (bound && identified)
-        return bound->count > 1 ? 0 : larger(minute, bound->frontier + FIRST_MINUTE);
-    return larger(minute, windows->unsure_until);
+        return bound->count > 1 ? 0 : evidence_larger(minute, bound->frontier + FIRST_MINUTE);
+    return evidence_larger(minute, windows->unsure_until);
 }
 
 static void judge_windows(struct judge_known *known, const struct service *service,
@@ -161,7 +161,7 @@ struct judge_known evidence_known(const struct service *service, const struct pr
     struct judge_known known = {
         .profiled = windows.kinds > 0,
         .others = sent_others(service),
-        .unread = service->unread && minus(mono, service->unread_at) <= remember,
+        .unread = service->unread && evidence_minus(mono, service->unread_at) <= remember,
         .first_seen = service->first_seen,
         .first_hold = judge_first_hold(rules->hold, service->from_node),
         .hold = rules->hold,
@@ -194,7 +194,7 @@ void evidence_note_capped(struct service *service)
 
 void evidence_note_skew(struct service *service, uint64_t ended, uint64_t window_start)
 {
-    uint64_t skew = minus(window_start, ended);
+    uint64_t skew = evidence_minus(window_start, ended);
     if (skew > SKEW_MAX)
         skew = SKEW_MAX;
     if (skew > service->skew)

@@ -55,7 +55,7 @@ void id_table_release(struct id_table *table)
 
 /* The finalizer of splitmix64: every bit of the id moves every bit of the hash, and no two ids have
  * the same. 0, which one id of 2^64 has, is taken for 1. */
-static uint64_t hash_of(const struct id_table *table, uint64_t id)
+static uint64_t id_table_hash_of(const struct id_table *table, uint64_t id)
 {
     id ^= table->seed;
     id = (id ^ id >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -91,7 +91,7 @@ static bool expired(const struct id_table *table, const struct id_entry *entry, 
 
 struct id_entry *id_table_find(const struct id_table *table, uint64_t id, uint32_t second)
 {
-    uint64_t hash = hash_of(table, id);
+    uint64_t hash = id_table_hash_of(table, id);
     const struct id_shard *shard = &table->shards[shard_of(hash)];
     if (!shard->used || !id)
         return NULL;
@@ -107,7 +107,7 @@ struct id_more *id_table_more(const struct id_table *table, const struct id_entr
 
 void id_table_expect(const struct id_table *table, uint64_t id)
 {
-    uint64_t hash = hash_of(table, id);
+    uint64_t hash = id_table_hash_of(table, id);
     const struct id_shard *shard = &table->shards[shard_of(hash)];
     if (!shard->used)
         return;
@@ -196,7 +196,7 @@ static void evict_oldest(struct id_table *table, struct id_shard *shard)
 }
 
 /* A quarter more, so that at most a third of a table stands empty. */
-static bool grow(struct id_table *table, struct id_shard *shard)
+static bool id_table_grow(struct id_table *table, struct id_shard *shard)
 {
     uint64_t wanted = shard->capacity ? (uint64_t)shard->capacity * 5 / 4 : FIRST_CAPACITY;
     uint32_t capacity = wanted > table->shard_max ? table->shard_max : (uint32_t)wanted;
@@ -227,14 +227,14 @@ static bool crowded(const struct id_shard *shard)
 }
 
 /* Makes a shard larger or emptier. False: there is no memory for its first entries. */
-static bool make_room(struct id_table *table, struct id_shard *shard, uint32_t second)
+static bool id_table_make_room(struct id_table *table, struct id_shard *shard, uint32_t second)
 {
     bool was_crowded = crowded(shard); /* else a run reaches to the end, however few there are */
     if (shard->capacity)
         drop_expired(table, shard, second);
     if (shard->capacity && was_crowded && shard->used <= shard->capacity / 10 * 7)
         return true;
-    if (grow(table, shard))
+    if (id_table_grow(table, shard))
         return true;
     if (!shard->capacity)
         return false;
@@ -257,7 +257,8 @@ static bool open_slot(struct id_shard *shard, uint32_t slot)
     return true;
 }
 
-static struct id_entry *set(struct id_shard *shard, uint32_t slot, uint64_t hash, uint32_t second)
+static struct id_entry *id_table_set(struct id_shard *shard, uint32_t slot, uint64_t hash,
+                                     uint32_t second)
 {
     shard->entries[slot] = (struct id_entry){.hash = hash, .seen = second};
     if (shard->more)
@@ -267,7 +268,7 @@ static struct id_entry *set(struct id_shard *shard, uint32_t slot, uint64_t hash
 
 struct id_entry *id_table_put(struct id_table *table, uint64_t id, uint32_t second)
 {
-    uint64_t hash = hash_of(table, id);
+    uint64_t hash = id_table_hash_of(table, id);
     struct id_shard *shard = &table->shards[shard_of(hash)];
     if (!id)
         return NULL;
@@ -275,24 +276,24 @@ struct id_entry *id_table_put(struct id_table *table, uint64_t id, uint32_t seco
     if (shard->capacity && shard->entries[slot].hash == hash) {
         struct id_entry *entry = &shard->entries[slot];
         if (expired(table, entry, second))
-            set(shard, slot, hash, second);
+            id_table_set(shard, slot, hash, second);
         entry->seen = second;
         return entry;
     }
     while (!shard->capacity || crowded(shard) || !open_slot(shard, slot)) {
-        if (!make_room(table, shard, second)) {
+        if (!id_table_make_room(table, shard, second)) {
             note_lost(shard, second);
             return NULL;
         }
         slot = probe(shard, hash);
     }
     shard->used++;
-    return set(shard, slot, hash, second);
+    return id_table_set(shard, slot, hash, second);
 }
 
 uint32_t id_table_lost(const struct id_table *table, uint64_t id)
 {
-    return table->shards[shard_of(hash_of(table, id))].lost;
+    return table->shards[shard_of(id_table_hash_of(table, id))].lost;
 }
 
 size_t id_table_count(const struct id_table *table)

@@ -12,7 +12,7 @@
 #define MARGIN_AT_LEAST     (2 * NS_PER_S)
 #define LATER_AT_LEAST      (500 * NS_PER_MS)
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static uint64_t judge_larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -28,7 +28,7 @@ static uint64_t plus(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static uint64_t minus(uint64_t a, uint64_t b)
+static uint64_t judge_minus(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
@@ -42,16 +42,16 @@ uint64_t judge_first_hold(uint64_t configured, bool from_node)
 
 uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go, bool first_minute)
 {
-    uint64_t window = windows < 2 ? larger(longest, WINDOW_UNTIL_TWO) : longest;
+    uint64_t window = windows < 2 ? judge_larger(longest, WINDOW_UNTIL_TWO) : longest;
     if (from_go)
-        window = larger(window, WINDOW_OF_GO);
-    return first_minute ? larger(window, WINDOW_FIRST_MINUTE) : window;
+        window = judge_larger(window, WINDOW_OF_GO);
+    return first_minute ? judge_larger(window, WINDOW_FIRST_MINUTE) : window;
 }
 
 uint64_t judge_margin(uint64_t window, uint64_t lateness)
 {
-    uint64_t seen = plus(lateness, larger(lateness / 8, LATER_AT_LEAST));
-    return larger(larger(window / 4, MARGIN_AT_LEAST), seen);
+    uint64_t seen = plus(lateness, judge_larger(lateness / 8, LATER_AT_LEAST));
+    return judge_larger(judge_larger(window / 4, MARGIN_AT_LEAST), seen);
 }
 
 enum judge_answer judge_all(const struct judge_known *known, uint64_t mono,
@@ -77,8 +77,8 @@ static uint64_t wait_seen(const struct judge_known *known)
 /* ... and where none did, as in a process that is idle. */
 static uint64_t wait_idle(const struct judge_known *known)
 {
-    uint64_t wait = larger(plus(known->window, known->window / 2), HOLD_AT_LEAST);
-    return larger(wait_seen(known), plus(wait, known->skew));
+    uint64_t wait = judge_larger(plus(known->window, known->window / 2), HOLD_AT_LEAST);
+    return judge_larger(wait_seen(known), plus(wait, known->skew));
 }
 
 /* Rule 3 by the arrival: as configured, or while no window is known. */
@@ -93,14 +93,14 @@ struct judge_limits judge_limits(const struct judge_known *known, uint64_t mono)
 {
     uint64_t wait = wait_arrived(known);
     struct judge_limits limits = {
-        .arrived = wait == UINT64_MAX ? 0 : minus(plus(mono, 1), wait),
+        .arrived = wait == UINT64_MAX ? 0 : judge_minus(plus(mono, 1), wait),
     };
     if (!known->profiled)
         return limits;
-    limits.sampled = smaller(known->watermark, minus(mono, wait_seen(known)));
-    limits.sampled = larger(limits.sampled, minus(known->passed, known->skew));
+    limits.sampled = smaller(known->watermark, judge_minus(mono, wait_seen(known)));
+    limits.sampled = judge_larger(limits.sampled, judge_minus(known->passed, known->skew));
     if (known->hold == DURATION_AUTO)
-        limits.ended = minus(mono, wait_idle(known));
+        limits.ended = judge_minus(mono, wait_idle(known));
     return limits;
 }
 
@@ -110,13 +110,13 @@ uint64_t judge_due(const struct judge_known *known, uint64_t ended, uint64_t arr
     if (!known->profiled) {
         if (!known->others)
             due = smaller(due, plus(known->first_seen, known->first_hold));
-        return larger(due, mono);
+        return judge_larger(due, mono);
     }
     if (ended < known->watermark)
         due = smaller(due, plus(plus(ended, wait_seen(known)), 1));
     if (known->hold == DURATION_AUTO)
         due = smaller(due, plus(plus(ended, wait_idle(known)), 1));
-    return larger(smaller(due, known->ask_at), mono);
+    return judge_larger(smaller(due, known->ask_at), mono);
 }
 
 uint64_t judge_longest(const struct judge_known *known)

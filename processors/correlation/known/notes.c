@@ -63,7 +63,7 @@ bool notes_write(const struct notes *notes, struct bytes *out)
 }
 
 /* Every id takes one byte for each figure at least. */
-static bool read_ids(struct view packed, struct upload *upload, struct arena *arena)
+static bool notes_read_ids(struct view packed, struct upload *upload, struct arena *arena)
 {
     const uint8_t *at = packed.data, *end = at + packed.size;
     upload->count = 0;
@@ -89,7 +89,7 @@ static bool read_upload_field(const struct proto_field *field, struct upload *up
     else if (field->type == WIRE_LEN && field->number == UPLOAD_TENANT)
         upload->tenant = field->bytes;
     else if (field->type == WIRE_LEN && field->number == UPLOAD_ID)
-        return read_ids(field->bytes, upload, arena);
+        return notes_read_ids(field->bytes, upload, arena);
     else if (field->type != WIRE_VARINT)
         return true;
     else if (field->number == UPLOAD_UNREAD)

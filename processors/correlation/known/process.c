@@ -23,12 +23,13 @@ uint64_t process_hash(struct view bytes)
     return hash ^ hash >> 29;
 }
 
-static bool says(struct view entry, struct view name)
+static bool process_says(struct view entry, struct view name)
 {
     return otlp_resource_has(entry, name);
 }
 
-static void begin(struct process *process, uint64_t resource, struct view entry, uint64_t mono)
+static void correlation_process_begin(struct process *process, uint64_t resource, struct view entry,
+                                      uint64_t mono)
 {
     static const struct {
         const char *word;
@@ -37,8 +38,8 @@ static void begin(struct process *process, uint64_t resource, struct view entry,
     struct view language = otlp_resource_attribute(entry, VIEW("telemetry.sdk.language"));
     process->resource = resource;
     process->first_seen = mono;
-    process->identified =
-        says(entry, VIEW("service.instance.id")) || says(entry, VIEW("process.pid"));
+    process->identified = process_says(entry, VIEW("service.instance.id")) ||
+                          process_says(entry, VIEW("process.pid"));
     for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
         if (view_eq(language, view_of(languages[i].word)))
             service->language = languages[i].word;
@@ -57,7 +58,7 @@ static void put_first(struct service *service, struct process *process)
     service->processes = process;
 }
 
-static struct process *find(const struct service *service, uint64_t resource)
+static struct process *correlation_process_find(const struct service *service, uint64_t resource)
 {
     struct process *each = service->processes, *shared = NULL;
     for (; each && each->resource != resource; each = each->next)
@@ -87,18 +88,18 @@ static struct process *reuse(struct service *service)
 struct process *process_see(struct service *service, uint64_t resource, struct view entry,
                             uint64_t mono, struct budget *budget)
 {
-    struct process *process = find(service, resource);
+    struct process *process = correlation_process_find(service, resource);
     if (!process && service->process_count == PROCESSES_MAX) {
         process = reuse(service);
         if (!process->shared)
-            begin(process, resource, entry, mono);
+            correlation_process_begin(process, resource, entry, mono);
     } else if (!process) {
         process = calloc(1, sizeof *process);
         if (!process)
             return NULL;
         budget_force(budget, sizeof *process);
         process->service = service;
-        begin(process, resource, entry, mono);
+        correlation_process_begin(process, resource, entry, mono);
         service->process_count++;
     }
     if (service->processes != process)

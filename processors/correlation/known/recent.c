@@ -19,7 +19,7 @@ void recent_release(struct recent *recent)
     recent->entries = NULL;
 }
 
-static bool allocate(struct recent *recent)
+static bool recent_allocate(struct recent *recent)
 {
     if (recent->entries)
         return true;
@@ -31,7 +31,7 @@ static bool allocate(struct recent *recent)
     return recent->entries;
 }
 
-static struct recent_entry *entry_of(const struct recent *recent, uint64_t key)
+static struct recent_entry *recent_entry_of(const struct recent *recent, uint64_t key)
 {
     uint64_t hash = (key ^ recent->seed) * UINT64_C(0x9e3779b97f4a7c15);
     return &recent->entries[(hash ^ hash >> 32) % ENTRIES];
@@ -40,17 +40,17 @@ static struct recent_entry *entry_of(const struct recent *recent, uint64_t key)
 void recent_note(struct recent *recent, const struct service *service, uint64_t id,
                  enum recent_what what, uint64_t ended)
 {
-    if (!id || !allocate(recent))
+    if (!id || !recent_allocate(recent))
         return;
     uint64_t key = span_index_key(id, service_scope(service));
-    *entry_of(recent, key) = (struct recent_entry){key, ended << 2 | (uint64_t)what};
+    *recent_entry_of(recent, key) = (struct recent_entry){key, ended << 2 | (uint64_t)what};
 }
 
 enum recent_what recent_take(struct recent *recent, const struct service *service, uint64_t id,
                              uint64_t *ended)
 {
     uint64_t key = span_index_key(id, service_scope(service));
-    struct recent_entry *entry = recent->entries && key ? entry_of(recent, key) : NULL;
+    struct recent_entry *entry = recent->entries && key ? recent_entry_of(recent, key) : NULL;
     if (!entry || entry->key != key)
         return RECENT_NONE;
     *ended = entry->ended >> 2;

@@ -77,8 +77,8 @@ static struct service **bucket(const struct services *services, uint64_t scope)
     return &services->buckets[scope & (services->bucket_count - 1)];
 }
 
-static struct service *find(const struct services *services, struct view tenant, struct view name,
-                            uint64_t scope)
+static struct service *services_find(const struct services *services, struct view tenant,
+                                     struct view name, uint64_t scope)
 {
     struct service *service = services->bucket_count ? *bucket(services, scope) : NULL;
     while (service && !(service->scope == scope && view_eq(service_name(service), name) &&
@@ -119,7 +119,7 @@ static void put_last(struct services *services, struct service *service)
     services->newest = service;
 }
 
-static void forget(struct services *services, struct service *service)
+static void services_forget(struct services *services, struct service *service)
 {
     struct service **at = bucket(services, service->scope);
     while (*at != service)
@@ -131,7 +131,7 @@ static void forget(struct services *services, struct service *service)
     services->forgotten++;
 }
 
-static bool make_room(struct services *services)
+static bool services_make_room(struct services *services)
 {
     if (services->count < services->max)
         return true;
@@ -140,14 +140,14 @@ static bool make_room(struct services *services)
         service = service->newer;
     if (!service)
         return false;
-    forget(services, service);
+    services_forget(services, service);
     return true;
 }
 
-static struct service *add(struct services *services, struct view tenant, struct view name,
-                           uint64_t scope, uint64_t mono)
+static struct service *services_add(struct services *services, struct view tenant, struct view name,
+                                    uint64_t scope, uint64_t mono)
 {
-    if (!make_room(services) || !grow_buckets(services))
+    if (!services_make_room(services) || !grow_buckets(services))
         return NULL;
     struct service *service = calloc(1, sizeof *service + tenant.size + name.size);
     if (!service)
@@ -189,14 +189,14 @@ struct service *services_see(struct services *services, struct view tenant, stru
     name = shortened(name);
     tenant = shortened(tenant);
     uint64_t scope = scope_of(tenant, name);
-    struct service *service = find(services, tenant, name, scope);
+    struct service *service = services_find(services, tenant, name, scope);
     if (service) {
         take_out(services, service);
         if (since(service->last_seen, mono) > services->remember && !service->held &&
             !service->building)
             start_anew(services, service, mono);
     } else {
-        service = add(services, tenant, name, scope, mono);
+        service = services_add(services, tenant, name, scope, mono);
         if (!service)
             return NULL;
     }

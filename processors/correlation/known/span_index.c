@@ -48,8 +48,9 @@ bool span_index_add(struct span_index *index, uint64_t scope, const struct span_
 }
 
 /* either: also where the id was met in the other byte order. */
-static bool find(const struct span_index *index, uint64_t scope, uint64_t id, bool either,
-                 unsigned kinds, uint32_t second, struct span_figures *figures)
+static bool correlation_span_index_find(const struct span_index *index, uint64_t scope, uint64_t id,
+                                        bool either, unsigned kinds, uint32_t second,
+                                        struct span_figures *figures)
 {
     const struct id_entry *entry = id_table_find(&index->table, span_index_key(id, scope), second);
     if (!entry || !(entry->note & kinds & KINDS))
@@ -69,13 +70,13 @@ static bool find(const struct span_index *index, uint64_t scope, uint64_t id, bo
 bool span_index_find(const struct span_index *index, uint64_t scope, uint64_t id, unsigned kinds,
                      uint32_t second, struct span_figures *figures)
 {
-    return find(index, scope, id, false, kinds, second, figures);
+    return correlation_span_index_find(index, scope, id, false, kinds, second, figures);
 }
 
 bool span_index_find_either(const struct span_index *index, uint64_t scope, uint64_t id,
                             unsigned kinds, uint32_t second, struct span_figures *figures)
 {
-    return find(index, scope, id, true, kinds, second, figures);
+    return correlation_span_index_find(index, scope, id, true, kinds, second, figures);
 }
 
 void span_index_expect(const struct span_index *index, uint64_t scope, uint64_t id)

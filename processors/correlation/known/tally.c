@@ -17,19 +17,19 @@ void tallies_release(struct tallies *tallies)
     *tallies = (struct tallies){0};
 }
 
-static uint64_t get(const _Atomic uint64_t *count)
+static uint64_t tally_get(const _Atomic uint64_t *count)
 {
     return atomic_load_explicit(count, memory_order_relaxed);
 }
 
-static void add(_Atomic uint64_t *count, uint64_t n)
+static void correlation_tally_add(_Atomic uint64_t *count, uint64_t n)
 {
-    atomic_store_explicit(count, get(count) + n, memory_order_relaxed);
+    atomic_store_explicit(count, tally_get(count) + n, memory_order_relaxed);
 }
 
 /* ---- who has a slot ---- */
 
-static bool fits(const struct service *service)
+static bool tally_fits(const struct service *service)
 {
     return service->tenant_size + service->size <= TALLY_TEXT &&
            !view_eq(service_name(service), VIEW(TALLY_OTHERS));
@@ -52,7 +52,7 @@ static void assign(struct tally *tally, struct service *service)
     atomic_store_explicit(&tally->version, version + 2, memory_order_release);
 }
 
-static void give(struct tally *tally, struct service *service)
+static void tally_give(struct tally *tally, struct service *service)
 {
     if (tally->owner)
         tally->owner->tally = NULL;
@@ -67,7 +67,7 @@ static bool is_named_after(const struct tally *tally, const struct service *serv
     uint64_t words[TALLY_TEXT / 8];
     size_t size = service->tenant_size + service->size;
     for (unsigned i = 0; i < TALLY_TEXT / 8; i++)
-        words[i] = get(&tally->text[i]);
+        words[i] = tally_get(&tally->text[i]);
     return !tally->owner && tally->tenant_size == service->tenant_size &&
            tally->size == service->size && memcmp(words, service->text, size) == 0;
 }
@@ -107,14 +107,14 @@ static struct tally *find_slot(struct tallies *tallies, struct service *service,
 /* Seldom, since it looks at all slots: when there are twice as many spans as at the last time. */
 static void ask_for_slot(struct tallies *tallies, struct service *service, uint64_t mono)
 {
-    if (service->untallied < service->untallied_look || !fits(service))
+    if (service->untallied < service->untallied_look || !tally_fits(service))
         return;
     struct tally *tally = find_slot(tallies, service, mono);
     service->untallied_look = service->untallied < BUSIER ? BUSIER : 2 * service->untallied;
     if (!tally)
         return;
     bool own = is_named_after(tally, service) && tally->size;
-    give(tally, service);
+    tally_give(tally, service);
     if (!own)
         assign(tally, service);
 }
@@ -129,10 +129,10 @@ void tally_add(struct tallies *tallies, struct service *service, unsigned what, 
     if (!service->tally)
         ask_for_slot(tallies, service, mono);
     if (service->tally) {
-        add(&service->tally->counts[what], n);
+        correlation_tally_add(&service->tally->counts[what], n);
         service->tally->recent += n;
     } else {
-        add(&tallies->others[what], n);
+        correlation_tally_add(&tallies->others[what], n);
         service->untallied += n;
     }
 }
@@ -154,9 +154,9 @@ bool tally_read(const struct tallies *tallies, unsigned slot, struct tally_copy 
     uint32_t version = atomic_load_explicit(&tally->version, memory_order_acquire);
     uint32_t tenant = tally->tenant_size, size = tally->size;
     for (unsigned i = 0; i < TALLY_TEXT / 8; i++)
-        memcpy(copy->text + 8 * i, &(uint64_t){get(&tally->text[i])}, 8);
+        memcpy(copy->text + 8 * i, &(uint64_t){tally_get(&tally->text[i])}, 8);
     for (unsigned i = 0; i < TALLY_COUNTS; i++)
-        copy->counts[i] = get(&tally->counts[i]);
+        copy->counts[i] = tally_get(&tally->counts[i]);
     atomic_thread_fence(memory_order_acquire);
     uint32_t after = atomic_load_explicit(&tally->version, memory_order_relaxed);
     if (version != after || version % 2 || version == 0 || tenant + size > TALLY_TEXT)

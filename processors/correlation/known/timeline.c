@@ -21,7 +21,7 @@
 
 enum { TRUST_WINDOWS = 2, STEADY_WINDOWS = 2, HEARD_WINDOWS = 4, DRIFT = 200, NEARNESS = 8 };
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t timeline_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -31,19 +31,19 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static uint64_t minus(uint64_t a, uint64_t b)
+static uint64_t timeline_minus(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
+static uint64_t timeline_distance(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : b - a;
 }
 
 static uint64_t seam(uint64_t length)
 {
-    return least(length / 4, SEAM_AT_MOST);
+    return timeline_least(length / 4, SEAM_AT_MOST);
 }
 
 void timeline_release(struct timeline *timeline)
@@ -68,30 +68,30 @@ static uint64_t fit(const struct sequence *sequence, const struct reach *window,
 {
     uint64_t best = UINT64_MAX;
     if (window->end <= sequence->begun + tolerance)
-        best = distance(window->end, sequence->begun);
+        best = timeline_distance(window->end, sequence->begun);
     for (unsigned i = 0; i < SEQUENCE_GAPS; i++) {
         const struct reach *gap = &sequence->gaps[i];
         if (gap->end && window->start + tolerance >= gap->start &&
             window->end <= gap->end + tolerance)
-            best = least(
-                best, least(distance(window->start, gap->start), distance(window->end, gap->end)));
+            best = timeline_least(best, timeline_least(timeline_distance(window->start, gap->start),
+                                                       timeline_distance(window->end, gap->end)));
     }
     if (window->start + tolerance < sequence->frontier)
         return best;
     for (unsigned i = 0; i < sequence->ahead_count; i++) {
         if (overlaps(&sequence->ahead[i], window, tolerance))
             return UINT64_MAX;
-        best = least(best, distance(window->start, sequence->ahead[i].end));
-        best = least(best, distance(window->end, sequence->ahead[i].start));
+        best = timeline_least(best, timeline_distance(window->start, sequence->ahead[i].end));
+        best = timeline_least(best, timeline_distance(window->end, sequence->ahead[i].start));
     }
-    return least(best, distance(window->start, sequence->frontier));
+    return timeline_least(best, timeline_distance(window->start, sequence->frontier));
 }
 
 /* Whether a process that skipped windows, being idle, would begin one there. */
 static bool is_in_step(const struct sequence *sequence, const struct reach *window,
                        uint64_t tolerance)
 {
-    uint64_t gap = minus(window->start, sequence->frontier), length = sequence->length;
+    uint64_t gap = timeline_minus(window->start, sequence->frontier), length = sequence->length;
     if (length == 0 || window->start < sequence->frontier)
         return false;
     uint64_t rest = gap % length, drift = tolerance + gap / DRIFT;
@@ -102,11 +102,12 @@ static bool is_in_step(const struct sequence *sequence, const struct reach *wind
  * windows like it: one of a minute may end where one of ten seconds does. */
 static uint64_t unlikeness(const struct sequence *sequence, uint64_t length)
 {
-    return distance(sequence->length, length) / 4;
+    return timeline_distance(sequence->length, length) / 4;
 }
 
-static struct sequence *choose(const struct timeline *timeline,
-                               const struct timeline_window *window, const struct reach *reach)
+static struct sequence *timeline_choose(const struct timeline *timeline,
+                                        const struct timeline_window *window,
+                                        const struct reach *reach)
 {
     struct sequence *adjacent = NULL, *in_step = NULL;
     uint64_t best = UINT64_MAX, nearest = UINT64_MAX, tolerance = seam(window->length);
@@ -146,8 +147,8 @@ static void drop_last(struct timeline *timeline)
     timeline->sequence_count--;
 }
 
-static struct sequence *begin(struct timeline *timeline, const struct timeline_window *window,
-                              uint64_t now)
+static struct sequence *timeline_begin(struct timeline *timeline,
+                                       const struct timeline_window *window, uint64_t now)
 {
     if (timeline->sequence_count == TIMELINE_SEQUENCES)
         drop_last(timeline);
@@ -176,7 +177,7 @@ static bool was_told(struct timeline *timeline, const struct timeline_window *wi
 {
     for (unsigned i = 0; i < TIMELINE_TOLD; i++)
         if (timeline->told[i].content == window->content && timeline->told[i].content &&
-            distance(timeline->told[i].end, window->end) <= NS_PER_S)
+            timeline_distance(timeline->told[i].end, window->end) <= NS_PER_S)
             return true;
     unsigned at = timeline->told_at++ % TIMELINE_TOLD;
     timeline->told[at].end = window->end;
@@ -202,7 +203,7 @@ static void drop_old(struct timeline *timeline, uint64_t now, uint64_t remember)
     struct sequence **at = &timeline->sequences;
     while (*at) {
         struct sequence *each = *at;
-        if (minus(now, each->heard) <= remember || !each->heard) {
+        if (timeline_minus(now, each->heard) <= remember || !each->heard) {
             at = &each->next;
             continue;
         }
@@ -231,10 +232,10 @@ struct sequence *timeline_place(struct timeline *timeline, const struct timeline
     if (*again)
         return NULL;
     drop_old(timeline, now, remember);
-    struct sequence *sequence =
-        window->length ? choose(timeline, window, &reach) : choose_unmeasured(timeline, window);
+    struct sequence *sequence = window->length ? timeline_choose(timeline, window, &reach)
+                                               : choose_unmeasured(timeline, window);
     if (!sequence)
-        sequence = begin(timeline, window, now);
+        sequence = timeline_begin(timeline, window, now);
     if (!sequence)
         return NULL;
     put_first(timeline, sequence);
@@ -260,7 +261,8 @@ static void move_frontier(struct sequence *sequence, uint64_t frontier, uint64_t
 {
     if (frontier <= sequence->frontier)
         return;
-    if (minus(now, sequence->moved) >= least(sequence->length / 32, SETTLE_AT_MOST))
+    if (timeline_minus(now, sequence->moved) >=
+        timeline_least(sequence->length / 32, SETTLE_AT_MOST))
         sequence->settled = sequence->frontier;
     sequence->frontier = frontier;
     sequence->moved = now;
@@ -286,24 +288,24 @@ static void give_up_gap(struct sequence *sequence, uint64_t now)
 
 static void note_length(struct timeline *timeline, uint64_t length, uint64_t now, uint64_t remember)
 {
-    if (minus(now, timeline->turned) > remember) {
+    if (timeline_minus(now, timeline->turned) > remember) {
         timeline->before = timeline->longest;
         timeline->longest = 0;
         timeline->turned = now;
     }
     /* A window longer than the memory of samples is a mistake of its sender's. */
-    timeline->longest = most(timeline->longest, least(length, remember));
+    timeline->longest = most(timeline->longest, timeline_least(length, remember));
 }
 
 static void note_lateness(struct timeline *timeline, uint64_t late, uint64_t now)
 {
-    if (minus(now, timeline->lateness_turned) > LATENESS_KEPT) {
+    if (timeline_minus(now, timeline->lateness_turned) > LATENESS_KEPT) {
         timeline->lateness[1] = timeline->lateness[0];
         timeline->lateness[0] = (struct lateness){0};
         timeline->lateness_turned = now;
     }
     struct lateness *lately = &timeline->lateness[0];
-    late = least(late, LATENESS_MAX);
+    late = timeline_least(late, LATENESS_MAX);
     lately->most = most(lately->most, late);
     if (late > LATE_BY_RETRY && (!lately->least_bad || late < lately->least_bad))
         lately->least_bad = late;
@@ -315,7 +317,7 @@ static void take_in_sequence(struct sequence *sequence, const struct timeline_wi
     struct reach reach = {window->start ? window->start : sequence->frontier, window->end};
     sequence->count++;
     sequence->heard = now;
-    sequence->begun = least(sequence->begun, reach.start);
+    sequence->begun = timeline_least(sequence->begun, reach.start);
     if (window->length)
         sequence->length = window->length;
     sequence->longest = most(sequence->longest, window->length);
@@ -334,12 +336,12 @@ void timeline_take(struct timeline *timeline, struct sequence *sequence,
 {
     uint64_t length = window->length;
     if (length)
-        note_lateness(timeline, minus(now, window->end), now);
+        note_lateness(timeline, timeline_minus(now, window->end), now);
     else
         timeline->unmeasured = true;
     /* Without one, uploads come once a window. */
     if (!length && sequence && sequence->count)
-        length = minus(window->end, sequence->frontier);
+        length = timeline_minus(window->end, sequence->frontier);
     note_length(timeline, length, now, remember);
     if (sequence)
         take_in_sequence(sequence, window, now);
@@ -367,7 +369,7 @@ uint64_t timeline_lateness(const struct timeline *timeline)
     uint64_t late = most(lately->most, before->most);
     uint64_t least_bad = lately->least_bad ? lately->least_bad : before->least_bad;
     if (lately->least_bad && before->least_bad)
-        least_bad = least(lately->least_bad, before->least_bad);
+        least_bad = timeline_least(lately->least_bad, before->least_bad);
     bool varies = least_bad && late > least_bad + RETRY_SPREAD;
     return varies ? most(late, RETRIED_WITHIN) : late;
 }
@@ -390,7 +392,7 @@ bool sequence_is_alone(const struct timeline *timeline, const struct sequence *s
 {
     for (const struct sequence *each = timeline->sequences; each; each = each->next) {
         bool before = each->frontier <= sequence->begun && !each->ahead_count;
-        bool gone = minus(now, each->heard) > GONE_AFTER;
+        bool gone = timeline_minus(now, each->heard) > GONE_AFTER;
         if (each != sequence && !before && !gone && (!each->owner || each->owner == process))
             return false;
     }
@@ -423,7 +425,7 @@ bool sequence_is_steady(const struct timeline *timeline, const struct sequence *
     uint64_t within =
         most(HEARD_WINDOWS * sequence->length + timeline_lateness(timeline), HEARD_WITHIN);
     return sequence->count >= windows && !timeline->unmeasured &&
-           minus(now, sequence->heard) <= within;
+           timeline_minus(now, sequence->heard) <= within;
 }
 
 uint64_t sequence_passed(struct sequence *sequence, uint64_t now, uint64_t margin, uint64_t *next)
@@ -431,11 +433,11 @@ uint64_t sequence_passed(struct sequence *sequence, uint64_t now, uint64_t margi
     while (sequence->ahead_count && now >= sequence->ahead[0].start + margin)
         give_up_gap(sequence, now);
     *next = sequence->ahead_count ? sequence->ahead[0].start + margin : UINT64_MAX;
-    uint64_t settles = sequence->moved + least(sequence->length / 32, SETTLE_AT_MOST);
+    uint64_t settles = sequence->moved + timeline_least(sequence->length / 32, SETTLE_AT_MOST);
     if (now >= settles)
         sequence->settled = sequence->frontier;
     else
-        *next = least(*next, settles);
+        *next = timeline_least(*next, settles);
     return sequence->settled;
 }
 
@@ -445,24 +447,25 @@ bool timeline_is_settled(const struct timeline *timeline, uint64_t now)
     for (const struct sequence *each = timeline->sequences; each; each = each->next)
         longest = most(longest, each->length);
     uint64_t trusted = most(TRUST_WINDOWS * longest, TRUST_AFTER);
-    return !timeline->born || minus(now, timeline->born) > trusted;
+    return !timeline->born || timeline_minus(now, timeline->born) > trusted;
 }
 
 uint64_t timeline_passed(struct timeline *timeline, uint64_t now, uint64_t margin,
                          uint64_t remember, uint64_t *next)
 {
-    bool several = timeline->concurrent && minus(now, timeline->concurrent) <= remember;
+    bool several = timeline->concurrent && timeline_minus(now, timeline->concurrent) <= remember;
     uint64_t passed = UINT64_MAX, asked;
     *next = UINT64_MAX;
     if (!timeline->sequences || !timeline_is_settled(timeline, now))
         return 0;
     for (struct sequence *each = timeline->sequences; each; each = each->next) {
-        if (each != timeline->sequences && (!several || minus(now, each->heard) > GONE_AFTER))
+        if (each != timeline->sequences &&
+            (!several || timeline_minus(now, each->heard) > GONE_AFTER))
             continue; /* the process before, or one that has ended */
         if (!sequence_is_steady(timeline, each, STEADY_WINDOWS, now))
             return 0;
-        passed = least(passed, sequence_passed(each, now, margin, &asked));
-        *next = least(*next, asked);
+        passed = timeline_least(passed, sequence_passed(each, now, margin, &asked));
+        *next = timeline_least(*next, asked);
     }
     return passed;
 }

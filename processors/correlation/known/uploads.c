@@ -10,7 +10,7 @@
 static const struct view cpu = {(const uint8_t *)"cpu", 3};
 static const struct view samples = {(const uint8_t *)"samples", 7};
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t uploads_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -21,8 +21,8 @@ void upload_set_window(struct window *window, const struct stated *stated, uint6
     if (end)
         end = stated->duration > UINT64_MAX - end ? UINT64_MAX : end + stated->duration;
     if (stated->until)
-        end = end ? least(end, stated->until) : stated->until;
-    window->end = least(end, now);
+        end = end ? uploads_least(end, stated->until) : stated->until;
+    window->end = uploads_least(end, now);
     window->capped = end > now;
     window->length = stated->duration;
     if (!window->length && stated->from && stated->until > stated->from)
@@ -31,7 +31,7 @@ void upload_set_window(struct window *window, const struct stated *stated, uint6
         window->start = window->end > window->length ? window->end - window->length : 1;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
+static uint64_t uploads_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ hash >> 32;
@@ -39,10 +39,10 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 
 uint64_t upload_content(const struct upload *upload, const struct stated *stated, size_t count)
 {
-    uint64_t hash = mix(mix(count, stated->time), stated->duration);
-    hash = mix(mix(hash, stated->from), stated->until);
+    uint64_t hash = uploads_mix(uploads_mix(count, stated->time), stated->duration);
+    hash = uploads_mix(uploads_mix(hash, stated->from), stated->until);
     for (size_t i = 0; i < upload->count; i++)
-        hash = mix(mix(hash, upload->ids[i].id), upload->ids[i].cpu_ns);
+        hash = uploads_mix(uploads_mix(hash, upload->ids[i].id), upload->ids[i].cpu_ns);
     return hash;
 }
 
@@ -50,13 +50,13 @@ static uint64_t labels_of(const struct series *series)
 {
     uint64_t hash = 0;
     for (size_t i = 0; series && i < series->count; i++) {
-        hash = mix(hash, process_hash(series->labels[i].name));
-        hash = mix(hash, process_hash(series->labels[i].value));
+        hash = uploads_mix(hash, process_hash(series->labels[i].name));
+        hash = uploads_mix(hash, process_hash(series->labels[i].value));
     }
     return hash;
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
+static uint64_t uploads_distance(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : b - a;
 }
@@ -67,12 +67,12 @@ static uint64_t distance(uint64_t a, uint64_t b)
 static uint64_t middle_of(const struct stated *stated, uint64_t length, uint64_t now)
 {
     uint64_t time = stated->time ? stated->time : stated->from, half = length / 2;
-    uint64_t uploaded = stated->until ? least(stated->until, now) : now;
+    uint64_t uploaded = stated->until ? uploads_least(stated->until, now) : now;
     if (!time || length > UINT64_MAX - time)
         return 0;
-    uint64_t if_start = distance(time + length, uploaded);
-    uint64_t if_middle = distance(time + half, uploaded);
-    uint64_t if_end = distance(time, uploaded);
+    uint64_t if_start = uploads_distance(time + length, uploaded);
+    uint64_t if_middle = uploads_distance(time + half, uploaded);
+    uint64_t if_end = uploads_distance(time, uploaded);
     uint64_t middle = time;
     if (if_start <= if_middle && if_start <= if_end)
         middle = time + half;
@@ -131,7 +131,7 @@ static bool counts(const struct pprof_sample *sample, const struct columns *colu
     return false;
 }
 
-static bool read_ids(struct upload *upload, const struct pprof *pprof, struct arena *arena)
+static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof, struct arena *arena)
 {
     unsigned keys = 1u << PPROF_KEY_SPAN_ID | 1u << PPROF_KEY_PROFILE_ID;
     if (!(pprof->keys_seen & keys))
@@ -204,7 +204,7 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
     upload_set_window(&upload->window, &stated, now);
     upload->middle = middle_of(&stated, upload->window.length, now);
     upload->has_samples = pprof->sample_count > 0;
-    if (kinds & KIND_BIT(upload->window.kind) && !read_ids(upload, pprof, arena))
+    if (kinds & KIND_BIT(upload->window.kind) && !uploads_read_ids(upload, pprof, arena))
         return NULL;
     upload->window.labels = labels_of(series);
     upload->window.content = upload_content(upload, &stated, pprof->sample_count);

@@ -169,8 +169,8 @@ static uint64_t product(uint64_t a, uint64_t b)
 }
 
 /* Counts, or fills in where there are rows to fill. */
-static void take(const struct recording *recording, enum kind kind, uint64_t id,
-                 const struct jfr_event *event)
+static void uploads_jfr_take(const struct recording *recording, enum kind kind, uint64_t id,
+                             const struct jfr_event *event)
 {
     struct upload *upload = recording->uploads[kind];
     struct span_figures figures = {
@@ -184,7 +184,7 @@ static void take(const struct recording *recording, enum kind kind, uint64_t id,
     upload->count++;
 }
 
-static void walk(struct recording *recording)
+static void uploads_jfr_walk(struct recording *recording)
 {
     struct jfr_scan scan = jfr_scan_begin(&recording->jfr);
     struct jfr_event event;
@@ -197,11 +197,11 @@ static void walk(struct recording *recording)
             recording->samples[kind] += kinds >> kind & 1;
         for (int kind = 0; id && kind < JFR_KINDS; kind++)
             if (kinds & KIND_BIT(kind))
-                take(recording, (enum kind)kind, id, &event);
+                uploads_jfr_take(recording, (enum kind)kind, id, &event);
     }
 }
 
-static bool read_ids(struct recording *recording, struct arena *arena)
+static bool uploads_jfr_read_ids(struct recording *recording, struct arena *arena)
 {
     recording->why = "JFR, no room";
     for (int kind = 0; kind < JFR_KINDS; kind++) {
@@ -210,7 +210,7 @@ static bool read_ids(struct recording *recording, struct arena *arena)
             return false;
         recording->uploads[kind]->window.kind = (enum kind)kind;
     }
-    walk(recording);
+    uploads_jfr_walk(recording);
     for (int kind = 0; kind < JFR_KINDS; kind++) {
         struct upload *upload = recording->uploads[kind];
         if (upload->count == 0)
@@ -220,7 +220,7 @@ static bool read_ids(struct recording *recording, struct arena *arena)
             return false;
         upload->count = 0;
     }
-    walk(recording);
+    uploads_jfr_walk(recording);
     return true;
 }
 
@@ -275,7 +275,7 @@ static bool read_recording(struct recording *recording, const struct batch *batc
     if (!recording->jfr.has_span_ids && !recording->context_count)
         return false;
     read_mode(recording);
-    return read_ids(recording, arena);
+    return uploads_jfr_read_ids(recording, arena);
 }
 
 static struct upload *list_of(const struct recording *recording, const char *query, uint64_t now)

@@ -15,7 +15,7 @@ static bool is_settled(const struct segment *segment, uint64_t mono)
 }
 
 /* The next one that may be packed, kept alive. NULL: none, or there is room. Under the lock. */
-static struct segment *choose(struct hold *hold, uint64_t mono)
+static struct segment *pack_choose(struct hold *hold, uint64_t mono)
 {
     struct segment *each = hold->unpacked;
     if (hold->bytes <= hold->max_bytes / 2)
@@ -33,7 +33,7 @@ static struct segment *choose(struct hold *hold, uint64_t mono)
 
 /* Puts the compressed messages in the place of the others, unless somebody reads those or nothing
  * is gained. Under the lock. */
-static void replace(struct hold *hold, struct segment *segment, const struct bytes *packed)
+static void pack_replace(struct hold *hold, struct segment *segment, const struct bytes *packed)
 {
     uint32_t unwritten = atomic_load_explicit(&segment->unwritten, memory_order_acquire);
     bool is_read = unwritten != segment->live + 1;
@@ -55,7 +55,7 @@ void pack_some(struct correlation *self)
     for (int i = 0; i < AT_ONCE; i++) {
         struct bytes packed;
         pthread_mutex_lock(&self->lock);
-        struct segment *segment = choose(hold, clock_mono(self->env->clock));
+        struct segment *segment = pack_choose(hold, clock_mono(self->env->clock));
         pthread_mutex_unlock(&self->lock);
         if (!segment)
             return;
@@ -63,7 +63,7 @@ void pack_some(struct correlation *self)
         struct view messages = {segment->bytes, segment->size};
         if (deflate_append(ENCODING_ZSTD, messages, &packed)) {
             pthread_mutex_lock(&self->lock);
-            replace(hold, segment, &packed);
+            pack_replace(hold, segment, &packed);
             pthread_mutex_unlock(&self->lock);
         }
         bytes_release(&packed);

@@ -9,8 +9,8 @@
 /* Asks for a tick where none is due sooner. Under the lock. */
 static void ask_tick(struct correlation *self)
 {
-    self->parcels_due = clock_mono(self->env->clock) + AGAIN_AFTER;
-    env_tick_at(self->env, self->parcels_due);
+    self->outgoing_due = clock_mono(self->env->clock) + AGAIN_AFTER;
+    env_tick_at(self->env, self->outgoing_due);
 }
 
 static void keep_unwritten(struct correlation *self, struct release *release)
@@ -21,12 +21,12 @@ static void keep_unwritten(struct correlation *self, struct release *release)
     pthread_mutex_unlock(&self->lock);
 }
 
-static void keep_parcel(struct correlation *self, struct parcel *parcel)
+static void keep_outgoing(struct correlation *self, struct outgoing *outgoing)
 {
     pthread_mutex_lock(&self->lock);
-    parcel->next = NULL;
-    *(self->parcels ? self->parcels_end : &self->parcels) = parcel;
-    self->parcels_end = &parcel->next;
+    outgoing->next = NULL;
+    *(self->outgoing ? self->batches_end : &self->outgoing) = outgoing;
+    self->batches_end = &outgoing->next;
     ask_tick(self);
     pthread_mutex_unlock(&self->lock);
 }
@@ -70,25 +70,25 @@ static struct batch *make_batch(struct correlation *self, const struct release_p
     return batch;
 }
 
-static void free_parcel(struct parcel *parcel)
+static void free_outgoing(struct outgoing *outgoing)
 {
-    if (parcel)
-        batch_unref(parcel->batch);
-    free(parcel);
+    if (outgoing)
+        batch_unref(outgoing->batch);
+    free(outgoing);
 }
 
-static struct parcel *make_parcel(struct correlation *self, const struct release_part *part)
+static struct outgoing *make_outgoing(struct correlation *self, const struct release_part *part)
 {
-    struct parcel *parcel = calloc(1, sizeof *parcel);
-    if (!parcel)
+    struct outgoing *outgoing = calloc(1, sizeof *outgoing);
+    if (!outgoing)
         return NULL;
-    parcel->outlet = segment_of(part->first)->origin->outlet;
-    parcel->batch = make_batch(self, part);
-    if (!parcel->batch) {
-        free_parcel(parcel);
+    outgoing->outlet = segment_of(part->first)->origin->outlet;
+    outgoing->batch = make_batch(self, part);
+    if (!outgoing->batch) {
+        free_outgoing(outgoing);
         return NULL;
     }
-    return parcel;
+    return outgoing;
 }
 
 /* The segments let go of the spans; those in a row at once. */
@@ -104,12 +104,12 @@ static void forget_part(const struct release_part *part)
     }
 }
 
-static void offer(struct correlation *self, struct parcel *parcel)
+static void release_offer(struct correlation *self, struct outgoing *outgoing)
 {
-    if (outlet_push(parcel->outlet, parcel->batch) == VERDICT_RETRY)
-        keep_parcel(self, parcel);
+    if (outlet_push(outgoing->outlet, outgoing->batch) == VERDICT_RETRY)
+        keep_outgoing(self, outgoing);
     else
-        free_parcel(parcel);
+        free_outgoing(outgoing);
 }
 
 void release_send(struct correlation *self, struct release *release)
@@ -117,15 +117,15 @@ void release_send(struct correlation *self, struct release *release)
     release_sort(release);
     while (release->first) {
         struct release_part part = release_part(release->first);
-        struct parcel *parcel = make_parcel(self, &part);
-        if (!parcel) {
+        struct outgoing *outgoing = make_outgoing(self, &part);
+        if (!outgoing) {
             keep_unwritten(self, release);
             return;
         }
         release->count -= part.count;
         release->first = part.behind;
         forget_part(&part);
-        offer(self, parcel);
+        release_offer(self, outgoing);
     }
 }
 
@@ -133,20 +133,20 @@ void release_resume(struct correlation *self)
 {
     pthread_mutex_lock(&self->lock);
     struct release unwritten = self->unwritten;
-    struct parcel *parcel = self->parcels;
+    struct outgoing *outgoing = self->outgoing;
     self->unwritten = (struct release){0};
-    self->parcels = NULL;
-    self->parcels_due = TIME_NEVER;
+    self->outgoing = NULL;
+    self->outgoing_due = TIME_NEVER;
     pthread_mutex_unlock(&self->lock);
-    while (parcel) {
-        struct parcel *next = parcel->next;
-        offer(self, parcel);
-        parcel = next;
+    while (outgoing) {
+        struct outgoing *next = outgoing->next;
+        release_offer(self, outgoing);
+        outgoing = next;
     }
     release_send(self, &unwritten);
 }
 
-static void give_up(struct receipt **receipts, size_t count, enum cause cause)
+static void correlation_release_give_up(struct receipt **receipts, size_t count, enum cause cause)
 {
     struct outcome outcome =
         outcome_of(VERDICT_RETRY, cause, "stopped before it could be handed on");
@@ -157,19 +157,19 @@ static void give_up(struct receipt **receipts, size_t count, enum cause cause)
 void release_give_up(struct correlation *self)
 {
     struct meter *meter = self->env->meter;
-    while (self->parcels) {
-        struct parcel *parcel = self->parcels;
-        struct batch *batch = parcel->batch;
-        self->parcels = parcel->next;
-        give_up(batch->receipts, batch->receipt_count, CAUSE_SHUTDOWN);
+    while (self->outgoing) {
+        struct outgoing *outgoing = self->outgoing;
+        struct batch *batch = outgoing->batch;
+        self->outgoing = outgoing->next;
+        correlation_release_give_up(batch->receipts, batch->receipt_count, CAUSE_SHUTDOWN);
         meter_drop(meter, CAUSE_SHUTDOWN, SIGNAL_TRACES, batch->items);
-        free_parcel(parcel);
+        free_outgoing(outgoing);
     }
     while (self->unwritten.first) {
         struct release_part part = release_part(self->unwritten.first);
         for (struct held *held = part.first; held != part.behind; held = held->next) {
             struct origin *origin = segment_of(held)->origin;
-            give_up(origin->receipts, origin->receipt_count, CAUSE_MEMORY);
+            correlation_release_give_up(origin->receipts, origin->receipt_count, CAUSE_MEMORY);
         }
         meter_drop(meter, CAUSE_MEMORY, SIGNAL_TRACES, part.count);
         self->unwritten.first = part.behind;

@@ -9,7 +9,7 @@ enum { PART_MAX_SPANS = 8192, PART_MAX_BYTES = 2 << 20 };
 
 /* A span as it is to be written. */
 struct piece {
-    const struct run *resource, *scope;
+    const struct interned *resource, *scope;
     struct view body;
 };
 
@@ -34,11 +34,11 @@ static struct view edited(const struct held *held, struct view body,
                           const struct edit_policy *policy, struct arena *arena)
 {
     struct edit edit = {
-        .fate = (enum fate)held->fate,
+        .action = (enum action)held->action,
         .inherited = held->flags & HELD_INHERITED,
         .figures = {held->own, held->samples, held->end},
     };
-    if (edit.fate == FATE_AS_CAME)
+    if (edit.action == ACTION_AS_CAME)
         return body;
     struct otlp_span span;
     struct splice splice;
@@ -139,7 +139,7 @@ static size_t request_size(const struct piece *from, const struct piece *end)
 static uint8_t *put_scope(uint8_t *out, const struct piece *from, const struct piece *end)
 {
     out = proto_len_put(out, RESOURCE_SCOPES, scope_size(from, end));
-    out = proto_bytes_put(out, run_view(from->scope));
+    out = proto_bytes_put(out, interned_view(from->scope));
     for (const struct piece *at = from; at < end; at++)
         out = proto_bytes_put(proto_len_put(out, SCOPE_SPANS, at->body.size), at->body);
     return out;
@@ -148,7 +148,7 @@ static uint8_t *put_scope(uint8_t *out, const struct piece *from, const struct p
 static uint8_t *put_resource(uint8_t *out, const struct piece *from, const struct piece *end)
 {
     out = proto_len_put(out, REQUEST_RESOURCES, resource_size(from, end));
-    out = proto_bytes_put(out, run_view(from->resource));
+    out = proto_bytes_put(out, interned_view(from->resource));
     for (const struct piece *at = from, *next; at < end; at = next) {
         next = end_of_scope(at, end);
         out = put_scope(out, at, next);

@@ -22,33 +22,33 @@ void context_enter(struct context *context, struct process *process)
         evidence_known(context->service, process, &context->self->rules, context->now.mono);
 }
 
-static bool find(const struct context *context, uint64_t id, struct span_figures *figures)
+static bool decide_find(const struct context *context, uint64_t id, struct span_figures *figures)
 {
     return id && span_index_find_either(&context->self->index, service_scope(context->service), id,
                                         context->kinds, context->second, figures);
 }
 
-void decide_expect(const struct context *context, const struct asked *asked)
+void decide_expect(const struct context *context, const struct candidate *candidate)
 {
     const struct span_index *index = &context->self->index;
     uint64_t scope = service_scope(context->service);
-    if (asked->named)
-        span_index_expect(index, scope, asked->named);
-    if (asked->own != asked->named)
-        span_index_expect(index, scope, asked->own);
+    if (candidate->named)
+        span_index_expect(index, scope, candidate->named);
+    if (candidate->own != candidate->named)
+        span_index_expect(index, scope, candidate->own);
 }
 
-bool decide_lookup(const struct context *context, const struct asked *asked,
+bool decide_lookup(const struct context *context, const struct candidate *candidate,
                    struct span_figures *figures)
 {
-    if (find(context, asked->named, figures))
+    if (decide_find(context, candidate->named, figures))
         return true;
-    return asked->own != asked->named && find(context, asked->own, figures);
+    return candidate->own != candidate->named && decide_find(context, candidate->own, figures);
 }
 
 struct edit decide_link(const struct span_figures *figures)
 {
-    return (struct edit){.fate = FATE_LINK, .figures = *figures};
+    return (struct edit){.action = ACTION_LINK, .figures = *figures};
 }
 
 /* Whether samples that came at a (local) time are known still. Those from before a restart count as
@@ -61,142 +61,144 @@ static bool is_remembered(const struct correlation *self, uint64_t at, uint64_t 
 }
 
 /* Samples are remembered for so long only, and where there are too many not even that. */
-static bool may_be_forgotten(const struct context *context, const struct asked *asked)
+static bool may_be_forgotten(const struct context *context, const struct candidate *candidate)
 {
     const struct correlation *self = context->self;
-    uint64_t started = judge_local(context->now, asked->started);
-    if (!asked->started)
+    uint64_t started = judge_local(context->now, candidate->started);
+    if (!candidate->started)
         return false;
     if (!is_remembered(self, started, context->now.mono))
         return true;
-    uint64_t id = asked->named ? asked->named : asked->own;
+    uint64_t id = candidate->named ? candidate->named : candidate->own;
     uint64_t since = started > self->started_mono ? started : self->started_mono;
     return span_index_lost(&self->index, service_scope(context->service), id,
                            correlation_second(self, since));
 }
 
-bool decide_by_index(const struct context *context, struct asked *asked, struct ruling *ruling)
+bool decide_by_index(const struct context *context, struct candidate *candidate,
+                     struct decision *decision)
 {
     struct span_figures figures;
-    *ruling = (struct ruling){0};
-    if (decide_lookup(context, asked, &figures)) {
-        ruling->edit = decide_link(&figures);
+    *decision = (struct decision){0};
+    if (decide_lookup(context, candidate, &figures)) {
+        decision->edit = decide_link(&figures);
         return true;
     }
-    asked->forgotten = may_be_forgotten(context, asked);
+    candidate->forgotten = may_be_forgotten(context, candidate);
     return false;
 }
 
-static void leave(struct ruling *ruling, enum judge_reason reason)
+static void decide_leave(struct decision *decision, enum judge_reason reason)
 {
-    ruling->edit.fate = FATE_AS_CAME;
-    ruling->reason = reason;
+    decision->edit.action = ACTION_AS_CAME;
+    decision->reason = reason;
 }
 
 /* A span for which nothing came, where that says something. */
-static void give_up(const struct context *context, const struct asked *asked,
-                    enum judge_reason reason, struct ruling *ruling)
+static void decide_give_up(const struct context *context, const struct candidate *candidate,
+                           enum judge_reason reason, struct decision *decision)
 {
-    if (asked->early * EARLY_UNIT > context->known.skew) {
-        leave(ruling, REASON_BEFORE_START);
-    } else if (asked->forgotten) {
-        leave(ruling, REASON_FORGOTTEN);
+    if (candidate->early * EARLY_UNIT > context->known.skew) {
+        decide_leave(decision, REASON_BEFORE_START);
+    } else if (candidate->forgotten) {
+        decide_leave(decision, REASON_FORGOTTEN);
     } else if (context->known.unread) {
-        leave(ruling, REASON_FORMAT);
+        decide_leave(decision, REASON_FORMAT);
     } else {
-        ruling->edit.fate = FATE_UNLINK;
-        ruling->reason = reason;
+        decision->edit.action = ACTION_UNLINK;
+        decision->reason = reason;
     }
 }
 
 /* What holds for all spans of the process; false: each is judged. */
-static bool rule_all(const struct context *context, const struct asked *asked,
-                     struct ruling *ruling)
+static bool rule_all(const struct context *context, const struct candidate *candidate,
+                     struct decision *decision)
 {
     enum judge_reason reason;
     switch (judge_all(&context->known, context->now.mono, &reason)) {
     case JUDGE_EACH:
         return false;
     case JUDGE_UNLINK:
-        give_up(context, asked, reason, ruling);
+        decide_give_up(context, candidate, reason, decision);
         return true;
     case JUDGE_LEAVE:
-        leave(ruling, reason);
+        decide_leave(decision, reason);
         return true;
     }
     return false;
 }
 
-static void rule_each(const struct context *context, const struct asked *asked,
-                      const struct judge_limits *limits, struct ruling *ruling)
+static void rule_each(const struct context *context, const struct candidate *candidate,
+                      const struct judge_limits *limits, struct decision *decision)
 {
-    if (asked->ended < limits->sampled)
-        give_up(context, asked, REASON_NO_SAMPLE, ruling);
-    else if (asked->ended < limits->ended || asked->arrived < limits->arrived)
-        give_up(context, asked, REASON_HOLD_RAN_OUT, ruling);
+    if (candidate->ended < limits->sampled)
+        decide_give_up(context, candidate, REASON_NO_SAMPLE, decision);
+    else if (candidate->ended < limits->ended || candidate->arrived < limits->arrived)
+        decide_give_up(context, candidate, REASON_HOLD_RAN_OUT, decision);
     else
-        ruling->edit.fate = FATE_WAIT;
+        decision->edit.action = ACTION_WAIT;
 }
 
-void decide_within(const struct context *context, const struct asked *asked,
-                   const struct judge_limits *limits, struct ruling *ruling)
+void decide_within(const struct context *context, const struct candidate *candidate,
+                   const struct judge_limits *limits, struct decision *decision)
 {
-    *ruling = (struct ruling){0};
-    if (!rule_all(context, asked, ruling))
-        rule_each(context, asked, limits, ruling);
+    *decision = (struct decision){0};
+    if (!rule_all(context, candidate, decision))
+        rule_each(context, candidate, limits, decision);
 }
 
 /* A root that waits is decided when the hold is over; one of which nothing more came is gone. */
-static bool is_gone(const struct context *context, const struct lineage_step *root)
+static bool is_gone(const struct context *context, const struct ancestry_step *root)
 {
     uint64_t age = (uint64_t)(context->second - root->noted) * NS_PER_S;
     uint64_t longest = judge_longest(&context->known);
-    return root->what == LINEAGE_WAITING && age > longest && age - longest > 2 * NS_PER_S;
+    return root->what == ANCESTRY_WAITING && age > longest && age - longest > 2 * NS_PER_S;
 }
 
 /* Follows the parents up to a span that the index has, or to the local root. */
-static enum lineage trace_up(const struct context *context, uint64_t parent,
-                             struct span_figures *figures)
+static enum ancestry trace_up(const struct context *context, uint64_t parent,
+                              struct span_figures *figures)
 {
     for (unsigned i = 0; i < LONGEST_LINEAGE; i++) {
-        if (find(context, parent, figures))
-            return LINEAGE_LINKED;
-        struct lineage_step step = lineage_get(&context->self->lineage, parent, context->second);
-        if (step.what != LINEAGE_CHILD) {
+        if (decide_find(context, parent, figures))
+            return ANCESTRY_LINKED;
+        struct ancestry_step step = ancestry_get(&context->self->ancestry, parent, context->second);
+        if (step.what != ANCESTRY_CHILD) {
             *figures = (struct span_figures){.id = step.id};
-            return is_gone(context, &step) ? LINEAGE_UNLINKED : step.what;
+            return is_gone(context, &step) ? ANCESTRY_UNLINKED : step.what;
         }
         parent = step.id;
     }
-    return LINEAGE_UNLINKED;
+    return ANCESTRY_UNLINKED;
 }
 
-void decide_child(const struct context *context, const struct asked *asked, struct ruling *ruling)
+void decide_child(const struct context *context, const struct candidate *candidate,
+                  struct decision *decision)
 {
     struct span_figures figures;
-    *ruling = (struct ruling){0};
-    if (decide_lookup(context, asked, &figures)) {
-        ruling->edit = decide_link(&figures);
+    *decision = (struct decision){0};
+    if (decide_lookup(context, candidate, &figures)) {
+        decision->edit = decide_link(&figures);
         return;
     }
-    enum lineage above = trace_up(context, asked->parent, &figures);
-    if (above == LINEAGE_LINKED) {
-        ruling->edit = decide_link(&figures);
-        ruling->edit.inherited = true;
+    enum ancestry above = trace_up(context, candidate->parent, &figures);
+    if (above == ANCESTRY_LINKED) {
+        decision->edit = decide_link(&figures);
+        decision->edit.inherited = true;
         return;
     }
-    if (above == LINEAGE_UNLINKED) {
-        ruling->edit.fate = FATE_UNLINK;
-        ruling->reason = REASON_NO_PARENT;
+    if (above == ANCESTRY_UNLINKED) {
+        decision->edit.action = ACTION_UNLINK;
+        decision->reason = REASON_NO_PARENT;
         return;
     }
-    ruling->edit.fate = FATE_WAIT;
-    if (rule_all(context, asked, ruling))
+    decision->edit.action = ACTION_WAIT;
+    if (rule_all(context, candidate, decision))
         return;
     /* Rule 2 is the root's: a child ends first, and the root's samples may come after its end. */
-    if (above != LINEAGE_WAITING &&
-        context->now.mono - asked->arrived >= judge_longest(&context->known))
-        give_up(context, asked, REASON_HOLD_RAN_OUT, ruling);
+    if (above != ANCESTRY_WAITING &&
+        context->now.mono - candidate->arrived >= judge_longest(&context->known))
+        decide_give_up(context, candidate, REASON_HOLD_RAN_OUT, decision);
 }
 
 void decide_note_root(const struct context *context, uint64_t own, const struct edit *edit)
@@ -204,31 +206,32 @@ void decide_note_root(const struct context *context, uint64_t own, const struct 
     struct correlation *self = context->self;
     if (self->config.children != CHILDREN_INHERIT)
         return;
-    enum lineage what = edit->fate == FATE_WAIT   ? LINEAGE_WAITING
-                        : edit->fate == FATE_LINK ? LINEAGE_LINKED
-                                                  : LINEAGE_UNLINKED;
-    lineage_note(&self->lineage, own, what, edit->figures.id, context->second);
+    enum ancestry what = edit->action == ACTION_WAIT   ? ANCESTRY_WAITING
+                         : edit->action == ACTION_LINK ? ANCESTRY_LINKED
+                                                       : ANCESTRY_UNLINKED;
+    ancestry_note(&self->ancestry, own, what, edit->figures.id, context->second);
 }
 
-void decide_count(const struct context *context, const struct asked *asked,
-                  const struct ruling *ruling)
+void decide_count(const struct context *context, const struct candidate *candidate,
+                  const struct decision *decision)
 {
     struct service *service = context->service;
     struct correlation *self = context->self;
-    if (ruling->edit.fate == FATE_LINK) {
-        bool first = span_index_meet(&self->index, service_scope(service), ruling->edit.figures.id,
-                                     context->second);
+    if (decision->edit.action == ACTION_LINK) {
+        bool first = span_index_meet(&self->index, service_scope(service),
+                                     decision->edit.figures.id, context->second);
         if (service) {
             service->counts.linked++;
             tally_add(&self->services.tallies, service, TALLY_LINKED, 1, context->now.mono);
             service->counts.ids_met += first;
         }
     } else if (service) {
-        service->counts.unlinked[ruling->reason]++;
-        tally_add(&self->services.tallies, service, TALLY_UNLINKED + ruling->reason, 1,
+        service->counts.unlinked[decision->reason]++;
+        tally_add(&self->services.tallies, service, TALLY_UNLINKED + decision->reason, 1,
                   context->now.mono);
-        if (ruling->edit.fate == FATE_UNLINK)
-            recent_note(&self->recent, service, asked->named ? asked->named : asked->own,
-                        RECENT_UNLINKED, asked->ended);
+        if (decision->edit.action == ACTION_UNLINK)
+            recent_note(&self->recent, service,
+                        candidate->named ? candidate->named : candidate->own, RECENT_UNLINKED,
+                        candidate->ended);
     }
 }

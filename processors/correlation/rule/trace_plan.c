@@ -23,28 +23,28 @@ static struct span_row *add_row(struct trace_plan *plan)
     return &plan->rows[plan->count++];
 }
 
-static uint64_t id_of(struct view bytes)
+static uint64_t trace_plan_id_of(struct view bytes)
 {
     return bytes.size == 8 ? span_id_load(bytes.data) : 0;
 }
 
 void span_row_time(struct span_row *row, const struct correlation *self, struct judge_now now)
 {
-    struct asked *asked = &row->asked;
-    asked->started = row->start_ns ? row->start_ns : row->end_ns;
-    asked->ended = judge_local(now, row->end_ns ? row->end_ns : now.wall);
-    asked->arrived = now.mono;
-    if (asked->started && asked->started < self->since) {
-        uint64_t early = (self->since - asked->started) / EARLY_UNIT + 1;
-        asked->early = early > UINT16_MAX ? UINT16_MAX : (uint16_t)early;
+    struct candidate *candidate = &row->candidate;
+    candidate->started = row->start_ns ? row->start_ns : row->end_ns;
+    candidate->ended = judge_local(now, row->end_ns ? row->end_ns : now.wall);
+    candidate->arrived = now.mono;
+    if (candidate->started && candidate->started < self->since) {
+        uint64_t early = (self->since - candidate->started) / EARLY_UNIT + 1;
+        candidate->early = early > UINT16_MAX ? UINT16_MAX : (uint16_t)early;
     }
 }
 
 /* From what the door has noted of the span. */
 static void take_row(struct span_row *row, const struct otlp_span_note *note)
 {
-    row->asked.own = note->id;
-    row->asked.parent = note->parent;
+    row->candidate.own = note->id;
+    row->candidate.parent = note->parent;
     row->start_ns = note->start_ns;
     row->end_ns = note->end_ns;
     row->is_root = otlp_note_is_local_root(note);
@@ -56,9 +56,9 @@ static void read_row(struct span_row *row, const struct proto_field *field)
     otlp_span_read(field->bytes, &span);
     uint64_t named;
     bool names = span.profile_id.data && span_id_parse(span.profile_id, &named);
-    row->asked.own = id_of(span.span_id);
-    row->asked.named = names ? named : 0;
-    row->asked.parent = id_of(span.parent_span_id);
+    row->candidate.own = trace_plan_id_of(span.span_id);
+    row->candidate.named = names ? named : 0;
+    row->candidate.parent = trace_plan_id_of(span.parent_span_id);
     row->start_ns = span.start_ns;
     row->end_ns = span.end_ns;
     row->is_root = otlp_span_is_local_root(&span);
@@ -136,7 +136,7 @@ static bool add_span(struct trace_plan *plan, const struct correlation *self,
     return true;
 }
 
-static bool read_request(struct trace_plan *plan, const struct correlation *self)
+static bool trace_plan_read_request(struct trace_plan *plan, const struct correlation *self)
 {
     struct otlp_walk walk;
     otlp_walk_begin(&walk, SIGNAL_TRACES, plan->request);
@@ -156,7 +156,7 @@ bool trace_plan_read(struct trace_plan *plan, const struct correlation *self,
     arena_init(&plan->arena, arena_cap(batch));
     plan->capacity = batch->items;
     plan->rows = arena_array_raw(&plan->arena, plan->capacity, sizeof *plan->rows);
-    return plan->rows && read_request(plan, self);
+    return plan->rows && trace_plan_read_request(plan, self);
 }
 
 void trace_plan_release(struct trace_plan *plan)
@@ -172,7 +172,7 @@ void trace_plan_count(struct trace_plan *plan)
         for (struct scope_plan *scope = resource->scopes; scope; scope = scope->next) {
             scope->waiting = 0;
             for (size_t i = scope->first; i < scope->end; i++)
-                scope->waiting += plan->rows[i].ruling.edit.fate == FATE_WAIT;
+                scope->waiting += plan->rows[i].decision.edit.action == ACTION_WAIT;
             resource->waiting += scope->waiting;
         }
         plan->waiting += resource->waiting;
@@ -199,7 +199,7 @@ static struct segment_size size_of_waiting(const struct trace_plan *plan,
     for (struct scope_plan *scope = resource->scopes; scope; scope = scope->next)
         size.scopes += scope->waiting > 0;
     for (size_t i = resource->first; i < resource->end; i++)
-        if (plan->rows[i].ruling.edit.fate == FATE_WAIT)
+        if (plan->rows[i].decision.edit.action == ACTION_WAIT)
             size.bytes += (uint32_t)plan->rows[i].field.bytes.size;
     return size;
 }
@@ -208,15 +208,15 @@ static void fill_held(struct held *held, const struct span_row *row, struct segm
                       uint32_t at)
 {
     *held = (struct held){
-        .own = row->asked.own,
-        .named = row->is_child ? row->asked.parent : row->asked.named,
-        .end = row->asked.ended,
+        .own = row->candidate.own,
+        .named = row->is_child ? row->candidate.parent : row->candidate.named,
+        .end = row->candidate.ended,
         .back = (uint32_t)((char *)held - (char *)segment),
         .at = at,
         .size = (uint32_t)row->field.bytes.size,
         .flags = (uint8_t)((row->is_root ? HELD_ROOT : 0) | (row->is_child ? HELD_CHILD : 0) |
-                           (row->asked.forgotten ? HELD_FORGOTTEN : 0)),
-        .early = row->asked.early,
+                           (row->candidate.forgotten ? HELD_FORGOTTEN : 0)),
+        .early = row->candidate.early,
     };
     proto_bytes_put(segment->bytes + at, row->field.bytes);
 }
@@ -230,12 +230,12 @@ static bool fill_segment(struct trace_plan *plan, const struct resource_plan *re
         if (scope->waiting == 0)
             continue;
         struct view header = scope_header(plan, scope);
-        segment->scopes[index] = header.data ? runs_get(segment->runs, header) : NULL;
+        segment->scopes[index] = header.data ? interner_get(segment->interner, header) : NULL;
         if (!segment->scopes[index])
             return false;
         for (size_t i = scope->first; i < scope->end; i++) {
             const struct span_row *row = &plan->rows[i];
-            if (row->ruling.edit.fate != FATE_WAIT)
+            if (row->decision.edit.action != ACTION_WAIT)
                 continue;
             fill_held(held, row, segment, at);
             held++->scope = index;
@@ -248,13 +248,13 @@ static bool fill_segment(struct trace_plan *plan, const struct resource_plan *re
 }
 
 static struct segment *make_segment(struct trace_plan *plan, const struct resource_plan *resource,
-                                    struct runs *runs, bool may_force)
+                                    struct interner *interner, bool may_force)
 {
     struct segment_size size = size_of_waiting(plan, resource);
-    struct run *run = runs_get(runs, resource->header);
-    struct segment *segment = run ? segment_new(&size, runs, run, may_force) : NULL;
+    struct interned *header = interner_get(interner, resource->header);
+    struct segment *segment = header ? segment_new(&size, interner, header, may_force) : NULL;
     if (!segment) {
-        runs_put(runs, run);
+        interner_put(interner, header);
         return NULL;
     }
     if (!fill_segment(plan, resource, segment)) {
@@ -267,9 +267,9 @@ static struct segment *make_segment(struct trace_plan *plan, const struct resour
 static void let_pass(struct trace_plan *plan, const struct resource_plan *resource)
 {
     for (size_t i = resource->first; i < resource->end; i++)
-        if (plan->rows[i].ruling.edit.fate == FATE_WAIT)
-            plan->rows[i].ruling = (struct ruling){
-                .edit.fate = FATE_AS_CAME,
+        if (plan->rows[i].decision.edit.action == ACTION_WAIT)
+            plan->rows[i].decision = (struct decision){
+                .edit.action = ACTION_AS_CAME,
                 .reason = REASON_HOLD_FULL,
             };
 }
@@ -281,7 +281,7 @@ void trace_plan_hold(struct trace_plan *plan, struct correlation *self, struct o
         if (resource->waiting == 0)
             continue;
         if (origin)
-            resource->segment = make_segment(plan, resource, &self->runs, may_force);
+            resource->segment = make_segment(plan, resource, &self->interner, may_force);
         if (resource->segment) {
             resource->segment->process = resource->process;
             resource->segment->origin = origin;
@@ -296,8 +296,8 @@ void trace_plan_hold(struct trace_plan *plan, struct correlation *self, struct o
 /* Spares the second reading of spans that stay as they are. */
 static bool needs_edit(const struct span_row *row)
 {
-    enum fate fate = row->ruling.edit.fate;
-    return fate == FATE_LINK || (fate == FATE_UNLINK && row->marked);
+    enum action action = row->decision.edit.action;
+    return action == ACTION_LINK || (action == ACTION_UNLINK && row->marked);
 }
 
 static void rewrite_scope(const struct trace_plan *plan, const struct scope_plan *scope,
@@ -306,13 +306,13 @@ static void rewrite_scope(const struct trace_plan *plan, const struct scope_plan
     splice_enter(splice, &scope->field);
     for (size_t i = scope->first; i < scope->end; i++) {
         const struct span_row *row = &plan->rows[i];
-        if (row->ruling.edit.fate == FATE_WAIT) {
+        if (row->decision.edit.action == ACTION_WAIT) {
             splice_delete(splice, row->field.start, row->field.end);
         } else if (needs_edit(row)) {
             struct otlp_span span;
             otlp_span_read(row->field.bytes, &span);
             splice_enter(splice, &row->field);
-            edit_span(splice, &span, &row->ruling.edit, policy);
+            edit_span(splice, &span, &row->decision.edit, policy);
             splice_leave(splice);
         }
     }

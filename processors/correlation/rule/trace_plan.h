@@ -9,14 +9,14 @@
 #include "processors/correlation/rule/waiting.h"
 
 struct span_row {
-    struct proto_field field;  /* the Span field */
-    uint64_t start_ns, end_ns; /* wall; 0: not told */
-    struct asked asked;        /* its times with span_row_time */
-    struct ruling ruling;      /* WAIT: goes into the hold */
+    struct proto_field field;   /* the Span field */
+    uint64_t start_ns, end_ns;  /* wall; 0: not told */
+    struct candidate candidate; /* its times with span_row_time */
+    struct decision decision;   /* WAIT: goes into the hold */
     bool is_root;
     bool marked;   /* has the attribute */
     bool is_child; /* waits for its parent */
-    bool counted;  /* the ruling is one that services count */
+    bool counted;  /* the decision is one that services count */
 };
 
 /* Only those with spans. */

@@ -6,10 +6,10 @@
 /* More spans of other services with one id than any that is not made up. */
 enum { MOST_NAMESAKES = 64 };
 
-static struct asked ask(const struct held *held)
+static struct candidate waiting_ask(const struct held *held)
 {
     bool child = held->flags & HELD_CHILD;
-    return (struct asked){
+    return (struct candidate){
         .own = held->own,
         .named = child ? 0 : held->named,
         .parent = child ? held->named : 0,
@@ -20,45 +20,46 @@ static struct asked ask(const struct held *held)
     };
 }
 
-/* A waiting span's ruling put into effect. */
-static void let_go(const struct context *context, struct held *held, const struct asked *asked,
-                   const struct ruling *ruling, struct release *release)
+/* A waiting span's decision put into effect. */
+static void waiting_let_go(const struct context *context, struct held *held,
+                           const struct candidate *candidate, const struct decision *decision,
+                           struct release *release)
 {
     struct service_counts *counts = &context->service->counts;
     /* It may have come while the lock was given back. */
     uint64_t mono = context->now.mono;
-    uint64_t waited = mono > asked->arrived ? mono - asked->arrived : 0;
+    uint64_t waited = mono > candidate->arrived ? mono - candidate->arrived : 0;
     counts->waited++;
     counts->wait_sum += waited;
     if (waited > counts->wait_max)
         counts->wait_max = waited;
     if (metric_wanted(METRIC_NORMAL))
         histogram_add(&context->self->told.delays, &histogram_waits, waited);
-    decide_count(context, asked, ruling);
+    decide_count(context, candidate, decision);
     if (held->flags & HELD_ROOT)
-        decide_note_root(context, held->own, &ruling->edit);
+        decide_note_root(context, held->own, &decision->edit);
     struct process *process = segment_of(held)->process;
-    hold_take(&context->self->hold, held, &ruling->edit, release);
+    hold_take(&context->self->hold, held, &decision->edit, release);
     if (!process->oldest && heap_has(&context->self->due, &process->due))
         heap_remove(&context->self->due, &process->due);
 }
 
 /* A span is found by the id that it names; one that names another than its own may have samples
  * under that, too. */
-static bool has_two_ids(const struct asked *asked)
+static bool has_two_ids(const struct candidate *candidate)
 {
-    return asked->named && asked->own && asked->named != asked->own;
+    return candidate->named && candidate->own && candidate->named != candidate->own;
 }
 
 /* One that waits, and is no child of one that does. */
-static void rule_held(const struct context *context, const struct asked *asked,
-                      const struct judge_limits *limits, struct ruling *ruling)
+static void rule_held(const struct context *context, const struct candidate *candidate,
+                      const struct judge_limits *limits, struct decision *decision)
 {
     struct span_figures figures;
-    decide_within(context, asked, limits, ruling);
-    if (ruling->edit.fate != FATE_WAIT && has_two_ids(asked) &&
-        decide_lookup(context, asked, &figures))
-        *ruling = (struct ruling){.edit = decide_link(&figures)};
+    decide_within(context, candidate, limits, decision);
+    if (decision->edit.action != ACTION_WAIT && has_two_ids(candidate) &&
+        decide_lookup(context, candidate, &figures))
+        *decision = (struct decision){.edit = decide_link(&figures)};
 }
 
 /* Judges the spans of a segment that are no children. It lives until its last span is written. */
@@ -70,12 +71,12 @@ static void judge_segment(const struct context *context, struct segment *segment
     for (uint32_t i = 0; left > 0; i++, held++) {
         if (held->flags & (HELD_GONE | HELD_CHILD))
             continue;
-        struct asked asked = ask(held);
-        struct ruling ruling;
+        struct candidate candidate = waiting_ask(held);
+        struct decision decision;
         left--;
-        rule_held(context, &asked, limits, &ruling);
-        if (ruling.edit.fate != FATE_WAIT)
-            let_go(context, held, &asked, &ruling, release);
+        rule_held(context, &candidate, limits, &decision);
+        if (decision.edit.action != ACTION_WAIT)
+            waiting_let_go(context, held, &candidate, &decision, release);
     }
     hold_order(segment);
 }
@@ -88,12 +89,12 @@ static void judge_children(const struct context *context, struct segment *segmen
     for (uint32_t i = 0; left > 0; i++, held++) {
         if (held->flags & HELD_GONE || !(held->flags & HELD_CHILD))
             continue;
-        struct asked asked = ask(held);
-        struct ruling ruling;
+        struct candidate candidate = waiting_ask(held);
+        struct decision decision;
         left--;
-        decide_child(context, &asked, &ruling);
-        if (ruling.edit.fate != FATE_WAIT)
-            let_go(context, held, &asked, &ruling, release);
+        decide_child(context, &candidate, &decision);
+        if (decision.edit.action != ACTION_WAIT)
+            waiting_let_go(context, held, &candidate, &decision, release);
     }
 }
 
@@ -203,12 +204,12 @@ static void look_again(const struct context *context, struct segment *segment,
     uint32_t count = segment->count;
     struct held *held = segment->spans;
     for (uint32_t i = 0; i < count; i++, held++) {
-        struct asked asked = ask(held);
+        struct candidate candidate = waiting_ask(held);
         struct span_figures figures;
-        if (held->flags & HELD_GONE || !decide_lookup(context, &asked, &figures))
+        if (held->flags & HELD_GONE || !decide_lookup(context, &candidate, &figures))
             continue;
-        struct ruling ruling = {.edit = decide_link(&figures)};
-        let_go(context, held, &asked, &ruling, release);
+        struct decision decision = {.edit = decide_link(&figures)};
+        waiting_let_go(context, held, &candidate, &decision, release);
     }
     hold_order(segment);
 }
@@ -248,14 +249,14 @@ static void link_held(const struct context *context, const struct sighting *sigh
                       struct held *held, struct release *release)
 {
     struct process *process = segment_of(held)->process;
-    struct asked asked = ask(held);
-    struct ruling ruling = {.edit = link_to(context, sighting->id)};
+    struct candidate candidate = waiting_ask(held);
+    struct decision decision = {.edit = link_to(context, sighting->id)};
     if (sighting->window_start)
         evidence_note_skew(context->service, held->end, sighting->window_start);
     if (sighting->serial)
         process_note_match(process, sighting->timeline, sighting->serial, context->now.mono);
     /* The order by end is a lower bound now; judge_segment puts it right. */
-    let_go(context, held, &asked, &ruling, release);
+    waiting_let_go(context, held, &candidate, &decision, release);
 }
 
 /* A sample came too late, or nobody waited for it. */
@@ -307,10 +308,10 @@ static void let_pass(struct correlation *self, struct held *held, enum judge_rea
                      struct judge_now now, struct release *release)
 {
     struct context context;
-    struct asked asked = ask(held);
-    struct ruling ruling = {.edit.fate = FATE_AS_CAME, .reason = reason};
+    struct candidate candidate = waiting_ask(held);
+    struct decision decision = {.edit.action = ACTION_AS_CAME, .reason = reason};
     context_open(&context, self, segment_of(held)->process->service, now);
-    let_go(&context, held, &asked, &ruling, release);
+    waiting_let_go(&context, held, &candidate, &decision, release);
 }
 
 void waiting_make_room(struct correlation *self, const struct segment *coming, struct judge_now now,
@@ -340,16 +341,16 @@ static void judge_finally(struct correlation *self, struct segment *segment, boo
     for (; left > 0; held++) {
         if (held->flags & HELD_GONE || !children != !(held->flags & HELD_CHILD))
             continue;
-        struct asked asked = ask(held);
-        struct ruling ruling;
+        struct candidate candidate = waiting_ask(held);
+        struct decision decision;
         left--;
         if (children)
-            decide_child(&context, &asked, &ruling);
+            decide_child(&context, &candidate, &decision);
         else
-            rule_held(&context, &asked, &limits, &ruling);
-        if (ruling.edit.fate == FATE_WAIT)
-            ruling = (struct ruling){.edit.fate = FATE_AS_CAME, .reason = REASON_SHUTDOWN};
-        let_go(&context, held, &asked, &ruling, release);
+            rule_held(&context, &candidate, &limits, &decision);
+        if (decision.edit.action == ACTION_WAIT)
+            decision = (struct decision){.edit.action = ACTION_AS_CAME, .reason = REASON_SHUTDOWN};
+        waiting_let_go(&context, held, &candidate, &decision, release);
     }
 }
 

@@ -24,7 +24,7 @@ static int own_stdout;
 
 static void begin(const char *section)
 {
-    snprintf(path, sizeof path, "%s/stdout", door_folder());
+    snprintf(path, sizeof path, "%s/stdout", receiver_folder());
     fflush(stdout);
     own_stdout = dup(STDOUT_FILENO);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);

@@ -31,7 +31,7 @@ static void begin(const char *keys)
     char section[1024] = "file: {";
     for (const char *mark; (mark = strstr(keys, "%s")); keys = mark + 2) {
         strncat(section, keys, (size_t)(mark - keys));
-        strcat(section, door_folder());
+        strcat(section, receiver_folder());
     }
     strcat(section, keys);
     strcat(section, "}");
@@ -41,7 +41,7 @@ static void begin(const char *keys)
 static const char *in_folder(const char *name)
 {
     static char path[256];
-    snprintf(path, sizeof path, "%s/%s", door_folder(), name);
+    snprintf(path, sizeof path, "%s/%s", receiver_folder(), name);
     return path;
 }
 
@@ -77,7 +77,8 @@ START_TEST(requests_are_lines_of_otlp_json)
     begin("path: %s/traces.jsonl");
     send_spans("one");
     send_spans("line\\nbreak");
-    struct view content = door_recorded(in_folder("traces.jsonl")); /* before the exporter ends */
+    struct view content =
+        receiver_recorded(in_folder("traces.jsonl")); /* before the exporter ends */
     for (unsigned i = 0; i < 2; i++) {
         const uint8_t *end = memchr(content.data, '\n', content.size);
         ck_assert_ptr_nonnull(end);
@@ -101,7 +102,7 @@ START_TEST(in_protobuf_each_request_stands_behind_its_size)
     begin("path: %s/traces.pb, format: proto");
     send_spans("one");
     send_spans("another");
-    struct view content = door_recorded(in_folder("traces.pb"));
+    struct view content = receiver_recorded(in_folder("traces.pb"));
     for (unsigned i = 0; i < 2; i++) {
         struct view want = spans(i ? "another" : "one");
         const uint8_t prefix[4] = {0, 0, 0, (uint8_t)want.size};
@@ -122,7 +123,7 @@ START_TEST(folders_are_made_and_files_are_appended_to)
         send_spans("x");
         exporter_stop(&exporter);
     }
-    struct view content = door_recorded(in_folder("a/b/c/traces.jsonl"));
+    struct view content = receiver_recorded(in_folder("a/b/c/traces.jsonl"));
     unsigned lines = 0;
     for (size_t i = 0; i < content.size; i++)
         lines += content.data[i] == '\n';
@@ -143,7 +144,7 @@ START_TEST(full_files_are_renamed_and_only_the_latest_are_kept)
         given_advance(&exporter.given, NS_PER_S);
     }
     exporter_stop(&exporter);
-    ck_assert_uint_eq(list(door_folder(), "traces", names, 16), 5);
+    ck_assert_uint_eq(list(receiver_folder(), "traces", names, 16), 5);
     ck_assert_str_eq(names[0], "traces-2.jsonl");
     ck_assert_str_eq(names[1], "traces-2026-01-01.jsonl");
     ck_assert_str_eq(names[2], "traces-2026-01-01T00-00-04.000000000.jsonl");
@@ -167,7 +168,7 @@ START_TEST(without_rotation_a_file_grows)
     for (unsigned i = 0; i < 3; i++)
         send_spans(long_name);
     exporter_stop(&exporter);
-    ck_assert_uint_eq(list(door_folder(), "traces", names, 4), 1);
+    ck_assert_uint_eq(list(receiver_folder(), "traces", names, 4), 1);
 }
 END_TEST
 
@@ -178,7 +179,7 @@ START_TEST(a_line_larger_than_the_limit_is_written_whole)
     begin("path: %s/traces.jsonl, rotation: {max_megabytes: 1}");
     ck_assert_int_eq(send_spans(long_name).verdict, VERDICT_OK);
     exporter_stop(&exporter);
-    ck_assert_uint_gt(door_recorded(in_folder("traces.jsonl")).size, 2 << 20);
+    ck_assert_uint_gt(receiver_recorded(in_folder("traces.jsonl")).size, 2 << 20);
 }
 END_TEST
 
@@ -205,8 +206,8 @@ START_TEST(every_profile_is_a_file_of_its_own)
     ck_assert_int_eq(strncmp(names[3], "shop_.._x-", 10), 0);
     for (unsigned i = 1; i < 4; i++)
         ck_assert_str_eq(names[i] + strlen(names[i]) - 6, ".pb.gz");
-    snprintf(path, sizeof path, "%s/p/q/%s", door_folder(), names[1]);
-    ck_assert(view_eq(unpacked(door_recorded(path)), VIEW("one")));
+    snprintf(path, sizeof path, "%s/p/q/%s", receiver_folder(), names[1]);
+    ck_assert(view_eq(unpacked(receiver_recorded(path)), VIEW("one")));
 }
 END_TEST
 
@@ -231,7 +232,7 @@ START_TEST(as_lines_profiles_are_otlp_json_at_the_path)
     begin("path: %s/profiles.jsonl, profiles: lines");
     struct batch *batch = pprof_batch_of(bytes_view(&raw), "process_cpu{service_name=shop}", NULL);
     ck_assert_int_eq(exporter_send(&exporter, batch).verdict, VERDICT_OK);
-    struct view line = door_recorded(in_folder("profiles.jsonl"));
+    struct view line = receiver_recorded(in_folder("profiles.jsonl"));
     static const char *const parts[] = {"{\"resourceProfiles\":[", "\"shop\"",
                                         "\"spanId\":\"00f067aa0ba902b7\"", "\"work\""};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -182,11 +182,11 @@ START_TEST(a_unix_socket_is_an_endpoint_in_both_spellings)
 {
     static const char *const forms[] = {"unix:", "unix://"};
     struct endpoint endpoint = {0};
-    snprintf(endpoint.unix_path, sizeof endpoint.unix_path, "%s/grpc", door_folder());
+    snprintf(endpoint.unix_path, sizeof endpoint.unix_path, "%s/grpc", receiver_folder());
     peer_start(&endpoint);
     for (size_t i = 0; i < 2; i++) {
         char address[128], section[256];
-        snprintf(address, sizeof address, "%s%s/grpc", forms[i], door_folder());
+        snprintf(address, sizeof address, "%s%s/grpc", forms[i], receiver_folder());
         snprintf(section, sizeof section, "otlp_grpc: {endpoint: '%s', tls: {insecure: true}}",
                  address);
         exporter_start(&exporter, section, "traces", NULL);

@@ -124,7 +124,7 @@ END_TEST
 START_TEST(a_success_ends_the_waits_that_the_server_asked_for)
 {
     struct queue queue = {.size = 9, .consumers = 3};
-    ck_assert_uint_eq(queue_relent(&queue), TIME_NEVER);
+    ck_assert_uint_eq(queue_wake_parked(&queue), TIME_NEVER);
     for (unsigned i = 1; i <= 2; i++)
         queue_put(&queue, element(i));
     struct queue_element *first = queue_take(&queue), *second = queue_take(&queue);
@@ -132,7 +132,7 @@ START_TEST(a_success_ends_the_waits_that_the_server_asked_for)
     second->own_due = 60;
     queue_park(&queue, first, 5000);
     queue_park(&queue, second, 50);
-    ck_assert_uint_eq(queue_relent(&queue), 50);
+    ck_assert_uint_eq(queue_wake_parked(&queue), 50);
     ck_assert_uint_eq(first->due, 70);
     ck_assert_uint_eq(second->due, 50);
     ck_assert_uint_eq(queue_wake(&queue, 70), TIME_NEVER);
@@ -234,7 +234,7 @@ START_TEST(what_is_inherited_has_all_its_tries_and_keeps_its_progress)
     tried->limited[CAUSE_INTERNAL] = 3;
     tried->progress.mark.samples = 300;
     queue_park(&from, tried, 1000);
-    queue_inherit(&to, queue_clear(&from));
+    queue_take_over(&to, queue_clear(&from));
     ck_assert_uint_eq(queue_used(&from), 0);
     ck_assert_ptr_eq(queue_take(&to), tried);
     ck_assert_uint_eq(tried->attempt, 0);

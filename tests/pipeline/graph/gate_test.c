@@ -7,7 +7,7 @@
 enum { VISITS = 2000, VISITORS = 3 };
 
 static struct gate gate;
-static enum gate_way way;
+static enum gate_mode way;
 static _Atomic unsigned entered;
 static _Atomic int inside;
 
@@ -27,7 +27,7 @@ static void *visit_often(void *ctx)
 START_TEST(nobody_is_inside_while_it_is_closed)
 {
     pthread_t visitors[VISITORS];
-    way = GATE_WAY_OPEN;
+    way = GATE_OPEN;
     gate_init(&gate);
     for (int i = 0; i < VISITORS; i++)
         pthread_create(&visitors[i], NULL, visit_often, NULL);
@@ -48,11 +48,11 @@ static void *enter_once(void *ctx)
     return NULL;
 }
 
-static bool enters_after(enum gate_way now)
+static bool enters_after(enum gate_mode now)
 {
     pthread_t visitor;
     bool was_let_in;
-    way = GATE_WAY_WAITS;
+    way = GATE_WAITS;
     gate_init(&gate);
     pthread_create(&visitor, NULL, enter_once, &was_let_in);
     gate_close(&gate);
@@ -65,8 +65,8 @@ static bool enters_after(enum gate_way now)
 
 START_TEST(who_comes_early_waits_for_the_way)
 {
-    ck_assert(enters_after(GATE_WAY_OPEN));
-    ck_assert(!enters_after(GATE_WAY_SHUT));
+    ck_assert(enters_after(GATE_OPEN));
+    ck_assert(!enters_after(GATE_SHUT));
 }
 END_TEST
 
@@ -80,7 +80,7 @@ static void *leave(void *ctx)
 START_TEST(another_thread_may_leave)
 {
     pthread_t other;
-    way = GATE_WAY_OPEN;
+    way = GATE_OPEN;
     gate_init(&gate);
     ck_assert(gate_enter(&gate, &way));
     pthread_create(&other, NULL, leave, NULL);

@@ -38,8 +38,8 @@ static void begin(const char *yaml)
 {
     static char path[128]; /* borrowed by the client */
     char error[192];
-    door_start(&given, yaml);
-    snprintf(path, sizeof path, "%s/grpc", door_folder());
+    receiver_start(&given, yaml);
+    snprintf(path, sizeof path, "%s/grpc", receiver_folder());
     struct http_client_options options = {
         .http2 = true, .timeout_ns = 30 * NS_PER_S, .unix_path = path, .max_reply = 1 << 16};
     client = http_client_new(&options, error, sizeof error);
@@ -118,7 +118,7 @@ START_TEST(accepted_requests_go_on_as_they_came)
     call(TRACE_EXPORT, NULL, NULL, body, GRPC_OK);
     ck_assert_uint_eq(told_rejected(text, sizeof text), 0);
     ck_assert_str_eq(text, "");
-    call(TRACE_EXPORT, "gzip", NULL, door_gzip(body), GRPC_OK);
+    call(TRACE_EXPORT, "gzip", NULL, receiver_gzip(body), GRPC_OK);
     call(TRACE_EXPORT, "snappy", NULL, packed(ENCODING_SNAPPY_FRAMED, body), GRPC_OK);
     call(TRACE_EXPORT, "deflate", NULL, packed(ENCODING_DEFLATE, body), GRPC_OK);
     for (size_t i = 0; i < 4; i++) {
@@ -173,7 +173,7 @@ START_TEST(too_large_is_resource_exhausted_without_retry_info)
     uint64_t wait;
     begin(GRPC(", max_recv_msg_size_mib: 1") TRACES);
     struct view large = PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(pb_fill(5, 2 << 20, 'x'))));
-    call(TRACE_EXPORT, "gzip", NULL, door_gzip(large), GRPC_RESOURCE_EXHAUSTED);
+    call(TRACE_EXPORT, "gzip", NULL, receiver_gzip(large), GRPC_RESOURCE_EXHAUSTED);
     if (reply.grpc_details.size)
         rpc_status_decode(bytes_view(&reply.grpc_details), &code, text, sizeof text,
                           &has_retry_info, &wait);

@@ -26,8 +26,8 @@ static int fd;
 
 static void begin(const char *yaml)
 {
-    door_start(&given, yaml);
-    fd = door_connect("http");
+    receiver_start(&given, yaml);
+    fd = receiver_connect("http");
 }
 
 static void end(void)
@@ -48,7 +48,7 @@ static void post_packed(enum encoding_name encoding, const char *name, int statu
     bytes_init(&packed, 1 << 20, NULL);
     ck_assert(deflate_append(encoding, span(), &packed));
     snprintf(headers, sizeof headers, PROTO "Content-Encoding: %s\r\n", name);
-    door_post(fd, "/v1/traces", headers, bytes_view(&packed), status, &answer);
+    receiver_post(fd, "/v1/traces", headers, bytes_view(&packed), status, &answer);
     bytes_release(&packed);
 }
 
@@ -71,7 +71,7 @@ START_TEST(compression_algorithms_are_obeyed)
     post_packed(ENCODING_ZSTD, "zstd", 200);
     post_packed(ENCODING_GZIP, "gzip", 400);
     ck_assert_ptr_nonnull(strstr(answer.body, "\"gzip\", expected zstd or snappy"));
-    door_post(fd, "/v1/traces", PROTO, span(), 400, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, span(), 400, &answer);
     end();
 }
 END_TEST
@@ -109,8 +109,8 @@ START_TEST(a_body_size_of_0_is_the_default)
 {
     static uint8_t large[100000];
     begin(HTTP(", max_request_body_size: 0"));
-    door_post(fd, "/v1/traces", PROTO, (struct view){large, sizeof large}, 400, &answer);
-    door_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, (struct view){large, sizeof large}, 400, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
     end();
 }
 END_TEST
@@ -118,12 +118,12 @@ END_TEST
 START_TEST(response_headers_are_on_every_answer)
 {
     begin(HTTP(", response_headers: {X-Frame-Options: DENY, Content-Type: none}"));
-    door_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
     ck_assert(answer_has(&answer, "\r\nX-Frame-Options: DENY"));
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/x-protobuf"));
-    door_post(fd, "/v1/traces", PROTO, VIEW("bad"), 400, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, VIEW("bad"), 400, &answer);
     ck_assert(answer_has(&answer, "\r\nX-Frame-Options: DENY"));
-    door_post(fd, "/other", PROTO, span(), 404, &answer);
+    receiver_post(fd, "/other", PROTO, span(), 404, &answer);
     ck_assert(answer_has(&answer, "\r\nX-Frame-Options: DENY"));
     end();
 }
@@ -132,7 +132,7 @@ END_TEST
 START_TEST(without_keep_alives_a_connection_ends_with_its_answer)
 {
     begin(HTTP(", keep_alives_enabled: false"));
-    door_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
     ck_assert(answer_has(&answer, "\r\nConnection: close"));
     raw_await_close(fd);
     end();
@@ -180,14 +180,14 @@ END_TEST
 START_TEST(a_request_of_an_allowed_origin_has_its_headers_also_where_it_is_refused)
 {
     begin(HTTP(CORS));
-    door_post(fd, "/v1/traces", PROTO "Origin: http://a.b\r\n", span(), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO "Origin: http://a.b\r\n", span(), 200, &answer);
     ck_assert(answer_has(&answer, "\r\nAccess-Control-Allow-Origin: http://a.b"));
     ck_assert(answer_has(&answer, "\r\nVary: Origin"));
-    door_post(fd, "/v1/traces", PROTO "Origin: http://a.b\r\n", VIEW("bad"), 400, &answer);
+    receiver_post(fd, "/v1/traces", PROTO "Origin: http://a.b\r\n", VIEW("bad"), 400, &answer);
     ck_assert(answer_has(&answer, "\r\nAccess-Control-Allow-Origin: http://a.b"));
-    door_post(fd, "/v1/traces", PROTO "Origin: http://b.b\r\n", span(), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO "Origin: http://b.b\r\n", span(), 200, &answer);
     ck_assert(!answer_has(&answer, "Access-Control-Allow"));
-    door_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
     ck_assert(!answer_has(&answer, "Access-Control-Allow"));
     end();
 }
@@ -204,7 +204,7 @@ START_TEST(all_origins_and_headers_may_be_allowed)
     ck_assert(answer_has(&answer, "\r\nAccess-Control-Allow-Origin: *"));
     ck_assert(answer_has(&answer, "\r\nAccess-Control-Allow-Headers: x-anything"));
     ck_assert(!answer_has(&answer, "Max-Age"));
-    door_post(fd, "/v1/traces", PROTO "Origin: http://b.b\r\n", span(), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO "Origin: http://b.b\r\n", span(), 200, &answer);
     ck_assert(answer_has(&answer, "\r\nAccess-Control-Expose-Headers: A, B"));
     end();
 }

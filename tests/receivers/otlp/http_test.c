@@ -33,8 +33,8 @@ static int fd;
 
 static void begin(const char *yaml)
 {
-    door_start(&given, yaml);
-    fd = door_connect("http");
+    receiver_start(&given, yaml);
+    fd = receiver_connect("http");
 }
 
 static void end(void)
@@ -94,7 +94,7 @@ START_TEST(accepted_protobuf_goes_on_as_it_came_and_is_answered_empty)
 {
     begin(HTTP() KEEPER() TRACES);
     struct view body = spans(3);
-    door_post(fd, "/v1/traces", PROTO, body, 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, body, 200, &answer);
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/x-protobuf"));
     ck_assert_uint_eq(answer.size, 0);
     const struct batch *batch = keeper_batch(0);
@@ -109,8 +109,8 @@ END_TEST
 START_TEST(accepted_json_is_answered_in_json)
 {
     begin(HTTP() KEEPER() TRACES);
-    door_post(fd, "/v1/traces", "content-type: Application/JSON; charset=utf-8\r\n",
-              VIEW(JSON_SPANS(JSON_SPAN(GOOD_TRACE))), 200, &answer);
+    receiver_post(fd, "/v1/traces", "content-type: Application/JSON; charset=utf-8\r\n",
+                  VIEW(JSON_SPANS(JSON_SPAN(GOOD_TRACE))), 200, &answer);
     ck_assert_str_eq(answer.body, "{\"partialSuccess\":{}}");
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/json"));
     ck_assert_uint_eq(keeper_batch(0)->items, 1);
@@ -124,10 +124,10 @@ START_TEST(compressed_bodies_are_read)
     struct bytes zstd;
     bytes_init(&zstd, 1 << 16, NULL);
     ck_assert(deflate_append(ENCODING_ZSTD, spans(1), &zstd));
-    door_post(fd, "/v1/traces", PROTO GZIP, door_gzip(spans(2)), 200, &answer);
-    door_post(fd, "/v1/traces", PROTO "Content-Encoding: zstd\r\n", bytes_view(&zstd), 200,
-              &answer);
-    door_post_chunked(fd, "/v1/traces", PROTO GZIP, door_gzip(spans(3)), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO GZIP, receiver_gzip(spans(2)), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO "Content-Encoding: zstd\r\n", bytes_view(&zstd), 200,
+                  &answer);
+    receiver_post_chunked(fd, "/v1/traces", PROTO GZIP, receiver_gzip(spans(3)), 200, &answer);
     ck_assert_uint_eq(keeper_batch(0)->items, 2);
     ck_assert_uint_eq(keeper_batch(1)->items, 1);
     ck_assert_uint_eq(keeper_batch(2)->items, 3);
@@ -139,9 +139,9 @@ END_TEST
 START_TEST(a_request_without_items_is_a_success_that_goes_nowhere)
 {
     begin(HTTP() KEEPER(WAITING) TRACES);
-    door_post(fd, "/v1/traces", PROTO, VIEW(""), 200, &answer);
-    door_post(fd, "/v1/traces", PROTO, PB_MESSAGE(1, PB_EMPTY(2)), 200, &answer);
-    door_post(fd, "/v1/traces", JSON, VIEW("{}"), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, VIEW(""), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, PB_MESSAGE(1, PB_EMPTY(2)), 200, &answer);
+    receiver_post(fd, "/v1/traces", JSON, VIEW("{}"), 200, &answer);
     ck_assert_str_eq(answer.body, "{\"partialSuccess\":{}}");
     ck_assert_uint_eq(keeper_count(), 0);
     end();
@@ -153,7 +153,7 @@ START_TEST(spans_without_good_ids_are_left_out_and_told_of)
     begin(HTTP() KEEPER() TRACES);
     uint64_t rejected;
     char text[128];
-    door_post(fd, "/v1/traces", PROTO, mixed_spans(), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, mixed_spans(), 200, &answer);
     ck_assert(export_response_decode(answer_body(&answer), &rejected, text, sizeof text));
     ck_assert_uint_eq(rejected, 1);
     ck_assert_msg(strstr(text, "trace id"), "%s", text);
@@ -169,10 +169,10 @@ END_TEST
 START_TEST(a_partial_success_in_json_has_the_signals_own_field)
 {
     begin(HTTP() KEEPER() TRACES);
-    door_post(fd, "/v1/traces", JSON,
-              VIEW(JSON_SPANS(JSON_SPAN("") "," JSON_SPAN(GOOD_TRACE) "," JSON_SPAN(
-                  "00000000000000000000000000000000"))),
-              200, &answer);
+    receiver_post(fd, "/v1/traces", JSON,
+                  VIEW(JSON_SPANS(JSON_SPAN("") "," JSON_SPAN(GOOD_TRACE) "," JSON_SPAN(
+                      "00000000000000000000000000000000"))),
+                  200, &answer);
     assert_json_body("\"rejectedSpans\":\"2\"");
     assert_json_body("\"errorMessage\":\"");
     ck_assert_uint_eq(keeper_batch(0)->items, 1);
@@ -185,10 +185,10 @@ START_TEST(where_no_span_has_good_ids_nothing_goes_on)
     begin(HTTP() KEEPER(WAITING) TRACES);
     uint64_t rejected;
     char text[128];
-    door_post(fd, "/v1/traces", PROTO,
-              PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, PB_TEXT(5, "bad")),
-                                       PB_MESSAGE(2, pb_fill(1, 16, 0), pb_fill(2, 8, 1)))),
-              200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO,
+                  PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, PB_TEXT(5, "bad")),
+                                           PB_MESSAGE(2, pb_fill(1, 16, 0), pb_fill(2, 8, 1)))),
+                  200, &answer);
     ck_assert(export_response_decode(answer_body(&answer), &rejected, text, sizeof text));
     ck_assert_uint_eq(rejected, 2);
     ck_assert_uint_eq(keeper_count(), 0);
@@ -203,11 +203,11 @@ START_TEST(what_a_waited_for_backend_left_out_is_told_too)
     uint64_t rejected;
     char text[128];
     keeper_answers(&partial);
-    door_post(fd, "/v1/traces", PROTO, spans(3), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, spans(3), 200, &answer);
     ck_assert(export_response_decode(answer_body(&answer), &rejected, text, sizeof text));
     ck_assert_uint_eq(rejected, 1);
     ck_assert_str_eq(text, "too old");
-    door_post(fd, "/v1/traces", PROTO, mixed_spans(), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, mixed_spans(), 200, &answer);
     ck_assert(export_response_decode(answer_body(&answer), &rejected, text, sizeof text));
     ck_assert_uint_eq(rejected, 2);
     close(fd);
@@ -219,17 +219,17 @@ START_TEST(malformed_bodies_are_400_at_any_depth)
 {
     static const uint8_t cut[] = {0x0a, 0x7f, 0x01};
     begin(HTTP() KEEPER(WAITING) TRACES);
-    door_post(fd, "/v1/traces", PROTO, (struct view){cut, sizeof cut}, 400, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, (struct view){cut, sizeof cut}, 400, &answer);
     assert_status_body(GRPC_INVALID_ARGUMENT, "malformed protobuf");
     /* A good span, then one whose attribute's value ends too early. */
     struct view deep = PB_SPAN(PB_MESSAGE(9, PB_TEXT(1, "k"), PB_MESSAGE(2, PB_RAW(0x0a, 9, 'x'))));
-    door_post(fd, "/v1/traces", PROTO, PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_EMPTY(5)), deep)),
-              400, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_EMPTY(5)), deep)),
+                  400, &answer);
     assert_status_body(GRPC_INVALID_ARGUMENT, "malformed protobuf");
-    door_post(fd, "/v1/traces", JSON, VIEW("{\"resourceSpans\":[{"), 400, &answer);
+    receiver_post(fd, "/v1/traces", JSON, VIEW("{\"resourceSpans\":[{"), 400, &answer);
     assert_json_body("\"code\":3");
-    door_post(fd, "/v1/traces", JSON, VIEW("{\"resourceSpans\":[{\"schemaUrl\":\"\xff\"}]}"), 400,
-              &answer);
+    receiver_post(fd, "/v1/traces", JSON, VIEW("{\"resourceSpans\":[{\"schemaUrl\":\"\xff\"}]}"),
+                  400, &answer);
     assert_json_body("malformed JSON");
     ck_assert_uint_eq(keeper_count(), 0);
     end();
@@ -239,13 +239,13 @@ END_TEST
 START_TEST(unknown_and_broken_compression_is_400)
 {
     begin(HTTP() KEEPER(WAITING) TRACES);
-    door_post(fd, "/v1/traces", PROTO "Content-Encoding: br\r\n", spans(1), 400, &answer);
+    receiver_post(fd, "/v1/traces", PROTO "Content-Encoding: br\r\n", spans(1), 400, &answer);
     assert_status_body(GRPC_INVALID_ARGUMENT, "\"br\", expected gzip, zstd, zlib,");
-    door_post(fd, "/v1/traces", JSON GZIP, VIEW("no gzip"), 400, &answer);
+    receiver_post(fd, "/v1/traces", JSON GZIP, VIEW("no gzip"), 400, &answer);
     assert_json_body("not valid gzip");
-    struct view whole = door_gzip(spans(1));
-    door_post(fd, "/v1/traces", PROTO GZIP, (struct view){whole.data, whole.size - 1}, 400,
-              &answer);
+    struct view whole = receiver_gzip(spans(1));
+    receiver_post(fd, "/v1/traces", PROTO GZIP, (struct view){whole.data, whole.size - 1}, 400,
+                  &answer);
     ck_assert_uint_eq(keeper_count(), 0);
     end();
 }
@@ -255,16 +255,16 @@ START_TEST(too_large_is_413_before_and_after_decompression)
 {
     begin(HTTP(", max_request_body_size: 2000") KEEPER(WAITING) TRACES);
     struct view large = PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(pb_fill(5, 3000, 'x'))));
-    door_post(fd, "/v1/traces", PROTO, large, 413, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, large, 413, &answer);
     assert_status_body(GRPC_RESOURCE_EXHAUSTED, "2000 bytes");
     close(fd);
-    fd = door_connect("http");
-    ck_assert_uint_lt(door_gzip(large).size, 200);
-    door_post(fd, "/v1/traces", PROTO GZIP, door_gzip(large), 413, &answer);
+    fd = receiver_connect("http");
+    ck_assert_uint_lt(receiver_gzip(large).size, 200);
+    receiver_post(fd, "/v1/traces", PROTO GZIP, receiver_gzip(large), 413, &answer);
     assert_status_body(GRPC_RESOURCE_EXHAUSTED, "after decompression");
-    door_post(fd, "/v1/traces", JSON GZIP, door_gzip(large), 413, &answer);
+    receiver_post(fd, "/v1/traces", JSON GZIP, receiver_gzip(large), 413, &answer);
     assert_json_body("\"code\":8");
-    door_post(fd, "/v1/traces", PROTO, spans(1), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, spans(1), 200, &answer);
     end();
 }
 END_TEST
@@ -272,12 +272,13 @@ END_TEST
 START_TEST(wrong_media_types_are_415_and_say_what_is_read)
 {
     begin(HTTP() KEEPER(WAITING) ALL);
-    door_post(fd, "/v1/traces", "Content-Type: text/plain\r\n", spans(1), 415, &answer);
+    receiver_post(fd, "/v1/traces", "Content-Type: text/plain\r\n", spans(1), 415, &answer);
     assert_json_body("[application/json, application/x-protobuf]");
-    door_post(fd, "/v1/traces", "", spans(1), 415, &answer);
-    door_post(fd, "/v1/traces", "Content-Type: application/json2\r\n", VIEW("{}"), 415, &answer);
-    door_post(fd, "/v1development/profiles", "Content-Type: text/plain\r\n", VIEW("{}"), 415,
-              &answer);
+    receiver_post(fd, "/v1/traces", "", spans(1), 415, &answer);
+    receiver_post(fd, "/v1/traces", "Content-Type: application/json2\r\n", VIEW("{}"), 415,
+                  &answer);
+    receiver_post(fd, "/v1development/profiles", "Content-Type: text/plain\r\n", VIEW("{}"), 415,
+                  &answer);
     ck_assert_uint_eq(keeper_count(), 0);
     end();
 }
@@ -299,7 +300,7 @@ START_TEST(unknown_paths_and_signals_without_a_pipeline_are_404)
                                         "/v1/traces/", "/",        "/v1/Traces"};
     begin(HTTP() KEEPER() TRACES);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        door_post(fd, paths[i], PROTO, VIEW(""), 404, &answer);
+        receiver_post(fd, paths[i], PROTO, VIEW(""), 404, &answer);
     end();
 }
 END_TEST
@@ -307,10 +308,10 @@ END_TEST
 START_TEST(paths_are_configurable_and_get_their_slash)
 {
     begin(HTTP(", traces_url_path: t/r, logs_url_path: /l") KEEPER() ALL);
-    door_post(fd, "/t/r", PROTO, spans(1), 200, &answer);
-    door_post(fd, "/l", PROTO, VIEW(""), 200, &answer);
-    door_post(fd, "/v1/metrics", PROTO, VIEW(""), 200, &answer);
-    door_post(fd, "/v1/traces", PROTO, spans(1), 404, &answer);
+    receiver_post(fd, "/t/r", PROTO, spans(1), 200, &answer);
+    receiver_post(fd, "/l", PROTO, VIEW(""), 200, &answer);
+    receiver_post(fd, "/v1/metrics", PROTO, VIEW(""), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, spans(1), 404, &answer);
     end();
 }
 END_TEST
@@ -332,7 +333,7 @@ START_TEST(every_signal_with_a_pipeline_passes_in_wire_form)
         [SIGNAL_METRICS] = 2, [SIGNAL_LOGS] = 2, [SIGNAL_PROFILES] = 1};
     begin(HTTP() KEEPER(WAITING) ALL);
     for (int i = SIGNAL_METRICS; i < SIGNAL_COUNT; i++) {
-        door_post(fd, paths[i], PROTO, bodies[i], 200, &answer);
+        receiver_post(fd, paths[i], PROTO, bodies[i], 200, &answer);
         const struct batch *batch = keeper_batch((size_t)i - SIGNAL_METRICS);
         ck_assert_int_eq(batch->signal, i);
         ck_assert_uint_eq(batch->items, items[i]);
@@ -345,14 +346,16 @@ END_TEST
 START_TEST(profiles_in_json_are_read_and_answered_in_json)
 {
     begin(HTTP() KEEPER(WAITING) ALL);
-    door_post(fd, "/v1development/profiles", JSON,
-              VIEW("{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{\"timeUnixNano\":"
-                   "\"1\"}]}]}],\"dictionary\":{\"stringTable\":[\"\"]}}"),
-              200, &answer);
+    receiver_post(
+        fd, "/v1development/profiles", JSON,
+        VIEW("{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{\"timeUnixNano\":"
+             "\"1\"}]}]}],\"dictionary\":{\"stringTable\":[\"\"]}}"),
+        200, &answer);
     ck_assert_str_eq(answer.body, "{\"partialSuccess\":{}}");
     ck_assert_int_eq(keeper_batch(0)->signal, SIGNAL_PROFILES);
     ck_assert_uint_eq(keeper_batch(0)->items, 1);
-    door_post(fd, "/v1development/profiles", JSON, VIEW("{\"resourceProfiles\":1}"), 400, &answer);
+    receiver_post(fd, "/v1development/profiles", JSON, VIEW("{\"resourceProfiles\":1}"), 400,
+                  &answer);
     assert_json_body("malformed JSON");
     end();
 }
@@ -362,8 +365,8 @@ START_TEST(profiles_with_broken_tables_are_400)
 {
     begin(HTTP() KEEPER(WAITING) ALL);
     struct view outside = PB_MESSAGE(2, pb_varint(1, 7)); /* a sample with stack 7 of none */
-    door_post(fd, "/v1development/profiles", PROTO,
-              PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, outside))), 400, &answer);
+    receiver_post(fd, "/v1development/profiles", PROTO,
+                  PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, outside))), 400, &answer);
     assert_status_body(GRPC_INVALID_ARGUMENT, "malformed profiles");
     ck_assert_uint_eq(keeper_count(), 0);
     end();
@@ -376,12 +379,12 @@ START_TEST(backpressure_is_503_with_a_wait)
     struct outcome later = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "come back");
     later.retry_after_ns = 2500 * NS_PER_MS;
     keeper_answers(&later);
-    door_post(fd, "/v1/traces", PROTO, spans(1), 503, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, spans(1), 503, &answer);
     ck_assert(answer_has(&answer, "\r\nRetry-After: 3\r\n"));
     assert_status_body(GRPC_UNAVAILABLE, "come back");
     later.retry_after_ns = 0;
     keeper_answers(&later);
-    door_post(fd, "/v1/traces", JSON, VIEW(JSON_SPANS(JSON_SPAN(GOOD_TRACE))), 503, &answer);
+    receiver_post(fd, "/v1/traces", JSON, VIEW(JSON_SPANS(JSON_SPAN(GOOD_TRACE))), 503, &answer);
     ck_assert(answer_has(&answer, "\r\nRetry-After: 1\r\n"));
     assert_json_body("\"code\":14");
     ck_assert_uint_eq(counted(METER_ACCEPTED), 0);
@@ -394,8 +397,8 @@ START_TEST(a_full_queue_refuses_and_loses_nothing_that_was_accepted)
 {
     begin(HTTP() KEEPER("sending_queue: {queue_size: 1, num_consumers: 1}") TRACES);
     keeper_gate(true);
-    door_post(fd, "/v1/traces", PROTO, spans(2), 200, &answer);
-    door_post(fd, "/v1/traces", PROTO, spans(1), 503, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, spans(2), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, spans(1), 503, &answer);
     assert_status_body(GRPC_UNAVAILABLE, "queue is full");
     keeper_gate(false);
     ck_assert_uint_eq(keeper_batch(0)->items, 2);
@@ -409,7 +412,7 @@ START_TEST(a_refusal_for_good_is_what_a_waiting_client_is_told)
     begin(HTTP() KEEPER(WAITING) TRACES);
     struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_AUTH, "who are you");
     keeper_answers(&outcome);
-    door_post(fd, "/v1/traces", PROTO, spans(1), 401, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, spans(1), 401, &answer);
     assert_status_body(GRPC_UNAUTHENTICATED, "who are you");
     ck_assert(!answer_has(&answer, "Retry-After"));
     end();
@@ -419,11 +422,11 @@ END_TEST
 START_TEST(metadata_are_sent_on_exactly_and_only_where_configured)
 {
     begin(HTTP(", include_metadata: true") KEEPER(WAITING) TRACES);
-    door_post(fd, "/v1/traces",
-              PROTO "X-Scope-OrgID: a\r\nAuthorization: Basic eA==\r\nX-Other: o\r\n", spans(1),
-              200, &answer);
-    door_post(fd, "/v1/traces", PROTO "x-scope-orgid: b\r\n", spans(1), 200, &answer);
-    door_post(fd, "/v1/traces", PROTO, spans(1), 200, &answer);
+    receiver_post(fd, "/v1/traces",
+                  PROTO "X-Scope-OrgID: a\r\nAuthorization: Basic eA==\r\nX-Other: o\r\n", spans(1),
+                  200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO "x-scope-orgid: b\r\n", spans(1), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, spans(1), 200, &answer);
     ck_assert_str_eq(keeper_batch(0)->metadata->tenant, "a");
     ck_assert_str_eq(keeper_batch(0)->metadata->authorization, "Basic eA==");
     ck_assert_str_eq(keeper_batch(1)->metadata->tenant, "b");
@@ -436,8 +439,8 @@ END_TEST
 START_TEST(metadata_stay_here_by_default)
 {
     begin(HTTP() KEEPER(WAITING) TRACES);
-    door_post(fd, "/v1/traces", PROTO "X-Scope-OrgID: a\r\nAuthorization: b\r\n", spans(1), 200,
-              &answer);
+    receiver_post(fd, "/v1/traces", PROTO "X-Scope-OrgID: a\r\nAuthorization: b\r\n", spans(1), 200,
+                  &answer);
     ck_assert_ptr_null(keeper_batch(0)->metadata);
     end();
 }
@@ -446,12 +449,13 @@ END_TEST
 START_TEST(recorded_traffic_of_sdks_is_accepted_whole)
 {
     begin(HTTP() KEEPER(WAITING) TRACES);
-    door_post(fd, "/v1/traces", PROTO,
-              door_recorded(SOURCE_DIR "/tests/recorded/python/001-5.282-traces.bin"), 200,
-              &answer);
+    receiver_post(fd, "/v1/traces", PROTO,
+                  receiver_recorded(SOURCE_DIR "/tests/recorded/python/001-5.282-traces.bin"), 200,
+                  &answer);
     ck_assert_uint_eq(answer.size, 0);
-    door_post(fd, "/v1/traces", PROTO,
-              door_recorded(SOURCE_DIR "/tests/recorded/go/001-5.007-traces.bin"), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO,
+                  receiver_recorded(SOURCE_DIR "/tests/recorded/go/001-5.007-traces.bin"), 200,
+                  &answer);
     ck_assert_uint_eq(answer.size, 0);
     ck_assert_uint_gt(keeper_batch(0)->items, 10);
     ck_assert_uint_gt(keeper_batch(1)->items, 10);

@@ -38,9 +38,9 @@ static struct view span(void)
 
 START_TEST(a_span_goes_round_once)
 {
-    door_start(&given, LOOP);
-    int fd = door_connect("http");
-    door_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
+    receiver_start(&given, LOOP);
+    int fd = receiver_connect("http");
+    receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
     uint64_t until = clock_mono(&clock_system) + 20 * NS_PER_S;
     const struct meter *exporter = given_meter(&given, "otlp_grpc");
     while (meter_get(exporter, METER_DROPPED, SIGNAL_TRACES) == 0) {
@@ -58,12 +58,12 @@ END_TEST
 START_TEST(requests_with_the_number_of_another_process_are_let_in)
 {
     char own[128];
-    door_start(&given, LOOP);
-    int fd = door_connect("http");
+    receiver_start(&given, LOOP);
+    int fd = receiver_connect("http");
     snprintf(own, sizeof own, PROTO LOOP_HEADER ": %s\r\n", loop_value());
-    door_post(fd, "/v1/traces", own, span(), 508, &answer);
+    receiver_post(fd, "/v1/traces", own, span(), 508, &answer);
     ck_assert_uint_eq(refused(ADMISSION_HTTP), 1);
-    door_post(fd, "/v1/logs", PROTO LOOP_HEADER ": 0123\r\n", span(), 404, &answer);
+    receiver_post(fd, "/v1/logs", PROTO LOOP_HEADER ": 0123\r\n", span(), 404, &answer);
     ck_assert_uint_eq(refused(ADMISSION_HTTP), 1);
     close(fd);
     given_stop(&given);

@@ -34,8 +34,8 @@ static int fd;
 static void begin(const char *yaml)
 {
     captured_begin();
-    door_start(&given, yaml);
-    fd = door_connect("http");
+    receiver_start(&given, yaml);
+    fd = receiver_connect("http");
 }
 
 static void end(void)
@@ -78,7 +78,7 @@ static void call(const char *path, const char *encoding, struct view message, in
     size_t count = 2;
     if (encoding)
         headers[count++] = (struct http_header){"grpc-encoding", encoding};
-    snprintf(unix_path, sizeof unix_path, "%s/grpc", door_folder());
+    snprintf(unix_path, sizeof unix_path, "%s/grpc", receiver_folder());
     struct http_client_options options = {
         .http2 = true, .timeout_ns = 30 * NS_PER_S, .unix_path = unix_path, .max_reply = 1 << 16};
     struct http_client *client = http_client_new(&options, error, sizeof error);
@@ -102,16 +102,16 @@ START_TEST(refusals_over_http_are_counted_by_signal_and_cause)
 {
     static uint8_t large[2001];
     begin(DOORS());
-    door_post(fd, "/v1/traces", PROTO, VIEW("garbage"), 400, &answer);
-    door_post(fd, "/v1/traces", PROTO "Content-Encoding: br\r\n", VIEW("x"), 400, &answer);
-    door_post(fd, "/v1/traces", PROTO "Content-Encoding: gzip\r\n", VIEW("x"), 400, &answer);
-    door_post(fd, "/v1/traces", "Content-Type: text/plain\r\n", VIEW("x"), 415, &answer);
-    door_post(fd, "/v1/logs", PROTO, span(), 404, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, VIEW("garbage"), 400, &answer);
+    receiver_post(fd, "/v1/traces", PROTO "Content-Encoding: br\r\n", VIEW("x"), 400, &answer);
+    receiver_post(fd, "/v1/traces", PROTO "Content-Encoding: gzip\r\n", VIEW("x"), 400, &answer);
+    receiver_post(fd, "/v1/traces", "Content-Type: text/plain\r\n", VIEW("x"), 415, &answer);
+    receiver_post(fd, "/v1/logs", PROTO, span(), 404, &answer);
     ck_assert_str_eq(answer.body, "no pipeline of logs names this receiver\n");
-    door_post(fd, "/v1/trace", PROTO, span(), 404, &answer);
+    receiver_post(fd, "/v1/trace", PROTO, span(), 404, &answer);
     ck_assert_str_eq(answer.body, "404 page not found\n");
     raw_exchange(fd, "GET /v1/traces HTTP/1.1\r\nHost: a\r\n\r\n", 405, &answer);
-    door_post(fd, "/v1/traces", PROTO, (struct view){large, sizeof large}, 413, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, (struct view){large, sizeof large}, 413, &answer);
     ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_INVALID), 2);
     ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_ENCODING), 1);
     ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_UNSUPPORTED), 2);
@@ -156,7 +156,7 @@ START_TEST(a_service_without_a_pipeline_names_its_signal)
 {
     begin(DOORS());
     char url[256], unix_path[128], error[192];
-    snprintf(unix_path, sizeof unix_path, "%s/grpc", door_folder());
+    snprintf(unix_path, sizeof unix_path, "%s/grpc", receiver_folder());
     struct http_client_options options = {
         .http2 = true, .timeout_ns = 30 * NS_PER_S, .unix_path = unix_path, .max_reply = 1 << 16};
     struct http_client *client = http_client_new(&options, error, sizeof error);
@@ -175,8 +175,8 @@ START_TEST(a_full_queue_is_counted_with_its_items)
 {
     begin(DOORS("sending_queue: {queue_size: 1, num_consumers: 1}"));
     keeper_gate(true);
-    door_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
-    door_post(fd, "/v1/traces", PROTO, span(), 503, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, span(), 503, &answer);
     ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_FULL), 1);
     const struct meter *meter = given_meter(&given, "otlp");
     ck_assert_uint_eq(admission_items(meter->admission, ADMISSION_HTTP, SIGNAL_TRACES, CAUSE_FULL),
@@ -198,7 +198,7 @@ START_TEST(used_up_memory_is_counted)
     struct budget *budget = &given.runtime->budget;
     size_t all = budget->limit;
     budget_force(budget, all);
-    door_post(fd, "/v1/traces", PROTO, span(), 503, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, span(), 503, &answer);
     call(TRACE_EXPORT, NULL, span(), GRPC_UNAVAILABLE);
     budget_give(budget, all);
     ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_MEMORY), 1);
@@ -228,7 +228,7 @@ static void await_requests(enum admission_transport transport, enum cause cause,
 static size_t say(const char *door, struct view bytes, char *heard, size_t size)
 {
     size_t n = 0;
-    int socket = door_connect(door);
+    int socket = receiver_connect(door);
     raw_send_bytes(socket, bytes.data, bytes.size);
     for (ssize_t got; n < size && (got = recv(socket, heard + n, size - n, 0)) > 0;)
         n += (size_t)got;
@@ -245,7 +245,7 @@ START_TEST(grpc_at_the_http_door_is_told_where_it_belongs)
     begin(DOORS());
     size_t n = say("http", PREFACE, heard, sizeof heard - 1);
     ck_assert_uint_eq(over_http(ADMISSION_NO_SIGNAL, CAUSE_UNSUPPORTED), 1);
-    snprintf(want, sizeof want, "point it at unix:%s/grpc, protocols.grpc", door_folder());
+    snprintf(want, sizeof want, "point it at unix:%s/grpc, protocols.grpc", receiver_folder());
     ck_assert_uint_eq(captured_with("otlp: 1 request refused: unsupported: a gRPC client (HTTP/2) "
                                     "on the HTTP socket "),
                       1);
@@ -290,14 +290,14 @@ START_TEST(garbage_for_a_request_line_is_counted_and_a_probe_is_not)
 {
     char heard[512];
     begin(DOORS());
-    close(door_connect("http"));
+    close(receiver_connect("http"));
     say("http", VIEW("GARBAGE\r\n\r\n"), heard, sizeof heard);
     await_requests(ADMISSION_HTTP, CAUSE_INVALID, 1);
     say("http", VIEW("\1\2\3\r\n\r\n"), heard, sizeof heard);
     await_requests(ADMISSION_HTTP, CAUSE_UNSUPPORTED, 1);
     say("grpc", VIEW("\1\2\3"), heard, sizeof heard);
     await_requests(ADMISSION_GRPC, CAUSE_UNSUPPORTED, 1);
-    door_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
     ck_assert_uint_eq(over_http(ADMISSION_NO_SIGNAL, CAUSE_INVALID), 1);
     end();
 }
@@ -306,10 +306,10 @@ END_TEST
 START_TEST(spans_left_out_are_told_and_no_request_is_refused)
 {
     begin(DOORS());
-    door_post(fd, "/v1/traces", PROTO,
-              PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "one")),
-                                       PB_MESSAGE(2, pb_fill(2, 8, 0xb2), PB_TEXT(5, "bad")))),
-              200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO,
+                  PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "one")),
+                                           PB_MESSAGE(2, pb_fill(2, 8, 0xb2), PB_TEXT(5, "bad")))),
+                  200, &answer);
     ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_INVALID), 0);
     ck_assert_ptr_nonnull(
         strstr(explained(), "otlp: spans received 2, accepted 1, refused 1 (invalid 1)"));

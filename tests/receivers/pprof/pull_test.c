@@ -76,7 +76,7 @@ START_TEST(a_profile_of_a_target_has_its_labels)
 {
     struct view raw = mutex_profile(3);
     backend_start(&backend);
-    answer_with(0, door_gzip(raw));
+    answer_with(0, receiver_gzip(raw));
     begin("interval: 1s, headers: {X-Scope-OrgID: me}, targets: [{endpoint: 'http://u:p@%s/app/',"
           " service_name: shop, labels: {env: dev}}], profiles: {" OFF(process_cpu) ", " OFF(
               memory) ", " OFF(block) ", " OFF(mutex) "}");

@@ -23,8 +23,8 @@ static int fd;
 
 static void begin(const char *yaml)
 {
-    door_start(&given, yaml);
-    fd = door_connect("http");
+    receiver_start(&given, yaml);
+    fd = receiver_connect("http");
 }
 
 static void end(void)
@@ -49,7 +49,7 @@ START_TEST(a_profile_is_taken_gzipped_twice_over_or_plain)
 {
     struct view gzip = cpu_profile();
     begin(RECEIVER());
-    door_post(fd, "/v1/pprof", OCTETS, gzip, 204, &answer);
+    receiver_post(fd, "/v1/pprof", OCTETS, gzip, 204, &answer);
     ck_assert_uint_eq(answer.size, 0);
     const struct batch *batch = keeper_batch(0);
     struct view raw = buffer_view(batch->payload);
@@ -57,9 +57,10 @@ START_TEST(a_profile_is_taken_gzipped_twice_over_or_plain)
     assert_label(batch, "__name__", "unknown_service");
     ck_assert(batch->profile->by_ingest);
     ck_assert_uint_gt(batch->profile->from_ns, 0);
-    door_post(fd, "/v1/pprof", "", raw, 204, &answer);
+    receiver_post(fd, "/v1/pprof", "", raw, 204, &answer);
     ck_assert(view_eq(buffer_view(keeper_batch(1)->payload), raw));
-    door_post(fd, "/v1/pprof", OCTETS "Content-Encoding: gzip\r\n", door_gzip(gzip), 204, &answer);
+    receiver_post(fd, "/v1/pprof", OCTETS "Content-Encoding: gzip\r\n", receiver_gzip(gzip), 204,
+                  &answer);
     ck_assert(view_eq(buffer_view(keeper_batch(2)->payload), raw));
     end();
 }
@@ -68,12 +69,12 @@ END_TEST
 START_TEST(the_query_or_the_configuration_names_the_service)
 {
     begin(RECEIVER(", service_name: mine, include_metadata: true"));
-    door_post(fd, "/v1/pprof?name=shop%7Benv%3Ddev%7D", "X-Scope-OrgID: me\r\n", cpu_profile(), 204,
-              &answer);
+    receiver_post(fd, "/v1/pprof?name=shop%7Benv%3Ddev%7D", "X-Scope-OrgID: me\r\n", cpu_profile(),
+                  204, &answer);
     assert_label(keeper_batch(0), "__name__", "shop");
     assert_label(keeper_batch(0), "env", "dev");
     ck_assert_str_eq(keeper_batch(0)->metadata->tenant, "me");
-    door_post(fd, "/v1/pprof", "", cpu_profile(), 204, &answer);
+    receiver_post(fd, "/v1/pprof", "", cpu_profile(), 204, &answer);
     assert_label(keeper_batch(1), "__name__", "mine");
     end();
 }
@@ -82,12 +83,12 @@ END_TEST
 START_TEST(what_cannot_be_taken_is_refused_with_its_status)
 {
     begin(RECEIVER(", max_request_body_size: 5000"));
-    door_post(fd, "/v1/pprof", OCTETS, VIEW("no profile"), 400, &answer);
+    receiver_post(fd, "/v1/pprof", OCTETS, VIEW("no profile"), 400, &answer);
     ck_assert_msg(strstr(answer.body, "not a valid pprof"), "%s", answer.body);
-    door_post(fd, "/v1/pprof", OCTETS, VIEW("\x1f\x8b no gzip"), 400, &answer);
-    door_post(fd, "/v1/pprof", OCTETS, VIEW(""), 400, &answer);
-    door_post(fd, "/v1/pprof?name=%7Bno%7D", OCTETS, cpu_profile(), 400, &answer);
-    door_post(fd, "/v1/other", OCTETS, cpu_profile(), 404, &answer);
+    receiver_post(fd, "/v1/pprof", OCTETS, VIEW("\x1f\x8b no gzip"), 400, &answer);
+    receiver_post(fd, "/v1/pprof", OCTETS, VIEW(""), 400, &answer);
+    receiver_post(fd, "/v1/pprof?name=%7Bno%7D", OCTETS, cpu_profile(), 400, &answer);
+    receiver_post(fd, "/v1/other", OCTETS, cpu_profile(), 404, &answer);
     raw_exchange(fd, "GET /v1/pprof HTTP/1.1\r\nHost: x\r\n\r\n", 405, &answer);
     ck_assert(answer_has(&answer, "\r\nAllow: POST"));
     ck_assert_uint_eq(keeper_count(), 0);
@@ -101,10 +102,10 @@ START_TEST(a_backend_that_is_busy_is_503_and_one_that_refuses_is_not)
     const struct outcome broken = outcome_of(VERDICT_REJECT, CAUSE_INTERNAL, "broken");
     begin(RECEIVER());
     keeper_answers(&busy);
-    door_post(fd, "/v1/pprof", OCTETS, cpu_profile(), 503, &answer);
+    receiver_post(fd, "/v1/pprof", OCTETS, cpu_profile(), 503, &answer);
     ck_assert(answer_has(&answer, "\r\nRetry-After: "));
     keeper_answers(&broken);
-    door_post(fd, "/v1/pprof", OCTETS, cpu_profile(), 500, &answer);
+    receiver_post(fd, "/v1/pprof", OCTETS, cpu_profile(), 500, &answer);
     end();
 }
 END_TEST

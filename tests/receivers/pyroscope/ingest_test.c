@@ -39,8 +39,8 @@ static int fd;
 
 static void begin(const char *yaml)
 {
-    door_start(&given, yaml);
-    fd = door_connect("http");
+    receiver_start(&given, yaml);
+    fd = receiver_connect("http");
 }
 
 static void end(void)
@@ -121,14 +121,15 @@ START_TEST(a_multipart_profile_is_inflated_and_keeps_what_stands_beside_it)
 {
     struct view raw = cpu_profile();
     begin(RECEIVER());
-    door_post(fd,
-              "/ingest?aggregationType=&from=1700000000000000001&name=shop.cart%7Bregion%3Deu%2C"
-              "otel.scope.name%3Dcom.grafana%7D&sampleRate=100&spyName=gospy&units=&until="
-              "1700000015000000000",
-              FORM,
-              FORM_OF({"profile", "profile.pprof", door_gzip(raw)},
-                      {"sample_type_config", "sample_type_config.json", VIEW("{\"cpu\":{}}")}),
-              200, &answer);
+    receiver_post(
+        fd,
+        "/ingest?aggregationType=&from=1700000000000000001&name=shop.cart%7Bregion%3Deu%2C"
+        "otel.scope.name%3Dcom.grafana%7D&sampleRate=100&spyName=gospy&units=&until="
+        "1700000015000000000",
+        FORM,
+        FORM_OF({"profile", "profile.pprof", receiver_gzip(raw)},
+                {"sample_type_config", "sample_type_config.json", VIEW("{\"cpu\":{}}")}),
+        200, &answer);
     ck_assert_uint_eq(answer.size, 0);
     const struct batch *batch = keeper_batch(0);
     ck_assert_int_eq(batch->encoding, BATCH_PPROF);
@@ -149,15 +150,15 @@ START_TEST(a_plain_profile_in_a_form_is_read_too_and_plain_fields_are_not)
 {
     struct view raw = cpu_profile();
     begin(RECEIVER());
-    door_post(fd, "/pyroscope/ingest?name=a", FORM,
-              FORM_OF({"profile", NULL, VIEW("no file part")}, {"profile", "p", raw}), 200,
-              &answer);
+    receiver_post(fd, "/pyroscope/ingest?name=a", FORM,
+                  FORM_OF({"profile", NULL, VIEW("no file part")}, {"profile", "p", raw}), 200,
+                  &answer);
     ck_assert(view_eq(buffer_view(keeper_batch(0)->payload), raw));
     ck_assert_ptr_null(keeper_batch(0)->profile->sample_type_config);
     ck_assert_ptr_null(keeper_batch(0)->profile->spy_name);
-    door_post(fd, "/ingest?name=a&format=pprof", FORM,
-              FORM_OF({"profile", "p", raw}, {"profile", "p", VIEW("the first one counts")}), 200,
-              &answer);
+    receiver_post(fd, "/ingest?name=a&format=pprof", FORM,
+                  FORM_OF({"profile", "p", raw}, {"profile", "p", VIEW("the first one counts")}),
+                  200, &answer);
     ck_assert(view_eq(buffer_view(keeper_batch(1)->payload), raw));
     end();
 }
@@ -167,11 +168,12 @@ START_TEST(a_raw_profile_is_read_plain_gzipped_encoded_and_chunked)
 {
     struct view raw = cpu_profile();
     begin(RECEIVER());
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, raw, 200, &answer);
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, door_gzip(raw), 200, &answer);
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS "Content-Encoding: gzip\r\n",
-              door_gzip(raw), 200, &answer);
-    door_post_chunked(fd, "/ingest?format=pprof&name=n", OCTETS, door_gzip(raw), 200, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, raw, 200, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, receiver_gzip(raw), 200, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS "Content-Encoding: gzip\r\n",
+                  receiver_gzip(raw), 200, &answer);
+    receiver_post_chunked(fd, "/ingest?format=pprof&name=n", OCTETS, receiver_gzip(raw), 200,
+                          &answer);
     for (size_t i = 0; i < 4; i++)
         ck_assert(view_eq(buffer_view(keeper_batch(i)->payload), raw));
     end();
@@ -181,9 +183,9 @@ END_TEST
 START_TEST(times_come_in_seconds_too_and_from_is_the_arrival_where_it_is_missing)
 {
     begin(RECEIVER());
-    door_post(fd, "/ingest?format=pprof&name=n&from=1700000000&until=1700000010", OCTETS,
-              cpu_profile(), 200, &answer);
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 200, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n&from=1700000000&until=1700000010", OCTETS,
+                  cpu_profile(), 200, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 200, &answer);
     ck_assert_uint_eq(keeper_batch(0)->profile->from_ns, UINT64_C(1700000000) * NS_PER_S);
     ck_assert_uint_eq(keeper_batch(0)->profile->until_ns, UINT64_C(1700000010) * NS_PER_S);
     ck_assert_uint_eq(keeper_batch(1)->profile->from_ns, clock_wall(&given.fake.clock));
@@ -195,10 +197,10 @@ END_TEST
 START_TEST(names_have_spaces_pluses_and_repeated_and_empty_parameters)
 {
     begin(RECEIVER());
-    door_post(fd,
-              "/ingest?format=&name=&name=app%7Bprocess.runtime.name%3DOpenJDK+Runtime,"
-              "process.runtime.version%3D17.0.15%2B6-Debian%7D&name=other&format=pprof",
-              OCTETS, cpu_profile(), 200, &answer);
+    receiver_post(fd,
+                  "/ingest?format=&name=&name=app%7Bprocess.runtime.name%3DOpenJDK+Runtime,"
+                  "process.runtime.version%3D17.0.15%2B6-Debian%7D&name=other&format=pprof",
+                  OCTETS, cpu_profile(), 200, &answer);
     const struct batch *batch = keeper_batch(0);
     ck_assert_int_eq(batch->encoding, BATCH_PPROF);
     assert_label(batch, "__name__", "app");
@@ -211,11 +213,12 @@ END_TEST
 START_TEST(a_bad_name_is_400_with_the_reason)
 {
     begin(RECEIVER());
-    door_post(fd, "/ingest?format=pprof", OCTETS, cpu_profile(), 400, &answer);
+    receiver_post(fd, "/ingest?format=pprof", OCTETS, cpu_profile(), 400, &answer);
     assert_error("\"invalid_argument\"", "name: ");
-    door_post(fd, "/ingest?format=pprof&name=", OCTETS, cpu_profile(), 400, &answer);
-    door_post(fd, "/ingest?format=pprof&name=a%7Bb-c%3Dd%7D", OCTETS, cpu_profile(), 400, &answer);
-    door_post(fd, "/ingest?format=jfr&name=a%20b", OCTETS, VIEW("FLR"), 400, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=", OCTETS, cpu_profile(), 400, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=a%7Bb-c%3Dd%7D", OCTETS, cpu_profile(), 400,
+                  &answer);
+    receiver_post(fd, "/ingest?format=jfr&name=a%20b", OCTETS, VIEW("FLR"), 400, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
     end();
 }
@@ -225,22 +228,23 @@ START_TEST(garbage_is_422_with_the_reason)
 {
     struct view raw = cpu_profile();
     begin(RECEIVER());
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW("garbage"), 422, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW("garbage"), 422, &answer);
     assert_error("\"invalid_argument\"", "not a valid pprof");
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW("\x1f\x8b\x08 no gzip"), 422,
-              &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW("\x1f\x8b\x08 no gzip"), 422,
+                  &answer);
     assert_error("\"invalid_argument\"", "gzip");
-    door_post(fd, "/ingest?name=n", FORM, VIEW("--xyz\r\nContent-"), 422, &answer);
+    receiver_post(fd, "/ingest?name=n", FORM, VIEW("--xyz\r\nContent-"), 422, &answer);
     assert_error("\"invalid_argument\"", "malformed multipart");
-    door_post(fd, "/ingest?name=n", FORM, FORM_OF({"other", "o", raw}), 422, &answer);
+    receiver_post(fd, "/ingest?name=n", FORM, FORM_OF({"other", "o", raw}), 422, &answer);
     assert_error("\"invalid_argument\"", "\\\"profile\\\"");
-    door_post(fd, "/ingest?name=n", "Content-Type: multipart/form-data\r\n", raw, 422, &answer);
+    receiver_post(fd, "/ingest?name=n", "Content-Type: multipart/form-data\r\n", raw, 422, &answer);
     assert_error("\"invalid_argument\"", "boundary");
-    door_post(fd, "/ingest?name=n", FORM,
-              FORM_OF({"profile", "p", raw}, {"sample_type_config", "c", VIEW("{")}), 422, &answer);
+    receiver_post(fd, "/ingest?name=n", FORM,
+                  FORM_OF({"profile", "p", raw}, {"sample_type_config", "c", VIEW("{")}), 422,
+                  &answer);
     assert_error("\"invalid_argument\"", "sample_type_config");
-    door_post(fd, "/ingest?name=n", FORM,
-              FORM_OF({"profile", "p", raw}, {"prev_profile", "p", raw}), 422, &answer);
+    receiver_post(fd, "/ingest?name=n", FORM,
+                  FORM_OF({"profile", "p", raw}, {"prev_profile", "p", raw}), 422, &answer);
     assert_error("\"invalid_argument\"", "prev_profile");
     ck_assert_uint_eq(keeper_count(), 0);
     end();
@@ -250,9 +254,9 @@ END_TEST
 START_TEST(an_empty_profile_is_accepted_and_goes_nowhere)
 {
     begin(RECEIVER());
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW(""), 200, &answer);
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, door_gzip(VIEW("")), 200, &answer);
-    door_post(fd, "/ingest?name=n", FORM, FORM_OF({"profile", "p", VIEW("")}), 200, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW(""), 200, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, receiver_gzip(VIEW("")), 200, &answer);
+    receiver_post(fd, "/ingest?name=n", FORM, FORM_OF({"profile", "p", VIEW("")}), 200, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
     end();
 }
@@ -266,7 +270,8 @@ START_TEST(other_formats_are_forwarded_byte_for_byte)
     } requests[] = {
         {"/ingest?name=j%7Ba%3Db%20c%7D&units=samples&from=1&until=2&x=&format=jfr&x=%2B",
          "multipart/form-data; boundary=xyz",
-         FORM_OF({"jfr", "jfr", door_gzip(VIEW("FLR"))}, {"labels", "labels", VIEW("\x0a\x00")})},
+         FORM_OF({"jfr", "jfr", receiver_gzip(VIEW("FLR"))},
+                 {"labels", "labels", VIEW("\x0a\x00")})},
         {"/ingest?name=f.cpu", "text/plain", VIEW("a;b 10\n")},
         {"/ingest?name=f.cpu&format=trie", "binary/octet-stream", VIEW("\x00\x01\xff")},
         {"/ingest?name=f.cpu", "binary/octet-stream+tree", VIEW("tree")},
@@ -276,7 +281,7 @@ START_TEST(other_formats_are_forwarded_byte_for_byte)
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         char header[128];
         snprintf(header, sizeof header, "Content-Type: %s\r\n", requests[i].type);
-        door_post(fd, requests[i].target, header, requests[i].body, 200, &answer);
+        receiver_post(fd, requests[i].target, header, requests[i].body, 200, &answer);
         const struct batch *batch = keeper_batch(i);
         ck_assert_int_eq(batch->encoding, BATCH_OPAQUE);
         ck_assert(view_eq(buffer_view(batch->payload), requests[i].body));
@@ -290,17 +295,17 @@ END_TEST
 START_TEST(text_is_refused_where_the_server_would_lose_it)
 {
     begin(RECEIVER());
-    door_post(fd, "/ingest?name=my.service", "", VIEW("a;b 10\n"), 400, &answer);
+    receiver_post(fd, "/ingest?name=my.service", "", VIEW("a;b 10\n"), 400, &answer);
     assert_error("\"invalid_argument\"", "unknown profile type \\\"service\\\"");
-    door_post(fd, "/ingest?name=my.service&format=trie", OCTETS, VIEW(""), 400, &answer);
-    door_post(fd, "/ingest?name=f.cpu", "", VIEW("a;b 10\na;c\na;b ten\n"), 422, &answer);
+    receiver_post(fd, "/ingest?name=my.service&format=trie", OCTETS, VIEW(""), 400, &answer);
+    receiver_post(fd, "/ingest?name=f.cpu", "", VIEW("a;b 10\na;c\na;b ten\n"), 422, &answer);
     assert_error("\"invalid_argument\"", "line 3");
-    door_post(fd, "/ingest?name=f&format=unknown", OCTETS, VIEW("a b"), 422, &answer);
+    receiver_post(fd, "/ingest?name=f&format=unknown", OCTETS, VIEW("a b"), 422, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
-    door_post(fd, "/ingest?name=my.service&format=jfr", OCTETS, VIEW("FLR\0"), 200, &answer);
-    door_post(fd, "/ingest?name=my.service&format=speedscope", OCTETS, SPEEDSCOPE(""), 200,
-              &answer);
-    door_post(fd, "/ingest?name=f&format=lines", OCTETS, VIEW("a b"), 200, &answer);
+    receiver_post(fd, "/ingest?name=my.service&format=jfr", OCTETS, VIEW("FLR\0"), 200, &answer);
+    receiver_post(fd, "/ingest?name=my.service&format=speedscope", OCTETS, SPEEDSCOPE(""), 200,
+                  &answer);
+    receiver_post(fd, "/ingest?name=f&format=lines", OCTETS, VIEW("a b"), 200, &answer);
     ck_assert_uint_eq(keeper_count(), 3);
     end();
 }
@@ -309,21 +314,23 @@ END_TEST
 START_TEST(what_is_no_recording_is_refused_before_it_is_lost)
 {
     begin(RECEIVER());
-    door_post(fd, "/ingest?name=j&format=jfr", OCTETS, VIEW("garbage"), 422, &answer);
+    receiver_post(fd, "/ingest?name=j&format=jfr", OCTETS, VIEW("garbage"), 422, &answer);
     assert_error("\"invalid_argument\"", "no JFR recording");
-    door_post(fd, "/ingest?name=j&format=jfr", OCTETS, door_gzip(VIEW("FLR\0")), 422, &answer);
-    door_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"profile", "p", VIEW("FLR\0")}), 422,
-              &answer);
+    receiver_post(fd, "/ingest?name=j&format=jfr", OCTETS, receiver_gzip(VIEW("FLR\0")), 422,
+                  &answer);
+    receiver_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"profile", "p", VIEW("FLR\0")}),
+                  422, &answer);
     assert_error("\"invalid_argument\"", "\\\"jfr\\\"");
-    door_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"jfr", "j", VIEW("")}), 422, &answer);
-    door_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"jfr", NULL, VIEW("FLR\0")}), 422,
-              &answer);
-    door_post(fd, "/ingest?name=j&format=jfr", FORM, VIEW("--xyz\r\nContent-"), 422, &answer);
-    door_post(fd, "/ingest?name=j&format=jfr", "Content-Type: multipart/form-data\r\n",
-              VIEW("FLR\0"), 422, &answer);
+    receiver_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"jfr", "j", VIEW("")}), 422,
+                  &answer);
+    receiver_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"jfr", NULL, VIEW("FLR\0")}), 422,
+                  &answer);
+    receiver_post(fd, "/ingest?name=j&format=jfr", FORM, VIEW("--xyz\r\nContent-"), 422, &answer);
+    receiver_post(fd, "/ingest?name=j&format=jfr", "Content-Type: multipart/form-data\r\n",
+                  VIEW("FLR\0"), 422, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
-    door_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"jfr", "j", VIEW("FLR\0")}), 200,
-              &answer);
+    receiver_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"jfr", "j", VIEW("FLR\0")}), 200,
+                  &answer);
     ck_assert_uint_eq(keeper_count(), 1);
     end();
 }
@@ -331,18 +338,18 @@ END_TEST
 
 START_TEST(broken_labels_of_a_recording_are_refused_with_it)
 {
-    struct view packed = door_gzip(VIEW("\x12\x07\x08\x01\x12\x03GET"));
+    struct view packed = receiver_gzip(VIEW("\x12\x07\x08\x01\x12\x03GET"));
     const struct view bad[] = {VIEW("x"), VIEW("\xff\xff\xff\xff"), {packed.data, packed.size - 9}};
     begin(RECEIVER());
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        door_post(fd, "/ingest?name=j&format=jfr", FORM,
-                  FORM_OF({"jfr", "j", VIEW("FLR\0")}, {"labels", "l", bad[i]}), 422, &answer);
+        receiver_post(fd, "/ingest?name=j&format=jfr", FORM,
+                      FORM_OF({"jfr", "j", VIEW("FLR\0")}, {"labels", "l", bad[i]}), 422, &answer);
         assert_error("\"invalid_argument\"", "labels");
     }
-    door_post(fd, "/ingest?name=j&format=jfr", FORM,
-              FORM_OF({"jfr", "j", VIEW("FLR\0")}, {"labels", "l", VIEW("")}), 200, &answer);
-    door_post(fd, "/ingest?name=j&format=jfr", FORM,
-              FORM_OF({"jfr", "j", VIEW("FLR\0")}, {"labels", "l", packed}), 200, &answer);
+    receiver_post(fd, "/ingest?name=j&format=jfr", FORM,
+                  FORM_OF({"jfr", "j", VIEW("FLR\0")}, {"labels", "l", VIEW("")}), 200, &answer);
+    receiver_post(fd, "/ingest?name=j&format=jfr", FORM,
+                  FORM_OF({"jfr", "j", VIEW("FLR\0")}, {"labels", "l", packed}), 200, &answer);
     end();
 }
 END_TEST
@@ -350,14 +357,14 @@ END_TEST
 START_TEST(a_speedscope_file_that_the_server_refuses_is_refused)
 {
     begin(RECEIVER());
-    door_post(fd, "/ingest?name=f&format=speedscope", OCTETS,
-              SPEEDSCOPE(EVENTED("{\"type\":\"C\",\"frame\":0,\"at\":1}")), 422, &answer);
+    receiver_post(fd, "/ingest?name=f&format=speedscope", OCTETS,
+                  SPEEDSCOPE(EVENTED("{\"type\":\"C\",\"frame\":0,\"at\":1}")), 422, &answer);
     assert_error("\"invalid_argument\"", "profile 1 has an event closes a frame and none is open");
-    door_post(fd, "/ingest?name=f&format=speedscope", OCTETS, VIEW("{}"), 422, &answer);
-    door_post(fd, "/ingest?name=f.service&format=speedscope", OCTETS, SPEEDSCOPE(EVENTED("")), 422,
-              &answer);
-    door_post(fd, "/ingest?name=f.cpu&format=speedscope", OCTETS, SPEEDSCOPE(EVENTED("")), 200,
-              &answer);
+    receiver_post(fd, "/ingest?name=f&format=speedscope", OCTETS, VIEW("{}"), 422, &answer);
+    receiver_post(fd, "/ingest?name=f.service&format=speedscope", OCTETS, SPEEDSCOPE(EVENTED("")),
+                  422, &answer);
+    receiver_post(fd, "/ingest?name=f.cpu&format=speedscope", OCTETS, SPEEDSCOPE(EVENTED("")), 200,
+                  &answer);
     end();
 }
 END_TEST
@@ -370,23 +377,25 @@ START_TEST(times_and_labels_that_the_server_refuses_are_refused)
     value[2049] = '\0';
     begin(SERVED_BY());
     const struct view old = profile_of(NOW - 2 * hour, "cpu", "f");
-    door_post(fd, "/ingest?name=a&format=pprof", OCTETS, old, 422, &answer);
+    receiver_post(fd, "/ingest?name=a&format=pprof", OCTETS, old, 422, &answer);
     assert_error("\"invalid_argument\"", "2025-12-31T22:00:00Z, is more than 3600 s");
-    door_post(fd, "/ingest?name=a&format=pprof", OCTETS, profile_of(NOW + hour, "cpu", "f"), 422,
-              &answer);
+    receiver_post(fd, "/ingest?name=a&format=pprof", OCTETS, profile_of(NOW + hour, "cpu", "f"),
+                  422, &answer);
     assert_error("\"invalid_argument\"", "reject_newer_than");
-    door_post(fd, "/ingest?name=a&format=pprof", OCTETS, profile_of(NOW, "c-u", "f"), 422, &answer);
+    receiver_post(fd, "/ingest?name=a&format=pprof", OCTETS, profile_of(NOW, "c-u", "f"), 422,
+                  &answer);
     /* One of 1970 is none on this path. */
-    door_post(fd, "/ingest?name=a&format=pprof", OCTETS, profile_of(1000000, "cpu", "f"), 200,
-              &answer);
-    door_post(fd, "/ingest?name=a&format=pprof&from=1700000000", OCTETS,
-              profile_of(1000000, "cpu", "f"), 422, &answer);
+    receiver_post(fd, "/ingest?name=a&format=pprof", OCTETS, profile_of(1000000, "cpu", "f"), 200,
+                  &answer);
+    receiver_post(fd, "/ingest?name=a&format=pprof&from=1700000000", OCTETS,
+                  profile_of(1000000, "cpu", "f"), 422, &answer);
     /* Text has the status that the server gives it there. */
-    door_post(fd, "/ingest?name=a&from=1700000000", "", VIEW("a;b 10\n"), 400, &answer);
-    door_post(fd, "/ingest?name=a", "", VIEW("a;b 10\n"), 200, &answer);
-    door_post(fd, "/ingest?name=a&format=jfr&from=1700000000", OCTETS, VIEW("FLR\0"), 422, &answer);
+    receiver_post(fd, "/ingest?name=a&from=1700000000", "", VIEW("a;b 10\n"), 400, &answer);
+    receiver_post(fd, "/ingest?name=a", "", VIEW("a;b 10\n"), 200, &answer);
+    receiver_post(fd, "/ingest?name=a&format=jfr&from=1700000000", OCTETS, VIEW("FLR\0"), 422,
+                  &answer);
     snprintf(target, sizeof target, "/ingest?name=a%%7Bb%%3D%s%%7D&format=pprof", value);
-    door_post(fd, target, OCTETS, profile_of(NOW, "cpu", "f"), 422, &answer);
+    receiver_post(fd, target, OCTETS, profile_of(NOW, "cpu", "f"), 422, &answer);
     assert_error("\"invalid_argument\"", "the value of label");
     ck_assert_uint_eq(keeper_count(), 2);
     end();
@@ -418,13 +427,13 @@ START_TEST(what_old_agents_of_dotnet_send_is_repaired)
     struct pprof pprof;
     struct proto_fault fault;
     begin(RECEIVER());
-    door_post(fd, "/ingest?name=a&format=pprof", OCTETS, broken_dotnet(), 422, &answer);
-    door_post(fd, "/ingest?name=a&format=pprof&spyName=dotnetspy", OCTETS, broken_dotnet(), 200,
-              &answer);
-    door_post(fd, "/ingest?name=a", FORM,
-              FORM_OF({"profile", "p", door_gzip(broken_dotnet())},
-                      {"sample_type_config", "c", VIEW("{\"inuse-space\":{}}")}),
-              200, &answer);
+    receiver_post(fd, "/ingest?name=a&format=pprof", OCTETS, broken_dotnet(), 422, &answer);
+    receiver_post(fd, "/ingest?name=a&format=pprof&spyName=dotnetspy", OCTETS, broken_dotnet(), 200,
+                  &answer);
+    receiver_post(fd, "/ingest?name=a", FORM,
+                  FORM_OF({"profile", "p", receiver_gzip(broken_dotnet())},
+                          {"sample_type_config", "c", VIEW("{\"inuse-space\":{}}")}),
+                  200, &answer);
     for (size_t i = 0; i < 2; i++) {
         arena_init(&arena, 1 << 20);
         ck_assert(pprof_open(&pprof, buffer_view(keeper_batch(i)->payload), &arena, &fault));
@@ -439,7 +448,7 @@ END_TEST
 START_TEST(a_format_without_a_content_type_is_forwarded_without_one)
 {
     begin(RECEIVER());
-    door_post_chunked(fd, "/ingest?name=j&format=jfr", "", VIEW("FLR\x00"), 200, &answer);
+    receiver_post_chunked(fd, "/ingest?name=j&format=jfr", "", VIEW("FLR\x00"), 200, &answer);
     ck_assert_ptr_null(keeper_batch(0)->opaque->content_type);
     ck_assert(view_eq(buffer_view(keeper_batch(0)->payload), VIEW("FLR\x00")));
     end();
@@ -457,12 +466,12 @@ START_TEST(unknown_encodings_and_large_bodies_are_refused)
     pprof_build_sample(build, (int64_t[]){1}, (const char *const[]){text, NULL});
     struct view raw = forever(pprof_build_raw(build));
     pprof_build_free(build);
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS "Content-Encoding: br\r\n", VIEW("x"), 415,
-              &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS "Content-Encoding: br\r\n", VIEW("x"),
+                  415, &answer);
     assert_error("\"unimplemented\"", "Content-Encoding");
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, door_gzip(raw), 413, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, receiver_gzip(raw), 413, &answer);
     assert_error("\"resource_exhausted\"", "after decompression");
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, raw, 413, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, raw, 413, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
     end();
 }
@@ -475,11 +484,13 @@ START_TEST(a_recording_that_inflates_beyond_the_memory_limit_is_413)
     begin(RECEIVER());
     given.runtime->budget.limit = 64 << 20;
     given.runtime->budget.reserve = 4 << 20;
-    door_post(fd, "/ingest?name=a&format=jfr", FORM,
-              FORM_OF({"jfr", "jfr", door_gzip((struct view){zeros, sizeof zeros})}), 413, &answer);
+    receiver_post(fd, "/ingest?name=a&format=jfr", FORM,
+                  FORM_OF({"jfr", "jfr", receiver_gzip((struct view){zeros, sizeof zeros})}), 413,
+                  &answer);
     assert_error("resource_exhausted", "too large");
-    door_post(fd, "/ingest?name=a&format=jfr", FORM,
-              FORM_OF({"jfr", "jfr", door_gzip((struct view){zeros, 20 << 20})}), 200, &answer);
+    receiver_post(fd, "/ingest?name=a&format=jfr", FORM,
+                  FORM_OF({"jfr", "jfr", receiver_gzip((struct view){zeros, 20 << 20})}), 200,
+                  &answer);
     ck_assert_uint_eq(keeper_count(), 1);
     end();
 }
@@ -490,7 +501,7 @@ START_TEST(backpressure_is_503_with_a_wait)
     struct outcome later = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "come back");
     begin(RECEIVER());
     keeper_answers(&later);
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 503, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 503, &answer);
     ck_assert(answer_has(&answer, "\r\nRetry-After: 1"));
     assert_error("\"unavailable\"", "come back");
     ck_assert_uint_eq(meter_get(given_meter(&given, "pyroscope"), METER_REFUSED, SIGNAL_PROFILES),
@@ -506,7 +517,7 @@ START_TEST(what_is_refused_for_good_is_never_a_status_that_java_offers_again)
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         struct outcome never = outcome_of(VERDICT_REJECT, causes[i], "no use");
         keeper_answers(&never);
-        door_post(fd, "/ingest?format=jfr&name=n", OCTETS, VIEW("FLR\0"), 422, &answer);
+        receiver_post(fd, "/ingest?format=jfr&name=n", OCTETS, VIEW("FLR\0"), 422, &answer);
         ck_assert(!answer_has(&answer, "\r\nRetry-After"));
         ck_assert_ptr_nonnull(strstr(answer.body, "no use"));
     }
@@ -517,12 +528,12 @@ END_TEST
 START_TEST(metadata_are_sent_on_request_by_request)
 {
     begin(RECEIVER(", include_metadata: true"));
-    door_post(fd, "/ingest?format=pprof&name=n",
-              OCTETS "X-Scope-OrgID: a\r\nAuthorization: Basic eA==\r\nCookie: c\r\n",
-              cpu_profile(), 200, &answer);
-    door_post(fd, "/ingest?format=jfr&name=n", OCTETS "X-Scope-OrgID: b\r\n", VIEW("FLR\0"), 200,
-              &answer);
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 200, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n",
+                  OCTETS "X-Scope-OrgID: a\r\nAuthorization: Basic eA==\r\nCookie: c\r\n",
+                  cpu_profile(), 200, &answer);
+    receiver_post(fd, "/ingest?format=jfr&name=n", OCTETS "X-Scope-OrgID: b\r\n", VIEW("FLR\0"),
+                  200, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 200, &answer);
     ck_assert_str_eq(keeper_batch(0)->metadata->tenant, "a");
     ck_assert_str_eq(keeper_batch(0)->metadata->authorization, "Basic eA==");
     ck_assert_str_eq(keeper_batch(1)->metadata->tenant, "b");
@@ -535,8 +546,8 @@ END_TEST
 START_TEST(metadata_stay_here_by_default)
 {
     begin(RECEIVER());
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS "X-Scope-OrgID: a\r\n", cpu_profile(), 200,
-              &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS "X-Scope-OrgID: a\r\n", cpu_profile(),
+                  200, &answer);
     ck_assert_ptr_null(keeper_batch(0)->metadata);
     end();
 }
@@ -545,8 +556,8 @@ END_TEST
 START_TEST(other_paths_and_methods_are_refused)
 {
     begin(RECEIVER());
-    door_post(fd, "/", OCTETS, VIEW(""), 404, &answer);
-    door_post(fd, "/ingest/x", OCTETS, VIEW(""), 404, &answer);
+    receiver_post(fd, "/", OCTETS, VIEW(""), 404, &answer);
+    receiver_post(fd, "/ingest/x", OCTETS, VIEW(""), 404, &answer);
     raw_exchange(fd, "GET /ingest?name=a HTTP/1.1\r\nHost: x\r\n\r\n", 405, &answer);
     ck_assert(answer_has(&answer, "\r\nAllow: POST"));
     end();
@@ -560,12 +571,12 @@ START_TEST(recorded_uploads_of_the_go_sdk_are_read)
     for (size_t i = 0; i < 2; i++) {
         char path[256], header[256];
         snprintf(path, sizeof path, "%s/tests/recorded/go/%s", SOURCE_DIR, files[i]);
-        struct view body = door_recorded(path);
+        struct view body = receiver_recorded(path);
         const uint8_t *line = memchr(body.data, '\r', body.size);
         snprintf(header, sizeof header, "Content-Type: multipart/form-data; boundary=%.*s\r\n",
                  (int)(line - body.data) - 2, (const char *)body.data + 2);
-        door_post(fd, "/ingest?name=ride%7B__session_id__%3D1%7D&from=1&until=2&spyName=gospy",
-                  header, body, 200, &answer);
+        receiver_post(fd, "/ingest?name=ride%7B__session_id__%3D1%7D&from=1&until=2&spyName=gospy",
+                      header, body, 200, &answer);
         struct arena arena;
         struct pprof pprof;
         struct proto_fault fault;

@@ -34,8 +34,8 @@ static int fd;
 
 static void begin(const char *yaml)
 {
-    door_start(&given, yaml);
-    fd = door_connect("http");
+    receiver_start(&given, yaml);
+    fd = receiver_connect("http");
 }
 
 static void end(void)
@@ -70,11 +70,12 @@ START_TEST(a_push_is_read_plain_and_gzipped_in_every_layer)
 {
     struct view raw = profile(5);
     begin(RECEIVER());
-    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(raw)), 200, &answer);
+    receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(raw)), 200, &answer);
     ck_assert_uint_eq(answer.size, 0);
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/proto"));
-    door_post(fd, PUSH, PROTO "Content-Encoding: gzip\r\nConnect-Protocol-Version: 1\r\n",
-              door_gzip(PB_MESSAGE(1, CPU_LABELS, SAMPLE(door_gzip(raw)))), 200, &answer);
+    receiver_post(fd, PUSH, PROTO "Content-Encoding: gzip\r\nConnect-Protocol-Version: 1\r\n",
+                  receiver_gzip(PB_MESSAGE(1, CPU_LABELS, SAMPLE(receiver_gzip(raw)))), 200,
+                  &answer);
     for (size_t i = 0; i < 2; i++) {
         const struct batch *batch = keeper_batch(i);
         ck_assert_int_eq(batch->encoding, BATCH_PPROF);
@@ -97,7 +98,7 @@ START_TEST(a_push_in_json_is_answered_in_json)
     ck_assert(base64_encode(raw, &text));
     bytes_printf(&text, "\",\"ID\":\"x\"}]}]}");
     begin(RECEIVER());
-    door_post(fd, PUSH, JSON, bytes_view(&text), 200, &answer);
+    receiver_post(fd, PUSH, JSON, bytes_view(&text), 200, &answer);
     ck_assert_str_eq(answer.body, "{}");
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/json"));
     ck_assert(view_eq(buffer_view(keeper_batch(0)->payload), raw));
@@ -109,11 +110,11 @@ END_TEST
 START_TEST(every_series_and_sample_of_a_request_is_a_profile)
 {
     begin(RECEIVER());
-    door_post(fd, PUSH, PROTO,
-              PB_JOIN(PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1)), SAMPLE(profile(2))),
-                      PB_MESSAGE(1, LABEL("__name__", "memory"), SAMPLE(profile(3))),
-                      PB_MESSAGE(1, LABEL("__name__", "none"))),
-              200, &answer);
+    receiver_post(fd, PUSH, PROTO,
+                  PB_JOIN(PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1)), SAMPLE(profile(2))),
+                          PB_MESSAGE(1, LABEL("__name__", "memory"), SAMPLE(profile(3))),
+                          PB_MESSAGE(1, LABEL("__name__", "none"))),
+                  200, &answer);
     ck_assert_uint_eq(keeper_count(), 3);
     unsigned memory = 0;
     for (size_t i = 0; i < 3; i++)
@@ -128,10 +129,10 @@ END_TEST
 START_TEST(one_bad_profile_refuses_the_whole_request)
 {
     begin(RECEIVER());
-    door_post(fd, PUSH, PROTO,
-              PB_JOIN(PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1))),
-                      PB_MESSAGE(1, CPU_LABELS, SAMPLE(VIEW("garbage")))),
-              400, &answer);
+    receiver_post(fd, PUSH, PROTO,
+                  PB_JOIN(PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1))),
+                          PB_MESSAGE(1, CPU_LABELS, SAMPLE(VIEW("garbage")))),
+                  400, &answer);
     assert_error("{\"code\":\"invalid_argument\"", "not a valid pprof");
     ck_assert_uint_eq(keeper_count(), 0);
     end();
@@ -142,18 +143,18 @@ START_TEST(labels_and_times_that_the_server_refuses_are_refused)
 {
     begin(SERVED_BY());
     struct view now = profile(0), old = profile(1);
-    door_post(fd, PUSH, PROTO,
-              PB_MESSAGE(1, CPU_LABELS, LABEL("a", "1"), LABEL("a", "1"), SAMPLE(now)), 400,
-              &answer);
+    receiver_post(fd, PUSH, PROTO,
+                  PB_MESSAGE(1, CPU_LABELS, LABEL("a", "1"), LABEL("a", "1"), SAMPLE(now)), 400,
+                  &answer);
     assert_error("\"invalid_argument\"", "twice");
-    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, LABEL("", "1"), SAMPLE(now)), 400,
-              &answer);
+    receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, LABEL("", "1"), SAMPLE(now)), 400,
+                  &answer);
     assert_error("\"invalid_argument\"", "empty name");
-    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(old)), 400, &answer);
+    receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(old)), 400, &answer);
     assert_error("\"invalid_argument\"", "reject_older_than");
     ck_assert_uint_eq(keeper_count(), 0);
-    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, LABEL("a-b c", "1"), SAMPLE(now)), 200,
-              &answer);
+    receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, LABEL("a-b c", "1"), SAMPLE(now)), 200,
+                  &answer);
     end();
 }
 END_TEST
@@ -161,13 +162,14 @@ END_TEST
 START_TEST(malformed_requests_are_invalid_argument)
 {
     begin(RECEIVER());
-    door_post(fd, PUSH, PROTO, VIEW("\x0a\x7f\x01"), 400, &answer);
+    receiver_post(fd, PUSH, PROTO, VIEW("\x0a\x7f\x01"), 400, &answer);
     assert_error("\"invalid_argument\"", "malformed protobuf");
-    door_post(fd, PUSH, JSON, VIEW("{\"series\":1}"), 400, &answer);
+    receiver_post(fd, PUSH, JSON, VIEW("{\"series\":1}"), 400, &answer);
     assert_error("\"invalid_argument\"", "malformed JSON");
-    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, LABEL("a", "b"), SAMPLE(profile(1))), 400, &answer);
+    receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, LABEL("a", "b"), SAMPLE(profile(1))), 400,
+                  &answer);
     assert_error("\"invalid_argument\"", "__name__");
-    door_post(fd, PUSH, PROTO "Content-Encoding: gzip\r\n", VIEW("no gzip"), 400, &answer);
+    receiver_post(fd, PUSH, PROTO "Content-Encoding: gzip\r\n", VIEW("no gzip"), 400, &answer);
     assert_error("\"invalid_argument\"", "gzip");
     ck_assert_uint_eq(keeper_count(), 0);
     end();
@@ -177,9 +179,9 @@ END_TEST
 START_TEST(empty_requests_and_empty_profiles_are_accepted_and_go_nowhere)
 {
     begin(RECEIVER());
-    door_post(fd, PUSH, PROTO, VIEW(""), 200, &answer);
-    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(VIEW(""))), 200, &answer);
-    door_post(fd, PUSH, JSON, VIEW("{}"), 200, &answer);
+    receiver_post(fd, PUSH, PROTO, VIEW(""), 200, &answer);
+    receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(VIEW(""))), 200, &answer);
+    receiver_post(fd, PUSH, JSON, VIEW("{}"), 200, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
     end();
 }
@@ -188,12 +190,12 @@ END_TEST
 START_TEST(what_is_not_spoken_has_connects_own_statuses)
 {
     begin(RECEIVER(", max_request_body_size: 2000"));
-    door_post(fd, PUSH, PROTO "Content-Encoding: br\r\n", VIEW("x"), 501, &answer);
+    receiver_post(fd, PUSH, PROTO "Content-Encoding: br\r\n", VIEW("x"), 501, &answer);
     assert_error("\"unimplemented\"", "Content-Encoding");
-    door_post(fd, PUSH, "Content-Type: application/grpc\r\n", VIEW("x"), 415, &answer);
+    receiver_post(fd, PUSH, "Content-Type: application/grpc\r\n", VIEW("x"), 415, &answer);
     ck_assert(answer_has(&answer, "\r\nAccept-Post: application/json, application/proto"));
     raw_exchange(fd, "GET " PUSH " HTTP/1.1\r\nHost: x\r\n\r\n", 405, &answer);
-    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, pb_fill(2, 3000, 0)), 413, &answer);
+    receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, pb_fill(2, 3000, 0)), 413, &answer);
     assert_error("\"resource_exhausted\"", "2000 bytes");
     end();
 }
@@ -204,7 +206,7 @@ START_TEST(backpressure_is_unavailable_with_a_wait)
     struct outcome later = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "come back");
     begin(RECEIVER());
     keeper_answers(&later);
-    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1))), 503, &answer);
+    receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1))), 503, &answer);
     assert_error("\"unavailable\"", "come back");
     ck_assert(answer_has(&answer, "\r\nRetry-After: 1"));
     end();
@@ -216,7 +218,7 @@ START_TEST(what_is_refused_for_good_is_never_a_code_that_alloy_offers_again)
     struct outcome never = outcome_of(VERDICT_REJECT, CAUSE_INTERNAL, "no use");
     begin(RECEIVER());
     keeper_answers(&never);
-    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1))), 400, &answer);
+    receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1))), 400, &answer);
     assert_error("\"invalid_argument\"", "no use");
     end();
 }
@@ -225,9 +227,9 @@ END_TEST
 START_TEST(metadata_are_sent_on_with_every_profile_of_their_request_only)
 {
     begin(RECEIVER(", include_metadata: true"));
-    door_post(fd, PUSH, PROTO "X-Scope-OrgID: a\r\n",
-              PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1)), SAMPLE(profile(2))), 200, &answer);
-    door_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(3))), 200, &answer);
+    receiver_post(fd, PUSH, PROTO "X-Scope-OrgID: a\r\n",
+                  PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1)), SAMPLE(profile(2))), 200, &answer);
+    receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(3))), 200, &answer);
     unsigned of_a = 0;
     for (size_t i = 0; i < 2; i++)
         of_a += strcmp(keeper_batch(i)->metadata->tenant, "a") == 0;
@@ -240,8 +242,9 @@ END_TEST
 START_TEST(recorded_pushes_of_the_python_sdk_are_read)
 {
     begin(RECEIVER());
-    door_post(fd, PUSH, PROTO "Content-Encoding: gzip\r\n",
-              door_recorded(SOURCE_DIR "/tests/recorded/python/002-10.122-push.bin"), 200, &answer);
+    receiver_post(fd, PUSH, PROTO "Content-Encoding: gzip\r\n",
+                  receiver_recorded(SOURCE_DIR "/tests/recorded/python/002-10.122-push.bin"), 200,
+                  &answer);
     const struct batch *batch = keeper_batch(0);
     ck_assert(view_eq(series_get(batch->series, VIEW("__name__")), VIEW("process_cpu")));
     ck_assert_ptr_nonnull(memmem(batch->payload->data, batch->payload->size, "span_id", 7));
@@ -253,14 +256,14 @@ START_TEST(otlp_profiles_are_read_as_the_java_agent_sends_them)
 {
     struct view body = PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, pb_fixed64(3, 1))));
     begin(RECEIVER());
-    door_post_chunked(fd, OTLP,
-                      "Content-Type: application/x-protobuf\r\n"
-                      "Content-Encoding: gzip\r\n",
-                      door_gzip(body), 200, &answer);
+    receiver_post_chunked(fd, OTLP,
+                          "Content-Type: application/x-protobuf\r\n"
+                          "Content-Encoding: gzip\r\n",
+                          receiver_gzip(body), 200, &answer);
     ck_assert_uint_eq(answer.size, 0);
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/x-protobuf"));
-    door_post(fd, OTLP, "Content-Type: application/protobuf\r\n", body, 200, &answer);
-    door_post(fd, OTLP, "Content-Type: application/x-protobuf\r\n", VIEW(""), 200, &answer);
+    receiver_post(fd, OTLP, "Content-Type: application/protobuf\r\n", body, 200, &answer);
+    receiver_post(fd, OTLP, "Content-Type: application/x-protobuf\r\n", VIEW(""), 200, &answer);
     ck_assert_uint_eq(keeper_count(), 2);
     ck_assert_int_eq(keeper_batch(0)->encoding, BATCH_OTLP);
     ck_assert(view_eq(buffer_view(keeper_batch(1)->payload), body));
@@ -275,16 +278,17 @@ START_TEST(bad_otlp_profiles_are_refused_with_a_status)
     bool has_retry_info;
     uint64_t wait;
     begin(RECEIVER());
-    door_post(fd, OTLP, "Content-Type: text/plain\r\n", VIEW("{}"), 415, &answer);
+    receiver_post(fd, OTLP, "Content-Type: text/plain\r\n", VIEW("{}"), 415, &answer);
     ck_assert(
         rpc_status_decode(answer_body(&answer), &code, text, sizeof text, &has_retry_info, &wait));
     ck_assert_msg(strstr(text, "application/x-protobuf"), "%s", text);
-    door_post(fd, OTLP, "Content-Type: application/x-protobuf\r\n", VIEW("\x0a\x7f"), 400, &answer);
+    receiver_post(fd, OTLP, "Content-Type: application/x-protobuf\r\n", VIEW("\x0a\x7f"), 400,
+                  &answer);
     ck_assert(
         rpc_status_decode(answer_body(&answer), &code, text, sizeof text, &has_retry_info, &wait));
     ck_assert_int_eq(code, GRPC_INVALID_ARGUMENT);
-    door_post(fd, OTLP, "Content-Type: application/x-protobuf\r\nContent-Encoding: br\r\n",
-              VIEW("x"), 400, &answer);
+    receiver_post(fd, OTLP, "Content-Type: application/x-protobuf\r\nContent-Encoding: br\r\n",
+                  VIEW("x"), 400, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
     end();
 }

@@ -27,8 +27,8 @@ static int fd;
 static void begin(void)
 {
     captured_begin();
-    door_start(&given, RECEIVER);
-    fd = door_connect("http");
+    receiver_start(&given, RECEIVER);
+    fd = receiver_connect("http");
 }
 
 static void end(void)
@@ -53,16 +53,16 @@ START_TEST(refusals_are_counted_by_cause)
 {
     static uint8_t large[4001];
     begin();
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW("garbage"), 422, &answer);
-    door_post(fd, "/ingest?format=pprof", OCTETS, cpu_profile(), 400, &answer);
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS "Content-Encoding: br\r\n", VIEW("x"), 415,
-              &answer);
-    door_post(fd, "/push.v1.PusherService/Push", OCTETS, VIEW("x"), 415, &answer);
-    door_post(fd, "/v1development/profiles", OCTETS, VIEW("x"), 415, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW("garbage"), 422, &answer);
+    receiver_post(fd, "/ingest?format=pprof", OCTETS, cpu_profile(), 400, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS "Content-Encoding: br\r\n", VIEW("x"),
+                  415, &answer);
+    receiver_post(fd, "/push.v1.PusherService/Push", OCTETS, VIEW("x"), 415, &answer);
+    receiver_post(fd, "/v1development/profiles", OCTETS, VIEW("x"), 415, &answer);
     raw_exchange(fd, "GET /ingest HTTP/1.1\r\nHost: a\r\n\r\n", 405, &answer);
-    door_post(fd, "/injest", OCTETS, VIEW("x"), 404, &answer);
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, (struct view){large, sizeof large}, 413,
-              &answer);
+    receiver_post(fd, "/injest", OCTETS, VIEW("x"), 404, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, (struct view){large, sizeof large},
+                  413, &answer);
     ck_assert_uint_eq(requests(SIGNAL_PROFILES, CAUSE_INVALID), 2);
     ck_assert_uint_eq(requests(SIGNAL_PROFILES, CAUSE_ENCODING), 1);
     ck_assert_uint_eq(requests(SIGNAL_PROFILES, CAUSE_TOO_LARGE), 1);
@@ -79,7 +79,7 @@ START_TEST(what_the_backend_does_not_take_is_counted_once_with_its_profiles)
     struct outcome later = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "come back");
     begin();
     keeper_answers(&later);
-    door_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 503, &answer);
+    receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 503, &answer);
     ck_assert_uint_eq(requests(SIGNAL_PROFILES, CAUSE_UNAVAILABLE), 1);
     const struct meter *meter = given_meter(&given, "pyroscope");
     ck_assert_uint_eq(meter_get(meter, METER_REFUSED, SIGNAL_PROFILES), 1);

@@ -61,9 +61,10 @@ END_TEST
 START_TEST(bodies_come_out_of_their_encoding)
 {
     int fd = begin();
-    door_post(fd, "/take", "", VIEW("plain"), 200, &answer);
+    receiver_post(fd, "/take", "", VIEW("plain"), 200, &answer);
     ck_assert_str_eq(answer.body, "plain");
-    door_post(fd, "/take", "Content-Encoding: GZIP\r\n", door_gzip(VIEW("packed")), 200, &answer);
+    receiver_post(fd, "/take", "Content-Encoding: GZIP\r\n", receiver_gzip(VIEW("packed")), 200,
+                  &answer);
     ck_assert_str_eq(answer.body, "packed");
     end(fd);
 }
@@ -72,7 +73,7 @@ END_TEST
 START_TEST(an_unknown_encoding_is_400_where_otlp_is_spoken)
 {
     int fd = begin();
-    door_post(fd, "/take", "Content-Encoding: br\r\nX-Json: 1\r\n", VIEW("x"), 400, &answer);
+    receiver_post(fd, "/take", "Content-Encoding: br\r\nX-Json: 1\r\n", VIEW("x"), 400, &answer);
     ck_assert_str_eq(last.text, "unknown Content-Encoding \"br\", expected gzip, zstd, "
                                 "zlib, deflate, snappy, x-snappy-framed, lz4 or identity");
     ck_assert_int_eq(last.cause, CAUSE_ENCODING);
@@ -91,7 +92,7 @@ START_TEST(what_could_never_fit_the_budget_is_413_that_names_it)
     http_fixture_start(&fixture);
     int fd = raw_connect(fixture.bound);
     static uint8_t body[50000];
-    door_post(fd, "/take", "X-Json: 1\r\n", (struct view){body, sizeof body}, 413, &answer);
+    receiver_post(fd, "/take", "X-Json: 1\r\n", (struct view){body, sizeof body}, 413, &answer);
     ck_assert_msg(strstr(answer.body, "the maximum is 40000 bytes"), "%s", answer.body);
     end(fd);
 }

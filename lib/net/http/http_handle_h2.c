@@ -1,4 +1,4 @@
-#include "lib/net/http/http_line.h"
+#include "lib/net/http/http_handle.h"
 
 #include "lib/base/clock.h"
 
@@ -20,7 +20,7 @@ enum { OUT_SIZE = 128 * 1024, IN_SIZE = 16 * 1024, PATIENCE_MS = 3600 * 1000 };
 /* ---- the connection; libcurl makes it: names, unix sockets, time limits. TLS is ours, for where
  * it agrees on HTTP/2, libcurl would speak that itself. ---- */
 
-void http_line_hang_up(struct http_line *line)
+void http_handle_hang_up(struct http_handle *line)
 {
     if (!line->h2)
         return;
@@ -33,7 +33,7 @@ void http_line_hang_up(struct http_line *line)
     curl_multi_remove_handle(line->multi, line->easy); /* which closes the connection */
 }
 
-static int patience(const struct http_line *line)
+static int patience(const struct http_handle *line)
 {
     uint64_t now = clock_mono(&clock_system);
     if (line->deadline == TIME_NEVER)
@@ -42,14 +42,14 @@ static int patience(const struct http_line *line)
     return ms < PATIENCE_MS ? (int)ms : PATIENCE_MS;
 }
 
-static int socket_of(const struct http_line *line)
+static int socket_of(const struct http_handle *line)
 {
     curl_socket_t fd = CURL_SOCKET_BAD;
     curl_easy_getinfo(line->easy, CURLINFO_ACTIVESOCKET, &fd);
     return fd;
 }
 
-static CURLcode wait_for_peer(struct http_line *line, short events)
+static CURLcode wait_for_peer(struct http_handle *line, short events)
 {
     int ms = patience(line);
     if (atomic_load(line->aborted))
@@ -61,7 +61,7 @@ static CURLcode wait_for_peer(struct http_line *line, short events)
     return code == CURLM_OK ? CURLE_OK : CURLE_OUT_OF_MEMORY;
 }
 
-static CURLcode shake_hands(struct http_line *line)
+static CURLcode http_handle_h2_shake_hands(struct http_handle *line)
 {
     for (;;) {
         CURLcode code = CURLE_OK;
@@ -82,14 +82,14 @@ static CURLcode shake_hands(struct http_line *line)
     }
 }
 
-static CURLcode begin_tls(struct http_line *line, const char *name)
+static CURLcode begin_tls(struct http_handle *line, const char *name)
 {
     line->tls =
         tls_session_connect(line->material, &line->options->tls, socket_of(line), "h2", name);
-    return line->tls ? shake_hands(line) : CURLE_OUT_OF_MEMORY;
+    return line->tls ? http_handle_h2_shake_hands(line) : CURLE_OUT_OF_MEMORY;
 }
 
-static bool begin_h2(struct http_line *line)
+static bool begin_h2(struct http_handle *line)
 {
     line->h2 = h2_session_new();
     line->out = line->h2 ? malloc(OUT_SIZE) : NULL;
@@ -97,27 +97,27 @@ static bool begin_h2(struct http_line *line)
     return line->out;
 }
 
-static CURLcode connect_to(struct http_line *line, const struct url_parts *to)
+static CURLcode connect_to(struct http_handle *line, const struct url_parts *to)
 {
     char url[512];
     snprintf(url, sizeof url, "http://%s:%s/", to->host, to->port);
     curl_easy_setopt(line->easy, CURLOPT_URL, url);
     curl_easy_setopt(line->easy, CURLOPT_CONNECT_ONLY, 1L);
-    CURLcode code = http_line_run(line);
+    CURLcode code = http_handle_run(line);
     if (code == CURLE_OK && !begin_h2(line))
         code = CURLE_OUT_OF_MEMORY;
     if (code == CURLE_OK && strcmp(to->scheme, "https") == 0)
         code = begin_tls(line, to->name);
     if (code == CURLE_OK)
         return CURLE_OK;
-    http_line_hang_up(line);
+    http_handle_hang_up(line);
     curl_multi_remove_handle(line->multi, line->easy);
     return code;
 }
 
 /* ---- bytes ---- */
 
-static CURLcode send_some(struct http_line *line, const uint8_t *data, size_t size, size_t *sent)
+static CURLcode send_some(struct http_handle *line, const uint8_t *data, size_t size, size_t *sent)
 {
     if (!line->tls)
         return curl_easy_send(line->easy, data, size, sent);
@@ -126,7 +126,7 @@ static CURLcode send_some(struct http_line *line, const uint8_t *data, size_t si
     return n >= 0 ? CURLE_OK : errno == EAGAIN ? CURLE_AGAIN : CURLE_SEND_ERROR;
 }
 
-static CURLcode receive_some(struct http_line *line, uint8_t *out, size_t size, size_t *got)
+static CURLcode receive_some(struct http_handle *line, uint8_t *out, size_t size, size_t *got)
 {
     if (!line->tls)
         return curl_easy_recv(line->easy, out, size, got);
@@ -141,7 +141,7 @@ static CURLcode receive_some(struct http_line *line, uint8_t *out, size_t size, 
 }
 
 /* CURLE_AGAIN: the socket takes no more now. */
-static CURLcode send_all(struct http_line *line)
+static CURLcode send_all(struct http_handle *line)
 {
     for (;;) {
         size_t sent = 0;
@@ -161,7 +161,7 @@ static CURLcode send_all(struct http_line *line)
 }
 
 /* CURLE_OK: all that is there now was read. CURLE_GOT_NOTHING: the peer has closed. */
-static CURLcode receive_all(struct http_line *line)
+static CURLcode receive_all(struct http_handle *line)
 {
     uint8_t in[IN_SIZE];
     for (;;) {
@@ -176,14 +176,14 @@ static CURLcode receive_all(struct http_line *line)
     }
 }
 
-static bool is_alive(struct http_line *line)
+static bool is_alive(struct http_handle *line)
 {
     return line->h2 && receive_all(line) == CURLE_OK && h2_session_usable(line->h2);
 }
 
 /* ---- a call ---- */
 
-static CURLcode result_of(struct http_line *line)
+static CURLcode result_of(struct http_handle *line)
 {
     switch (h2_session_state(line->h2)) {
     case H2_ANSWERED:
@@ -200,7 +200,7 @@ static CURLcode result_of(struct http_line *line)
     return CURLE_AGAIN;
 }
 
-static CURLcode talk(struct http_line *line)
+static CURLcode talk(struct http_handle *line)
 {
     while (!atomic_load(line->aborted)) {
         CURLcode sent = send_all(line);
@@ -225,7 +225,7 @@ static CURLcode talk(struct http_line *line)
     return CURLE_ABORTED_BY_CALLBACK;
 }
 
-static CURLcode call_once(struct http_line *line, const struct h2_request *request)
+static CURLcode call_once(struct http_handle *line, const struct h2_request *request)
 {
     if (!h2_session_begin(line->h2, request, line->reply))
         return CURLE_OUT_OF_MEMORY;
@@ -233,7 +233,7 @@ static CURLcode call_once(struct http_line *line, const struct h2_request *reque
     h2_session_cancel(line->h2);
     /* A reset ends the call only; anything else leaves a connection that cannot be trusted. */
     if (code != CURLE_OK && code != CURLE_HTTP2_STREAM)
-        http_line_hang_up(line);
+        http_handle_hang_up(line);
     return code;
 }
 
@@ -245,7 +245,7 @@ static bool went_unnoticed(CURLcode code, const struct http_reply *reply)
 
 /* A kept connection may have died unseen, or its peer may be going: one more try then, on a new
  * one. */
-static CURLcode call_any(struct http_line *line, const struct url_parts *to,
+static CURLcode call_any(struct http_handle *line, const struct url_parts *to,
                          const struct h2_request *request)
 {
     if (is_alive(line)) {
@@ -253,7 +253,7 @@ static CURLcode call_any(struct http_line *line, const struct url_parts *to,
         if (!went_unnoticed(code, line->reply))
             return code;
     }
-    http_line_hang_up(line);
+    http_handle_hang_up(line);
     CURLcode code = connect_to(line, to);
     return code == CURLE_OK ? call_once(line, request) : code;
 }
@@ -284,28 +284,28 @@ static void release_parts(struct url_parts *parts)
 }
 
 /* Of "host:port"; an address of IPv6 keeps its brackets. */
-static const char *host_of(const char *authority, char *out, size_t size)
+static const char *http_handle_h2_host_of(const char *authority, char *out, size_t size)
 {
     size_t n = *authority == '[' ? strcspn(authority, "]") + 1 : strcspn(authority, ":");
     snprintf(out, size, "%.*s", (int)n, authority);
     return out;
 }
 
-CURLcode http_line_h2(struct http_line *line, const struct http_call *call)
+CURLcode http_handle_h2(struct http_handle *line, const struct http_call *call)
 {
     struct url_parts parts = {0};
     char authority[300], path[2048];
     CURLcode code = CURLE_URL_MALFORMAT;
     if (split_url(call->url, &parts)) {
         const char *asked = line->options->authority;
-        const char *name = http_line_name(line, call->url);
+        const char *name = http_handle_name(line, call->url);
         char asked_host[256];
         parts.name = name ? name : parts.host;
         snprintf(authority, sizeof authority, "%s%s%s", name ? name : parts.host, name ? "" : ":",
                  name ? "" : parts.port);
         if (asked && *asked) {
             snprintf(authority, sizeof authority, "%s", asked);
-            parts.name = name ? name : host_of(asked, asked_host, sizeof asked_host);
+            parts.name = name ? name : http_handle_h2_host_of(asked, asked_host, sizeof asked_host);
         }
         snprintf(path, sizeof path, "%s%s%s", parts.path, parts.query ? "?" : "",
                  parts.query ? parts.query : "");

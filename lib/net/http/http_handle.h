@@ -3,8 +3,8 @@
  * connection between calls, and its wakeup ends a wait at once, so that nothing has to look around
  * while a call is under way. One call at a time.
  */
-#ifndef LIB_NET_HTTP_HTTP_LINE_H
-#define LIB_NET_HTTP_HTTP_LINE_H
+#ifndef LIB_NET_HTTP_HTTP_HANDLE_H
+#define LIB_NET_HTTP_HTTP_HANDLE_H
 
 #include "lib/net/http/h2_session.h"
 #include "lib/net/http/http_client.h"
@@ -14,9 +14,9 @@
 #include <curl/curl.h>
 #include <stdatomic.h>
 
-struct http_line {
-    struct http_line *next_idle;
-    struct http_line *next_made;
+struct http_handle {
+    struct http_handle *next_idle;
+    struct http_handle *next_made;
     const struct http_client_options *options;
     struct tls_material *material;
     const _Atomic bool *aborted; /* the client's */
@@ -50,24 +50,25 @@ struct http_call {
     uint64_t deadline; /* monotonic; 0: by the options' timeout, from now on */
 };
 
-/* http_line.c. Takes the material over, also on failure (NULL: no memory). */
-struct http_line *http_line_new(const struct http_client_options *options,
-                                struct tls_material *material, const _Atomic bool *aborted);
-void http_line_free(struct http_line *line);
+/* http_handle.c. Takes the material over, also on failure (NULL: no memory). */
+struct http_handle *http_handle_new(const struct http_client_options *options,
+                                    struct tls_material *material, const _Atomic bool *aborted);
+void http_handle_free(struct http_handle *line);
 /* True: an answer came; else reply's error says why not. */
-bool http_line_call(struct http_line *line, const struct http_call *call, struct http_reply *reply);
+bool http_handle_call(struct http_handle *line, const struct http_call *call,
+                      struct http_reply *reply);
 /* Sets the URL, under the name that the server's certificate is to bear. */
-CURLcode http_line_aim(struct http_line *line, const char *url);
+CURLcode http_handle_aim(struct http_handle *line, const char *url);
 /* The name that is to stand for the URL's host; NULL: none. */
-const char *http_line_name(const struct http_line *line, const char *url);
+const char *http_handle_name(const struct http_handle *line, const char *url);
 /* Lets the transfer that is set up run to its end. */
-CURLcode http_line_run(struct http_line *line);
+CURLcode http_handle_run(struct http_handle *line);
 
-/* http_line_h2.c. CURLE_OK: answered; CURLE_HTTP2_STREAM: reset, with the reason in problem. */
-CURLcode http_line_h2(struct http_line *line, const struct http_call *call);
-void http_line_hang_up(struct http_line *line);
+/* http_handle_h2.c. CURLE_OK: answered; CURLE_HTTP2_STREAM: reset, with the reason in problem. */
+CURLcode http_handle_h2(struct http_handle *line, const struct http_call *call);
+void http_handle_hang_up(struct http_handle *line);
 
 /* http_problem.c: the sentence for a call that had no answer. */
-void http_problem_explain(const struct http_line *line, const char *url, CURLcode code);
+void http_problem_explain(const struct http_handle *line, const char *url, CURLcode code);
 
 #endif

@@ -1,4 +1,4 @@
-#include "lib/net/http/http_line.h"
+#include "lib/net/http/http_handle.h"
 
 #include "lib/base/clock.h"
 #include "lib/late/late.h"
@@ -17,7 +17,7 @@ enum { UPLOAD_BUFFER = 256 * 1024, PATIENCE_MS = 3600 * 1000 };
 
 static size_t on_line(char *data, size_t size, size_t count, void *ctx)
 {
-    const struct http_line *line = ctx;
+    const struct http_handle *line = ctx;
     if (line->reply)
         http_reply_line(line->reply, (struct view){(const uint8_t *)data, size * count},
                         clock_wall(&clock_system) / NS_PER_S);
@@ -26,22 +26,22 @@ static size_t on_line(char *data, size_t size, size_t count, void *ctx)
 
 static size_t on_body(char *data, size_t size, size_t count, void *ctx)
 {
-    const struct http_line *line = ctx;
+    const struct http_handle *line = ctx;
     if (line->reply)
         http_reply_data(line->reply, (struct view){(const uint8_t *)data, size * count});
     return size * count;
 }
 
-static size_t read_body(char *out, size_t size, size_t count, void *ctx)
+static size_t http_handle_read_body(char *out, size_t size, size_t count, void *ctx)
 {
-    struct http_line *line = ctx;
+    struct http_handle *line = ctx;
     return pieces_read(&line->unsent, out, size * count);
 }
 
 /* A kept connection had died: the body is sent once more, from its start. */
 static int rewind_body(void *ctx, curl_off_t offset, int origin)
 {
-    struct http_line *line = ctx;
+    struct http_handle *line = ctx;
     if (offset != 0 || origin != SEEK_SET)
         return CURL_SEEKFUNC_CANTSEEK;
     line->unsent = pieces_read_begin(line->body);
@@ -113,16 +113,16 @@ static void set_tls(CURL *easy, const struct tls_client_settings *settings)
                      least[settings->min_version] | most[settings->max_version]);
 }
 
-static struct http_line *line_of(struct tls_mark *mark)
+static struct http_handle *line_of(struct tls_mark *mark)
 {
-    return (struct http_line *)((char *)mark - offsetof(struct http_line, mark));
+    return (struct http_handle *)((char *)mark - offsetof(struct http_handle, mark));
 }
 
 /* libcurl verifies too, once the handshake is over, but does not tell what is wrong. Through a
  * proxy the session may be the proxy's. */
-static int shake_hands(struct tls_mark *mark, gnutls_session_t session)
+static int http_handle_shake_hands(struct tls_mark *mark, gnutls_session_t session)
 {
-    struct http_line *line = line_of(mark);
+    struct http_handle *line = line_of(mark);
     if (!line->options->tls.insecure_skip_verify && !is_proxied(line->options) && *line->tls_name)
         gnutls_session_set_verify_cert(session, line->tls_name, 0);
     int code = tls_handshake_itself(session);
@@ -133,7 +133,7 @@ static int shake_hands(struct tls_mark *mark, gnutls_session_t session)
 
 static void note_alert(struct tls_mark *mark, gnutls_session_t session)
 {
-    struct http_line *line = line_of(mark);
+    struct http_handle *line = line_of(mark);
     tls_tell_alert((int)gnutls_alert_get(session), "the server", line->tls_problem,
                    sizeof line->tls_problem);
 }
@@ -146,14 +146,14 @@ static struct tls_mark mark_of(const struct tls_client_settings *settings)
     return (struct tls_mark){.suites = any ? suites : NULL,
                              .min = settings->min_version,
                              .max = settings->max_version,
-                             .shake = shake_hands,
+                             .shake = http_handle_shake_hands,
                              .alerted = note_alert,
                              .plain = !any};
 }
 
-void http_line_free(struct http_line *line)
+void http_handle_free(struct http_handle *line)
 {
-    http_line_hang_up(line);
+    http_handle_hang_up(line);
     curl_easy_cleanup(line->easy);
     curl_multi_cleanup(line->multi);
     curl_slist_free_all(line->detour);
@@ -161,10 +161,10 @@ void http_line_free(struct http_line *line)
     free(line);
 }
 
-struct http_line *http_line_new(const struct http_client_options *options,
-                                struct tls_material *material, const _Atomic bool *aborted)
+struct http_handle *http_handle_new(const struct http_client_options *options,
+                                    struct tls_material *material, const _Atomic bool *aborted)
 {
-    struct http_line *line = calloc(1, sizeof *line);
+    struct http_handle *line = calloc(1, sizeof *line);
     if (!line) {
         tls_material_unref(material);
         return NULL;
@@ -175,7 +175,7 @@ struct http_line *http_line_new(const struct http_client_options *options,
     line->easy = curl_easy_init();
     line->multi = curl_multi_init();
     if (!line->easy || !line->multi) {
-        http_line_free(line);
+        http_handle_free(line);
         return NULL;
     }
     set_limits(line->easy, options);
@@ -187,7 +187,7 @@ struct http_line *http_line_new(const struct http_client_options *options,
     curl_easy_setopt(line->easy, CURLOPT_ERRORBUFFER, line->problem);
     curl_easy_setopt(line->easy, CURLOPT_HEADERFUNCTION, on_line);
     curl_easy_setopt(line->easy, CURLOPT_HEADERDATA, line);
-    curl_easy_setopt(line->easy, CURLOPT_READFUNCTION, read_body);
+    curl_easy_setopt(line->easy, CURLOPT_READFUNCTION, http_handle_read_body);
     curl_easy_setopt(line->easy, CURLOPT_READDATA, line);
     curl_easy_setopt(line->easy, CURLOPT_SEEKFUNCTION, rewind_body);
     curl_easy_setopt(line->easy, CURLOPT_SEEKDATA, line);
@@ -203,14 +203,14 @@ static bool is_https(const char *url)
     return strncasecmp(url, "https:", 6) == 0;
 }
 
-const char *http_line_name(const struct http_line *line, const char *url)
+const char *http_handle_name(const struct http_handle *line, const char *url)
 {
     const char *name = line->options->tls.server_name_override;
     return name && *name && is_https(url) ? name : NULL;
 }
 
 /* The connection goes to the URL's own host. */
-static CURLcode rename_host(struct http_line *line, CURLU *parts, const char *name)
+static CURLcode rename_host(struct http_handle *line, CURLU *parts, const char *name)
 {
     char *host = NULL, *port = NULL, *renamed = NULL, detour[512];
     CURLcode code = CURLE_URL_MALFORMAT;
@@ -233,9 +233,9 @@ static CURLcode rename_host(struct http_line *line, CURLU *parts, const char *na
 }
 
 /* Without the brackets of an address. */
-static void note_tls_name(struct http_line *line, const char *url)
+static void note_tls_name(struct http_handle *line, const char *url)
 {
-    const char *name = http_line_name(line, url);
+    const char *name = http_handle_name(line, url);
     CURLU *parts = curl_url();
     char *host = NULL;
     if (!name && parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK)
@@ -248,9 +248,9 @@ static void note_tls_name(struct http_line *line, const char *url)
     curl_url_cleanup(parts);
 }
 
-CURLcode http_line_aim(struct http_line *line, const char *url)
+CURLcode http_handle_aim(struct http_handle *line, const char *url)
 {
-    const char *name = http_line_name(line, url);
+    const char *name = http_handle_name(line, url);
     if (is_https(url))
         note_tls_name(line, url);
     if (!name) {
@@ -292,10 +292,10 @@ static bool add_host(struct curl_slist **list, const char *url)
     return add_header(list, &(struct http_header){"Host", host});
 }
 
-static struct curl_slist *make_list(const struct http_line *line, const struct http_call *call)
+static struct curl_slist *make_list(const struct http_handle *line, const struct http_call *call)
 {
     struct curl_slist *list = curl_slist_append(NULL, "Expect:");
-    if (list && http_line_name(line, call->url) && !add_host(&list, call->url)) {
+    if (list && http_handle_name(line, call->url) && !add_host(&list, call->url)) {
         curl_slist_free_all(list);
         return NULL;
     }
@@ -318,7 +318,7 @@ static CURLcode result_of(CURLM *multi)
     return CURLE_ABORTED_BY_CALLBACK;
 }
 
-CURLcode http_line_run(struct http_line *line)
+CURLcode http_handle_run(struct http_handle *line)
 {
     int running = 1;
     tls_mark_next(&line->mark);
@@ -334,7 +334,7 @@ CURLcode http_line_run(struct http_line *line)
 }
 
 /* A body in one run goes with the header in one write, where it is small. */
-static void set_method(struct http_line *line, const struct http_call *call)
+static void set_method(struct http_handle *line, const struct http_call *call)
 {
     CURL *easy = line->easy;
     size_t size = pieces_size(call->body);
@@ -353,7 +353,7 @@ static void set_method(struct http_line *line, const struct http_call *call)
 }
 
 /* Where an answer points. */
-static void note_redirect(struct http_line *line)
+static void note_redirect(struct http_handle *line)
 {
     char *url = NULL;
     if (line->reply->status / 100 == 3 &&
@@ -362,17 +362,17 @@ static void note_redirect(struct http_line *line)
 }
 
 /* 0 would be none. */
-static long rest_ms(const struct http_line *line)
+static long rest_ms(const struct http_handle *line)
 {
     return line->deadline > line->started ? milliseconds(line->deadline - line->started) : 1;
 }
 
-static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
+static CURLcode by_libcurl(struct http_handle *line, const struct http_call *call)
 {
     struct curl_slist *list = make_list(line, call);
     if (!list)
         return CURLE_OUT_OF_MEMORY;
-    CURLcode code = http_line_aim(line, call->url);
+    CURLcode code = http_handle_aim(line, call->url);
     curl_easy_setopt(line->easy, CURLOPT_CONNECT_ONLY, 0L);
     curl_easy_setopt(line->easy, CURLOPT_HTTP_VERSION,
                      line->options->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
@@ -381,7 +381,7 @@ static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
     if (line->deadline != TIME_NEVER)
         curl_easy_setopt(line->easy, CURLOPT_TIMEOUT_MS, rest_ms(line));
     if (code == CURLE_OK)
-        code = http_line_run(line);
+        code = http_handle_run(line);
     curl_easy_getinfo(line->easy, CURLINFO_RESPONSE_CODE, &line->reply->status);
     note_redirect(line);
     curl_multi_remove_handle(line->multi, line->easy);
@@ -392,7 +392,8 @@ static CURLcode by_libcurl(struct http_line *line, const struct http_call *call)
 
 /* ---- a call ---- */
 
-bool http_line_call(struct http_line *line, const struct http_call *call, struct http_reply *reply)
+bool http_handle_call(struct http_handle *line, const struct http_call *call,
+                      struct http_reply *reply)
 {
     uint64_t timeout = line->options->timeout_ns;
     if (is_https(call->url) && !late_has_tls(reply->error, sizeof reply->error))
@@ -404,7 +405,7 @@ bool http_line_call(struct http_line *line, const struct http_call *call, struct
     if (call->deadline)
         line->deadline = call->deadline;
     line->own_h2 = line->options->http2 && !call->is_get;
-    CURLcode code = line->own_h2 ? http_line_h2(line, call) : by_libcurl(line, call);
+    CURLcode code = line->own_h2 ? http_handle_h2(line, call) : by_libcurl(line, call);
     /* A refusal stands, even where the peer cut off the rest of it, as it may in the middle of a
      * body. */
     bool answered =

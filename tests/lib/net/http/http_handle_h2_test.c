@@ -290,7 +290,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("net/http_line_h2");
+    Suite *suite = suite_create("net/http_handle_h2");
     TCase *tcase = tcase_create("grpc");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_grpc_answer_has_its_message_and_its_status);
