@@ -286,7 +286,7 @@ def limits(figure, case):
         return 1.5, 1.2
     by_ids = {"1e+05": (1.3, 1.1), "1e+06": (1.6, 1.25), "1e+07": (2.5, 1.6)}
     ids = next((ids for ids in by_ids if ids in case), None)
-    return by_ids[ids] if ids and case.startswith("door") else (None, None)
+    return by_ids[ids] if ids and case.startswith("receiver and") else (None, None)
 
 
 def program_rows(bench, argv):

@@ -1,6 +1,6 @@
 /*
  * What profiles cost while spans wait: CPU time of an upload with 60,000 spans held over the time
- * with none, for uploads that can link none of them. In one process, by the real door and
+ * with none, for uploads that can link none of them. In one process, by the real receiver and
  * processor.
  *
  * Prints one JSON object a figure.

@@ -1,6 +1,7 @@
 /*
  * What the span index and the hold cost: time a span with 1e5, 1e6 and 1e7 live span ids over the
- * time with 1e4, and memory an id and a held span. In one process, by the real door and processor.
+ * time with 1e4, and memory an id and a held span. In one process, by the real receiver and
+ * processor.
  *
  * A tenth of the spans are local roots whose id is live, so that they are linked; all others are
  * looked up in vain. Every request is new, so that no slot is still in a cache because the same
@@ -189,7 +190,7 @@ static void measure_index(void)
     for (size_t i = SIZES; i-- > 1;) {
         double base[ROUNDS];
         memcpy(base, path[0], sizeof base);
-        print_ratio("door and correlation", live[i], path[i], base);
+        print_ratio("receiver and correlation", live[i], path[i], base);
         memcpy(base, finds[0], sizeof base);
         print_ratio("index alone", live[i], finds[i], base);
     }

@@ -1,7 +1,8 @@
 /*
  * What a pprof costs on its way, against `gunzip -c` of the same file: in as gzip, checked, its
  * span ids put into the index, its series remapped, out as the gzip body that the pyroscope
- * exporter posts. All by the real door, processor and exporter; only the HTTP client is cut off.
+ * exporter posts. All by the real receiver, processor and exporter; only the HTTP client is cut
+ * off.
  *
  * CPU time of both. gunzip gets so many copies of the file in one input (gzip members in a row)
  * that its start is less than a hundredth of its time. Rounds alternate.

@@ -19,7 +19,7 @@ struct profiles {
 /* Appends an inflated profile. */
 void profiles_pprof(const struct profiles *profiles, struct bytes *out);
 
-/* The profile as it comes out of the door, of process_cpu and the service "shop". */
+/* The profile as it comes out of the check, of process_cpu and the service "shop". */
 struct batch *profiles_batch(const struct profiles *profiles, struct budget *budget);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The door of every OTLP request, whatever carried it: bytes in protobuf or JSON become a checked
+ * The check of every OTLP request, whatever carried it: bytes in protobuf or JSON become a checked
  * batch, or a reason why not. Any thread.
  */
 #ifndef PIPELINE_OTLP_REQUEST_H

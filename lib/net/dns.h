@@ -1,4 +1,4 @@
-/* Names looked up in the DNS. The only door to the resolver besides libcurl's own. */
+/* Names looked up in the DNS. The only user of the resolver besides libcurl's own. */
 #ifndef LIB_NET_DNS_H
 #define LIB_NET_DNS_H
 

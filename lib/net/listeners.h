@@ -1,7 +1,7 @@
 /*
  * The sockets that this process listens on. Where a reload closes one server and opens another on
  * the same address, the new one goes on with the socket of the old one, so that no client finds
- * the door shut. Any thread.
+ * no new connection taken. Any thread.
  */
 #ifndef LIB_NET_LISTENERS_H
 #define LIB_NET_LISTENERS_H

@@ -1,7 +1,7 @@
 /*
  * From files and flags to one resolved tree: YAML (anchors, aliases, merge keys, BOM; duplicate
  * keys are errors), ${env:X}, ${X}, ${env:X:-default}, ${file:path}, $$, several sources merged
- * left to right (maps merge, lists and scalars replace), --set last. The only door to the YAML
+ * left to right (maps merge, lists and scalars replace), --set last. The only user of the YAML
  * library. One thread.
  */
 #ifndef LIB_SETTINGS_LOAD_H

@@ -1,4 +1,4 @@
-/* The one door to the YAML library: a text into a tree with positions. Anchors and aliases become
+/* The only user of the YAML library: a text into a tree with positions. Anchors and aliases become
  * copies, merge keys are merged, keys given twice are problems. One thread. */
 #ifndef LIB_SETTINGS_YAML_H
 #define LIB_SETTINGS_YAML_H

@@ -1,4 +1,4 @@
-/* What becomes of an export request behind either door. */
+/* What becomes of an export request of either protocol. */
 #include "receivers/otlp/otlp.h"
 
 #include <stdlib.h>
@@ -6,19 +6,19 @@
 static void export_count_refused(const struct otlp_export *export, const struct outcome *why,
                                  uint32_t items)
 {
-    const struct refusal refusal = {.transport = export->door->transport,
+    const struct refusal refusal = {.transport = export->transport->transport,
                                     .signal = (int)export->signal,
                                     .why = why,
                                     .items = items,
                                     .samples = items ? export->read.samples : 0,
-                                    .peer = export->door->peer(export)};
+                                    .peer = export->transport->peer(export)};
     meter_refused(export->self->env->meter, &refusal);
 }
 
 void otlp_export_refuse(const struct otlp_export *export, const struct outcome *why)
 {
     export_count_refused(export, why, export->read.received);
-    export->door->refuse(export, why);
+    export->transport->refuse(export, why);
 }
 
 /* A backend whose answer was waited for may have left items out too. */
@@ -37,16 +37,16 @@ static void export_answer(const struct otlp_export *export, const struct outcome
     }
     uint32_t rejected = rejected_items(export, outcome);
     const char *reason = export->read.reason ? export->read.reason : outcome->text;
-    meter_accepted(export->self->env->meter, export->door->transport, export->signal,
+    meter_accepted(export->self->env->meter, export->transport->transport, export->signal,
                    export->read.received - rejected);
     if (export->read.samples && !rejected)
-        meter_accepted_samples(export->self->env->meter, export->door->transport,
+        meter_accepted_samples(export->self->env->meter, export->transport->transport,
                                export->read.samples);
     if (rejected) {
         struct outcome why = outcome_of(VERDICT_OK, CAUSE_INVALID, "%s", reason);
         export_count_refused(export, &why, rejected);
     }
-    export->door->succeed(export, rejected, rejected ? reason : NULL);
+    export->transport->succeed(export, rejected, rejected ? reason : NULL);
 }
 
 static void done(void *ctx, const struct outcome *outcome)
@@ -59,10 +59,10 @@ static void done(void *ctx, const struct outcome *outcome)
 static bool set_metadata(const struct otlp_export *export)
 {
     bool failed = false;
-    if (!export->door->sends_metadata_on(export->self))
+    if (!export->transport->sends_metadata_on(export->self))
         return true;
-    struct view tenant = view_of(export->door->header(export, "X-Scope-OrgID"));
-    struct view authorization = view_of(export->door->header(export, "Authorization"));
+    struct view tenant = view_of(export->transport->header(export, "X-Scope-OrgID"));
+    struct view authorization = view_of(export->transport->header(export, "Authorization"));
     batch_set_metadata(export->read.batch, metadata_new(tenant, authorization, &failed));
     return !failed;
 }

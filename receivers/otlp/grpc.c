@@ -1,4 +1,4 @@
-/* The gRPC door. Codes: OTLP specification 1.11, "OTLP/gRPC"; see README.md. */
+/* The gRPC server. Codes: OTLP specification 1.11, "OTLP/gRPC"; see README.md. */
 #include "receivers/otlp/otlp.h"
 
 static const char *const paths[SIGNAL_COUNT] = {
@@ -67,16 +67,16 @@ static void succeed(const struct otlp_export *export, uint32_t rejected, const c
     bytes_release(&message);
 }
 
-static const struct otlp_door door = {.transport = ADMISSION_GRPC,
-                                      .peer = peer_of_call,
-                                      .sends_metadata_on = sends_metadata_on,
-                                      .header = header,
-                                      .succeed = succeed,
-                                      .refuse = grpc_refuse};
+static const struct otlp_transport transport = {.transport = ADMISSION_GRPC,
+                                                .peer = peer_of_call,
+                                                .sends_metadata_on = sends_metadata_on,
+                                                .header = header,
+                                                .succeed = succeed,
+                                                .refuse = grpc_refuse};
 
 void otlp_grpc_handle(void *ctx, struct grpc_call *call)
 {
-    struct otlp_export export = {.self = ctx, .door = &door, .call = call};
+    struct otlp_export export = {.self = ctx, .transport = &transport, .call = call};
     struct bytes message;
     export.signal = (enum signal)otlp_export_signal(grpc_call_path(call), paths);
     bytes_init(&message, 0, NULL);

@@ -1,4 +1,4 @@
-/* The HTTP door. Statuses: OTLP specification 1.11, "OTLP/HTTP"; see README.md. */
+/* The HTTP server. Statuses: OTLP specification 1.11, "OTLP/HTTP"; see README.md. */
 #include "receivers/otlp/otlp.h"
 
 #include <stdio.h>
@@ -35,18 +35,18 @@ static const struct peer *peer_of_request(const struct otlp_export *export)
     return http_request_peer(export->call);
 }
 
-static const struct otlp_door door = {.transport = ADMISSION_HTTP,
-                                      .peer = peer_of_request,
-                                      .sends_metadata_on = sends_metadata_on,
-                                      .header = header,
-                                      .succeed = succeed,
-                                      .refuse = http_refuse};
+static const struct otlp_transport transport = {.transport = ADMISSION_HTTP,
+                                                .peer = peer_of_request,
+                                                .sends_metadata_on = sends_metadata_on,
+                                                .header = header,
+                                                .succeed = succeed,
+                                                .refuse = http_refuse};
 
 static void handle_export(struct otlp_receiver *self, struct http_request *request,
                           enum signal signal, bool json)
 {
     struct otlp_export export = {
-        .self = self, .door = &door, .call = request, .signal = signal, .json = json};
+        .self = self, .transport = &transport, .call = request, .signal = signal, .json = json};
     struct bytes body;
     bytes_init(&body, (size_t)self->protocols.http.max_request_body_size, self->env->budget);
     struct outcome outcome = request_take_body(request, &body);

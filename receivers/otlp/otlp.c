@@ -67,7 +67,7 @@ static const struct key protocol_keys[] = {
 
 static const struct key keys[] = {
     KEY_GROUP(struct otlp_receiver, protocols, struct otlp_protocols, "protocols", protocol_keys,
-              "which doors are open"),
+              "which protocols are served"),
     KEY_END,
 };
 
@@ -182,7 +182,7 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
     return self->grpc_server != NULL;
 }
 
-/* endpoint NULL: there is no such door. */
+/* endpoint NULL: the protocol is not served. */
 static void say_where(const char *endpoint, const char *key, char *out, size_t size)
 {
     const char *colon = endpoint ? strrchr(endpoint, ':') : NULL;

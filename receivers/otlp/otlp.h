@@ -1,4 +1,4 @@
-/* The otlp receiver's instance, shared by its two doors. */
+/* The otlp receiver's instance, shared by its two servers. */
 #ifndef RECEIVERS_OTLP_H
 #define RECEIVERS_OTLP_H
 
@@ -46,7 +46,7 @@ struct otlp_protocols {
 struct otlp_receiver {
     struct otlp_protocols protocols;
     const struct env *env;
-    char grpc_is_at[160], http_is_at[160]; /* for a client that came to the other door */
+    char grpc_is_at[160], http_is_at[160]; /* for a client that came to the other port */
     struct http_server *http_server;
     struct grpc_server *grpc_server;
 };
@@ -54,15 +54,15 @@ struct otlp_receiver {
 /* One export request between its arrival and its answer. */
 struct otlp_export {
     struct otlp_receiver *self;
-    const struct otlp_door *door;
+    const struct otlp_transport *transport;
     void *call; /* struct http_request or struct grpc_call */
     enum signal signal;
     bool json;
     struct otlp_request read;
 };
 
-/* How a door answers. Any thread. */
-struct otlp_door {
+/* How a protocol reads and answers requests. Any thread. */
+struct otlp_transport {
     enum admission_transport transport;
     const struct peer *(*peer)(const struct otlp_export *export);
     bool (*sends_metadata_on)(const struct otlp_receiver *self);
@@ -85,7 +85,7 @@ int otlp_export_signal(const char *path, const char *const paths[]);
 /* "no pipeline of logs names this receiver" */
 struct outcome otlp_export_unwanted(enum signal signal);
 
-/* Handlers of the doors; ctx is the struct otlp_receiver. Their servers' threads. */
+/* Handlers of the servers; ctx is the struct otlp_receiver. Their servers' threads. */
 void otlp_http_handle(void *ctx, struct http_request *request);
 void otlp_http_deny(void *ctx, struct http_request *request, const struct outcome *outcome);
 void otlp_http_refused(void *ctx, const char *path, const struct peer *peer,

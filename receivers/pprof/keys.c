@@ -169,7 +169,7 @@ const struct key pprof_keys[] = {
     KEY_SWITCHED(struct pprof_receiver, remote, struct remote_settings, has_remote, "remote",
                  remote_keys, "one URL to pull, as the Collector has it"),
     KEY_SWITCHED(struct pprof_receiver, server, struct server_settings, has_server, "server",
-                 server_keys, "door for POST /v1/pprof; open when its key is there"),
+                 server_keys, "server for POST /v1/pprof; runs when its key is there"),
     KEY_END,
 };
 

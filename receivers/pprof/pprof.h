@@ -1,4 +1,4 @@
-/* The pprof receiver's instance: what it pulls, and its push door. */
+/* The pprof receiver's instance: what it pulls, and its push server. */
 #ifndef RECEIVERS_PPROF_H
 #define RECEIVERS_PPROF_H
 
@@ -115,7 +115,7 @@ struct listen_on pprof_place(const struct pprof_receiver *self); /* of its serve
 /* Seconds that a timed profile is taken for. */
 unsigned profile_seconds(const struct pprof_receiver *self);
 
-/* push.c: the door for POST /v1/pprof */
+/* push.c: the server for POST /v1/pprof */
 void push_handle(void *ctx, struct http_request *request);
 void push_refused(void *ctx, const char *path, const struct peer *peer, const struct outcome *why);
 

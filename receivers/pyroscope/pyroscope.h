@@ -1,4 +1,4 @@
-/* The pyroscope receiver's instance and its doors. */
+/* The pyroscope receiver's instance and its server. */
 #ifndef RECEIVERS_PYROSCOPE_H
 #define RECEIVERS_PYROSCOPE_H
 

@@ -184,7 +184,7 @@ def test_pyroscope_lets_in_who_is_known(row):
                                         for e in row.profiles.exchanges), 20)
 
 
-def test_spans_come_through_both_doors_and_those_of_strangers_do_not(row):
+def test_spans_come_through_both_transports_and_those_of_strangers_do_not(row):
     for good in GOOD:
         assert row.front.call(one_span("known"), good) == grpc.StatusCode.OK
     for bad in BAD:

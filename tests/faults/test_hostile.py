@@ -310,16 +310,16 @@ def descriptors():
     return 10**6 if hard == resource.RLIM_INFINITY else hard
 
 
-@pytest.mark.parametrize("door", ["http", "grpc", "ingest"])
-def test_ten_thousand_idle_connections_keep_nobody_out(spanlink, door):
+@pytest.mark.parametrize("protocol", ["http", "grpc", "ingest"])
+def test_ten_thousand_idle_connections_keep_nobody_out(spanlink, protocol):
     count = min(10000, descriptors() - 500)
-    idle, port = [], getattr(spanlink, door)
+    idle, port = [], getattr(spanlink, protocol)
     try:
         for _ in range(count):
             idle.append(socket.create_connection((HERE, port), timeout=20))
         for _ in range(20):
             spanlink.serves()
-        if door == "ingest":
+        if protocol == "ingest":
             assert post(port, b"", path="/nothing")[0] == 404
     finally:
         for sock in idle:
@@ -333,28 +333,28 @@ def half_closed(port):
     return sum(each[1].endswith(f":{port:04X}") and each[3] == "08" for each in fields)
 
 
-@pytest.mark.parametrize("door", ["http", "ingest", "grpc"])
-def test_clients_that_end_with_their_last_bytes_are_noticed(spanlink, door):
+@pytest.mark.parametrize("protocol", ["http", "ingest", "grpc"])
+def test_clients_that_end_with_their_last_bytes_are_noticed(spanlink, protocol):
     """Half a header or half a body, and the end in the same segment."""
     head = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0) + frame(HEADERS, 4, 1, GRPC)
-    halves = [head, head + frame(DATA, 0, 1, b"\0\0\1\0\0abc")] if door == "grpc" else [
+    halves = [head, head + frame(DATA, 0, 1, b"\0\0\1\0\0abc")] if protocol == "grpc" else [
         b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nX-A: ", request(traces(b"half", b"x" * 9000))[:5000]]
     for half in halves * 50:
-        sock = socket.create_connection((HERE, getattr(spanlink, door)), timeout=20)
+        sock = socket.create_connection((HERE, getattr(spanlink, protocol)), timeout=20)
         sock.send(half, socket.MSG_MORE)
         sock.close()
-    assert harness.wait_for(lambda: not half_closed(getattr(spanlink, door)), 2, 0.05)
+    assert harness.wait_for(lambda: not half_closed(getattr(spanlink, protocol)), 2, 0.05)
 
 
 class Holders:
     """Connections that declare much, send a part of it and trickle from then on."""
 
-    def __init__(self, spanlink, door, count, part):
+    def __init__(self, spanlink, protocol, count, part):
         self.ended, self.peers, self.socks = threading.Event(), [], []
-        self.drop = b"\0" if door == "http" else frame(DATA, 0, 1, b"\0")
+        self.drop = b"\0" if protocol == "http" else frame(DATA, 0, 1, b"\0")
         self.thread = threading.Thread(target=self.trickle, daemon=True)
         for _ in range(count):
-            (self.open_http if door == "http" else self.open_grpc)(spanlink, part)
+            (self.open_http if protocol == "http" else self.open_grpc)(spanlink, part)
 
     def open_http(self, spanlink, part):
         self.socks.append(socket.create_connection((HERE, spanlink.http), timeout=20))
@@ -388,12 +388,12 @@ class Holders:
             sock.close()
 
 
-@pytest.mark.parametrize("door", ["http", "grpc"])
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
 @pytest.mark.parametrize("part", [16384, 2 << 20])
-def test_bodies_that_trickle_keep_nobody_out(spanlink, door, part):
+def test_bodies_that_trickle_keep_nobody_out(spanlink, protocol, part):
     """48 of them would take all of the budget."""
     large = traces(b"large", b"x" * 1000, 2000)
-    with Holders(spanlink, door, 48, part):
+    with Holders(spanlink, protocol, 48, part):
         # In the first second none is known to be slow.
         assert harness.wait_for(lambda: all(post(spanlink.http, large)[0] == 200
                                             for _ in range(30)), 15, 0.1)

@@ -308,7 +308,7 @@ static void send_opaque(struct stage *stage)
     push(stage, batch);
 }
 
-/* Bytes of the input as a request of their own, where the door would let them in. */
+/* Bytes of the input as a request of their own, where the check would let them in. */
 static void send_raw(struct stage *stage)
 {
     static const enum signal signals[] = {SIGNAL_TRACES, SIGNAL_PROFILES, SIGNAL_METRICS,

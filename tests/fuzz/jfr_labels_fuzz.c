@@ -1,4 +1,4 @@
-/* Labels are opened and all of their entries looked up; what opens passes the door check too. */
+/* Labels are opened and all of their entries looked up; what opens passes the check too. */
 #include "lib/wire/jfr/jfr_labels.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* An OTLP profiles request: door, dictionary, every sample. */
+/* An OTLP profiles request: check, dictionary, every sample. */
 #include "lib/wire/profiles/otlp_profiles.h"
 
 #include <stdlib.h>

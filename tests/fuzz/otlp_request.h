@@ -1,4 +1,4 @@
-/* What every OTLP fuzz target does with its bytes: whatever passes the door must come through all
+/* What every OTLP fuzz target does with its bytes: whatever passes the check must come through all
  * that a request meets behind it, and stay well-formed. */
 #ifndef TESTS_FUZZ_OTLP_REQUEST_H
 #define TESTS_FUZZ_OTLP_REQUEST_H
@@ -22,7 +22,7 @@ static inline void must_pass(enum signal signal, struct view request, uint32_t i
     must(otlp_check(signal, request, &count, &fault) && count == items);
 }
 
-/* Writes the splice's result and checks it at the door. */
+/* Writes the splice's result and checks it in the check. */
 static inline void spliced_passes(enum signal signal, const struct splice *splice, uint32_t items)
 {
     if (splice->failed)

@@ -1,5 +1,5 @@
 /* A profile is opened, walked and rewritten; what comes out is a profile again with the same
- * samples. What is taken passes the door check too. */
+ * samples. What is taken passes the check too. */
 #include "lib/wire/pprof/pprof.h"
 
 #include <stdlib.h>

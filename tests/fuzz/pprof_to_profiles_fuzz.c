@@ -1,4 +1,4 @@
-/* A profile becomes a request that the door takes, and the sums of its values come back. */
+/* A profile becomes a request that the check takes, and the sums of its values come back. */
 #include "lib/wire/profiles/pprof_to_profiles.h"
 #include "lib/wire/profiles/profiles_to_pprof.h"
 

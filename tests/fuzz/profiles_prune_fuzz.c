@@ -1,4 +1,5 @@
-/* Any profiles request that passes the door: pruned it passes too, and has nothing more to lose. */
+/* Any profiles request that passes the check: pruned it passes too, and has nothing more to lose.
+ */
 #include "lib/wire/profiles/otlp_profiles.h"
 #include "lib/wire/profiles/profiles_prune.h"
 

@@ -1,4 +1,4 @@
-/* A request that the door takes, the first byte being the policy: every pprof made of it is one,
+/* A request that the check takes, the first byte being the policy: every pprof made of it is one,
  * and with no sample lost that has a weight, its samples are the request's. */
 #include "lib/wire/pprof/pprof.h"
 #include "lib/wire/profiles/profiles_to_pprof.h"

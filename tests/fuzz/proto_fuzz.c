@@ -1,4 +1,4 @@
-/* The scan and the door check: the first byte picks the shape. */
+/* The scan and the check: the first byte picks the shape. */
 #include "lib/wire/proto/proto_shape.h"
 
 #include <stdlib.h>

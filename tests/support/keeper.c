@@ -134,7 +134,7 @@ static void remove_folder(void)
 const char *receiver_folder(void)
 {
     if (!*folder) {
-        strcpy(folder, "/tmp/door.XXXXXX");
+        strcpy(folder, "/tmp/keeper.XXXXXX");
         ck_assert_ptr_nonnull(mkdtemp(folder));
         atexit(remove_folder);
     }

@@ -1,5 +1,5 @@
 /*
- * gRPC server for unary calls over HTTP/2, cleartext or TLS. The only door to nghttp2. A call comes
+ * gRPC server for unary calls over HTTP/2, cleartext or TLS. The only user of nghttp2. A call comes
  * whole and decompressed; it is answered exactly once, from any thread, now or later.
  */
 #ifndef LIB_NET_GRPC_GRPC_SERVER_H

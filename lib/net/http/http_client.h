@@ -1,5 +1,5 @@
 /*
- * HTTP/1.1 and HTTP/2 client with kept connections. The only door to libcurl. A client is shared by
+ * HTTP/1.1 and HTTP/2 client with kept connections. The only user of libcurl. A client is shared by
  * the worker threads of one component; each call borrows a handle with its connection from a pool.
  */
 #ifndef LIB_NET_HTTP_HTTP_CLIENT_H

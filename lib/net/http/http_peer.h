@@ -15,7 +15,7 @@ struct http_peer {
     enum opening opening; /* of one in clear */
     bool asked;           /* a request line came, or it was told why none will */
     struct tls_mark mark;
-    struct tls_hearing hearing;
+    struct tls_watch watch;
     bool shaking;                  /* the first byte of TLS came, the handshake has not ended */
     struct tls_identity *identity; /* NULL: cleartext */
 };

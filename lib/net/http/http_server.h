@@ -1,5 +1,5 @@
 /*
- * HTTP/1.1 server, with TLS or without. The only door to libmicrohttpd. Requests come whole: a
+ * HTTP/1.1 server, with TLS or without. The only user of libmicrohttpd. Requests come whole: a
  * handler sees method, path, query, headers and the body as it arrived. It must answer each request
  * exactly once, from any thread, now or later; the connection is suspended meanwhile.
  */

@@ -31,7 +31,7 @@ static bool opens(struct http_peer *peer, gnutls_session_t session, int fd, int 
         return false;
     case TLS_OPENING_TLS:
         peer->shaking = true;
-        tls_hearing_begin(session);
+        tls_watch_begin(session);
         return true;
     case TLS_OPENING_HTTP:
         tls_answer_clear(fd);
@@ -51,11 +51,11 @@ static int http_tls_shake_hands(struct tls_mark *mark, gnutls_session_t session)
     int code, fd = gnutls_transport_get_int(session);
     if (!peer->shaking && !opens(peer, session, fd, &code))
         return code;
-    tls_hear(&peer->hearing);
+    tls_watch_records(&peer->watch);
     do
         code = tls_handshake_itself(session);
     while (code == GNUTLS_E_WARNING_ALERT_RECEIVED);
-    tls_hear(NULL);
+    tls_watch_records(NULL);
     if (code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED)
         return code;
     peer->shaking = false;
@@ -63,7 +63,7 @@ static int http_tls_shake_hands(struct tls_mark *mark, gnutls_session_t session)
         return code;
     gnutls_alert_send_appropriate(session, code);
     tls_read_past(fd);
-    tls_explain_client(session, code, &peer->hearing, why, sizeof why);
+    tls_explain_client(session, code, &peer->watch, why, sizeof why);
     http_tls_tell(peer, why);
     return code;
 }

@@ -60,26 +60,26 @@ void tls_tell_alert(int alert, const char *peer, char *why, size_t why_size)
 
 enum { RECORD_HEAD = 5, RECORD_ALERT = 21 }; /* RFC 8446 section 5.1 */
 
-static _Thread_local struct tls_hearing *listener;
+static _Thread_local struct tls_watch *listener;
 
-static void hear(struct tls_hearing *hearing, const uint8_t *data, size_t size)
+static void hear(struct tls_watch *watch, const uint8_t *data, size_t size)
 {
-    while (size && !hearing->alerted) {
-        size_t pass = hearing->left < size ? hearing->left : size;
-        const uint8_t *head = hearing->head;
-        hearing->left -= pass;
+    while (size && !watch->alerted) {
+        size_t pass = watch->left < size ? watch->left : size;
+        const uint8_t *head = watch->head;
+        watch->left -= pass;
         data += pass;
         size -= pass;
-        if (hearing->left || !size)
+        if (watch->left || !size)
             return;
-        hearing->head[hearing->have++] = *data++;
+        watch->head[watch->have++] = *data++;
         size--;
-        if (hearing->have == sizeof hearing->head) {
-            hearing->alerted = true;
-        } else if (hearing->have == RECORD_HEAD &&
+        if (watch->have == sizeof watch->head) {
+            watch->alerted = true;
+        } else if (watch->have == RECORD_HEAD &&
                    (head[0] != RECORD_ALERT || head[3] != 0 || head[4] != 2)) {
-            hearing->left = (size_t)head[3] << 8 | head[4];
-            hearing->have = 0;
+            watch->left = (size_t)head[3] << 8 | head[4];
+            watch->have = 0;
         }
     }
 }
@@ -92,22 +92,22 @@ static ssize_t pull(gnutls_transport_ptr_t fd, void *data, size_t size)
     return got;
 }
 
-void tls_hearing_begin(gnutls_session_t session)
+void tls_watch_begin(gnutls_session_t session)
 {
     gnutls_transport_set_pull_function(session, pull);
     gnutls_transport_set_pull_timeout_function(session, gnutls_system_recv_timeout);
 }
 
-void tls_hear(struct tls_hearing *hearing)
+void tls_watch_records(struct tls_watch *watch)
 {
-    listener = hearing;
+    listener = watch;
 }
 
-void tls_explain_client(gnutls_session_t session, int code, const struct tls_hearing *hearing,
+void tls_explain_client(gnutls_session_t session, int code, const struct tls_watch *watch,
                         char *why, size_t why_size)
 {
-    if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && hearing->alerted)
-        tls_tell_alert(hearing->head[RECORD_HEAD + 1], "the client", why, why_size);
+    if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && watch->alerted)
+        tls_tell_alert(watch->head[RECORD_HEAD + 1], "the client", why, why_size);
     else
         tls_explain(session, "the client", code, why, why_size);
 }

@@ -40,21 +40,21 @@ void tls_explain(gnutls_session_t session, const char *peer, int code, char *why
  * say in clear that they do not trust it, when it waits for what is encrypted: GnuTLS then knows of
  * a failed decryption alone. All zero to begin with.
  */
-struct tls_hearing {
+struct tls_watch {
     uint8_t head[7]; /* of a record: type, version, length, and an alert's two bytes */
     size_t have;     /* of those */
     size_t left;     /* of the record, to be passed over */
     bool alerted;
 };
 
-/* The session's bytes come past the hearing of tls_hear from now on. */
-void tls_hearing_begin(gnutls_session_t session);
+/* The session's bytes come past the watch of tls_watch_records from now on. */
+void tls_watch_begin(gnutls_session_t session);
 
 /* What the calling thread's sessions read is heard; NULL: no longer. */
-void tls_hear(struct tls_hearing *hearing);
+void tls_watch_records(struct tls_watch *watch);
 
 /* The same as tls_explain, of a client and with what was heard of it. */
-void tls_explain_client(gnutls_session_t session, int code, const struct tls_hearing *hearing,
+void tls_explain_client(gnutls_session_t session, int code, const struct tls_watch *watch,
                         char *why, size_t why_size);
 
 #endif

@@ -14,7 +14,7 @@ struct tls_session {
     gnutls_session_t gnutls;
     struct tls_mark mark;
     int fd;
-    struct tls_hearing hearing;                   /* a server's */
+    struct tls_watch watch;                       /* a server's */
     bool opened;                                  /* a server's: its client spoke */
     struct tls_identity *identity;                /* a server's */
     gnutls_certificate_credentials_t credentials; /* a client's */
@@ -51,7 +51,7 @@ struct tls_session *tls_session_accept(struct tls_server *server, int fd, const 
     struct tls_session *session = tls_session_begin(GNUTLS_SERVER, fd, protocol);
     if (session &&
         (session->identity = tls_server_equip(server, session->gnutls, &session->mark))) {
-        tls_hearing_begin(session->gnutls);
+        tls_watch_begin(session->gnutls);
         return session;
     }
     tls_session_free(session);
@@ -143,18 +143,18 @@ enum tls_step tls_session_handshake(struct tls_session *session, char *why, size
         if (step != TLS_READY)
             return step;
     }
-    tls_hear(serves ? &session->hearing : NULL);
+    tls_watch_records(serves ? &session->watch : NULL);
     do {
         code = gnutls_handshake(session->gnutls);
     } while (code == GNUTLS_E_INTERRUPTED || code == GNUTLS_E_WARNING_ALERT_RECEIVED);
-    tls_hear(NULL);
+    tls_watch_records(NULL);
     if (code == GNUTLS_E_AGAIN)
         return gnutls_record_get_direction(session->gnutls) ? TLS_WRITES : TLS_READS;
     if (code == 0)
         return TLS_READY;
     gnutls_alert_send_appropriate(session->gnutls, code);
     if (serves)
-        tls_explain_client(session->gnutls, code, &session->hearing, why, why_size);
+        tls_explain_client(session->gnutls, code, &session->watch, why, why_size);
     else
         tls_explain(session->gnutls, "the server", code, why, why_size);
     return TLS_FAILED;

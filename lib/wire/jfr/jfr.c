@@ -128,28 +128,28 @@ bool jfr_next_event(const struct jfr *jfr, struct jfr_scan *scan, struct jfr_eve
 }
 
 /* Reads every event once, so that a walk cannot fail. */
-static bool check_events(struct jfr *jfr, struct jfr_reading *door)
+static bool check_events(struct jfr *jfr, struct jfr_reading *reading)
 {
     struct jfr_scan scan = jfr_scan_begin(jfr);
     struct jfr_event event;
     enum found found;
     while ((found = jfr_next(jfr, &scan, &jfr->mode, &event)) == FOUND_EVENT)
         jfr->event_count++;
-    return found == FOUND_END || jfr_refuse(door, "event", "malformed", scan.at);
+    return found == FOUND_END || jfr_refuse(reading, "event", "malformed", scan.at);
 }
 
-static bool count_chunks(struct jfr *jfr, struct jfr_reading *door)
+static bool count_chunks(struct jfr *jfr, struct jfr_reading *reading)
 {
     struct jfr_chunk chunk;
     struct view rest = jfr->raw;
     do {
-        if (!jfr_chunk_header(&chunk, door, rest))
+        if (!jfr_chunk_header(&chunk, reading, rest))
             return false;
         rest = (struct view){rest.data + chunk.bytes.size, rest.size - chunk.bytes.size};
         jfr->chunk_count++;
     } while (rest.size);
-    jfr->chunks = arena_array(door->arena, jfr->chunk_count, sizeof *jfr->chunks);
-    return jfr->chunks || jfr_refuse(door, "chunk", "too large", jfr->raw.data);
+    jfr->chunks = arena_array(reading->arena, jfr->chunk_count, sizeof *jfr->chunks);
+    return jfr->chunks || jfr_refuse(reading, "chunk", "too large", jfr->raw.data);
 }
 
 static bool has_span_ids(const struct jfr_chunk *chunk)
@@ -160,12 +160,12 @@ static bool has_span_ids(const struct jfr_chunk *chunk)
     return kept & 1u << JFR_SLOT_SPAN_ID;
 }
 
-static bool read_chunks(struct jfr *jfr, struct jfr_reading *door)
+static bool read_chunks(struct jfr *jfr, struct jfr_reading *reading)
 {
     struct view rest = jfr->raw;
     for (size_t i = 0; i < jfr->chunk_count; i++) {
         struct jfr_chunk *chunk = &jfr->chunks[i];
-        if (!jfr_chunk_header(chunk, door, rest) || !jfr_chunk_prepare(chunk, door))
+        if (!jfr_chunk_header(chunk, reading, rest) || !jfr_chunk_prepare(chunk, reading))
             return false;
         if (i == 0 || chunk->start_nanos < jfr->start_nanos)
             jfr->start_nanos = chunk->start_nanos;
@@ -179,7 +179,7 @@ static bool read_chunks(struct jfr *jfr, struct jfr_reading *door)
 
 bool jfr_open(struct jfr *jfr, struct view raw, struct arena *arena, struct jfr_fault *fault)
 {
-    struct jfr_reading door = {.raw = raw, .arena = arena, .fault = fault};
+    struct jfr_reading reading = {.raw = raw, .arena = arena, .fault = fault};
     *jfr = (struct jfr){.raw = raw};
-    return count_chunks(jfr, &door) && read_chunks(jfr, &door) && check_events(jfr, &door);
+    return count_chunks(jfr, &reading) && read_chunks(jfr, &reading) && check_events(jfr, &reading);
 }

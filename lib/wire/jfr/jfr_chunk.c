@@ -35,15 +35,15 @@ static const char *header_problem(const struct jfr_chunk *chunk)
     return NULL;
 }
 
-bool jfr_chunk_header(struct jfr_chunk *chunk, struct jfr_reading *door, struct view rest)
+bool jfr_chunk_header(struct jfr_chunk *chunk, struct jfr_reading *reading, struct view rest)
 {
     if (!view_starts(rest, VIEW("FLR\0")))
-        return jfr_refuse(door, part, "does not begin with FLR", rest.data);
+        return jfr_refuse(reading, part, "does not begin with FLR", rest.data);
     uint64_t size = rest.size >= JFR_HEADER_SIZE ? number_at(rest, 8) : 0;
     if (rest.size < JFR_HEADER_SIZE || size > rest.size)
-        return jfr_refuse(door, part, "cut off", rest.data);
+        return jfr_refuse(reading, part, "cut off", rest.data);
     if (size < JFR_HEADER_SIZE)
-        return jfr_refuse(door, part, "not finished", rest.data);
+        return jfr_refuse(reading, part, "not finished", rest.data);
     chunk->bytes = (struct view){rest.data, (size_t)size};
     chunk->pool_offset = number_at(rest, 16);
     chunk->metadata_offset = number_at(rest, 24);
@@ -54,7 +54,7 @@ bool jfr_chunk_header(struct jfr_chunk *chunk, struct jfr_reading *door, struct 
     chunk->start_ticks = number_at(rest, 48);
     chunk->ticks_per_second = (int64_t)number_at(rest, 56);
     const char *problem = header_problem(chunk);
-    return !problem || jfr_refuse(door, part, problem, rest.data);
+    return !problem || jfr_refuse(reading, part, problem, rest.data);
 }
 
 #define NUMBER(name_, type_, slot_)                                                                \
@@ -94,32 +94,32 @@ static const char *const class_names[JFR_CLASSES] = {
     [JFR_CLASS_SETTING] = "jdk.ActiveSetting",
 };
 
-static bool make_plans(struct jfr_chunk *chunk, struct jfr_reading *door,
+static bool make_plans(struct jfr_chunk *chunk, struct jfr_reading *reading,
                        struct jfr_metadata *metadata)
 {
     for (int i = 0; i < JFR_CLASSES; i++) {
         struct jfr_plan_request request = {
             .type = jfr_metadata_by_name(metadata, view_of(class_names[i])),
             .wanted = i == JFR_CLASS_SETTING ? of_settings : of_samples,
-            .arena = door->arena,
+            .arena = reading->arena,
             .brief = true,
         };
         if (!request.type)
             continue;
         chunk->types[i] = request.type->id;
-        if (!jfr_metadata_plan(metadata, door, &request, &chunk->plans[i]))
+        if (!jfr_metadata_plan(metadata, reading, &request, &chunk->plans[i]))
             return false;
     }
     return true;
 }
 
-bool jfr_chunk_prepare(struct jfr_chunk *chunk, struct jfr_reading *door)
+bool jfr_chunk_prepare(struct jfr_chunk *chunk, struct jfr_reading *reading)
 {
     struct jfr_metadata metadata;
-    arena_init(&door->scratch, door->arena->cap - door->arena->used);
-    bool good = jfr_metadata_open(&metadata, door, chunk->bytes, chunk->metadata_offset) &&
-                make_plans(chunk, door, &metadata) && jfr_pool_read(chunk, door, &metadata);
-    arena_release(&door->scratch);
+    arena_init(&reading->scratch, reading->arena->cap - reading->arena->used);
+    bool good = jfr_metadata_open(&metadata, reading, chunk->bytes, chunk->metadata_offset) &&
+                make_plans(chunk, reading, &metadata) && jfr_pool_read(chunk, reading, &metadata);
+    arena_release(&reading->scratch);
     return good;
 }
 

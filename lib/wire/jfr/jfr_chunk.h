@@ -36,13 +36,13 @@ struct jfr_chunk {
 };
 
 /* Reads the header of the chunk that rest begins with. False: refused. */
-bool jfr_chunk_header(struct jfr_chunk *chunk, struct jfr_reading *door, struct view rest);
+bool jfr_chunk_header(struct jfr_chunk *chunk, struct jfr_reading *reading, struct view rest);
 
 /* Makes the plans from the chunk's metadata and reads its thread states. False: refused. */
-bool jfr_chunk_prepare(struct jfr_chunk *chunk, struct jfr_reading *door);
+bool jfr_chunk_prepare(struct jfr_chunk *chunk, struct jfr_reading *reading);
 
 /* Reads the chunk's thread states from its constant pools. False: refused. */
-bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_reading *door,
+bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_reading *reading,
                    struct jfr_metadata *metadata);
 
 /* Nanoseconds since the epoch of a count of ticks; the chunk's start where they make no time. */

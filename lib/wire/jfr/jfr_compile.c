@@ -129,7 +129,7 @@ static void add_fields(struct making *making, const struct jfr_type *type, int d
     }
 }
 
-bool jfr_metadata_plan(struct jfr_metadata *metadata, struct jfr_reading *door,
+bool jfr_metadata_plan(struct jfr_metadata *metadata, struct jfr_reading *reading,
                        const struct jfr_plan_request *request, struct jfr_plan *plan)
 {
     struct making making;
@@ -145,11 +145,11 @@ bool jfr_metadata_plan(struct jfr_metadata *metadata, struct jfr_reading *door,
     else
         add_fields(&making, request->type, 0);
     if (making.problem)
-        return jfr_refuse(door, "metadata", making.problem, metadata->at);
+        return jfr_refuse(reading, "metadata", making.problem, metadata->at);
     size_t count = request->brief ? making.last_kept : making.count;
     struct jfr_step *steps = arena_array(request->arena, count, sizeof *steps);
     if (!steps)
-        return jfr_refuse(door, "metadata", "too large", metadata->at);
+        return jfr_refuse(reading, "metadata", "too large", metadata->at);
     memcpy(steps, making.steps, count * sizeof *steps);
     *plan = (struct jfr_plan){steps, count, making.kept};
     return true;

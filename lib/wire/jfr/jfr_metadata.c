@@ -186,17 +186,17 @@ static int jfr_jfr_metadata_by_id(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static bool index_types(struct jfr_metadata *metadata, struct jfr_reading *door)
+static bool index_types(struct jfr_metadata *metadata, struct jfr_reading *reading)
 {
     qsort(metadata->types, metadata->type_count, sizeof *metadata->types, jfr_jfr_metadata_by_id);
     for (size_t i = 1; i < metadata->type_count; i++)
         if (metadata->types[i].id == metadata->types[i - 1].id)
-            return jfr_refuse(door, part, "two classes have one id", metadata->at);
+            return jfr_refuse(reading, part, "two classes have one id", metadata->at);
     return true;
 }
 
 /* What stands in front of the strings: when, how long, which version of the metadata. */
-static bool read_head(struct reader *reader, struct jfr_reading *door,
+static bool read_head(struct reader *reader, struct jfr_reading *reading,
                       const struct jfr_frame *frame)
 {
     reader->at = frame->content;
@@ -205,36 +205,37 @@ static bool read_head(struct reader *reader, struct jfr_reading *door,
         jfr_metadata_read_number(reader);
     reader->string_count = read_count(reader, 1);
     if (!reader->at)
-        return jfr_refuse(door, part, "cut off", frame->content);
-    reader->strings = arena_array(&door->scratch, reader->string_count, sizeof *reader->strings);
-    return reader->strings || jfr_refuse(door, part, "too large", frame->content);
+        return jfr_refuse(reading, part, "cut off", frame->content);
+    reader->strings = arena_array(&reading->scratch, reader->string_count, sizeof *reader->strings);
+    return reader->strings || jfr_refuse(reading, part, "too large", frame->content);
 }
 
-bool jfr_metadata_open(struct jfr_metadata *metadata, struct jfr_reading *door, struct view chunk,
-                       uint64_t offset)
+bool jfr_metadata_open(struct jfr_metadata *metadata, struct jfr_reading *reading,
+                       struct view chunk, uint64_t offset)
 {
     struct reader reader = {.metadata = metadata};
     struct jfr_frame frame;
     const uint8_t *end = chunk.data + chunk.size;
     *metadata = (struct jfr_metadata){.at = chunk.data + offset};
     if (!jfr_frame(metadata->at, end, &frame) || frame.type != 0)
-        return jfr_refuse(door, part, "not where the chunk says", metadata->at);
-    if (!read_head(&reader, door, &frame))
+        return jfr_refuse(reading, part, "not where the chunk says", metadata->at);
+    if (!read_head(&reader, reading, &frame))
         return false;
     const uint8_t *tree = read_strings(&reader) ? reader.at : NULL;
     if (!tree || !read_tree(&reader))
-        return jfr_refuse(door, part, "malformed", metadata->at);
+        return jfr_refuse(reading, part, "malformed", metadata->at);
     if (metadata->type_count == 0)
-        return jfr_refuse(door, part, "declares no class", metadata->at);
+        return jfr_refuse(reading, part, "declares no class", metadata->at);
     metadata->work = (size_t)(frame.end - metadata->at);
-    metadata->types = arena_array(&door->scratch, metadata->type_count, sizeof *metadata->types);
-    metadata->fields = arena_array(&door->scratch, metadata->field_count, sizeof *metadata->fields);
+    metadata->types = arena_array(&reading->scratch, metadata->type_count, sizeof *metadata->types);
+    metadata->fields =
+        arena_array(&reading->scratch, metadata->field_count, sizeof *metadata->fields);
     if (!metadata->types || !metadata->fields)
-        return jfr_refuse(door, part, "too large", metadata->at);
+        return jfr_refuse(reading, part, "too large", metadata->at);
     reader.at = tree;
     if (!read_tree(&reader))
-        return jfr_refuse(door, part, "malformed", metadata->at);
-    return index_types(metadata, door);
+        return jfr_refuse(reading, part, "malformed", metadata->at);
+    return index_types(metadata, reading);
 }
 
 const struct jfr_type *jfr_metadata_by_id(const struct jfr_metadata *metadata, uint64_t id)

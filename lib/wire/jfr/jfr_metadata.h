@@ -26,7 +26,7 @@ struct jfr_type {
 
 struct jfr_metadata {
     const uint8_t *at;      /* the metadata event, for a refusal */
-    struct jfr_type *types; /* by id, in the door's scratch */
+    struct jfr_type *types; /* by id, in the reading's scratch */
     size_t type_count;
     struct jfr_field *fields;
     size_t field_count;
@@ -34,8 +34,8 @@ struct jfr_metadata {
 };
 
 /* Reads the metadata event at a place inside the chunk. False: refused. */
-bool jfr_metadata_open(struct jfr_metadata *metadata, struct jfr_reading *door, struct view chunk,
-                       uint64_t offset);
+bool jfr_metadata_open(struct jfr_metadata *metadata, struct jfr_reading *reading,
+                       struct view chunk, uint64_t offset);
 
 /* NULL: no such class. The second one goes through them all. */
 const struct jfr_type *jfr_metadata_by_id(const struct jfr_metadata *metadata, uint64_t id);
@@ -57,7 +57,7 @@ struct jfr_plan_request {
     struct arena *arena; /* for the steps */
     bool brief;
 };
-bool jfr_metadata_plan(struct jfr_metadata *metadata, struct jfr_reading *door,
+bool jfr_metadata_plan(struct jfr_metadata *metadata, struct jfr_reading *reading,
                        const struct jfr_plan_request *request, struct jfr_plan *plan);
 
 #endif

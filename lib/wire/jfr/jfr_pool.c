@@ -30,13 +30,13 @@ struct plans {
     const struct jfr_type *states; /* jdk.types.ThreadState */
 };
 
-static const struct jfr_plan *plan_of(struct plans *plans, struct jfr_reading *door,
+static const struct jfr_plan *plan_of(struct plans *plans, struct jfr_reading *reading,
                                       const struct jfr_type *type)
 {
     struct jfr_plan *plan = &plans->of[type - plans->metadata->types];
     struct jfr_plan_request request = {
-        .type = type, .wanted = of_constants, .arena = &door->scratch};
-    if (!plan->steps && !jfr_metadata_plan(plans->metadata, door, &request, plan))
+        .type = type, .wanted = of_constants, .arena = &reading->scratch};
+    if (!plan->steps && !jfr_metadata_plan(plans->metadata, reading, &request, plan))
         return NULL;
     return plan;
 }
@@ -59,7 +59,7 @@ static const uint8_t *read_constants(struct jfr_chunk *chunk, const struct jfr_p
 }
 
 /* Goes over the pools up to the one of thread states, which is among the first. */
-static bool read_pools(struct jfr_chunk *chunk, struct jfr_reading *door, struct plans *plans,
+static bool read_pools(struct jfr_chunk *chunk, struct jfr_reading *reading, struct plans *plans,
                        struct checkpoint *checkpoint)
 {
     bool found = false;
@@ -67,17 +67,17 @@ static bool read_pools(struct jfr_chunk *chunk, struct jfr_reading *door, struct
         uint64_t id;
         const uint8_t *at = jfr_varint(checkpoint->at, checkpoint->end, &id);
         if (!at)
-            return jfr_refuse(door, part, "cut off", checkpoint->at);
+            return jfr_refuse(reading, part, "cut off", checkpoint->at);
         const struct jfr_type *type = jfr_metadata_by_id(plans->metadata, id);
         if (!type)
-            return jfr_refuse(door, part, "of no known class", checkpoint->at);
-        const struct jfr_plan *plan = plan_of(plans, door, type);
+            return jfr_refuse(reading, part, "of no known class", checkpoint->at);
+        const struct jfr_plan *plan = plan_of(plans, reading, type);
         if (!plan)
             return false;
         found = type == plans->states;
         checkpoint->at = at;
         if (!(checkpoint->at = read_constants(chunk, plan, checkpoint, found)))
-            return jfr_refuse(door, part, "malformed", at);
+            return jfr_refuse(reading, part, "malformed", at);
     }
     return true;
 }
@@ -102,7 +102,8 @@ static bool read_head(struct checkpoint *checkpoint, const uint8_t *at, const ui
 }
 
 /* Checkpoints lead backward, each one in front of the one that names it: so none comes twice. */
-bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_reading *door, struct jfr_metadata *metadata)
+bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_reading *reading,
+                   struct jfr_metadata *metadata)
 {
     struct plans plans = {.metadata = metadata};
     struct checkpoint checkpoint;
@@ -111,19 +112,19 @@ bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_reading *door, struct jfr
     plans.states = jfr_metadata_by_name(metadata, VIEW("jdk.types.ThreadState"));
     if (!plans.states)
         return true;
-    plans.of = arena_array(&door->scratch, metadata->type_count, sizeof *plans.of);
+    plans.of = arena_array(&reading->scratch, metadata->type_count, sizeof *plans.of);
     if (!plans.of)
-        return jfr_refuse(door, part, "too large", at);
+        return jfr_refuse(reading, part, "too large", at);
     for (;;) {
         if (!read_head(&checkpoint, at, end))
-            return jfr_refuse(door, part, "not where it should be", at);
-        if (!read_pools(chunk, door, &plans, &checkpoint))
+            return jfr_refuse(reading, part, "not where it should be", at);
+        if (!read_pools(chunk, reading, &plans, &checkpoint))
             return false;
         if (checkpoint.delta == 0)
             return true;
         int64_t least = JFR_HEADER_SIZE - (checkpoint.start - chunk->bytes.data);
         if (checkpoint.delta > 0 || checkpoint.delta < least)
-            return jfr_refuse(door, part, "names another one out of place", at);
+            return jfr_refuse(reading, part, "names another one out of place", at);
         end = checkpoint.start;
         at = checkpoint.start + checkpoint.delta;
     }

@@ -11,9 +11,10 @@ enum string_encoding {
     STRING_LATIN1
 };
 
-bool jfr_refuse(struct jfr_reading *door, const char *part, const char *reason, const uint8_t *at)
+bool jfr_refuse(struct jfr_reading *reading, const char *part, const char *reason,
+                const uint8_t *at)
 {
-    *door->fault = (struct jfr_fault){part, reason, (size_t)(at - door->raw.data)};
+    *reading->fault = (struct jfr_fault){part, reason, (size_t)(at - reading->raw.data)};
     return false;
 }
 

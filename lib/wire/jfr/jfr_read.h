@@ -17,7 +17,8 @@ struct jfr_reading {
 };
 
 /* Fills the fault; false, so that it can be returned. */
-bool jfr_refuse(struct jfr_reading *door, const char *part, const char *reason, const uint8_t *at);
+bool jfr_refuse(struct jfr_reading *reading, const char *part, const char *reason,
+                const uint8_t *at);
 
 /* The parts of the functions below that are rare enough to stay out of line. */
 const uint8_t *jfr_varint_long(const uint8_t *at, const uint8_t *end, uint64_t *value);

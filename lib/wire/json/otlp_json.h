@@ -8,7 +8,7 @@
 #include "lib/base/bytes.h"
 #include "lib/wire/otlp/signal.h"
 
-/* Reads a JSON request into its protobuf form, appended to out. All signals. What the door check
+/* Reads a JSON request into its protobuf form, appended to out. All signals. What the check
  * judges (lengths of ids) is left to it. Fields stand in the order of the text; of a key that comes
  * twice, both do. False: reason (cut to size) says what is wrong and where; an empty reason: no
  * memory now, the same text may pass later. */

@@ -1,5 +1,5 @@
 /*
- * OTLP requests of every signal in wire form: the door check, counting, merging and splitting,
+ * OTLP requests of every signal in wire form: the check, counting, merging and splitting,
  * and attributes on resources. Field numbers: opentelemetry-proto 1.11. All four requests share
  * one skeleton (Resource* = 1 { Resource = 1, Scope* = 2 { scope = 1, items = 2 } }), which is
  * why one module serves them; profiles add a dictionary = 2 beside the list. Pure.
@@ -43,7 +43,7 @@ enum otlp_step otlp_walk_next(struct otlp_walk *walk);
 /* The shape of a signal's request. */
 const struct proto_shape *otlp_shape(enum signal signal);
 
-/* The door: checks the whole request and counts its items (spans, data points, log records,
+/* The check: checks the whole request and counts its items (spans, data points, log records,
  * profile entries). False: refused, fault filled. */
 bool otlp_check(enum signal signal, struct view request, uint32_t *items,
                 struct proto_fault *fault);

@@ -39,7 +39,7 @@ struct otlp_span {
 /* Reads a checked span. Last one wins for scalars, as protobuf asks. */
 void otlp_span_read(struct view body, struct otlp_span *span);
 
-/* What the check at the door saw of a span, so that correlation need not read it again. */
+/* What the check in the check saw of a span, so that correlation need not read it again. */
 struct otlp_span_note {
     uint64_t id, parent; /* as span_id_load has them; 0: none */
     uint64_t start_ns, end_ns;

@@ -8,7 +8,7 @@ struct view pprof_string(const struct pprof *pprof, uint64_t index)
     return index < pprof->string_count ? pprof->strings[index] : VIEW("");
 }
 
-/* Appends the values of a field, packed or not. The door has made sure that they fit. */
+/* Appends the values of a field, packed or not. The check has made sure that they fit. */
 static void read_values(const struct proto_field *field, struct pprof_sample *sample)
 {
     if (field->type == WIRE_VARINT) {

@@ -4,7 +4,7 @@
 #include "lib/wire/pprof/pprof_fields.h"
 #include "lib/wire/proto/utf8.h"
 
-/* The door check of shape_pprof and the check of all indices in one pass: two would take longer
+/* The check of shape_pprof and the check of all indices in one pass: two would take longer
  * than inflating the profile. */
 struct opening {
     struct pprof *pprof;

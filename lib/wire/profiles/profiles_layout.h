@@ -31,9 +31,9 @@ struct profiles_walk {
 struct profiles_walk profiles_walk_begin(struct view request);
 bool profiles_walk_next(struct profiles_walk *walk, struct proto_field *profile);
 
-/* Judges a whole request before the door check. What no reading contradicts and no difference
- * shows is 1.10; so is what is malformed in a way that the door names better. NONE: *reason (static
- * text) says why. The arena holds a byte for each attribute of the dictionary, seldom. */
+/* Judges a whole request before the check. What no reading contradicts and no difference
+ * shows is 1.10; so is what is malformed in a way that the check names better. NONE: *reason
+ * (static text) says why. The arena holds a byte for each attribute of the dictionary, seldom. */
 enum profiles_layout profiles_layout(struct view request, struct arena *arena, const char **reason);
 
 #endif

@@ -9,13 +9,13 @@
 #include "lib/base/bytes.h"
 
 enum profiles_upgrade {
-    PROFILES_CURRENT,  /* nothing to do: the layout of 1.10, or bytes that the door will refuse */
+    PROFILES_CURRENT,  /* nothing to do: the layout of 1.10, or bytes that the check will refuse */
     PROFILES_UPGRADED, /* out holds the request in the layout of 1.10 */
     PROFILES_REFUSED   /* *reason says why */
 };
 
-/* Judges the bytes of a request (profiles_layout) before the door check, and rewrites them where
- * they are old; what comes out has to pass the door like any other request. All fields keep their
+/* Judges the bytes of a request (profiles_layout) before the check, and rewrites them where
+ * they are old; what comes out has to pass the check like any other request. All fields keep their
  * content, unknown ones too, but for two that 1.8 alone had: comments become the attribute
  * pprof.profile.comment, and the aggregation temporality of a ValueType goes. out is empty at the
  * call and on every answer but UPGRADED. The arena holds what the judging needs, and with comments

@@ -25,7 +25,7 @@
 #define ROW_ENUM(name, values) ROW(PROTO_VARINT, PROTO_TYPE_ENUM, name), .names = (values)
 #define ROW_MESSAGE(name, of)  ROW(PROTO_MESSAGE, PROTO_TYPE_MESSAGE, name), .shape = &(of)
 
-/* An id shown in hex, of any length at the door, or of none or exactly size bytes. */
+/* An id shown in hex, of any length in the check, or of none or exactly size bytes. */
 #define ROW_HEX(name)       ROW(PROTO_BYTES, PROTO_TYPE_HEX, name)
 #define ROW_ID(name, bytes) ROW(PROTO_ID, PROTO_TYPE_HEX, name), .size = (bytes)
 

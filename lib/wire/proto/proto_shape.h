@@ -1,6 +1,6 @@
 /*
- * What messages look like, one table of rows per message: the one description that the door check
- * and OTLP JSON both read. The door check tells whether bytes are a well-formed message of a known
+ * What messages look like, one table of rows per message: the one description that the check
+ * and OTLP JSON both read. The check tells whether bytes are a well-formed message of a known
  * type at every depth, with each known field in its wire type; unknown fields are legal as long as
  * their framing is. Pure; recursion is bounded by PROTO_MAX_DEPTH.
  */

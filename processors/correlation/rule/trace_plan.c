@@ -40,7 +40,7 @@ void span_row_time(struct span_row *row, const struct correlation *self, struct 
     }
 }
 
-/* From what the door has noted of the span. */
+/* From what the check has noted of the span. */
 static void take_row(struct span_row *row, const struct otlp_span_note *note)
 {
     row->candidate.own = note->id;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An authenticator of either side, one that only gives, and a receiver with doors. */
+/* An authenticator of either side, one that only gives, and a receiver with servers. */
 
 static enum auth_result look(void *self, const char *value)
 {
@@ -54,26 +54,26 @@ static const struct component other_extension = {.type = "other",
                                                  .size = 1,
                                                  .keys = no_keys};
 
-struct door {
+struct server {
     struct auth_settings auth;
 };
 
-struct doors {
+struct servers {
     bool has_open;
-    struct door open;
+    struct server open;
     struct key_groups more;
     struct auth_settings as;
 };
 
-static const struct key door_keys[] = {AUTH_SERVER_KEY(struct door, auth), KEY_END};
+static const struct key push_keys[] = {AUTH_SERVER_KEY(struct server, auth), KEY_END};
 static const struct key keys[] = {
-    KEY_SWITCHED(struct doors, open, struct door, has_open, "open", door_keys, "a door"),
-    KEY_GROUPS(struct doors, more, struct door, "more", door_keys, "more doors"),
-    AUTH_CLIENT_KEY(struct doors, as),
+    KEY_SWITCHED(struct servers, open, struct server, has_open, "open", push_keys, "a server"),
+    KEY_GROUPS(struct servers, more, struct server, "more", push_keys, "more servers"),
+    AUTH_CLIENT_KEY(struct servers, as),
     KEY_END,
 };
 
-static const struct doors *last;
+static const struct servers *last;
 
 static bool doors_open(void *self, const struct env *env, char *error, size_t error_size)
 {
@@ -84,12 +84,12 @@ static bool doors_open(void *self, const struct env *env, char *error, size_t er
     return true;
 }
 
-static const struct component doors_receiver = {.type = "doors",
-                                                .text = "has doors",
+static const struct component doors_receiver = {.type = "servers",
+                                                .text = "has servers",
                                                 .kind = COMPONENT_RECEIVER,
                                                 .signals = SIGNALS_ALL,
                                                 .encodings = BATCH_BIT(BATCH_OTLP),
-                                                .size = sizeof(struct doors),
+                                                .size = sizeof(struct servers),
                                                 .keys = keys,
                                                 .open = doors_open};
 
@@ -101,11 +101,11 @@ const struct component *const component_table[] = {&scripted_source,
                                                    &other_extension,
                                                    NULL};
 
-#define YAML(doors, extensions)                                                                    \
-    "receivers:\n  doors: " doors "\nexporters: {sink: }\n"                                        \
+#define YAML(servers, extensions)                                                                  \
+    "receivers:\n  servers: " servers "\nexporters: {sink: }\n"                                    \
     "extensions: {both: , giver: , other: }\n"                                                     \
     "service:\n  extensions: [" extensions "]\n"                                                   \
-    "  pipelines: {traces: {receivers: [doors], exporters: [sink]}}\n"
+    "  pipelines: {traces: {receivers: [servers], exporters: [sink]}}\n"
 
 static void expect(const char *yaml, const char *words)
 {
@@ -120,7 +120,7 @@ START_TEST(each_section_gets_its_authenticator)
     given_start(&given, YAML("{open: {auth: {authenticator: both}}, auth: {authenticator: giver}, "
                              "more: [{}, {auth: {authenticator: both}}]}",
                              "both, giver"));
-    const struct door *more = last->more.items;
+    const struct server *more = last->more.items;
     ck_assert_ptr_eq(last->open.auth.by, &both);
     ck_assert_ptr_eq(last->as.by, &giver);
     ck_assert_ptr_null(more[0].auth.by);
@@ -143,17 +143,17 @@ START_TEST(an_id_that_does_not_serve_is_named_with_its_key)
 {
     expect(
         YAML("{open: {auth: {authenticator: none}}}", "both"),
-        ":2: receivers.doors.open.auth.authenticator: references extension \"none\" which is not "
+        ":2: receivers.servers.open.auth.authenticator: references extension \"none\" which is not "
         "configured");
     expect(YAML("{open: {auth: {authenticator: both}}}", "other"), "not in service.extensions");
     expect(YAML("{open: {auth: {authenticator: other}}}", "other"), "is no authenticator");
     expect(YAML("{open: {auth: {authenticator: giver}}}", "giver"), "checks none");
     expect(YAML("{more: [{}, {auth: {authenticator: giver}}]}", "giver"),
-           "receivers.doors.more[1].auth.authenticator");
+           "receivers.servers.more[1].auth.authenticator");
 }
 END_TEST
 
-START_TEST(a_section_without_an_id_is_no_open_door)
+START_TEST(a_section_without_an_id_lets_nobody_in)
 {
     expect(YAML("{open: {auth: {}}}", "both"), "open.auth.authenticator: required and not given");
     expect(YAML("{open: {auth: }}", "both"), "open.auth.authenticator: required and not given");
@@ -162,4 +162,4 @@ START_TEST(a_section_without_an_id_is_no_open_door)
 END_TEST
 
 SUITE_MAIN("plan_auth", each_section_gets_its_authenticator, without_a_section_there_is_none,
-           an_id_that_does_not_serve_is_named_with_its_key, a_section_without_an_id_is_no_open_door)
+           an_id_that_does_not_serve_is_named_with_its_key, a_section_without_an_id_lets_nobody_in)

@@ -46,30 +46,25 @@ static const struct component word = {
     .authenticator = word_authenticator,
 };
 
-struct door {
+struct server {
     struct auth_settings auth;
 };
 
-static const struct key door_keys[] = {AUTH_SERVER_KEY(struct door, auth), KEY_END};
+static const struct key push_keys[] = {AUTH_SERVER_KEY(struct server, auth), KEY_END};
 
-static const struct component door = {
-    .type = "door",
+static const struct component server = {
+    .type = "server",
     .text = "asks an authenticator",
     .kind = COMPONENT_RECEIVER,
     .signals = SIGNALS_ALL,
     .encodings = BATCH_BIT(BATCH_OTLP),
-    .size = sizeof(struct door),
-    .keys = door_keys,
+    .size = sizeof(struct server),
+    .keys = push_keys,
 };
 
-const struct component *const component_table[] = {&scripted_source,
-                                                   &scripted_guest,
-                                                   &scripted_holder,
-                                                   &scripted_sink,
-                                                   &anchor,
-                                                   &word,
-                                                   &door,
-                                                   NULL};
+const struct component *const component_table[] = {
+    &scripted_source, &scripted_guest, &scripted_holder, &scripted_sink,
+    &anchor,          &word,           &server,          NULL};
 
 enum { MAX_SETTINGS = 64 };
 
@@ -515,30 +510,30 @@ START_TEST(a_processor_whose_pipeline_goes_hands_on_before)
 }
 END_TEST
 
-#define DOORS(word, extensions)                                                                    \
-    "receivers: {source: , door: {auth: {authenticator: word}}}\nexporters: {sink: }\n"            \
+#define RECEIVERS(word, extensions)                                                                \
+    "receivers: {source: , server: {auth: {authenticator: word}}}\nexporters: {sink: }\n"          \
     "extensions: {word: {word: " word "}, word/2: {word: c}}\n"                                    \
     "service:\n  extensions: [" extensions "]\n"                                                   \
-    "  pipelines: {traces: {receivers: [source, door], exporters: [sink]}}\n"
+    "  pipelines: {traces: {receivers: [source, server], exporters: [sink]}}\n"
 
-static enum auth_result door_says(const char *value)
+static enum auth_result check_says(const char *value)
 {
     const struct authenticator *by =
-        ((const struct door *)instance(COMPONENT_RECEIVER, "door")->self)->auth.by;
+        ((const struct server *)instance(COMPONENT_RECEIVER, "server")->self)->auth.by;
     return by->look(by->self, value);
 }
 
 START_TEST(a_receiver_asks_the_authenticator_that_is_in_force)
 {
-    begin(DOORS("a", "word"));
+    begin(RECEIVERS("a", "word"));
     const struct env *source = source_env("source");
-    const struct instance *before = instance(COMPONENT_RECEIVER, "door");
-    ck_assert_int_eq(door_says("a"), AUTH_GRANTED);
-    ck_assert_int_eq(reload(DOORS("a", "word, word/2")), RELOAD_DONE);
-    ck_assert_ptr_eq(instance(COMPONENT_RECEIVER, "door"), before);
-    ck_assert_int_eq(reload(DOORS("b", "word, word/2")), RELOAD_DONE);
-    ck_assert_int_eq(door_says("a"), AUTH_DENIED);
-    ck_assert_int_eq(door_says("b"), AUTH_GRANTED);
+    const struct instance *before = instance(COMPONENT_RECEIVER, "server");
+    ck_assert_int_eq(check_says("a"), AUTH_GRANTED);
+    ck_assert_int_eq(reload(RECEIVERS("a", "word, word/2")), RELOAD_DONE);
+    ck_assert_ptr_eq(instance(COMPONENT_RECEIVER, "server"), before);
+    ck_assert_int_eq(reload(RECEIVERS("b", "word, word/2")), RELOAD_DONE);
+    ck_assert_int_eq(check_says("a"), AUTH_DENIED);
+    ck_assert_int_eq(check_says("b"), AUTH_GRANTED);
     ck_assert_ptr_eq(source_env("source"), source);
     ck_assert_uint_eq(end(), 0);
 }

@@ -1,4 +1,4 @@
-/* What the Collector's HTTP servers can be told, seen by a client of the HTTP door. */
+/* What the Collector's HTTP servers can be told, seen by a client of the HTTP server. */
 #include "receivers/otlp/otlp.h"
 
 #include "tests/support/forever.h"

@@ -1,4 +1,4 @@
-/* The HTTP door's answers: the table of receivers/otlp/README.md, row by row. */
+/* The HTTP server's answers: the table of receivers/otlp/README.md, row by row. */
 #include "receivers/otlp/otlp.h"
 
 #include "lib/wire/http/status.h"
@@ -463,7 +463,7 @@ START_TEST(recorded_traffic_of_sdks_is_accepted_whole)
 }
 END_TEST
 
-START_TEST(a_receiver_without_a_door_or_with_a_bad_address_is_refused)
+START_TEST(a_receiver_without_an_endpoint_or_with_a_bad_address_is_refused)
 {
     char *faults = given_faults("receivers: {otlp: }\n" KEEPER() TRACES);
     ck_assert_msg(strstr(faults, "at least one protocol"), "%s", faults);
@@ -494,4 +494,4 @@ SUITE_MAIN("otlp_http_door", accepted_protobuf_goes_on_as_it_came_and_is_answere
            a_refusal_for_good_is_what_a_waiting_client_is_told,
            metadata_are_sent_on_exactly_and_only_where_configured, metadata_stay_here_by_default,
            recorded_traffic_of_sdks_is_accepted_whole,
-           a_receiver_without_a_door_or_with_a_bad_address_is_refused)
+           a_receiver_without_an_endpoint_or_with_a_bad_address_is_refused)

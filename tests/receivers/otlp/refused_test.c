@@ -1,4 +1,4 @@
-/* What the doors refuse is counted by signal and cause, and told with the client's address. */
+/* What the receivers refuse is counted by signal and cause, and told with the client's address. */
 #include "receivers/otlp/otlp.h"
 
 #include "lib/net/http/http_client.h"
@@ -18,7 +18,7 @@ extern const struct component receiver_otlp;
 const struct component *const component_table[] = {&receiver_otlp, &scripted_keeper, NULL};
 
 #define PROTO "Content-Type: application/x-protobuf\r\n"
-#define DOORS(keys)                                                                                \
+#define RECEIVERS(keys)                                                                            \
     "receivers: {otlp: {protocols: {http: {endpoint: 'unix:%s/http', max_request_body_size: 2000}" \
     ", grpc: {endpoint: 'unix:%s/grpc', max_recv_msg_size_mib: 1}}}}\n"                            \
     "exporters: {keeper: {" keys "}}\n"                                                            \
@@ -101,7 +101,7 @@ static struct view span(void)
 START_TEST(refusals_over_http_are_counted_by_signal_and_cause)
 {
     static uint8_t large[2001];
-    begin(DOORS());
+    begin(RECEIVERS());
     receiver_post(fd, "/v1/traces", PROTO, VIEW("garbage"), 400, &answer);
     receiver_post(fd, "/v1/traces", PROTO "Content-Encoding: br\r\n", VIEW("x"), 400, &answer);
     receiver_post(fd, "/v1/traces", PROTO "Content-Encoding: gzip\r\n", VIEW("x"), 400, &answer);
@@ -135,7 +135,7 @@ END_TEST
 
 START_TEST(refusals_over_grpc_are_counted_by_signal_and_cause)
 {
-    begin(DOORS());
+    begin(RECEIVERS());
     call(TRACE_EXPORT, NULL, VIEW("garbage"), GRPC_INVALID_ARGUMENT);
     call(TRACE_EXPORT, "br", VIEW("x"), GRPC_UNIMPLEMENTED);
     call(TRACE_EXPORT, "gzip", VIEW("x"), GRPC_INVALID_ARGUMENT);
@@ -154,7 +154,7 @@ END_TEST
 
 START_TEST(a_service_without_a_pipeline_names_its_signal)
 {
-    begin(DOORS());
+    begin(RECEIVERS());
     char url[256], unix_path[128], error[192];
     snprintf(unix_path, sizeof unix_path, "%s/grpc", receiver_folder());
     struct http_client_options options = {
@@ -173,7 +173,7 @@ END_TEST
 
 START_TEST(a_full_queue_is_counted_with_its_items)
 {
-    begin(DOORS("sending_queue: {queue_size: 1, num_consumers: 1}"));
+    begin(RECEIVERS("sending_queue: {queue_size: 1, num_consumers: 1}"));
     keeper_gate(true);
     receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
     receiver_post(fd, "/v1/traces", PROTO, span(), 503, &answer);
@@ -194,7 +194,7 @@ END_TEST
 
 START_TEST(used_up_memory_is_counted)
 {
-    begin(DOORS());
+    begin(RECEIVERS());
     struct budget *budget = &given.runtime->budget;
     size_t all = budget->limit;
     budget_force(budget, all);
@@ -210,7 +210,7 @@ END_TEST
 
 START_TEST(what_is_no_http_is_counted)
 {
-    begin(DOORS());
+    begin(RECEIVERS());
     raw_send(fd, "POST /v1/traces HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n"
                  "\r\n");
     raw_await_close(fd);
@@ -225,10 +225,10 @@ static void await_requests(enum admission_transport transport, enum cause cause,
         poll(NULL, 0, 2);
 }
 
-static size_t say(const char *door, struct view bytes, char *heard, size_t size)
+static size_t say(const char *port, struct view bytes, char *heard, size_t size)
 {
     size_t n = 0;
-    int socket = receiver_connect(door);
+    int socket = receiver_connect(port);
     raw_send_bytes(socket, bytes.data, bytes.size);
     for (ssize_t got; n < size && (got = recv(socket, heard + n, size - n, 0)) > 0;)
         n += (size_t)got;
@@ -239,10 +239,10 @@ static size_t say(const char *door, struct view bytes, char *heard, size_t size)
 #define PREFACE VIEW("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
 #define HELLO   VIEW("\x16\x03\x01\0\x7b\1\0\0\x77\x03\x03")
 
-START_TEST(grpc_at_the_http_door_is_told_where_it_belongs)
+START_TEST(grpc_at_the_http_port_is_told_where_it_belongs)
 {
     char heard[512], want[200];
-    begin(DOORS());
+    begin(RECEIVERS());
     size_t n = say("http", PREFACE, heard, sizeof heard - 1);
     ck_assert_uint_eq(over_http(ADMISSION_NO_SIGNAL, CAUSE_UNSUPPORTED), 1);
     snprintf(want, sizeof want, "point it at unix:%s/grpc, protocols.grpc", receiver_folder());
@@ -258,10 +258,10 @@ START_TEST(grpc_at_the_http_door_is_told_where_it_belongs)
 }
 END_TEST
 
-START_TEST(tls_at_a_cleartext_door_is_told)
+START_TEST(tls_at_a_cleartext_port_is_told)
 {
     char heard[512];
-    begin(DOORS());
+    begin(RECEIVERS());
     ck_assert_uint_gt(say("http", HELLO, heard, sizeof heard), 0);
     ck_assert_mem_eq(heard, "HTTP/1.1 400", 12);
     ck_assert_uint_eq(over_http(ADMISSION_NO_SIGNAL, CAUSE_TLS), 1);
@@ -274,10 +274,10 @@ START_TEST(tls_at_a_cleartext_door_is_told)
 }
 END_TEST
 
-START_TEST(http_1_at_the_grpc_door_is_told_where_it_belongs)
+START_TEST(http_1_at_the_grpc_port_is_told_where_it_belongs)
 {
     char heard[512];
-    begin(DOORS());
+    begin(RECEIVERS());
     say("grpc", VIEW("POST /v1/traces HTTP/1.1\r\nHost: a\r\n\r\n"), heard, sizeof heard);
     ck_assert_mem_eq(heard, "HTTP/1.1 400", 12);
     ck_assert_uint_eq(over_grpc(ADMISSION_NO_SIGNAL, CAUSE_UNSUPPORTED), 1);
@@ -289,7 +289,7 @@ END_TEST
 START_TEST(garbage_for_a_request_line_is_counted_and_a_probe_is_not)
 {
     char heard[512];
-    begin(DOORS());
+    begin(RECEIVERS());
     close(receiver_connect("http"));
     say("http", VIEW("GARBAGE\r\n\r\n"), heard, sizeof heard);
     await_requests(ADMISSION_HTTP, CAUSE_INVALID, 1);
@@ -305,7 +305,7 @@ END_TEST
 
 START_TEST(spans_left_out_are_told_and_no_request_is_refused)
 {
-    begin(DOORS());
+    begin(RECEIVERS());
     receiver_post(fd, "/v1/traces", PROTO,
                   PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "one")),
                                            PB_MESSAGE(2, pb_fill(2, 8, 0xb2), PB_TEXT(5, "bad")))),
@@ -322,7 +322,7 @@ SUITE_MAIN("refused", refusals_over_http_are_counted_by_signal_and_cause,
            refusals_over_grpc_are_counted_by_signal_and_cause,
            a_service_without_a_pipeline_names_its_signal, a_full_queue_is_counted_with_its_items,
            used_up_memory_is_counted, what_is_no_http_is_counted,
-           grpc_at_the_http_door_is_told_where_it_belongs, tls_at_a_cleartext_door_is_told,
-           http_1_at_the_grpc_door_is_told_where_it_belongs,
+           grpc_at_the_http_port_is_told_where_it_belongs, tls_at_a_cleartext_port_is_told,
+           http_1_at_the_grpc_port_is_told_where_it_belongs,
            garbage_for_a_request_line_is_counted_and_a_probe_is_not,
            spans_left_out_are_told_and_no_request_is_refused)

@@ -47,7 +47,7 @@ static void say(enum auth_result result)
     pthread_mutex_unlock(&asked.mutex);
 }
 
-static const struct authenticator door = {.header = "X-Who", .look = look, .check = check};
+static const struct authenticator auth = {.header = "X-Who", .look = look, .check = check};
 
 static struct h2_peer peer;
 static struct h2_answer answer;
@@ -55,7 +55,7 @@ static struct h2_answer answer;
 static void begin(void)
 {
     struct grpc_server_options options = grpc_fixture_options();
-    options.auth = &door;
+    options.auth = &auth;
     grpc_fixture_open(&options);
     h2_peer_open(&peer, grpc_fixture.address);
 }
@@ -104,7 +104,7 @@ static void count_told(void *ctx, const char *path, const struct peer *from,
 START_TEST(who_is_refused_is_told_of_with_path_and_address)
 {
     struct grpc_server_options options = grpc_fixture_options();
-    options.auth = &door;
+    options.auth = &auth;
     options.refused = count_told;
     grpc_fixture_open(&options);
     h2_peer_open(&peer, grpc_fixture.address);

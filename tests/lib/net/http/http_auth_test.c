@@ -49,13 +49,13 @@ static void await_asked(void)
     pthread_mutex_unlock(&asked.mutex);
 }
 
-static const struct authenticator door = {
+static const struct authenticator auth = {
     .header = "X-Who", .challenge = "Test realm=\"t\"", .look = look, .check = check};
 
 static int begun(void)
 {
     http_fixture_init(&fixture);
-    fixture.options.auth = &door;
+    fixture.options.auth = &auth;
     http_fixture_start(&fixture);
     int fd = raw_connect(fixture.bound);
     ck_assert_int_ge(fd, 0);
@@ -102,7 +102,7 @@ START_TEST(a_browser_may_ask_without_credentials_whether_it_may_send)
     char *origins[] = {"http://a.b"};
     const struct cors_settings cors = {.allowed_origins = {origins, 1}};
     http_fixture_init(&fixture);
-    fixture.options.auth = &door;
+    fixture.options.auth = &auth;
     fixture.options.cors = &cors;
     http_fixture_start(&fixture);
     int fd = raw_connect(fixture.bound);
@@ -135,7 +135,7 @@ static void count_told(void *ctx, const char *path, const struct peer *peer,
 START_TEST(who_is_refused_is_told_of_with_path_and_address)
 {
     http_fixture_init(&fixture);
-    fixture.options.auth = &door;
+    fixture.options.auth = &auth;
     fixture.options.refused = count_told;
     http_fixture_start(&fixture);
     int fd = raw_connect(fixture.bound);
@@ -226,7 +226,7 @@ static void deny(void *ctx, struct http_request *request, const struct outcome *
 START_TEST(a_protocol_words_its_own_refusal)
 {
     http_fixture_init(&fixture);
-    fixture.options.auth = &door;
+    fixture.options.auth = &auth;
     fixture.options.deny = deny;
     http_fixture_start(&fixture);
     int fd = raw_connect(fixture.bound);

@@ -74,7 +74,7 @@ START_TEST(the_layout_of_1_9_is_refused)
 }
 END_TEST
 
-START_TEST(attributes_where_1_9_had_them_do_not_pass_the_door)
+START_TEST(attributes_where_1_9_had_them_do_not_pass_the_check)
 {
     struct view request =
         PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, PB_MESSAGE(2, PACKED(3, 1, 2)))));
@@ -162,6 +162,6 @@ START_TEST(tables_of_random_requests_are_as_protobuf_c_reads_them)
 END_TEST
 
 SUITE_MAIN("otlp_dictionary", an_index_outside_any_table_is_refused, the_layout_of_1_9_is_refused,
-           attributes_where_1_9_had_them_do_not_pass_the_door, values_that_are_not_packed_are_legal,
-           several_dictionaries_in_a_request_count_as_one, a_small_arena_is_a_clean_failure,
-           tables_of_random_requests_are_as_protobuf_c_reads_them)
+           attributes_where_1_9_had_them_do_not_pass_the_check,
+           values_that_are_not_packed_are_legal, several_dictionaries_in_a_request_count_as_one,
+           a_small_arena_is_a_clean_failure, tables_of_random_requests_are_as_protobuf_c_reads_them)

@@ -37,7 +37,7 @@ static void forget(void)
     bytes_release(&out);
 }
 
-/* Converts a profile with these labels; what it gives must pass the door. */
+/* Converts a profile with these labels; what it gives must pass the check. */
 static void convert_labelled(struct view profile, bool by_ingest)
 {
     struct pprof pprof;
@@ -363,7 +363,7 @@ START_TEST(what_the_pprof_says_of_itself_is_kept)
 }
 END_TEST
 
-START_TEST(any_profile_passes_the_door)
+START_TEST(any_profile_passes_the_check)
 {
     set_labels("app{service_name=ride}");
     for (uint64_t seed = 0; seed < 300; seed++)
@@ -413,5 +413,5 @@ SUITE_MAIN("pprof_to_profiles", each_sample_type_is_a_profile,
            other_labels_become_attributes, a_value_of_0_is_no_sample_of_its_type,
            series_labels_become_resource_attributes,
            the_application_names_the_service_where_no_label_does,
-           what_the_pprof_says_of_itself_is_kept, any_profile_passes_the_door,
+           what_the_pprof_says_of_itself_is_kept, any_profile_passes_the_check,
            too_little_room_is_a_clean_failure)

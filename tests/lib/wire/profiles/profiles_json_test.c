@@ -80,7 +80,7 @@ START_TEST(an_entry_of_zeros_keeps_its_place_in_its_table)
 }
 END_TEST
 
-START_TEST(an_id_of_wrong_length_is_stopped_at_the_door)
+START_TEST(an_id_of_wrong_length_is_refused_by_the_check)
 {
     struct bytes request = read_json("{\"dictionary\":{\"linkTable\":[{\"spanId\":\"00f0\"}]}}");
     struct proto_fault fault;
@@ -125,4 +125,4 @@ END_TEST
 
 SUITE_MAIN("profiles_json", a_whole_request_reads_and_writes,
            the_ids_of_links_are_hex_of_either_case, an_entry_of_zeros_keeps_its_place_in_its_table,
-           an_id_of_wrong_length_is_stopped_at_the_door, what_a_pprof_becomes_survives_json)
+           an_id_of_wrong_length_is_refused_by_the_check, what_a_pprof_becomes_survives_json)

@@ -44,7 +44,7 @@ static struct view with_sample(struct view fields)
     return request_of(PB_MESSAGE(2, fields));
 }
 
-static bool door_takes(struct view request)
+static bool check_takes(struct view request)
 {
     struct proto_fault fault;
     struct arena arena;
@@ -79,7 +79,7 @@ START_TEST(a_current_request_stays_as_it_is)
 }
 END_TEST
 
-START_TEST(bytes_that_are_no_request_are_left_to_the_door)
+START_TEST(bytes_that_are_no_request_are_left_to_the_check)
 {
     ck_assert_int_eq(upgrade(VIEW("\x0a\xff")), PROFILES_CURRENT);
     ck_assert_int_eq(upgrade(with_sample(VIEW("\x22\x05"))), PROFILES_CURRENT);
@@ -95,7 +95,7 @@ START_TEST(a_sample_of_1_9_gets_the_numbers_of_1_10)
                                            pb_varint(3, 1), PB_MESSAGE(5, STAMP, STAMP)));
     ck_assert_int_eq(upgrade(old), PROFILES_UPGRADED);
     ck_assert(view_eq(bytes_view(&out), want));
-    ck_assert(door_takes(bytes_view(&out)));
+    ck_assert(check_takes(bytes_view(&out)));
     ck_assert_int_eq(upgrade(want), PROFILES_CURRENT);
 }
 END_TEST
@@ -112,7 +112,7 @@ START_TEST(without_attributes_the_values_tell)
     };
     for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
         ck_assert_msg(upgrade(with_sample(old[i])) == PROFILES_UPGRADED, "%zu: %s", i, reason);
-        ck_assert(door_takes(bytes_view(&out)));
+        ck_assert(check_takes(bytes_view(&out)));
     }
 }
 END_TEST
@@ -193,7 +193,7 @@ START_TEST(comments_of_1_8_become_attributes)
                    PB_TEXT(5, "pprof.profile.comment")));
     ck_assert_int_eq(upgrade(old), PROFILES_UPGRADED);
     ck_assert(view_eq(bytes_view(&out), want));
-    ck_assert(door_takes(bytes_view(&out)));
+    ck_assert(check_takes(bytes_view(&out)));
 }
 END_TEST
 
@@ -312,9 +312,9 @@ START_TEST(too_little_room_is_a_clean_refusal)
 END_TEST
 
 SUITE_MAIN("profiles_upgrade", a_current_request_stays_as_it_is,
-           bytes_that_are_no_request_are_left_to_the_door, a_sample_of_1_9_gets_the_numbers_of_1_10,
-           without_attributes_the_values_tell, one_sample_that_tells_is_enough,
-           what_reads_well_in_both_layouts_is_refused,
+           bytes_that_are_no_request_are_left_to_the_check,
+           a_sample_of_1_9_gets_the_numbers_of_1_10, without_attributes_the_values_tell,
+           one_sample_that_tells_is_enough, what_reads_well_in_both_layouts_is_refused,
            a_sample_that_has_no_weight_in_any_layout_is_refused, a_profile_of_1_8_is_renumbered,
            comments_of_1_8_become_attributes, unknown_fields_and_long_tags_survive,
            no_request_is_ever_taken_for_another, too_little_room_is_a_clean_refusal)
