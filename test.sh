@@ -3,8 +3,8 @@
 # Installs what is missing, builds and runs every test. Prints "N passed, N failed" at the end.
 # Usage: ./test.sh [--soak] [unit] [lint] [guard] [arm64] [e2e] [faults] [package] [release]
 #                 [field]
-# Without a part it runs all but release and field. arm64 compiles for that processor and runs
-# spanlink and the tests of lib/base and lib/wire under qemu.
+# Without a part it runs all but release and field. arm64 compiles for that processor, runs spanlink
+# and the tests of lib/base and lib/wire under qemu, and makes the .deb.
 # --soak: the end-to-end tests run every language in every mode, the fault tests many more rounds,
 # the fuzz targets a minute each, and field plays every arrangement; without it, the first one.
 set -uo pipefail
@@ -95,6 +95,7 @@ arm64_run() {
   step version-arm64 "${program[@]}" --version
   step validate-arm64 "${program[@]}" validate --config configs/standalone.yaml
   CK_TIMEOUT_MULTIPLIER=10 ctest_run arm64 -R '^lib/(base|wire)/'
+  step deb-arm64 tools/package.sh arm64
 }
 
 tools/writable.sh build --below "$logs" || exit 1

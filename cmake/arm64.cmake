@@ -6,6 +6,7 @@ set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_ASM_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
 
 get_filename_component(arm64_sysroot ${CMAKE_CURRENT_LIST_DIR}/../build/arm64-sysroot ABSOLUTE)
 if(NOT EXISTS ${arm64_sysroot}/usr/include)

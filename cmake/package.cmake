@@ -11,8 +11,8 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND Python3_FOUND AND
    (CMAKE_CROSSCOMPILING_EMULATOR OR NOT CMAKE_CROSSCOMPILING))
   set(manual ${CMAKE_BINARY_DIR}/manual)
   add_custom_command(OUTPUT ${manual}/spanlink.1
-    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tools/manual.py $<TARGET_FILE:spanlink>
-      ${manual}
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tools/manual.py ${manual}
+      ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:spanlink>
     COMMAND gzip -9nkf ${manual}/spanlink.1 ${manual}/spanlink.yaml.5
     DEPENDS spanlink ${CMAKE_SOURCE_DIR}/tools/manual.py
     COMMENT "Writing the man pages and the shells' completion" VERBATIM)
@@ -65,12 +65,9 @@ function(package_of library out)
 endfunction()
 package_of("${SNAPPY_SHARED}" snappy_package)
 package_of("${LZ4_SHARED}" lz4_package)
-set(late_packages "")
-if(LATE)
-  package_of("${GNUTLS_SHARED}" gnutls_package)
-  package_of("${IDN2_SHARED}" idn2_package)
-  set(late_packages ", ${gnutls_package}, ${idn2_package}")
-endif()
+package_of("${GNUTLS_SHARED}" gnutls_package)
+package_of("${IDN2_SHARED}" idn2_package)
+set(late_packages ", ${gnutls_package}, ${idn2_package}")
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_INSTALL_CMAKE_PROJECTS
@@ -88,7 +85,9 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/package_times.cmake)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+if(NOT CMAKE_CROSSCOMPILING) # else tools/package.sh says what the package depends on
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "systemd | systemd-standalone-sysusers, \
 systemd | systemd-standalone-tmpfiles${late_packages}")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates, ${snappy_package}, ${lz4_package}")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that are missing, for the build, for all tests, or for the build and
-# tests of arm64. Where it cannot, it says which are missing.
-# Usage: install_debian.sh build|test|arm64
+# Installs the Debian packages that are missing: for the build, for a .deb, for all tests, or for the
+# build and tests of arm64. Where it cannot, it says which are missing.
+# Usage: install_debian.sh build|package|test|arm64
 #        install_debian.sh --list arm64    prints the libraries of a program of that architecture
 set -euo pipefail
 
@@ -10,17 +10,18 @@ libraries="libmicrohttpd-dev libcurl4-gnutls-dev libnghttp2-dev libgnutls28-dev 
   libprotobuf-c-dev libjansson-dev libyaml-dev libisal-dev libdeflate-dev libzstd-dev
   libsnappy-dev liblz4-dev"
 build="gcc cmake ninja-build pkg-config protobuf-c-compiler python3 ca-certificates $libraries"
+package="$build binutils dpkg-dev file git"
 check="check clang libclang-rt-dev clang-tidy clang-format universal-ctags shellcheck python3-venv
-  curl openssl git valgrind binutils debootstrap dpkg-dev man-db
-  g++"
-cross="cmake ninja-build pkg-config protobuf-c-compiler gcc-aarch64-linux-gnu qemu-user"
+  curl openssl valgrind debootstrap man-db g++"
+cross="gcc-aarch64-linux-gnu qemu-user"
 
 case ${1:-build} in
   build) packages=$build ;;
-  test) packages="$build $check" ;;
-  arm64) packages=$cross ;;
+  package) packages=$package ;;
+  test) packages="$package $check" ;;
+  arm64) packages="$package $cross" ;;
   --list) xargs <<<"libc6-dev check $libraries"; exit 0 ;;
-  *) echo "install_debian.sh: unknown set $1, expected build, test or arm64" >&2; exit 2 ;;
+  *) echo "install_debian.sh: unknown set $1, expected build, package, test or arm64" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then

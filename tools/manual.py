@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the man pages and the shells' completion from what the program says of itself.
 
-Usage: manual.py PROGRAM FOLDER. Read are --help and `components`, which come from the tables that
-read the command line and the configuration. Written are spanlink.1, spanlink.yaml.5, spanlink.bash,
-_spanlink (zsh) and spanlink.fish.
+Usage: manual.py FOLDER [EMULATOR...] PROGRAM. It reads --help and `components`, which come from the
+tables that the command line and the configuration are read by, and writes spanlink.1,
+spanlink.yaml.5, spanlink.bash, _spanlink (zsh) and spanlink.fish.
 """
 import pathlib
 import re
@@ -15,7 +15,7 @@ KINDS = ("receivers", "processors", "exporters", "extensions")
 
 
 def said(program, *words):
-    return subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([*program, *words], check=True, capture_output=True, text=True).stdout
 
 
 def read_help(text):
@@ -237,7 +237,7 @@ def fish(help_, components):
 
 
 def main():
-    program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    folder, program = pathlib.Path(sys.argv[1]), sys.argv[2:]
     help_ = read_help(said(program, "--help"))
     version = said(program, "--version").split()[1]
     components = read_components(said(program, "components"))
