@@ -251,11 +251,11 @@ static void put_pair(const struct field *field, const char *name, const struct n
         out_of_memory(&entry);
 }
 
-/* The Collector writes headers as `- {name: X, value: Y}` too. */
-static bool set_named_pairs(const struct field *field)
+/* A list of {name: X, value: Y}. */
+static bool set_named_pairs(const struct field *field, const struct node *list)
 {
-    for (size_t i = 0; i < field->node->count; i++) {
-        const struct node *item = field->node->items[i];
+    for (size_t i = 0; i < list->count; i++) {
+        const struct node *item = list->items[i];
         const struct node *name = node_get(item, "name");
         const struct node *value = node_get(item, "value");
         if (!name || !value || item->count != 2 || !node_string(name))
@@ -281,10 +281,21 @@ static void put_values(const struct field *field, const struct node *value)
     }
 }
 
+/* Whether the item of the map is one that KEY_ATTRIBUTES allows, and not a pair. */
+static bool set_attributes(const struct field *field, const struct node *item)
+{
+    if (!(field->key->flags & KEY_ATTRIBUTES))
+        return false;
+    return strcmp(item->key, "schema_url") == 0 ||
+           (strcmp(item->key, "attributes") == 0 && item->kind == NODE_LIST &&
+            set_named_pairs(field, item));
+}
+
 static void set_map(const struct field *field)
 {
     const struct node *node = field->node;
-    if (node->kind == NODE_LIST && field->key->type == KEY_TYPE_SECRETS && set_named_pairs(field))
+    if (node->kind == NODE_LIST && field->key->type == KEY_TYPE_SECRETS &&
+        set_named_pairs(field, node)) /* the Collector's other form of headers */
         return;
     if (node->kind != NODE_MAP) {
         field_expected(field, "a map of names and strings");
@@ -293,7 +304,7 @@ static void set_map(const struct field *field)
     for (size_t i = 0; i < node->count; i++)
         if (field->key->flags & KEY_MULTIPLE)
             put_values(field, node->items[i]);
-        else
+        else if (!set_attributes(field, node->items[i]))
             put_pair(field, node->items[i]->key, node->items[i]);
 }
 

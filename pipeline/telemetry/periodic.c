@@ -65,6 +65,38 @@ static void put_tls(struct bytes *out, const struct telemetry_otlp *otlp)
     bytes_append(out, "}", 1);
 }
 
+static void put_header(struct bytes *out, const char *name, const char *value)
+{
+    put_string(out, name);
+    bytes_printf(out, ": ");
+    put_string(out, value);
+    bytes_printf(out, ", ");
+}
+
+static bool headers_have(const struct key_map *headers, const char *name)
+{
+    for (size_t i = 0; i < headers->count; i++)
+        if (strcasecmp(headers->pairs[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void put_headers(struct bytes *out, const struct telemetry_otlp *otlp)
+{
+    bytes_printf(out, ", headers: {");
+    for (size_t i = 0; i < otlp->headers.count; i++)
+        put_header(out, otlp->headers.pairs[i].name, otlp->headers.pairs[i].value);
+    char *list = strdup(otlp->headers_list), *rest = list, *name;
+    while (rest && (name = strsep(&rest, ","))) {
+        char *value = name + strspn(name, " ");
+        name = strsep(&value, "=");
+        if (value && !headers_have(&otlp->headers, name))
+            put_header(out, name, value);
+    }
+    free(list);
+    bytes_printf(out, "}");
+}
+
 static void put_section(struct bytes *out, const struct telemetry_otlp *otlp)
 {
     const char *endpoint = otlp->endpoint, *scheme = strstr(endpoint, "://");
@@ -74,14 +106,8 @@ static void put_section(struct bytes *out, const struct telemetry_otlp *otlp)
               grpc && scheme ? scheme + 3 : endpoint);
     put_entry(out, "compression", otlp->compression);
     put_tls(out, otlp);
-    bytes_printf(out, ", headers: {");
-    for (size_t i = 0; i < otlp->headers.count; i++) {
-        bytes_printf(out, i ? ", " : "");
-        put_string(out, otlp->headers.pairs[i].name);
-        bytes_printf(out, ": ");
-        put_string(out, otlp->headers.pairs[i].value);
-    }
-    bytes_append(out, "}}}", 4);
+    put_headers(out, otlp);
+    bytes_append(out, "}}", 3);
 }
 
 static bool make_exporter(struct periodic *periodic, const struct telemetry_otlp *otlp,

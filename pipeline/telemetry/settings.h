@@ -32,6 +32,7 @@ struct telemetry_otlp {
     int protocol; /* 1: gRPC */
     char *endpoint;
     struct key_map headers;
+    char *headers_list; /* "name=value,..."; those of headers come first */
     char *compression;
     int64_t timeout; /* ms */
     bool insecure;   /* gRPC without TLS, where the endpoint has no scheme */

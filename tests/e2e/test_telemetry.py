@@ -161,8 +161,8 @@ service:
             interval: 60000
             exporter:
               otlp: {{protocol: {protocol}, endpoint: "{endpoint}", compression: none,
-                headers: [{{name: X-Token, value: "$$s"}}]}}
-    resource: {{service.name: sidecar}}
+                headers: [{{name: X-Token, value: "$$s"}}], headers_list: "X-More=b, x-token=c"}}
+    resource: {{team: a, attributes: [{{name: service.name, value: sidecar}}]}}
   pipelines: {{traces: {{receivers: [otlp], exporters: [debug]}}}}
 """
 
@@ -181,10 +181,14 @@ def test_figures_are_sent_at_intervals_and_at_the_end(tmp_path, protocol):
     assert len(bodies) == 1, program.tail()
     resource = payloads.parse("metrics", bodies[0]).resource_metrics[0]
     attributes = {a.key: a.value.string_value for a in resource.resource.attributes}
-    assert attributes["service.name"] == "sidecar" and attributes["service.instance.id"]
+    assert attributes["service.name"] == "sidecar" and attributes["team"] == "a"
+    assert attributes["service.instance.id"]
     by_name = {metric.name: metric for metric in resource.scope_metrics[0].metrics}
     assert by_name["otelcol_process_uptime"].sum.is_monotonic
     assert by_name["spanlink_ready"].gauge.data_points
+    if protocol == "http/protobuf":
+        headers = {k.lower(): v for k, v in sink.proxy.exchanges[0].headers.items()}
+        assert (headers["x-token"], headers["x-more"]) == ("$s", "b")
     sink.stop()
 
 
