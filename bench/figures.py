@@ -310,6 +310,45 @@ def figure_15(bench):
     program_rows(bench, [str(pathlib.Path(bench.programs["build"]) / "bench" / "bench_held")])
 
 
+class Scrapes:
+    """Fetches the page of the own metrics once a second."""
+
+    def __init__(self, port):
+        self.url, self.end = f"http://127.0.0.1:{port}/metrics", threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def run(self):
+        while not self.end.wait(1):
+            urllib.request.urlopen(self.url, timeout=10).read()
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *exc):
+        self.end.set()
+        self.thread.join()
+
+
+def figure_16(bench):
+    port = drive.free_port()
+    page = ("  telemetry: {metrics: {level: detailed, readers: [{pull: {exporter: {prometheus: "
+            f"{{host: 127.0.0.1, port: {port}}}}}}}}}]}}}}\n")
+    on, off = Spanlink(bench, used=page), Spanlink(bench, used=page.replace("detailed", "none"))
+    on.name = "own metrics, detailed"
+    with started(on, off), Scrapes(port):
+        time.sleep(start.QUIET_S)
+        bench.row("16", "idle memory with own metrics, scraped, over without", "itself",
+                  [drive.rss_mib(on.pid) - drive.rss_mib(off.pid)], unit="MiB", must=0.3, low=True)
+        for spans in (512, 100):
+            requests = pool(bench, spans)
+            settle(bench, [on, off], requests)
+            results = rounds(bench, [on, off], requests)
+            bench.row("16", f"CPU per span with own metrics, detailed and scraped, over without, "
+                      f"HTTP none, {spans} a request", "itself",
+                      ratios(results, on.name, off.name), must=1.03, low=True)
+
+
 def figure_12(bench):
     requests = pool(bench, 512)
     one, two = Spanlink(bench), Spanlink(bench, threads=2)
@@ -354,4 +393,4 @@ def figure_14(bench):
 
 ALL = {"1": figure_1, "2": figure_2, "3": figure_3, "4": figure_4, "5": figure_5_and_6,
        "7": figure_7, "8": figure_8, "9": figure_9, "10": figures_10_and_11, "12": figure_12,
-       "13": figure_13, "14": figure_14, "15": figure_15}
+       "13": figure_13, "14": figure_14, "15": figure_15, "16": figure_16}
