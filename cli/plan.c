@@ -19,7 +19,7 @@ bool plan_make(struct plan *plan, const struct flags *flags)
     if (plan->runtime)
         runtime_set_log(plan->runtime);
     if (plan->settings)
-        settings_log_warnings(plan->settings);
+        settings_log_warnings(plan->settings, &problems);
     if (plan->runtime)
         runtime_log_warnings(plan->runtime);
     problems_print(&problems, stderr);
@@ -54,10 +54,10 @@ void plan_reload(struct plan *plan, const struct flags *flags)
     struct settings *settings =
         settings_load_files(flags->sources, flags->count, &plan->files, &problems);
     enum reload_result result = RELOAD_FAILED;
-    if (settings)
-        settings_log_warnings(settings);
-    if (settings)
+    if (settings) {
         result = runtime_reload(plan->runtime, settings, &problems);
+        settings_log_warnings(settings, &problems);
+    }
     log_result(result, &problems);
     log_warnings(&problems);
     if (result == RELOAD_DONE) {

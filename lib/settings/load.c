@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     SETTINGS_MAX = 32 << 20, /* bytes of trees, aliases and expansions included */
@@ -186,11 +187,21 @@ struct settings *settings_load_files(const struct settings_source *sources, size
     return settings;
 }
 
-void settings_log_warnings(const struct settings *settings)
+static bool repeated(const char *warning, const struct problems *problems)
 {
-    for (size_t i = 0; i < settings->warnings.count; i++)
-        if (settings->warnings.lines && settings->warnings.lines[i])
-            log_warn("%s", settings->warnings.lines[i]);
+    for (size_t i = 0; i < problems->count; i++)
+        if (problems->lines[i] && strncmp(problems->lines[i], warning, strlen(warning)) == 0)
+            return true;
+    return false;
+}
+
+void settings_log_warnings(const struct settings *settings, const struct problems *problems)
+{
+    for (size_t i = 0; i < settings->warnings.count; i++) {
+        const char *line = settings->warnings.lines ? settings->warnings.lines[i] : NULL;
+        if (line && !repeated(line, problems))
+            log_warn("%s", line);
+    }
 }
 
 const struct node *settings_root(const struct settings *settings)

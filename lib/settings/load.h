@@ -33,8 +33,8 @@ struct settings *settings_load(const struct settings_source *sources, size_t cou
 struct settings *settings_load_files(const struct settings_source *sources, size_t count,
                                      struct settings_files *files, struct problems *problems);
 
-/* Writes the warnings to the log, once its level is known. */
-void settings_log_warnings(const struct settings *settings);
+/* Writes the warnings to the log, once its level is known, except those that a problem repeats. */
+void settings_log_warnings(const struct settings *settings, const struct problems *problems);
 const struct node *settings_root(const struct settings *settings);
 void settings_free(struct settings *settings); /* NULL is legal */
 
