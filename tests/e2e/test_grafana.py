@@ -1,5 +1,5 @@
 """The dashboard and the alert rules ask for metrics that a real page has, in PromQL that
-Prometheus' own parser reads."""
+Prometheus' own engine evaluates."""
 import json
 import subprocess
 
@@ -21,13 +21,16 @@ processors: {{correlation: {{link: all}}}}
 exporters:
   debug:
   otlp_http: {{endpoint: "http://127.0.0.1:1", retry_on_failure: {{enabled: false}}}}
+  otlp_http/again: {{endpoint: "http://127.0.0.1:1"}}
 extensions: {{journal: {{directory: journal}}}}
 service:
   extensions: [journal]
   telemetry: {{metrics: {{address: "127.0.0.1:{page}"}}}}
   pipelines:
     traces:
-      {{receivers: [otlp, otlp/tls], processors: [correlation], exporters: [debug, otlp_http]}}
+      {{receivers: [otlp, otlp/tls], processors: [correlation], exporters: [debug, otlp_http, otlp_http/again]}}
+    metrics: {{receivers: [otlp], exporters: [debug, otlp_http/again]}}
+    logs: {{receivers: [otlp], exporters: [debug]}}
     profiles: {{receivers: [otlp], processors: [correlation], exporters: [debug]}}
 """
 
@@ -58,8 +61,8 @@ def expressions():
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory):
-    """Of the metrics on a page after something of everything has happened."""
+def page_file(tmp_path_factory):
+    """A page of metrics after something of everything has happened, of two signals."""
     folder = tmp_path_factory.mktemp("grafana")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                     "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30", "-subj", "/CN=localhost",
@@ -71,25 +74,34 @@ def names(tmp_path_factory):
     program = harness.Program("spanlink", folder, [harness.SPANLINK, "--config", "config.yaml"],
                               cwd=folder)
     program.wait_ports(http, page)
-    url = f"http://127.0.0.1:{http}/v1/traces"
     kind = {"Content-Type": "application/x-protobuf"}
-    body = payloads.build("traces", "grafana").SerializeToString()
-    assert requests.post(url, body, headers=kind, timeout=10).status_code == 200
+
+    for signal in payloads.REQUESTS:
+        url = f"http://127.0.0.1:{http}{payloads.PATHS[signal]}"
+        body = payloads.build(signal, "grafana").SerializeToString()
+        assert requests.post(url, body, headers=kind, timeout=10).status_code == 200
+    url = f"http://127.0.0.1:{http}/v1/traces"
     assert requests.post(url, b"\xff", headers=kind, timeout=10).status_code == 400
 
     def complete():
-        found = {name for name, _ in test_telemetry.read(test_telemetry.scrape(page).text)}
-        return found if {"spanlink_dropped_items", "spanlink_spans"} <= found else None
-    found = harness.wait_for(complete, 10)
+        text = test_telemetry.scrape(page).text
+        wanted = {"spanlink_dropped_items", "spanlink_spans", "spanlink_exporter_retries"}
+        return text if wanted <= names_of(text) else None
+    text = harness.wait_for(complete, 10)
     program.stop()
-    assert found
-    return found
+    assert text, program.tail()
+    (folder / "page").write_text(text)
+    return folder / "page"
 
 
-def test_every_expression_is_promql_over_metrics_that_exist(names):
-    every = expressions()
+def names_of(text):
+    return {name for name, _ in test_telemetry.read(text)}
+
+
+def test_every_expression_can_be_evaluated_and_asks_for_metrics_that_exist(page_file):
+    every, names = expressions(), names_of(page_file.read_text())
     lines = "".join(" ".join(text.split()) + "\n" for text in every.values())
-    parsed = subprocess.run([harness.BUILT / "promql"], input=lines, text=True, check=True,
+    parsed = subprocess.run([harness.BUILT / "promql", page_file], input=lines, text=True, check=True,
                             capture_output=True).stdout.splitlines()
     assert len(parsed) == len(every)
     for (where, text), line in zip(every.items(), parsed):
