@@ -126,7 +126,7 @@ static int stop(struct runtime *runtime)
     if (lost || log_enabled(LOG_INFO))
         write_lines(&report, lost ? LOG_ERROR : LOG_INFO);
     if (lost)
-        log_error("stopped; %" PRIu64 " item%s acknowledged and not delivered", lost,
+        log_error("stopped; %" PRIu64 " item%s acknowledged but not delivered", lost,
                   lost == 1 ? " was" : "s were");
     else
         log_info("stopped; nothing that was acknowledged was lost");

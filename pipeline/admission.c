@@ -12,10 +12,10 @@
 
 #define QUIET_NS (60 * NS_PER_S)
 
-/* Of a cause; kinds beyond them share the last. */
+/* Kinds of message for each cause; further kinds share the last. */
 enum { STORIES = 4, KIND_WORDS = 4 };
 
-/* What is kept of a refusal for its line. */
+/* What is kept of a refusal for its log line. */
 struct last {
     struct outcome why;
     struct peer peer;
@@ -23,11 +23,11 @@ struct last {
     int signal;
 };
 
-/* The lines about one kind of sentence of one cause. */
+/* The log line about one kind of message of one cause. */
 struct story {
     _Atomic uint32_t kind;    /* 0: none yet */
     _Atomic uint64_t pending; /* refusals since the last line */
-    _Atomic uint64_t next_ns; /* no line before that time; 0: there was none */
+    _Atomic uint64_t next_ns; /* no line before this time; 0: none was written yet */
     struct last last;         /* under the lock */
 };
 
@@ -59,7 +59,7 @@ static const char *what_became(enum verdict verdict)
 {
     if (verdict == VERDICT_OK)
         return "taken in part";
-    return verdict == VERDICT_RETRY ? "told to come again" : "refused";
+    return verdict == VERDICT_RETRY ? "told to retry" : "refused";
 }
 
 static void admission_write_line(const struct admission *admission, const struct last *last,
@@ -75,7 +75,7 @@ static void admission_write_line(const struct admission *admission, const struct
              known ? " " : "", transports[last->transport], peer_text(&last->peer, peer));
 }
 
-/* False: nothing is pending, or its time has not come. Who gets true writes the line. */
+/* Claims the right to write the line. False: nothing is pending, or it is not due. */
 static bool claim(struct story *story, uint64_t now)
 {
     uint64_t next = atomic_load(&story->next_ns);
@@ -96,8 +96,8 @@ static void pipeline_admission_tell(struct admission *admission, struct story *s
         admission_write_line(admission, &last, count);
 }
 
-/* The same for sentences that differ in what a client wrote alone: their first words, up to one
- * that looks like a value. Never 0. */
+/* Hashes a message's first words, up to one that looks like a value, so that messages that differ
+ * only in what a client sent are of one kind. Never 0. */
 static uint32_t admission_kind_of(const char *text)
 {
     uint32_t kind = 2166136261u; /* FNV-1a */
@@ -112,7 +112,7 @@ static uint32_t admission_kind_of(const char *text)
     return kind ? kind : 1;
 }
 
-/* Whether a story is of that kind, or becomes it where it has nothing left to say. */
+/* Whether a slot is of that kind, or could be reused for it because its own line is over. */
 static bool is_of(struct story *story, uint32_t kind, uint64_t now)
 {
     uint32_t had = atomic_load(&story->kind);
@@ -135,7 +135,7 @@ static struct story *story_of(struct admission *admission, const struct outcome 
     return &stories[STORIES - 1];
 }
 
-/* The one that is stored need not be the very last: nobody waits for the lock. */
+/* The refusal that is kept need not be the very last: nobody waits for the lock. */
 static void store(struct admission *admission, struct story *story, const struct last *newest)
 {
     if (pthread_mutex_trylock(&admission->lock) != 0)
@@ -263,7 +263,7 @@ uint64_t admission_requests(const struct admission *admission, enum admission_tr
 
 /* ---- for people ---- */
 
-/* Returns whether the list is open. */
+/* Returns whether the parenthesis is open. */
 static bool explain_cause(bool open, enum cause cause, uint64_t n, struct bytes *out)
 {
     if (n)

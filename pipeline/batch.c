@@ -20,7 +20,8 @@ void batch_encoding_words(unsigned encodings, const char *joint, char *out, size
             n += (size_t)snprintf(out + n, size - n, "%s%s", n ? joint : "", words[i]);
 }
 
-/* Of one message: an OTLP Profile and a pprof have them under the same number. */
+/* Counts the samples of one message; an OTLP Profile and a pprof have the same field number for
+ * them. */
 static uint32_t count_samples_in(struct view profile)
 {
     enum { SAMPLES = 2 };
@@ -28,7 +29,7 @@ static uint32_t count_samples_in(struct view profile)
     struct proto_field field;
     uint32_t count = 0;
     for (;;) {
-        /* Nearly all fields are messages of one or two bytes of length. */
+        /* Nearly all fields are messages whose length takes one or two bytes. */
         const uint8_t *behind, *at = scan.at;
         if (at < scan.end && (*at & 0x87) == WIRE_LEN && plain_content(at + 1, scan.end, &behind)) {
             count += *at == PLAIN_TAG(SAMPLES, WIRE_LEN);
@@ -159,7 +160,7 @@ struct batch *batch_with_series(const struct batch *batch, struct series *series
     return copy;
 }
 
-/* Room for one more: the array doubles whenever its count is a power of two. */
+/* Makes room for one more: the array doubles whenever its count is a power of two. */
 static bool grow_receipts(struct batch *batch)
 {
     size_t count = batch->receipt_count;
@@ -309,7 +310,8 @@ void batch_unref(struct batch *batch)
     series_unref(batch->series);
     free_profile(batch->profile);
     free_opaque(batch->opaque);
-    /* Last: a receipt that settles may answer a client, who then finds the memory given back. */
+    /* Last: a receipt that settles may answer a client, which may then rely on the memory being
+     * free. */
     for (size_t i = 0; i < batch->receipt_count; i++)
         receipt_unref(batch->receipts[i]);
     if (batch->receipts != batch->receipt_inline)

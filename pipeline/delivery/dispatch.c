@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each halving leads to two more sends. */
+/* Each halving causes two more sends. */
 enum { MAX_HALVINGS = 31, REGAINED = 2 /* by each part that is delivered */ };
 
-/* What stands at the front is tried for the first time. */
+/* Resets the attempts for a part that is new at the front. */
 static void begin_tries(struct queue_element *element)
 {
     element->attempt = 0;
@@ -37,7 +37,7 @@ static void dispatch_note(const struct batch *batch, const struct outcome *outco
         receipt_note(batch->receipts[i], outcome);
 }
 
-/* Whether it stands in the journal, so that a stop leaves it to the next process. */
+/* Whether it is in the journal, so that a stop leaves it to the next process. */
 static bool is_durable(const struct batch *batch)
 {
     bool durable = batch->receipt_count > 0;
@@ -55,7 +55,7 @@ static void dispatch_lose(struct dispatcher *dispatcher, const struct batch *bat
     loss_log_add(&dispatcher->losses, batch->signal, items, why);
 }
 
-/* What a waiting client is told is decided when all parts have had their turn. */
+/* Notes a refusal; a waiting client is answered once all parts have been tried. */
 static void dispatch_refuse(struct queue_element *element, const struct outcome *why)
 {
     batch_unref(element->last_refused);
@@ -87,7 +87,7 @@ static void answer_waiting(struct dispatcher *dispatcher, struct queue_element *
     if (!batch)
         return;
     if (element->delivered_any && outcome.verdict == VERDICT_REJECT) {
-        /* Refused as a whole, the client would take what was delivered for lost. */
+        /* If all were refused, the client would take what was delivered for lost. */
         dispatch_lose(dispatcher, batch, element->refused, &outcome);
         outcome.verdict = VERDICT_OK;
         outcome.rejected = element->refused;
@@ -108,8 +108,8 @@ void dispatch_give_up(struct dispatcher *dispatcher, struct queue_element *eleme
     answer_waiting(dispatcher, element);
 }
 
-/* Puts the front part in the current one's place and the rest behind it. False: it is one piece,
- * or there is no memory; nothing changed. */
+/* Replaces the current part by its front, followed by the rest. False: it is one piece, or no
+ * memory; nothing changed. */
 static bool dispatch_split(struct queue_element *element, uint32_t max_items, size_t max_bytes)
 {
     struct batch *front, *rest;
@@ -176,14 +176,14 @@ static double draw(struct dispatcher *dispatcher)
     return (double)((x ^ (x >> 31)) >> 11) / 9007199254740992.0;
 }
 
-/* Whether an answer of this kind has come as often as it allows; one of another kind in between
- * does not count. */
+/* Whether answers of this cause have come as often as they allow; those of other causes do not
+ * count. */
 static bool is_exhausted(struct queue_element *element, const struct outcome *outcome)
 {
     return outcome->max_tries && ++element->limited[outcome->cause] >= outcome->max_tries;
 }
 
-/* Decides over a part that was answered RETRY. */
+/* Decides what follows when a part was answered RETRY. */
 static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element *element,
                             const struct outcome *outcome, uint64_t *due)
 {
@@ -209,8 +209,9 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
     return true;
 }
 
-/* Cuts what is above max_request_bytes. Each part of a profiles request repeats the dictionary, so
- * these are halved, each half with only what it needs. False: it is one piece. */
+/* Cuts a batch larger than max_request_bytes. Each part of a profiles request repeats the
+ * dictionary, so profiles are halved, each half keeping only what it needs. False: it is one
+ * piece. */
 static bool shrink(struct queue_element *element, size_t most)
 {
     struct batch *batch = element->current;
@@ -232,14 +233,14 @@ static bool dispatch_fits(struct dispatcher *dispatcher, struct queue_element *e
         return true;
     if (!shrink(element, most)) {
         struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
-                                            "one item above max_request_bytes (%zu)", most);
+                                            "a single item exceeds max_request_bytes (%zu)", most);
         drop_current(dispatcher, element, &outcome);
     }
     return false;
 }
 
-/* Puts the parts of a pprof in its place, where all of it makes a request of `made` bytes and
- * `most` may be sent. False: it cannot be cut; nothing changed. */
+/* Replaces a pprof by parts, when all of it makes a request of `made` bytes and only `most` may be
+ * sent. False: it cannot be cut; nothing changed. */
 static bool split_pprof(struct queue_element *element, size_t made, size_t most)
 {
     double share = 0.8 * (double)most / (double)made;
@@ -256,7 +257,7 @@ static bool split_pprof(struct queue_element *element, size_t made, size_t most)
     return true;
 }
 
-/* Brings the current part into an encoding that the exporter takes. */
+/* Converts the current part to an encoding that the exporter accepts. */
 static struct outcome convert(struct dispatcher *dispatcher, struct queue_element *element)
 {
     size_t most = (size_t)dispatcher->settings.max_request_bytes;
@@ -296,8 +297,8 @@ static bool same_mark(const struct progress_mark *a, const struct progress_mark 
     return a->items == b->items && a->samples == b->samples && a->beyond == b->beyond;
 }
 
-/* One try. What it delivered of a batch in parts counts as a success: the rest has its tries
- * before it. */
+/* Makes one attempt. If it delivered some of a batch sent in parts it counts as a success: the rest
+ * has all its attempts left. */
 static struct outcome try_once(struct dispatcher *dispatcher, struct queue_element *element)
 {
     const struct component *component = dispatcher->component;

@@ -19,7 +19,7 @@ struct periodic {
     struct settings *settings;
     struct instance *exporter;
     struct budget budget;
-    bool failing; /* the thread's */
+    bool failing; /* used by the thread */
     pthread_t thread;
     bool threaded;
     pthread_mutex_t lock;
@@ -27,9 +27,9 @@ struct periodic {
     bool stop; /* under lock */
 };
 
-/* ---- the exporter, from a section made for it ---- */
+/* ---- the exporter, from a generated section ---- */
 
-/* A quoted YAML string in which nothing is resolved any more. */
+/* Writes a quoted YAML string in which nothing is resolved any more. */
 static void put_string(struct bytes *out, const char *text)
 {
     struct bytes quoted;
@@ -148,9 +148,9 @@ static void periodic_tell(struct periodic *periodic, const struct outcome *outco
 {
     bool failed = outcome->verdict != VERDICT_OK;
     if (failed && !periodic->failing)
-        log_warn("telemetry: metrics were not taken: %s", outcome->text);
+        log_warn("telemetry: metrics were not accepted: %s", outcome->text);
     else if (!failed && periodic->failing)
-        log_info("telemetry: metrics are taken again");
+        log_info("telemetry: metrics are accepted again");
     periodic->failing = failed;
 }
 

@@ -218,7 +218,7 @@ START_TEST(an_exporter_to_an_own_receiver_is_warned_of)
     passes("  otlp: {protocols: {http: {endpoint: '0.0.0.0:4318'}}}\n",
            "  otlp_http: {endpoint: 'http://localhost:4318'}\n",
            ": exporters.otlp_http.endpoint: sends to localhost:4318, which is "
-           "receivers.otlp.protocols.http.endpoint of this process: what comes back is refused\n");
+           "receivers.otlp.protocols.http.endpoint of this process: it refuses what comes back\n");
     passes("  pyroscope: {endpoint: 'localhost:4040'}\n",
            "  pyroscope: {endpoint: 'http://127.0.0.1:4040/'}\n", "sends to 127.0.0.1:4040");
     passes("  otlp: {protocols: {grpc: {endpoint: 'unix:/a'}}}\n",
@@ -241,7 +241,7 @@ START_TEST(what_does_nothing_is_warned_of)
     struct ran *got = ran(WORDS("validate", "--config", path));
     ck_assert_int_eq(got->code, EXIT_OK);
     ck_assert_msg(
-        strstr(got->err, ":1: receivers.pyroscope: is in no pipeline, so that it does nothing\n"),
+        strstr(got->err, ":1: receivers.pyroscope: is in no pipeline, so it does nothing\n"),
         "%s", got->err);
     ck_assert_msg(strstr(got->err, ":2: extensions.zpages: is not in service.extensions, so that "
                                    "it does nothing\n"),

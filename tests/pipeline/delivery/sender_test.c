@@ -168,7 +168,7 @@ static unsigned under_way(void)
     sender_explain(sender, &out);
     bytes_append(&out, "", 1);
     const char *from = strstr((const char *)out.data, "requests, ");
-    ck_assert(from && sscanf(from, "requests, %u under way", &count) == 1);
+    ck_assert(from && sscanf(from, "requests, %u in flight", &count) == 1);
     bytes_release(&out);
     return count;
 }

@@ -138,7 +138,7 @@ START_TEST(drop_oldest_accepts_and_counts_what_it_loses)
     sink_gate(sink_at(0), false);
     sink_wait_delivered(sink_at(0), 9);
     ck_assert_uint_eq(given_stop(&given), 6);
-    ck_assert_str_eq(given.report, "sink: 6 spans acknowledged and not delivered, 6 queue full\n");
+    ck_assert_str_eq(given.report, "sink: 6 spans acknowledged but not delivered, 6 queue full\n");
 }
 END_TEST
 

@@ -138,7 +138,7 @@ START_TEST(bytes_that_are_no_record_are_refused)
     ck_assert_ptr_null(journal_record_read(VIEW("\x0a\xff"), NULL, &receiver, &reason));
     ck_assert_ptr_null(journal_record_read(VIEW(""), NULL, &receiver, &reason));
     ck_assert_ptr_null(journal_record_read(VIEW("\x10\x09\x7a\x00"), NULL, &receiver, &reason));
-    ck_assert_str_eq(reason, "it is in a form that this version does not know");
+    ck_assert_str_eq(reason, "this version does not know its format");
 }
 END_TEST
 

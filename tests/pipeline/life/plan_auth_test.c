@@ -146,7 +146,7 @@ START_TEST(an_id_that_does_not_serve_is_named_with_its_key)
         ":2: receivers.servers.open.auth.authenticator: references extension \"none\" which is not "
         "configured");
     expect(YAML("{open: {auth: {authenticator: both}}}", "other"), "not in service.extensions");
-    expect(YAML("{open: {auth: {authenticator: other}}}", "other"), "is no authenticator");
+    expect(YAML("{open: {auth: {authenticator: other}}}", "other"), "is not an authenticator");
     expect(YAML("{open: {auth: {authenticator: giver}}}", "giver"), "checks none");
     expect(YAML("{more: [{}, {auth: {authenticator: giver}}]}", "giver"),
            "receivers.servers.more[1].auth.authenticator");

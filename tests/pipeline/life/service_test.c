@@ -83,7 +83,7 @@ END_TEST
 START_TEST(a_wrong_level_or_key_is_refused)
 {
     refused("{telemetry: {logs: {level: loud}}}",
-            "service.telemetry.logs.level: \"loud\" is no level");
+            "service.telemetry.logs.level: \"loud\" is not a level");
     refused("{telemetry: {log: {level: info}}}", "service.telemetry.log");
     refused("{pipeline: {}}", "service.pipeline");
     refused("{telemetry: {metrics: {level: loud}}}", "service.telemetry.metrics.level");

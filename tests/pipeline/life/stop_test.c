@@ -97,7 +97,7 @@ START_TEST(past_the_deadline_the_loss_is_reported)
     offer(5);
     offer(6);
     ck_assert_uint_eq(given_stop(&given), 11);
-    ck_assert_str_eq(given.report, "sink: 11 spans acknowledged and not delivered, 11 shutdown\n");
+    ck_assert_str_eq(given.report, "sink: 11 spans acknowledged but not delivered, 11 shutdown\n");
 }
 END_TEST
 
@@ -137,7 +137,7 @@ START_TEST(losses_of_the_whole_run_count)
     offer(3);
     sink_wait_count(sink_at(0), 1);
     ck_assert_uint_eq(given_stop(&given), 3);
-    ck_assert_str_eq(given.report, "sink: 3 spans acknowledged and not delivered, 3 unavailable\n");
+    ck_assert_str_eq(given.report, "sink: 3 spans acknowledged but not delivered, 3 unavailable\n");
 }
 END_TEST
 
