@@ -41,7 +41,8 @@ static struct outcome convert(const struct batch *batch, struct arena *arena, st
         pprof.time_nanos = (int64_t)origin->from_ns;
     struct pprof_source source = {&pprof, batch->series, origin && origin->by_ingest};
     if (!pprof_to_profiles(&source, arena, made, &reason))
-        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot be converted to OTLP: %s", reason);
+        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot be converted to OTLP: %s",
+                          reason);
     return OUTCOME_OK;
 }
 

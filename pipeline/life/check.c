@@ -22,7 +22,8 @@ static void probe(const struct instance *exporter, enum signal signal, struct pr
     snprintf(path, sizeof path, "%.300s.%.200s", exporter->path, result.key);
     const struct node *node = node_nearest(exporter->section, result.key);
     if (good)
-        fprintf(out, "%s: %s are accepted by %s\n", exporter->path, signal_name(signal), result.where);
+        fprintf(out, "%s: %s are accepted by %s\n", exporter->path, signal_name(signal),
+                result.where);
     else
         problems_add(problems, node ? node : exporter->section, path, "%s to %s: %s",
                      signal_name(signal), result.where, result.text);

@@ -71,8 +71,8 @@ static void plan_instance(enum component_kind kind, const struct node *node, str
     char type[MAX_TYPE_LENGTH + 1], path[512];
     snprintf(path, sizeof path, "%s.%s", sections[kind], node->key);
     if (!plan_read_type(node->key, type)) {
-        problems_add(problems, node, path, "\"%s\" is not a component id, expected type or type/name",
-                     node->key);
+        problems_add(problems, node, path,
+                     "\"%s\" is not a component id, expected type or type/name", node->key);
         return;
     }
     const struct component *component = component_find(kind, type);

@@ -10,7 +10,7 @@ enum { MAX_TYPES = 64 };
 #define BY_OTLP      "send it as OTLP to the receiver otlp"
 #define TO_COLLECTOR "send to a Collector that has it, with otlp_grpc or otlp_http"
 #define AT_THE_SOURCE                                                                              \
-    "set resource attributes in the application, by OTEL_RESOURCE_ATTRIBUTES (in a pod with " \
+    "set resource attributes in the application, by OTEL_RESOURCE_ATTRIBUTES (in a pod with "      \
     "valueFrom.fieldRef); labels of profiles: external_labels of the exporter pyroscope"
 #define SAMPLING          "sample in the SDK (OTEL_TRACES_SAMPLER), or in a Collector downstream"
 #define METRICS_OF_TRACES "Tempo's metrics-generator makes them from the traces"
@@ -61,7 +61,8 @@ static const struct known_type {
     {COMPONENT_PROCESSOR, "logdedup", BEHIND},
     {COMPONENT_PROCESSOR, "tail_sampling", "a sidecar never sees a whole trace; " BEHIND},
     {COMPONENT_PROCESSOR, "probabilistic_sampler", SAMPLING},
-    {COMPONENT_PROCESSOR, "groupbytrace", "leave it out; correlation holds spans that have to wait"},
+    {COMPONENT_PROCESSOR, "groupbytrace",
+     "leave it out; correlation holds spans that have to wait"},
     {COMPONENT_PROCESSOR, "spanmetrics", METRICS_OF_TRACES},
     {COMPONENT_PROCESSOR, "servicegraph", METRICS_OF_TRACES},
 

@@ -233,8 +233,7 @@ static uint64_t report_pending(struct runtime *runtime, struct bytes *report)
         struct instance *instance = instances->items[i];
         uint64_t pending = instance->sender ? sender_pending(instance->sender) : 0;
         if (pending)
-            bytes_printf(report, "%s: %" PRIu64 " items still in flight\n", instance->id,
-                         pending);
+            bytes_printf(report, "%s: %" PRIu64 " items still in flight\n", instance->id, pending);
         lost += pending;
     }
     pthread_mutex_unlock(&runtime->lock);

@@ -120,8 +120,8 @@ static void measure_processor(const struct instance *processor, const struct gra
 
 /* ---- exporters ---- */
 
-static by_signal sent =
-    OF_SIGNALS("otelcol_exporter_sent", METRIC_COUNTER, METRIC_BASIC, "that the destination accepted.");
+static by_signal sent = OF_SIGNALS("otelcol_exporter_sent", METRIC_COUNTER, METRIC_BASIC,
+                                   "that the destination accepted.");
 static by_signal send_failed =
     OF_SIGNALS("otelcol_exporter_send_failed", METRIC_COUNTER, METRIC_BASIC,
                "that the destination did not accept and that are not retried.");

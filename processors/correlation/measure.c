@@ -1,4 +1,4 @@
-/* What metrics pages tell of it; none of this takes the lock. */
+/* Metrics; reading them never takes the lock. */
 #include "processors/correlation/correlation.h"
 
 static const char *const reasons[REASON_COUNT] = {
@@ -18,22 +18,22 @@ enum { OLDEST, SPANS };
 
 const struct metric correlation_metrics[] = {
     [OLDEST] = METRIC_ROW("spanlink_hold_oldest_age_seconds", METRIC_GAUGE, METRIC_BASIC, "s",
-                          "How long the oldest span in the hold has waited; 0: it is empty."),
+                          "How long the oldest span in the hold has waited; 0 if it is empty."),
     [SPANS] = METRIC_ROW("spanlink_spans", METRIC_COUNTER, METRIC_BASIC, "{spans}",
-                         "Spans by what became of them: linked, not_linked, or undecided (as they "
-                         "came), and why."),
+                         "Spans by decision: linked, not_linked, or undecided (passed "
+                         "unedited), with the reason."),
     METRIC_FIELD(struct correlation, told.hold_bytes, "spanlink_hold_bytes", METRIC_GAUGE,
-                 METRIC_BASIC, "By", "Bytes of the spans that wait for their samples."),
+                 METRIC_BASIC, "By", "Bytes of spans that wait for their samples."),
     METRIC_FIELD(struct correlation, told.hold_limit, "spanlink_hold_limit_bytes", METRIC_GAUGE,
-                 METRIC_BASIC, "By", "Bytes that may wait (hold_max_mib)."),
+                 METRIC_BASIC, "By", "Limit of these bytes (hold_max_mib)."),
     METRIC_FIELD(struct correlation, told.hold_spans, "spanlink_hold_spans", METRIC_GAUGE,
                  METRIC_BASIC, "{spans}", "Spans that wait for their samples."),
     METRIC_FIELD(struct correlation, told.ids, "spanlink_index_ids", METRIC_GAUGE, METRIC_BASIC,
-                 "{ids}", "Span ids that are known from samples."),
+                 "{ids}", "Span ids known from samples."),
     METRIC_FIELD(struct correlation, told.evicted, "spanlink_index_evictions", METRIC_COUNTER,
-                 METRIC_BASIC, "{ids}", "Span ids that gave way before their time."),
+                 METRIC_BASIC, "{ids}", "Span ids evicted before they expired."),
     METRIC_FIELD(struct correlation, told.services, "spanlink_services", METRIC_GAUGE,
-                 METRIC_NORMAL, "{services}", "Services that are known."),
+                 METRIC_NORMAL, "{services}", "Known services."),
     METRIC_HISTOGRAM_FIELD(struct correlation, told.delays, "spanlink_delay_seconds",
                            &histogram_waits, METRIC_NORMAL, "s",
                            "How long spans waited for their samples, seconds."),

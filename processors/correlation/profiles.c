@@ -1,4 +1,4 @@
-/* The profiles signal: windows and span ids are noted, spans that waited for them leave. */
+/* The profiles signal: notes windows and span ids, and lets go the spans that waited for them. */
 #include "processors/correlation/known/notes.h"
 #include "processors/correlation/known/uploads.h"
 #include "processors/correlation/passing.h"
@@ -9,13 +9,13 @@
 #define LONGEST_MOVED (120 * NS_PER_S)
 #define LONGEST_WAIT  (150 * NS_PER_S)
 
-/* Tables of strings, ids and edits: a few times the profile at most. */
+/* Tables of strings, ids and edits take at most a few times the profile's size. */
 static size_t arena_cap(const struct batch *batch)
 {
     return ((size_t)1 << 20) + 32 * batch->payload->size;
 }
 
-/* The kinds of which any sample can confirm a span, ... */
+/* Kinds of which a sample can confirm a span, ... */
 static unsigned kinds_linked(const struct correlation *self)
 {
     if (self->rules.confirm.automatic)
@@ -23,25 +23,25 @@ static unsigned kinds_linked(const struct correlation *self)
     return self->rules.confirm.kinds;
 }
 
-/* ... and those whose samples are read. */
+/* ... and kinds whose samples are read. */
 static unsigned kinds_read(const struct correlation *self)
 {
     bool wanted = self->config.link == LINK_CONFIRMED || self->config.annotate;
     return wanted ? kinds_linked(self) : 0;
 }
 
-/* An upload while it is noted. Its ids are read some at a time, and the lock is given back in
+/* An upload that is being noted. Its ids are read in chunks, and the lock is released in
  * between. */
 struct noting {
     struct context context;
     const struct upload *upload;
-    struct timeline *timeline; /* NULL: of a kind that does not confirm, or it tells no time */
+    struct timeline *timeline; /* NULL: of a kind that does not confirm, or without times */
     struct timeline_window window;
-    uint32_t serial; /* of its sequence; 0: there was no memory for one */
+    uint32_t serial; /* of its sequence; 0: no memory for one */
     struct release release;
 };
 
-/* Between two moments at which others may have the lock. */
+/* Chunks between which the lock is released. */
 enum { IDS_AT_ONCE = 512, UPLOADS_AT_ONCE = 64 };
 
 static void give_way(struct noting *noting)
@@ -50,7 +50,7 @@ static void give_way(struct noting *noting)
     pthread_mutex_unlock(&self->lock);
     release_send(self, &noting->release);
     pthread_mutex_lock(&self->lock);
-    /* What is decided in between may not have seen all ids. */
+    /* Spans decided in between may not have seen all ids. */
     noting->context.service->version++;
 }
 
@@ -93,7 +93,7 @@ static void link_ids(struct noting *noting)
     }
 }
 
-/* Finds the window's place; false: the upload came before. */
+/* Finds the sequence of the window; false: the upload is a repeat. */
 static bool place_window(struct noting *noting)
 {
     const struct window *window = &noting->upload->window;
@@ -119,7 +119,7 @@ static bool place_window(struct noting *noting)
     return !again;
 }
 
-/* Whether samples of the kind confirm spans of the service, now that such a profile came. */
+/* Whether samples of the kind confirm spans of the service, now that such a profile has arrived. */
 static bool is_confirming(const struct context *context, enum kind kind)
 {
     const struct correlation *self = context->self;
@@ -160,7 +160,7 @@ static void note_read(struct noting *noting)
         evidence_note_profile(service, upload->window.kind, false, upload->has_samples, false);
 }
 
-/* Under the lock, which is given back now and then. */
+/* Under the lock, which is released now and then. */
 static void profiles_note(struct correlation *self, const struct upload *upload,
                           struct judge_now now)
 {
@@ -184,14 +184,14 @@ static void profiles_note(struct correlation *self, const struct upload *upload,
     }
 }
 
-/* Spans may have waited longer than samples are to be remembered. */
+/* Spans may have waited longer than samples are remembered. */
 static uint64_t notes_kept(const struct correlation *self)
 {
     uint64_t remember = self->config.remember;
     return remember > LONGEST_WAIT ? remember : LONGEST_WAIT;
 }
 
-/* For the next process, should this one be killed. */
+/* For the next process, in case this one is killed. */
 static void write_note(const struct correlation *self, const struct upload *uploads)
 {
     const struct notes notes = {uploads, self->since, clock_wall(self->env->clock)};
@@ -209,7 +209,7 @@ void profiles_note_start(struct correlation *self)
     write_note(self, NULL);
 }
 
-/* Nothing was missed since then, by the process before. */
+/* Since then the previous process had missed no profile. */
 static void recall_since(struct correlation *self, uint64_t since, struct judge_now now)
 {
     uint64_t kept = notes_kept(self);
@@ -241,7 +241,7 @@ void profiles_recall(void *instance, struct view content)
     arena_release(&arena);
 }
 
-/* Lets go what the uploads have decided. */
+/* Lets go the spans that the uploads have decided. */
 static void profiles_let_go(struct correlation *self)
 {
     bool more = true;
@@ -278,9 +278,9 @@ static void note_all(struct correlation *self, const struct batch *batch, struct
     profiles_let_go(self);
 }
 
-/* Grafana asks for the profiles whose time is at most 30 s from the span: of a longer window, the
- * time of either end is out of reach for the spans at the other. Profiles of more than two minutes
- * are made for something else, or by mistake. */
+/* Grafana asks for profiles whose time is at most 30 s from the span: in a longer window, the time
+ * of either end is out of reach for spans at the other. Profiles of more than two minutes serve
+ * another purpose, or are a mistake. */
 static bool takes_middle(const struct correlation *self, const struct upload *upload)
 {
     return self->config.profile_time == PROFILE_TIME_AUTO && upload && upload->middle &&
@@ -288,8 +288,8 @@ static bool takes_middle(const struct correlation *self, const struct upload *up
            upload->window.length > GRAFANA_REACH && upload->window.length <= LONGEST_MOVED;
 }
 
-/* The pprof with its labels normalised and its time set; the same buffer (referenced) where nothing
- * changes. NULL: no memory. */
+/* Returns the pprof with its labels normalised and its time set; the same buffer (referenced) if
+ * nothing changes. NULL: no memory. */
 static struct buffer *rewrite(const struct correlation *self, const struct pprof *pprof,
                               const struct upload *upload, struct buffer *payload,
                               struct arena *arena)
@@ -313,7 +313,7 @@ static struct buffer *rewrite(const struct correlation *self, const struct pprof
     return buffer;
 }
 
-/* The batch as it goes on. NULL: no memory. */
+/* Returns the batch with the payload and series to hand on. NULL: no memory. */
 static struct batch *remapped(const struct batch *batch, struct buffer *payload,
                               struct series *series)
 {

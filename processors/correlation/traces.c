@@ -1,11 +1,11 @@
-/* The traces signal: what arrives is decided, held or handed on. */
+/* The traces signal: spans are decided on arrival, and then held or handed on. */
 #include "processors/correlation/hold/gather.h"
 #include "processors/correlation/release/pack.h"
 #include "processors/correlation/release/release.h"
 #include "processors/correlation/rule/advise.h"
 #include "processors/correlation/rule/trace_plan.h"
 
-/* A service of which no profile came for so long has none. */
+/* A service without a profile for this long is taken to have none. */
 #define PROFILED_WITHIN (120 * NS_PER_S)
 
 /* With link local_root or all: the id that the SDK gave, else the span's own. */
@@ -31,8 +31,8 @@ static bool is_candidate(const struct context *context, const struct span_row *r
            service_is_wide(context->service, context->now.mono, self->config.remember);
 }
 
-/* A span that nobody expects to have samples: its own id is looked up, and that is all. Where it is
- * found, spans below the local root have samples of their own: the next ones are waited for. */
+/* A span that is not expected to have samples: only its own id is looked up. If it is found, spans
+ * below the local root have samples of their own, and the next ones are held. */
 static void decide_bystander(const struct context *context, struct span_row *row)
 {
     struct correlation *self = context->self;
@@ -52,7 +52,7 @@ static void decide_bystander(const struct context *context, struct span_row *row
     }
 }
 
-/* The rules for spans of this resource, from its first one that may wait on. */
+/* Prepares the rules for spans of this resource, at the first one that may have to wait. */
 static void enter_resource(struct context *context, struct resource_plan *resource,
                            struct judge_limits *limits)
 {
@@ -103,7 +103,7 @@ static void decide_confirmed(struct context *context, struct resource_plan *reso
     }
 }
 
-/* Children come before their parents in most requests, so they are decided last. */
+/* Most requests list children before their parents, so children are decided last. */
 static void decide_children(struct context *context, struct trace_plan *plan,
                             struct resource_plan *resource, struct judge_limits *limits)
 {
@@ -152,7 +152,7 @@ static void decide_resource(struct correlation *self, struct trace_plan *plan,
         decide_children(&context, plan, resource, &limits);
 }
 
-/* A request larger than the whole hold: its first spans do not go in. */
+/* In a request larger than the whole hold, the first spans are not held. */
 static void cut_to_hold(const struct correlation *self, struct trace_plan *plan)
 {
     const struct hold *hold = &self->hold;
@@ -174,7 +174,7 @@ static void cut_to_hold(const struct correlation *self, struct trace_plan *plan)
     }
 }
 
-/* Under the lock; true: a segment may go past the budget, since older ones will give way. */
+/* Takes the lock. True: a segment may exceed the budget, since older ones will leave for it. */
 static bool decide_plan(struct correlation *self, struct trace_plan *plan)
 {
     pthread_mutex_lock(&self->lock);
@@ -191,7 +191,7 @@ static bool decide_plan(struct correlation *self, struct trace_plan *plan)
     return may_force;
 }
 
-/* Returns for how many there was no room. */
+/* Returns how many spans found the hold full. */
 static uint64_t count_rows(const struct trace_plan *plan, const struct context *context,
                            const struct resource_plan *resource)
 {
@@ -206,7 +206,7 @@ static uint64_t count_rows(const struct trace_plan *plan, const struct context *
     return full;
 }
 
-/* There is no memory to find its spans by: they go on as they came. */
+/* Without memory to index its spans they pass unedited. */
 static void refuse_segment(const struct context *context, struct segment *segment,
                            struct release *release)
 {
@@ -243,7 +243,7 @@ static void put_segment(struct context *context, struct resource_plan *resource,
     gather_after(&self->hold, segment);
 }
 
-/* What was decided takes effect, now that the rest of the request was taken. */
+/* Applies the decisions, now that the next stage took the rest of the request. */
 static void commit(struct correlation *self, struct trace_plan *plan)
 {
     struct release release = {0};
@@ -285,7 +285,7 @@ static void drop(struct correlation *self, struct trace_plan *plan)
     pthread_mutex_unlock(&self->lock);
 }
 
-/* The part of the request that does not wait. */
+/* Hands on the part of the request that does not wait. */
 static enum verdict push_rest(struct correlation *self, struct trace_plan *plan,
                               struct batch *batch, struct outlet *next)
 {

@@ -241,8 +241,8 @@ START_TEST(what_does_nothing_is_warned_of)
     struct ran *got = ran(WORDS("validate", "--config", path));
     ck_assert_int_eq(got->code, EXIT_OK);
     ck_assert_msg(
-        strstr(got->err, ":1: receivers.pyroscope: is in no pipeline, so it does nothing\n"),
-        "%s", got->err);
+        strstr(got->err, ":1: receivers.pyroscope: is in no pipeline, so it does nothing\n"), "%s",
+        got->err);
     ck_assert_msg(strstr(got->err, ":2: extensions.zpages: is not in service.extensions, so that "
                                    "it does nothing\n"),
                   "%s", got->err);

@@ -14,7 +14,7 @@ import harness
 
 VERSIONS = 10
 CLIENTS = 4
-REFUSED = "not reloaded: the configuration before stays in force"
+REFUSED = "not reloaded: the previous configuration stays in force"
 
 CONFIG = """\
 receivers:

@@ -2,7 +2,8 @@
 
 #include "lib/wire/otlp/otlp_span.h"
 
-/* An entry's note: a byte of kinds, "its span came", and in which byte orders the id was met. */
+/* An entry's note: a byte of kinds, "its span was seen", and in which byte orders the id
+ * occurred. */
 enum { KINDS = 0xff, MET = 1 << 8, FORWARD = 1 << 9, REVERSED = 1 << 10 };
 
 _Static_assert(KIND_OTHER <= 8, "the kinds that can confirm fit a byte");
@@ -47,7 +48,7 @@ bool span_index_add(struct span_index *index, uint64_t scope, const struct span_
     return is_new;
 }
 
-/* either: also where the id was met in the other byte order. */
+/* either: also if the id occurred in the other byte order. */
 static bool correlation_span_index_find(const struct span_index *index, uint64_t scope, uint64_t id,
                                         bool either, unsigned kinds, uint32_t second,
                                         struct span_figures *figures)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stamps in whole seconds, and what a profiler needs to stop and start again. */
+/* Times in whole seconds, and the pause in which a profiler stops and restarts. */
 #define SEAM_AT_MOST (1100 * NS_PER_MS)
-/* Uploads of several processes in the same moment are all looked at before spans are given up. */
+/* Uploads of several processes at the same moment are all read before spans are given up. */
 #define SETTLE_AT_MOST NS_PER_S
 #define LATENESS_MAX   (45 * NS_PER_S)
 #define LATE_BY_RETRY  (6 * NS_PER_S)
@@ -62,8 +62,8 @@ static bool overlaps(const struct reach *a, const struct reach *b, uint64_t tole
     return a->start + tolerance < b->end && b->start + tolerance < a->end;
 }
 
-/* How far a window is from joining the sequence without a seam; UINT64_MAX: it cannot be one of its
- * windows. */
+/* How far a window is from following the sequence without a gap; UINT64_MAX: it cannot belong to
+ * it. */
 static uint64_t fit(const struct sequence *sequence, const struct reach *window, uint64_t tolerance)
 {
     uint64_t best = UINT64_MAX;
@@ -87,7 +87,7 @@ static uint64_t fit(const struct sequence *sequence, const struct reach *window,
     return timeline_least(best, timeline_distance(window->start, sequence->frontier));
 }
 
-/* Whether a process that skipped windows, being idle, would begin one there. */
+/* Whether an idle process, which skips windows, would begin one there. */
 static bool is_in_step(const struct sequence *sequence, const struct reach *window,
                        uint64_t tolerance)
 {
@@ -98,8 +98,8 @@ static bool is_in_step(const struct sequence *sequence, const struct reach *wind
     return rest <= drift || length - rest <= drift;
 }
 
-/* Of two sequences that a window would join, the nearer one, or of two as near the one that has
- * windows like it: one of a minute may end where one of ten seconds does. */
+/* If a window could follow two sequences, the nearer one is chosen, and at equal distance the one
+ * with windows of similar length: one of a minute may end where one of ten seconds does. */
 static uint64_t unlikeness(const struct sequence *sequence, uint64_t length)
 {
     return timeline_distance(sequence->length, length) / 4;
@@ -126,7 +126,8 @@ static struct sequence *timeline_choose(const struct timeline *timeline,
     return adjacent ? adjacent : in_step;
 }
 
-/* Windows without a length, or moments: whichever sequence of these labels is not past it. */
+/* For windows without a length, or of length 0: any sequence of these labels that is not past
+ * it. */
 static struct sequence *choose_unmeasured(const struct timeline *timeline,
                                           const struct timeline_window *window)
 {
@@ -197,7 +198,7 @@ static void note_concurrency(struct timeline *timeline, const struct sequence *o
     }
 }
 
-/* Sequences that nobody heard of for that long. */
+/* Drops sequences without uploads for that long. */
 static void drop_old(struct timeline *timeline, uint64_t now, uint64_t remember)
 {
     struct sequence **at = &timeline->sequences;
@@ -268,7 +269,7 @@ static void move_frontier(struct sequence *sequence, uint64_t frontier, uint64_t
     sequence->moved = now;
 }
 
-/* Moves the frontier over windows that follow on from it. */
+/* Advances the frontier over windows that follow it. */
 static void follow(struct sequence *sequence, uint64_t now)
 {
     while (sequence->ahead_count &&
@@ -293,7 +294,7 @@ static void note_length(struct timeline *timeline, uint64_t length, uint64_t now
         timeline->longest = 0;
         timeline->turned = now;
     }
-    /* A window longer than the memory of samples is a mistake of its sender's. */
+    /* A window longer than samples are remembered is a mistake of its sender. */
     timeline->longest = most(timeline->longest, timeline_least(length, remember));
 }
 
@@ -339,7 +340,7 @@ void timeline_take(struct timeline *timeline, struct sequence *sequence,
         note_lateness(timeline, timeline_minus(now, window->end), now);
     else
         timeline->unmeasured = true;
-    /* Without one, uploads come once a window. */
+    /* Without a length, uploads arrive once a window. */
     if (!length && sequence && sequence->count)
         length = timeline_minus(window->end, sequence->frontier);
     note_length(timeline, length, now, remember);
@@ -399,7 +400,7 @@ bool sequence_is_alone(const struct timeline *timeline, const struct sequence *s
     return true;
 }
 
-/* The longest window of the sequences that had more than one. */
+/* Returns the longest window of the sequences that had more than one. */
 static uint64_t longest_known(const struct timeline *timeline)
 {
     uint64_t longest = 0;

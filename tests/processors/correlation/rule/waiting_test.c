@@ -228,8 +228,7 @@ START_TEST(roots_of_a_service_whose_samples_carry_no_ids_pass_at_once_until_one_
         ck_assert(rig_bare(&rig, id)); /* with its mark removed */
         go_on(&rig, rig_now(&rig) + 10 * S);
     }
-    ck_assert(rig_explains(
-        &rig, "spans pass at once, since no sample of a kind that confirms names one"));
+    ck_assert(rig_explains(&rig, "spans pass at once, since no confirming sample has a span id"));
     rig_window(&rig, 99, 0, 0);
     root(&rig, 20, "0000000000000014");
     ck_assert(rig_waits(&rig, 20));
