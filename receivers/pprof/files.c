@@ -195,7 +195,7 @@ static void files_tell(struct scraper *scraper, struct sd_file *file, const char
     if (error)
         log_warn("%s: %s; its targets stay as they are", scraper->env->id, error);
     else if (file->bad)
-        log_info("%s: %s reloaded", scraper->env->id, file->path);
+        log_info("%s: %s is read again", scraper->env->id, file->path);
     file->bad = error;
 }
 

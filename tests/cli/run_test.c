@@ -41,7 +41,7 @@ START_TEST(usr1_explains_and_hup_reloads)
     fclose(file);
     kill(child.pid, SIGHUP);
     ck_assert(child_says(&child, "no receiver configuration specified"));
-    ck_assert(child_says(&child, "the configuration before stays in force"));
+    ck_assert(child_says(&child, "the previous configuration stays in force"));
     kill(child.pid, SIGUSR1);
     ck_assert(child_says(&child, "debug"));
     kill(child.pid, SIGPIPE);
@@ -60,7 +60,7 @@ START_TEST(a_second_signal_ends_the_delay_and_the_stop_is_an_ordinary_one)
     kill(child.pid, SIGTERM);
     ck_assert(child_says(&child, "everything is still taken for 3600 s"));
     kill(child.pid, SIGHUP);
-    ck_assert(child_says(&child, "SIGHUP: not read anew"));
+    ck_assert(child_says(&child, "SIGHUP: not read again"));
     kill(child.pid, SIGTERM);
     ck_assert(child_says(&child, "stopped; nothing that was acknowledged was lost"));
     ck_assert_int_eq(child_end(&child), EXIT_OK);

@@ -353,7 +353,7 @@ START_TEST(service_keys_without_effect_are_warned_of)
                   "%s", got->err);
     ck_assert_msg(strstr(got->err,
                          "service.telemetry.logs.processors=[{a: b}]: has no effect: the log "
-                         "goes to output_paths alone\n"),
+                         "goes only to output_paths\n"),
                   "%s", got->err);
     free(got);
     got = ran(WORDS("validate", "--config", path, "--set", "service.telemetry.metrics.level=none",

@@ -180,7 +180,7 @@ static unsigned lines_of_a_start(const char *endpoint)
     captured_begin();
     given_start(&given, yaml);
     given_stop(&given);
-    return captured_with("is out of reach for httpGet probes");
+    return captured_with("cannot be reached by httpGet probes");
 }
 
 START_TEST(in_a_pod_localhost_is_told_to_be_out_of_reach)

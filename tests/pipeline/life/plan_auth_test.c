@@ -147,7 +147,7 @@ START_TEST(an_id_that_does_not_serve_is_named_with_its_key)
         "configured");
     expect(YAML("{open: {auth: {authenticator: both}}}", "other"), "not in service.extensions");
     expect(YAML("{open: {auth: {authenticator: other}}}", "other"), "is not an authenticator");
-    expect(YAML("{open: {auth: {authenticator: giver}}}", "giver"), "checks none");
+    expect(YAML("{open: {auth: {authenticator: giver}}}", "giver"), "does not check them");
     expect(YAML("{more: [{}, {auth: {authenticator: giver}}]}", "giver"),
            "receivers.servers.more[1].auth.authenticator");
 }

@@ -90,7 +90,7 @@ START_TEST(a_wrong_level_or_key_is_refused)
     refused("{telemetry: {metrics: {readers: [{}]}}}",
             "service.telemetry.metrics.readers[0]: expected either pull or periodic");
     refused("{telemetry: {metrics: {address: nowhere}}}", "service.telemetry.metrics.address");
-    refused("{telemetry: {metrics: {address: 'localhost:1', readers: []}}}", "stands beside");
+    refused("{telemetry: {metrics: {address: 'localhost:1', readers: []}}}", "has the same meaning as readers");
 }
 END_TEST
 

@@ -75,7 +75,7 @@ START_TEST(confirm_by_is_auto_or_kinds)
     ck_assert(accepts("{confirm_by: [auto]}"));
     ck_assert(accepts("{confirm_by: [process_cpu, wall, memory, alloc, goroutine]}"));
     ck_assert(refuses("{confirm_by: [cpuu]}", "confirm_by: \"cpuu\" is not a kind of profile"));
-    ck_assert(refuses("{confirm_by: [auto, wall]}", "auto stands alone"));
+    ck_assert(refuses("{confirm_by: [auto, wall]}", "expected auto alone"));
     ck_assert(refuses("{confirm_by: []}", "confirm_by: empty"));
 }
 END_TEST

@@ -423,7 +423,7 @@ END_TEST
 static void assert_not_judged(const char *why)
 {
     char text[128];
-    snprintf(text, sizeof text, "sends profiles whose spans cannot be read: %s\n", why);
+    snprintf(text, sizeof text, "sends profiles whose span ids cannot be read: %s\n", why);
     ck_assert(rig_explains(&rig, text));
     RIG_SPANS(&rig, {.id = 9, .start = 11 * S, .end = 19 * S, .attributes = {"0000000000000009"}});
     ck_assert(rig_linked(&rig, 9));

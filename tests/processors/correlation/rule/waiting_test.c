@@ -113,7 +113,7 @@ START_TEST(labelled_children_are_waited_for_and_linked_from_the_second_upload_on
         rig_advance(&rig, 9 * S);
         rig_window(&rig, 0, 0, 0);
     }
-    ck_assert(rig_explains(&rig, "spans that are no local roots have samples"));
+    ck_assert(rig_explains(&rig, "spans that are not local roots have samples"));
     ck_assert(rig_explains(&rig, "1 came after their span had left"));
     rig_close(&rig);
 }
