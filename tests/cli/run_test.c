@@ -68,7 +68,7 @@ START_TEST(a_second_signal_ends_the_delay_and_the_stop_is_an_ordinary_one)
 }
 END_TEST
 
-/* Waits until somebody listens; by then the signals are blocked. */
+/* Waits until something listens; by then the signals are blocked. */
 static void await_listener(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

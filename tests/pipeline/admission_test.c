@@ -213,7 +213,7 @@ static void *flood(void *ctx)
     return NULL;
 }
 
-/* The numbers of all lines, which are to come to that of the refusals. */
+/* Returns the sum of the counts in all lines, which must equal the refusals. */
 static unsigned told_requests(void)
 {
     unsigned sum = 0, n;

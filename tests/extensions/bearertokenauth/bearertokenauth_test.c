@@ -42,7 +42,7 @@ static void expect_faults(const char *keys, const char *words)
     snprintf(yaml, sizeof yaml, "extensions:\n  bearertokenauth: %s\n" REST, keys);
     char *faults = given_faults(yaml);
     ck_assert_msg(strstr(faults, words) != NULL, "no \"%s\" in:\n%s", words, faults);
-    const char *told = strstr(faults, ": extensions."); /* in front of it stands the yaml itself */
+    const char *told = strstr(faults, ": extensions."); /* the place in the yaml precedes it */
     ck_assert_ptr_nonnull(told);
     ck_assert_msg(strstr(told, "sesame") == NULL, "%s", faults);
     free(faults);

@@ -226,8 +226,8 @@ static struct outcome down_once(const struct batch *batch, unsigned nth)
     return nth == 0 ? outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "down") : OUTCOME_OK;
 }
 
-/* Moves the clock until the sink has begun so many sends: a worker parks what failed soon after
- * its answer, not before. */
+/* Advances the clock until the sink has begun this many sends: a worker parks a failed one shortly
+ * after its answer. */
 static void advance_until_begun(struct sink *sink, size_t begun)
 {
     for (;;) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An authenticator of either side, one that only gives, and a receiver with servers. */
+/* An authenticator for both sides, one for clients only, and a receiver with servers. */
 
 static enum auth_result look(void *self, const char *value)
 {

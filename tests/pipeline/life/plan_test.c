@@ -17,7 +17,7 @@ const struct component *const component_table[] = {&scripted_source, &scripted_p
     "      receivers: [source]\n"                                                                  \
     "      exporters: [sink]\n"
 
-/* All of these words stand in the faults of a configuration. */
+/* The problems of a configuration must contain all these texts. */
 static void expect(const char *yaml, const char *const *words)
 {
     char *faults = given_faults(yaml);

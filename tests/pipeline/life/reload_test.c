@@ -14,7 +14,7 @@
 static const struct component anchor = {
     .type = "anchor", .text = "cannot be changed", .kind = COMPONENT_EXTENSION, .fixed = true};
 
-/* An authenticator that knows one word, and a receiver that asks one. */
+/* An authenticator that accepts one word, and a receiver that uses one. */
 struct word {
     char *word;
     struct authenticator by;
@@ -364,7 +364,7 @@ static void await_retired_receivers(void)
     pthread_mutex_unlock(&retired->lock);
 }
 
-/* The exporter that goes stops in no hurry: another one takes its requests over. */
+/* The removed exporter stops without hurry: another one takes over its requests. */
 START_TEST(a_client_that_waits_is_answered_by_the_exporter_that_took_the_place)
 {
     struct answer answer;
@@ -430,7 +430,7 @@ static void wait_until_receivers_are_closed(const struct retirement *retirement)
     pthread_mutex_unlock(&retirement->all->lock);
 }
 
-/* So many that the exporter's thread looks around between them: for tsan. */
+/* Enough reloads for the exporter's thread to run between them: for tsan. */
 START_TEST(reloads_find_the_exporter_of_an_earlier_one_still_at_work)
 {
     begin(TWO);
@@ -543,7 +543,7 @@ END_TEST
     "receivers: {source: }\nexporters: {sink: }\n"                                                 \
     "service:\n  pipelines:\n    traces: {receivers: [source], exporters: [sink]}\n" logs
 
-/* What it serves is settled when it opens. */
+/* The signals that it serves are fixed when it opens. */
 START_TEST(a_receiver_whose_signals_change_opens_anew)
 {
     static const char with_logs[] = SIGNALS("    logs: {receivers: [source], exporters: [sink]}\n");

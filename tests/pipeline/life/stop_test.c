@@ -121,7 +121,7 @@ START_TEST(a_hurried_stop_does_not_wait_for_the_deadline)
     sink_gate(sink_at(0), true);
     offer(5);
     sink_wait_begun(sink_at(0), 1);
-    /* The clock stands still: only the hurry ends this stop. */
+    /* The clock does not advance: only the hurry ends this stop. */
     ck_assert_uint_eq(runtime_stop(given.runtime, &hurry, &report), 5);
     ck_assert(!runtime_ready(given.runtime));
     bytes_release(&report);

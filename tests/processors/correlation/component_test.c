@@ -1,7 +1,7 @@
-/* The component's table: its keys, what it refuses, and what it says of itself. */
+/* The component's table: its keys, its checks, and its explain lines. */
 #include "tests/processors/correlation/rig.h"
 
-/* What filling and checking says about a section. Freed by the caller. */
+/* Returns the problems of a section. Freed by the caller. */
 static char *faults_of(const char *yaml)
 {
     struct problems problems = {0};

@@ -1,4 +1,4 @@
-/* Held spans by id, against a list that is searched from end to end. */
+/* Held spans by id, compared with a linear search. */
 #include "processors/correlation/hold/held_ids.h"
 
 #include "lib/wire/otlp/otlp_span.h"

@@ -1,11 +1,11 @@
-/* What the log says to whoever set things up so that links cannot be. */
+/* Log lines about setups in which spans cannot be linked. */
 #include "processors/correlation/rule/advise.h"
 
 #include "tests/processors/correlation/rig.h"
 
 #include <unistd.h>
 
-/* What is logged from here on. */
+/* Captures what is logged from here on. */
 struct said {
     FILE *file;
     int stderr_was;
@@ -19,7 +19,7 @@ static void listen_to_log(struct said *said)
     dup2(fileno(said->file), STDERR_FILENO);
 }
 
-/* What was said since the last call. */
+/* Returns what was logged since the last call. */
 static const char *said_since(struct said *said)
 {
     rewind(said->file);
@@ -92,7 +92,7 @@ START_TEST(names_that_do_not_match_are_said_once_with_both)
 }
 END_TEST
 
-/* Of two names for one service both are profiled, or roots would not be held for long. */
+/* Of two names for one service both are profiled; otherwise roots would not be held for long. */
 START_TEST(it_is_said_again_after_an_hour)
 {
     struct rig rig;
@@ -170,7 +170,7 @@ START_TEST(a_name_cannot_add_a_line_to_the_log)
 }
 END_TEST
 
-/* Windows whose samples name nothing, until the first hold is over. */
+/* Windows whose samples have no ids, until the first hold is over. */
 static void profile_in_vain(struct rig *rig, const char *kind)
 {
     for (int i = 0; i < 9; i++) {
@@ -283,7 +283,7 @@ START_TEST(a_full_hold_is_said_with_the_number_and_the_key_once_a_minute)
 }
 END_TEST
 
-/* A request of some KiB, every span of which waits. */
+/* A request of some KiB whose spans all wait. */
 static void large_request(struct rig *rig, uint64_t first, size_t count)
 {
     struct rig_span *spans = calloc(count, sizeof *spans);
