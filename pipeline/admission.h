@@ -47,7 +47,7 @@ struct admission *admission_new(const char *id, const struct clock *clock, struc
 void admission_free(struct admission *admission);
 
 /* Logs what was counted since the last lines, without waiting for the minute to pass. */
-void admission_tell(struct admission *admission);
+void admission_flush(struct admission *admission);
 
 void admission_accept(struct admission *admission, enum admission_transport transport, int signal,
                       uint64_t items);

@@ -92,9 +92,9 @@ struct batch *batch_flat(struct batch *batch);
 /* Returns the batch with other series labels (taken over). NULL: no memory. */
 struct batch *batch_with_series(const struct batch *batch, struct series *series);
 
-/* Adds references to all receipts of another batch whose data it now contains. Only before the
- * batch is handed on. False: no memory. */
-bool batch_add_receipts(struct batch *batch, const struct batch *from);
+/* Adds references to all receipts of batch to another one, which now contains some of its data.
+ * Only before that one is handed on. False: no memory. */
+bool batch_add_receipts(struct batch *to, const struct batch *batch);
 bool batch_add_receipt(struct batch *batch, struct receipt *receipt);
 
 /* Splits an OTLP batch into a front of at most max_items items and max_bytes bytes (0: no limit; at

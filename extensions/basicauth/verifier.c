@@ -102,7 +102,7 @@ static void job_free(struct job *job)
     free(job);
 }
 
-static void verifier_tell(struct waiters *waiters, enum auth_result result)
+static void verifier_answer(struct waiters *waiters, enum auth_result result)
 {
     for (struct waiter *waiter; (waiter = SLIST_FIRST(waiters));) {
         SLIST_REMOVE_HEAD(waiters, next);
@@ -135,7 +135,7 @@ static void work_off(struct verifier *verifier)
     remember(fits ? &verifier->right : &verifier->wrong, job->digest);
     struct waiters waiters = take_first(verifier);
     pthread_mutex_unlock(&verifier->mutex);
-    verifier_tell(&waiters, fits ? AUTH_GRANTED : AUTH_DENIED);
+    verifier_answer(&waiters, fits ? AUTH_GRANTED : AUTH_DENIED);
     pthread_mutex_lock(&verifier->mutex);
 }
 
@@ -266,7 +266,7 @@ void verifier_free(struct verifier *verifier)
         pthread_join(verifier->thread, NULL);
     while (!STAILQ_EMPTY(&verifier->jobs)) {
         struct waiters waiters = take_first(verifier);
-        verifier_tell(&waiters, AUTH_LATER);
+        verifier_answer(&waiters, AUTH_LATER);
     }
     pthread_cond_destroy(&verifier->work);
     pthread_mutex_destroy(&verifier->mutex);

@@ -9,7 +9,7 @@ struct queue_element *queue_element_new(struct batch *batch)
 {
     struct queue_element *element = calloc(1, sizeof *element);
     if (element) {
-        element->current = batch_ref(batch);
+        element->batch = batch_ref(batch);
         element->signal = batch->signal;
     }
     return element;
@@ -19,7 +19,7 @@ void queue_element_free(struct queue_element *element)
 {
     if (!element)
         return;
-    batch_unref(element->current);
+    batch_unref(element->batch);
     batch_unref(element->last_refused);
     while (element->rest) {
         struct batch_part *part = element->rest;
@@ -32,7 +32,7 @@ void queue_element_free(struct queue_element *element)
 
 uint64_t queue_element_items(const struct queue_element *element)
 {
-    uint64_t items = element->current ? element->current->items : 0;
+    uint64_t items = element->batch ? element->batch->items : 0;
     for (const struct batch_part *part = element->rest; part; part = part->next)
         items += part->batch->items;
     return items;

@@ -15,7 +15,7 @@
 struct queue_element {
     struct queue_element *next;
     enum signal signal;
-    struct batch *current;
+    struct batch *batch;
     struct batch_part *rest; /* not tried yet */
     uint64_t due;            /* parked: when to retry */
     uint64_t own_due;        /* the same without the wait that the server asked for */

@@ -166,7 +166,7 @@ static void settle(struct sender *sender, struct queue_element *element,
 
 static size_t work_of(const struct queue_element *element)
 {
-    return element->current ? batch_work(element->current) + WORK_FIXED : 0;
+    return element->batch ? batch_work(element->batch) + WORK_FIXED : 0;
 }
 
 /* The work of all sends stays below a share of the budget. The rest is for data, even if the
@@ -319,7 +319,7 @@ void sender_put(struct sender *sender, struct batch *batch)
         measure_put(sender, batch);
     struct queue_element *element = queue_element_new(batch);
     if (!element) {
-        struct queue_element lost = {.current = batch_ref(batch)};
+        struct queue_element lost = {.batch = batch_ref(batch)};
         struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
         dispatch_give_up(&sender->dispatcher, &lost, &why);
         return;

@@ -29,7 +29,7 @@ void gate_release(struct gate *gate);
 
 /* Waits while the gate is closed or the mode is GATE_WAITS. True: the caller is inside until
  * gate_leave, which another thread may call. False: the mode is GATE_SHUT. Not from inside. */
-bool gate_enter(struct gate *gate, const enum gate_mode *way);
+bool gate_enter(struct gate *gate, const enum gate_mode *mode);
 void gate_leave(struct gate *gate);
 
 /* Lets no thread in any more; returns when the last one has left. One thread at a time. */

@@ -178,7 +178,7 @@ bool graph_wire_leaving(struct graph *graph, const struct graph *from, struct in
         if (!has)
             continue;
         intake->journal = has->journal;
-        intake->way = intake->head_count ? GATE_OPEN : GATE_SHUT;
+        intake->mode = intake->head_count ? GATE_OPEN : GATE_SHUT;
     }
     return true;
 }
@@ -186,7 +186,7 @@ bool graph_wire_leaving(struct graph *graph, const struct graph *from, struct in
 /* Swaps all members that are under the gate. */
 static void swap_contents(struct intake *a, struct intake *b)
 {
-    enum { FROM = offsetof(struct intake, way), SIZE = sizeof(struct intake) - FROM };
+    enum { FROM = offsetof(struct intake, mode), SIZE = sizeof(struct intake) - FROM };
     char before[SIZE];
     memcpy(before, (const char *)a + FROM, SIZE);
     memcpy((char *)a + FROM, (const char *)b + FROM, SIZE);
@@ -326,7 +326,7 @@ static bool gives_metadata(const struct instance_list *receivers)
     return false;
 }
 
-void graph_tell_metadata(struct graph *graph)
+void graph_set_metadata(struct graph *graph)
 {
     for (size_t i = 0; i < graph->instances.count; i++) {
         struct instance *instance = graph->instances.items[i];

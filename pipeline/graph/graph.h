@@ -46,7 +46,7 @@ struct intake {
     struct gate *gate;        /* set once */
     _Atomic unsigned pending; /* answers not given yet */
     /* from here on: changed only while the gate is closed */
-    enum gate_mode way;
+    enum gate_mode mode;
     struct outlet **heads; /* one per pipeline */
     size_t head_count;
     struct intake_queue *queues;
@@ -69,7 +69,7 @@ struct graph {
 bool graph_wire(struct graph *graph, struct budget *budget, struct gate *gate);
 
 /* Sets, for every processor, the signals whose data may have metadata. */
-void graph_tell_metadata(struct graph *graph);
+void graph_set_metadata(struct graph *graph);
 
 /* Makes fresh intakes for a receiver of another graph that is being retired: into the pipelines of
  * this graph that its id feeds, or else into those with the names of the ones that it fed. False:

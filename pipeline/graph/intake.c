@@ -126,7 +126,7 @@ static struct outcome intake_begin(struct intake *intake, const struct batch *ba
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
     struct gate *gate = intake->gate;
-    bool inside = gate_enter(gate, &intake->way);
+    bool inside = gate_enter(gate, &intake->mode);
     struct outcome outcome = inside ? intake_begin(intake, batch) : unwanted();
     if (outcome.verdict != VERDICT_OK) {
         if (inside)

@@ -34,8 +34,8 @@ static bool in(const struct graph *graph, const struct instance *instance)
 /* ---- what stays ---- */
 
 /* A processor that holds data can stay only if all its pipelines have the same stages after it. */
-static bool keeps_ways(const struct reload *reload, const struct instance *old,
-                       const struct instance *fresh)
+static bool keeps_outlets(const struct reload *reload, const struct instance *old,
+                          const struct instance *fresh)
 {
     const struct graph *graph = &reload->runtime->graph;
     for (size_t i = 0; i < graph->pipeline_count; i++) {
@@ -68,7 +68,7 @@ static bool stays(const struct reload *reload, const struct instance *old,
     case COMPONENT_RECEIVER:
         return signals_of(&reload->runtime->graph, old) == signals_of(reload->next, fresh);
     case COMPONENT_PROCESSOR:
-        return keeps_ways(reload, old, fresh);
+        return keeps_outlets(reload, old, fresh);
     case COMPONENT_EXPORTER:
     case COMPONENT_EXTENSION:
     case COMPONENT_KINDS:
@@ -155,11 +155,11 @@ static void each_alone(const struct graph *graph, const struct graph *but, enum 
     }
 }
 
-static void set_modes(struct instance *receiver, enum gate_mode way)
+static void set_modes(struct instance *receiver, enum gate_mode mode)
 {
     for (int s = 0; s < SIGNAL_COUNT; s++)
         if (receiver->env.intakes[s])
-            receiver->env.intakes[s]->way = way;
+            receiver->env.intakes[s]->mode = mode;
 }
 
 static void install_waiting(struct instance *receiver)
@@ -168,12 +168,12 @@ static void install_waiting(struct instance *receiver)
     set_modes(receiver, GATE_WAITS);
 }
 
-static void open_ways(struct instance *receiver)
+static void open_intakes(struct instance *receiver)
 {
     set_modes(receiver, GATE_OPEN);
 }
 
-static void shut_ways(struct instance *receiver)
+static void shut_intakes(struct instance *receiver)
 {
     set_modes(receiver, GATE_SHUT);
 }
@@ -328,7 +328,7 @@ static void put_in_force(struct reload *reload)
     for (struct retirement *at = runtime->retired.first; at; at = at->next)
         each_alone(&at->graph, NULL, COMPONENT_RECEIVER, graph_install);
     each_alone(&runtime->graph, NULL, COMPONENT_RECEIVER, graph_install);
-    each_alone(reload->next, &runtime->graph, COMPONENT_RECEIVER, open_ways);
+    each_alone(reload->next, &runtime->graph, COMPONENT_RECEIVER, open_intakes);
     take_sections_over(reload);
     swap_graphs(reload);
     runtime_set_budget(runtime);
@@ -354,7 +354,7 @@ static void put_back(struct reload *reload)
     bool wired = wire_leaving(&runtime->graph, reload->next);
     gate_close(&runtime->gate);
     each_alone(reload->next, &runtime->graph, COMPONENT_RECEIVER,
-               wired ? graph_install : shut_ways);
+               wired ? graph_install : shut_intakes);
     gate_open(&runtime->gate);
 }
 
@@ -370,12 +370,12 @@ static void reload_forget(struct graph *graph, const struct graph *other)
 
 /* ---- logging ---- */
 
-static void tell_one(struct bytes *line, const char *what, const struct instance *instance)
+static void append_change(struct bytes *line, const char *what, const struct instance *instance)
 {
     bytes_printf(line, "%s%s %s", line->size ? ", " : "", instance->path, what);
 }
 
-static void reload_tell(const struct reload *reload)
+static void reload_log(const struct reload *reload)
 {
     const struct graph *now = &reload->runtime->graph, *before = reload->next;
     struct bytes line;
@@ -384,12 +384,13 @@ static void reload_tell(const struct reload *reload)
         const struct instance *instance = now->instances.items[i];
         enum component_kind kind = instance->component->kind;
         if (instance->used && !in(before, instance))
-            tell_one(&line, graph_find(before, kind, instance->id) ? "changed" : "added", instance);
+            append_change(&line, graph_find(before, kind, instance->id) ? "changed" : "added",
+                          instance);
     }
     for (size_t i = 0; i < before->instances.count; i++) {
         const struct instance *instance = before->instances.items[i];
         if (instance->used && !graph_find(now, instance->component->kind, instance->id))
-            tell_one(&line, "removed", instance);
+            append_change(&line, "removed", instance);
     }
     if (line.size)
         log_info("reloaded: %.*s", (int)line.size, (const char *)line.data);
@@ -431,7 +432,7 @@ static enum reload_result reload_run(struct reload *reload)
     if (opened) {
         put_in_force(reload);
         change_telemetry(reload);
-        reload_tell(reload);
+        reload_log(reload);
     } else {
         put_back(reload);
     }

@@ -102,7 +102,7 @@ bool runtime_prepare(struct runtime *runtime, struct graph *graph)
         if (!instance->sender)
             return false;
     }
-    graph_tell_metadata(graph);
+    graph_set_metadata(graph);
     bool wired = graph_wire(graph, &runtime->budget, &runtime->gate);
     for (size_t i = 0; i < instances->count; i++)
         give_journal(runtime, instances->items[i]);

@@ -88,11 +88,11 @@ static void drain(struct runtime *runtime, uint64_t deadline)
             ticker_step(runtime->ticker);
 }
 
-static void tell_refusals(struct runtime *runtime, struct instance *receiver)
+static void flush_refusals(struct runtime *runtime, struct instance *receiver)
 {
     (void)runtime;
     if (receiver->meter->admission)
-        admission_tell(receiver->meter->admission);
+        admission_flush(receiver->meter->admission);
 }
 
 void runtime_close_all(struct runtime *runtime, uint64_t deadline)
@@ -101,7 +101,7 @@ void runtime_close_all(struct runtime *runtime, uint64_t deadline)
     replay_stop(runtime->replay);
     runtime->replay = NULL;
     runtime_each(runtime, COMPONENT_RECEIVER, close_instance);
-    runtime_each(runtime, COMPONENT_RECEIVER, tell_refusals);
+    runtime_each(runtime, COMPONENT_RECEIVER, flush_refusals);
     retired_hurry(&runtime->retired);
     if (runtime->journal)
         journal_flush(runtime->journal);

@@ -144,7 +144,7 @@ static struct outcome send_batch(const struct instance *exporter, struct batch *
                            : component->send_on(exporter->self, batch, &progress);
 }
 
-static void periodic_tell(struct periodic *periodic, const struct outcome *outcome)
+static void periodic_log(struct periodic *periodic, const struct outcome *outcome)
 {
     bool failed = outcome->verdict != VERDICT_OK;
     if (failed && !periodic->failing)
@@ -165,7 +165,7 @@ static void send_now(struct periodic *periodic)
         payload ? batch_new(SIGNAL_METRICS, BATCH_OTLP, payload, points, NULL) : NULL;
     struct outcome outcome = batch ? send_batch(periodic->exporter, batch)
                                    : outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    periodic_tell(periodic, &outcome);
+    periodic_log(periodic, &outcome);
     batch_unref(batch);
     bytes_release(&request);
 }

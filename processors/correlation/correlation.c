@@ -151,7 +151,7 @@ static void init_tables(struct correlation *self)
         .max_bytes = (size_t)config->hold_max_mib * MIB,
         .max_spans = (uint64_t)config->hold_max_spans,
     };
-    self->told.hold_limit = self->hold.max_bytes;
+    self->published.hold_limit = self->hold.max_bytes;
     held_ids_init(&self->hold.ids, seed * 5, budget);
 }
 
@@ -215,7 +215,7 @@ static uint64_t correlation_let_go(struct correlation *self)
         if (next < now.mono + TICK_AT_MOST)
             next = now.mono + TICK_AT_MOST;
         self->tick_at = next;
-        correlation_tell_hold(self);
+        correlation_publish_hold(self);
         pthread_mutex_unlock(&self->lock);
         release_send(self, &release);
         if (!more)
@@ -232,7 +232,7 @@ static uint64_t tick(void *instance, uint64_t mono_ns)
     if (resume)
         release_resume(self);
     uint64_t next = correlation_let_go(self);
-    advise_speak(self);
+    advise_log(self);
 
     pthread_mutex_lock(&self->lock);
     if (self->outgoing_due < next)
@@ -255,7 +255,7 @@ static void close_instance(void *instance)
     struct correlation *self = instance;
     if (self->open) {
         hand_on(self);
-        advise_speak(self);
+        advise_log(self);
         bytes_release(&self->advice);
         held_ids_release(&self->hold.ids);
         recent_release(&self->recent);

@@ -45,7 +45,7 @@ struct outgoing {
 };
 
 /* Read by metrics pages without the lock; written under it. */
-struct correlation_told {
+struct correlation_published {
     _Atomic uint64_t hold_bytes, hold_limit, hold_spans;
     _Atomic uint64_t oldest; /* mono; arrival of the oldest span; 0: nothing waits */
     _Atomic uint64_t ids, evicted, services;
@@ -67,7 +67,7 @@ struct correlation {
     uint64_t recalled_from; /* local time; from here on notes of the previous process were recalled;
                                UINT64_MAX: none were */
     struct interner interner;
-    struct correlation_told told;
+    struct correlation_published published;
 
     pthread_mutex_t lock; /* guards all members below */
     struct span_index index;
@@ -76,9 +76,9 @@ struct correlation {
     struct hold hold;
     struct heap due; /* processes with waiting spans, by when they are decided next */
     struct recent recent;
-    struct bytes advice;     /* lines for the log */
-    uint64_t hold_full;      /* spans that left a full hold since it was last logged, ... */
-    uint64_t hold_full_told; /* ... mono; 0: never logged */
+    struct bytes advice;       /* lines for the log */
+    uint64_t hold_full;        /* spans that left a full hold since it was last logged, ... */
+    uint64_t hold_full_logged; /* ... mono; 0: never logged */
     struct release
         unwritten; /* spans that left the hold but could not be written for lack of memory */
     struct outgoing *outgoing, **batches_end;
@@ -126,8 +126,8 @@ void profiles_recall(void *self, struct view content);
 
 /* measure.c: call after the hold, or what is known, has changed. Under the lock. */
 extern const struct metric correlation_metrics[];
-void correlation_tell_hold(struct correlation *self);
-void correlation_tell_known(struct correlation *self);
+void correlation_publish_hold(struct correlation *self);
+void correlation_publish_known(struct correlation *self);
 void correlation_measure(void *self, struct metrics *metrics);
 
 /* explain.c */

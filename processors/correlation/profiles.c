@@ -44,7 +44,7 @@ struct noting {
 /* Chunks between which the lock is released. */
 enum { IDS_AT_ONCE = 512, UPLOADS_AT_ONCE = 64 };
 
-static void give_way(struct noting *noting)
+static void yield_lock(struct noting *noting)
 {
     struct correlation *self = noting->context.self;
     pthread_mutex_unlock(&self->lock);
@@ -62,9 +62,9 @@ static void index_ids(struct noting *noting)
     uint64_t scope = service_scope(service);
     for (size_t i = 0; i < upload->count; i++) {
         if (i + DECIDE_AHEAD < upload->count)
-            span_index_expect(index, scope, upload->ids[i + DECIDE_AHEAD].id);
+            span_index_prefetch(index, scope, upload->ids[i + DECIDE_AHEAD].id);
         if (i % IDS_AT_ONCE == IDS_AT_ONCE - 1)
-            give_way(noting);
+            yield_lock(noting);
         service->counts.ids += span_index_add(index, scope, &upload->ids[i], upload->window.kind,
                                               noting->context.second);
     }
@@ -77,9 +77,9 @@ static void link_ids(struct noting *noting)
     const struct held_ids *held = &context->self->hold.ids;
     for (size_t i = 0; i < upload->count; i++) {
         if (i + DECIDE_AHEAD < upload->count)
-            held_ids_expect(held, upload->ids[i + DECIDE_AHEAD].id);
+            held_ids_prefetch(held, upload->ids[i + DECIDE_AHEAD].id);
         if (i % IDS_AT_ONCE == IDS_AT_ONCE - 1)
-            give_way(noting);
+            yield_lock(noting);
         uint64_t id = upload->ids[i].id;
         if (i > 0 && id == upload->ids[i - 1].id)
             continue;
@@ -234,8 +234,8 @@ void profiles_recall(void *instance, struct view content)
         recall_since(self, notes.since, now);
         now.mono = judge_local(now, notes.arrived);
         now.wall = notes.arrived < now.wall ? notes.arrived : now.wall;
-        for (const struct upload *each = notes.uploads; each; each = each->next)
-            profiles_note(self, each, now);
+        for (const struct upload *upload = notes.uploads; upload; upload = upload->next)
+            profiles_note(self, upload, now);
         pthread_mutex_unlock(&self->lock);
     }
     arena_release(&arena);
@@ -251,7 +251,7 @@ static void profiles_let_go(struct correlation *self)
         struct judge_now now = correlation_now(self);
         more = self->hold.oldest && waiting_judge_due(self, now, &release) <= now.mono;
         correlation_ask_tick(self);
-        correlation_tell_hold(self);
+        correlation_publish_hold(self);
         pthread_mutex_unlock(&self->lock);
         release_send(self, &release);
     }
@@ -262,8 +262,8 @@ static void note_all(struct correlation *self, const struct batch *batch, struct
     struct view tenant = correlation_tenant(self, batch);
     if (!uploads)
         return;
-    for (struct upload *each = uploads; each; each = each->next)
-        each->tenant = tenant;
+    for (struct upload *upload = uploads; upload; upload = upload->next)
+        upload->tenant = tenant;
     write_note(self, uploads);
     pthread_mutex_lock(&self->lock);
     for (unsigned i = 1; uploads; uploads = uploads->next, i++) {
@@ -273,7 +273,7 @@ static void note_all(struct correlation *self, const struct batch *batch, struct
             pthread_mutex_lock(&self->lock);
         }
     }
-    correlation_tell_known(self);
+    correlation_publish_known(self);
     pthread_mutex_unlock(&self->lock);
     profiles_let_go(self);
 }
@@ -317,10 +317,10 @@ static struct buffer *rewrite(const struct correlation *self, const struct pprof
 static struct batch *remapped(const struct batch *batch, struct buffer *payload,
                               struct series *series)
 {
-    struct batch *copy = batch_with_payload(batch, payload, batch->items);
-    if (copy && series)
-        batch_set_series(copy, series_ref(series));
-    return copy;
+    struct batch *edited = batch_with_payload(batch, payload, batch->items);
+    if (edited && series)
+        batch_set_series(edited, series_ref(series));
+    return edited;
 }
 
 static enum verdict push_pprof(struct correlation *self, struct batch *batch, struct series *series,
@@ -334,9 +334,9 @@ static enum verdict push_pprof(struct correlation *self, struct batch *batch, st
         buffer_unref(payload);
         return outlet_push(next, batch);
     }
-    struct batch *copy = remapped(batch, payload, series);
-    enum verdict verdict = copy ? outlet_push(next, copy) : VERDICT_RETRY;
-    batch_unref(copy);
+    struct batch *edited = remapped(batch, payload, series);
+    enum verdict verdict = edited ? outlet_push(next, edited) : VERDICT_RETRY;
+    batch_unref(edited);
     return verdict;
 }
 

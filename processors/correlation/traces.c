@@ -118,10 +118,10 @@ static void decide_children(struct context *context, struct trace_plan *plan,
     }
 }
 
-static void expect_rows(const struct context *context, const struct span_row *rows, size_t left)
+static void prefetch_rows(const struct context *context, const struct span_row *rows, size_t left)
 {
     for (size_t i = 0; i < left && i < DECIDE_AHEAD; i++)
-        decide_expect(context, &rows[i].candidate);
+        decide_prefetch(context, &rows[i].candidate);
 }
 
 static void decide_resource(struct correlation *self, struct trace_plan *plan,
@@ -138,7 +138,7 @@ static void decide_resource(struct correlation *self, struct trace_plan *plan,
     for (size_t i = resource->first; i < resource->end; i++) {
         struct span_row *row = &plan->rows[i];
         if ((i - resource->first) % DECIDE_AHEAD == 0)
-            expect_rows(&context, row, resource->end - i);
+            prefetch_rows(&context, row, resource->end - i);
         if (self->config.link == LINK_ALL)
             traces_attach(row, true, &context);
         else if (self->config.link == LINK_LOCAL_ROOT)
@@ -157,8 +157,9 @@ static void cut_to_hold(const struct correlation *self, struct trace_plan *plan)
 {
     const struct hold *hold = &self->hold;
     size_t bytes = 0;
-    for (const struct resource_plan *each = plan->resources; each; each = each->next)
-        bytes += each->waiting ? sizeof(struct segment) : 0;
+    for (const struct resource_plan *resource = plan->resources; resource;
+         resource = resource->next)
+        bytes += resource->waiting ? sizeof(struct segment) : 0;
     uint64_t spans = 0;
     for (size_t i = plan->count; i-- > 0;) {
         struct decision *decision = &plan->rows[i].decision;
@@ -179,8 +180,8 @@ static bool decide_plan(struct correlation *self, struct trace_plan *plan)
 {
     pthread_mutex_lock(&self->lock);
     struct judge_now now = correlation_now(self);
-    for (struct resource_plan *each = plan->resources; each; each = each->next)
-        decide_resource(self, plan, each, now);
+    for (struct resource_plan *resource = plan->resources; resource; resource = resource->next)
+        decide_resource(self, plan, resource, now);
     trace_plan_count(plan);
     if (plan->waiting > 0) {
         cut_to_hold(self, plan);
@@ -250,26 +251,26 @@ static void commit(struct correlation *self, struct trace_plan *plan)
     uint64_t full = 0;
     pthread_mutex_lock(&self->lock);
     struct judge_now now = correlation_now(self);
-    for (struct resource_plan *each = plan->resources; each; each = each->next) {
+    for (struct resource_plan *resource = plan->resources; resource; resource = resource->next) {
         struct context context;
-        context_open(&context, self, each->service, now);
-        full += count_rows(plan, &context, each);
-        put_segment(&context, each, &release);
-        if (each->service)
-            each->service->building--;
+        context_open(&context, self, resource->service, now);
+        full += count_rows(plan, &context, resource);
+        put_segment(&context, resource, &release);
+        if (resource->service)
+            resource->service->building--;
     }
     if (plan->cut)
         advise_hold_full(self, plan->cut, false, now.mono);
     if (full > plan->cut)
         advise_hold_full(self, full - plan->cut, true, now.mono);
     correlation_ask_tick(self);
-    correlation_tell_hold(self);
+    correlation_publish_hold(self);
     bool pack = plan->waiting > 0 && self->hold.bytes > self->hold.max_bytes / 2;
     bool advice = self->advice.size > 0;
     pthread_mutex_unlock(&self->lock);
     release_send(self, &release);
     if (advice)
-        advise_speak(self);
+        advise_log(self);
     if (pack)
         pack_some(self);
 }
@@ -277,10 +278,10 @@ static void commit(struct correlation *self, struct trace_plan *plan)
 static void drop(struct correlation *self, struct trace_plan *plan)
 {
     pthread_mutex_lock(&self->lock);
-    for (struct resource_plan *each = plan->resources; each; each = each->next) {
-        segment_free(each->segment);
-        if (each->service)
-            each->service->building--;
+    for (struct resource_plan *resource = plan->resources; resource; resource = resource->next) {
+        segment_free(resource->segment);
+        if (resource->service)
+            resource->service->building--;
     }
     pthread_mutex_unlock(&self->lock);
 }
@@ -298,11 +299,11 @@ static enum verdict push_rest(struct correlation *self, struct trace_plan *plan,
         buffer_unref(payload);
         return outlet_push(next, batch);
     }
-    struct batch *rest = batch_with_payload(batch, payload, batch->items - plan->waiting);
-    if (!rest)
+    struct batch *edited = batch_with_payload(batch, payload, batch->items - plan->waiting);
+    if (!edited)
         return VERDICT_RETRY;
-    enum verdict verdict = outlet_push(next, rest);
-    batch_unref(rest);
+    enum verdict verdict = outlet_push(next, edited);
+    batch_unref(edited);
     return verdict;
 }
 

@@ -23,7 +23,7 @@ static bool are_alike(const struct segment *a, const struct segment *b)
 {
     return a->resource == b->resource && a->scope_count == b->scope_count &&
            memcmp(a->scopes, b->scopes, a->scope_count * sizeof a->scopes[0]) == 0 &&
-           origin_same_way(a->origin, b->origin);
+           origin_matches(a->origin, b->origin);
 }
 
 /* Finds the segments that arrived since the last time, newest first. */

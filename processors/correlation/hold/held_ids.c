@@ -112,7 +112,7 @@ struct held *held_ids_next(const struct held *held)
     return match(held->next, held_ids_key_of(held));
 }
 
-void held_ids_expect(const struct held_ids *ids, uint64_t id)
+void held_ids_prefetch(const struct held_ids *ids, uint64_t id)
 {
     if (ids->count)
         __builtin_prefetch(&ids->buckets[held_ids_place(ids, canonical(id))]);

@@ -34,7 +34,7 @@ struct held *held_ids_first(const struct held_ids *ids, uint64_t id);
 struct held *held_ids_next(const struct held *held);
 
 /* Prefetches the id's bucket: it will be looked up soon. */
-void held_ids_expect(const struct held_ids *ids, uint64_t id);
+void held_ids_prefetch(const struct held_ids *ids, uint64_t id);
 
 /* Tells the table that a span in it has a new address. */
 void held_ids_moved(struct held_ids *ids, struct held *held);

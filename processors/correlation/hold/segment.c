@@ -34,7 +34,7 @@ static bool segment_same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-bool origin_same_way(const struct origin *a, const struct origin *b)
+bool origin_matches(const struct origin *a, const struct origin *b)
 {
     const struct metadata *x = a->metadata, *y = b->metadata;
     return a == b || (a->outlet == b->outlet &&

@@ -30,7 +30,7 @@ struct origin *origin_new(const struct batch *batch, struct outlet *outlet);
 void origin_unref(struct origin *origin); /* NULL is allowed */
 
 /* Whether spans of both may be sent in one request: same outlet and metadata. */
-bool origin_same_way(const struct origin *a, const struct origin *b);
+bool origin_matches(const struct origin *a, const struct origin *b);
 
 enum held_flag {
     HELD_ROOT = 1,

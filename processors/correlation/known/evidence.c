@@ -33,9 +33,9 @@ static uint64_t evidence_larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static bool is_heard(const struct timeline *timeline, uint64_t mono, uint64_t remember)
+static bool is_active(const struct timeline *timeline, uint64_t mono, uint64_t remember)
 {
-    return timeline && timeline->count && evidence_minus(mono, timeline->heard) <= remember;
+    return timeline && timeline->count && evidence_minus(mono, timeline->uploaded) <= remember;
 }
 
 static void add_windows(struct windows *all, struct timeline *each, uint64_t early)
@@ -61,7 +61,7 @@ static struct windows read_windows(const struct service *service, unsigned kinds
         for (enum kind kind = 0; kind < KIND_OTHER; kind++) {
             struct timeline *each = service->timelines[kind];
             if (kinds & KIND_BIT(kind) && each && each->count &&
-                (!lately || is_heard(each, mono, remember)))
+                (!lately || is_active(each, mono, remember)))
                 add_windows(&all, each, service->first_seen + FIRST_MINUTE);
         }
         if (all.kinds)

@@ -105,7 +105,7 @@ struct id_more *id_table_more(const struct id_table *table, const struct id_entr
     return table->wide ? &shard->more[entry - shard->entries] : NULL;
 }
 
-void id_table_expect(const struct id_table *table, uint64_t id)
+void id_table_prefetch(const struct id_table *table, uint64_t id)
 {
     uint64_t hash = id_table_hash_of(table, id);
     const struct id_shard *shard = &table->shards[shard_of(hash)];

@@ -64,7 +64,7 @@ struct id_more *id_table_more(const struct id_table *table, const struct id_entr
 
 /* Prefetches an id that will be looked up soon: with millions of ids every search waits for memory.
  * Changes nothing. */
-void id_table_expect(const struct id_table *table, uint64_t id);
+void id_table_prefetch(const struct id_table *table, uint64_t id);
 
 /* Returns the second before which entries in the shard of this id may have been evicted early; 0:
  * none were. */

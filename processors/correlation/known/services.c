@@ -242,7 +242,7 @@ bool service_is_wide(const struct service *service, uint64_t mono, uint64_t reme
 static bool sends(const struct service *service, enum kind kind, uint64_t mono, uint64_t remember)
 {
     const struct timeline *timeline = service->timelines[kind];
-    return timeline && timeline->count > 0 && since(timeline->heard, mono) <= remember;
+    return timeline && timeline->count > 0 && since(timeline->uploaded, mono) <= remember;
 }
 
 unsigned service_kinds(const struct service *service, const struct confirm_by *confirm,

@@ -60,8 +60,8 @@ struct service {
     unsigned version; /* changes when what decisions are based on changes */
     unsigned
         building; /* segments being built and profiles being read; keeps it from being forgotten */
-    uint64_t told[ADVICE_COUNT]; /* mono; when it was last logged; 0: never */
-    const char *language;        /* telemetry.sdk.language, if known; static */
+    uint64_t advised[ADVICE_COUNT]; /* mono; when it was last logged; 0: never */
+    const char *language;           /* telemetry.sdk.language, if known; static */
     uint32_t tenant_size;
     uint32_t size; /* of the name, which follows the tenant */
     uint8_t text[];

@@ -80,9 +80,9 @@ bool span_index_find_either(const struct span_index *index, uint64_t scope, uint
     return correlation_span_index_find(index, scope, id, true, kinds, second, figures);
 }
 
-void span_index_expect(const struct span_index *index, uint64_t scope, uint64_t id)
+void span_index_prefetch(const struct span_index *index, uint64_t scope, uint64_t id)
 {
-    id_table_expect(&index->table, span_index_key(id, scope));
+    id_table_prefetch(&index->table, span_index_key(id, scope));
 }
 
 bool span_index_meet(struct span_index *index, uint64_t scope, uint64_t id, uint32_t second)

@@ -45,7 +45,7 @@ bool span_index_find_either(const struct span_index *index, uint64_t scope, uint
                             unsigned kinds, uint32_t second, struct span_figures *figures);
 
 /* Prefetches an id that will be looked up soon. */
-void span_index_expect(const struct span_index *index, uint64_t scope, uint64_t id);
+void span_index_prefetch(const struct span_index *index, uint64_t scope, uint64_t id);
 
 /* Notes that the span of a known id arrived; true: for the first time. */
 bool span_index_meet(struct span_index *index, uint64_t scope, uint64_t id, uint32_t second);

@@ -15,11 +15,11 @@
 #define RETRIED_WITHIN (31 * NS_PER_S)
 #define LATENESS_KEPT  (600 * NS_PER_S)
 #define TRUST_AFTER    (60 * NS_PER_S)
-#define HEARD_WITHIN   (30 * NS_PER_S)
+#define ACTIVE_WITHIN  (30 * NS_PER_S)
 #define GONE_AFTER     (600 * NS_PER_S)
 #define UNSURE_FOR     (62 * NS_PER_S) /* a window of a minute, and its upload */
 
-enum { TRUST_WINDOWS = 2, STEADY_WINDOWS = 2, HEARD_WINDOWS = 4, DRIFT = 200, NEARNESS = 8 };
+enum { TRUST_WINDOWS = 2, STEADY_WINDOWS = 2, ACTIVE_WINDOWS = 4, DRIFT = 200, NEARNESS = 8 };
 
 static uint64_t timeline_least(uint64_t a, uint64_t b)
 {
@@ -174,15 +174,15 @@ static struct sequence *timeline_begin(struct timeline *timeline,
     return sequence;
 }
 
-static bool was_told(struct timeline *timeline, const struct timeline_window *window)
+static bool was_seen(struct timeline *timeline, const struct timeline_window *window)
 {
-    for (unsigned i = 0; i < TIMELINE_TOLD; i++)
-        if (timeline->told[i].content == window->content && timeline->told[i].content &&
-            timeline_distance(timeline->told[i].end, window->end) <= NS_PER_S)
+    for (unsigned i = 0; i < TIMELINE_SEEN; i++)
+        if (timeline->seen[i].content == window->content && timeline->seen[i].content &&
+            timeline_distance(timeline->seen[i].end, window->end) <= NS_PER_S)
             return true;
-    unsigned at = timeline->told_at++ % TIMELINE_TOLD;
-    timeline->told[at].end = window->end;
-    timeline->told[at].content = window->content;
+    unsigned at = timeline->seen_at++ % TIMELINE_SEEN;
+    timeline->seen[at].end = window->end;
+    timeline->seen[at].content = window->content;
     return false;
 }
 
@@ -204,7 +204,7 @@ static void drop_old(struct timeline *timeline, uint64_t now, uint64_t remember)
     struct sequence **at = &timeline->sequences;
     while (*at) {
         struct sequence *each = *at;
-        if (timeline_minus(now, each->heard) <= remember || !each->heard) {
+        if (timeline_minus(now, each->uploaded) <= remember || !each->uploaded) {
             at = &each->next;
             continue;
         }
@@ -229,7 +229,7 @@ struct sequence *timeline_place(struct timeline *timeline, const struct timeline
                                 uint64_t now, uint64_t remember, bool *again)
 {
     struct reach reach = {window->start ? window->start : window->end, window->end};
-    *again = was_told(timeline, window);
+    *again = was_seen(timeline, window);
     if (*again)
         return NULL;
     drop_old(timeline, now, remember);
@@ -317,7 +317,7 @@ static void take_in_sequence(struct sequence *sequence, const struct timeline_wi
 {
     struct reach reach = {window->start ? window->start : sequence->frontier, window->end};
     sequence->count++;
-    sequence->heard = now;
+    sequence->uploaded = now;
     sequence->begun = timeline_least(sequence->begun, reach.start);
     if (window->length)
         sequence->length = window->length;
@@ -347,7 +347,7 @@ void timeline_take(struct timeline *timeline, struct sequence *sequence,
     if (sequence)
         take_in_sequence(sequence, window, now);
     timeline->watermark = most(timeline->watermark, window->end);
-    timeline->heard = now;
+    timeline->uploaded = now;
     timeline->count++;
 }
 
@@ -393,7 +393,7 @@ bool sequence_is_alone(const struct timeline *timeline, const struct sequence *s
 {
     for (const struct sequence *each = timeline->sequences; each; each = each->next) {
         bool before = each->frontier <= sequence->begun && !each->ahead_count;
-        bool gone = timeline_minus(now, each->heard) > GONE_AFTER;
+        bool gone = timeline_minus(now, each->uploaded) > GONE_AFTER;
         if (each != sequence && !before && !gone && (!each->owner || each->owner == process))
             return false;
     }
@@ -424,9 +424,9 @@ bool sequence_is_steady(const struct timeline *timeline, const struct sequence *
                         unsigned windows, uint64_t now)
 {
     uint64_t within =
-        most(HEARD_WINDOWS * sequence->length + timeline_lateness(timeline), HEARD_WITHIN);
+        most(ACTIVE_WINDOWS * sequence->length + timeline_lateness(timeline), ACTIVE_WITHIN);
     return sequence->count >= windows && !timeline->unmeasured &&
-           timeline_minus(now, sequence->heard) <= within;
+           timeline_minus(now, sequence->uploaded) <= within;
 }
 
 uint64_t sequence_passed(struct sequence *sequence, uint64_t now, uint64_t margin, uint64_t *next)
@@ -461,7 +461,7 @@ uint64_t timeline_passed(struct timeline *timeline, uint64_t now, uint64_t margi
         return 0;
     for (struct sequence *each = timeline->sequences; each; each = each->next) {
         if (each != timeline->sequences &&
-            (!several || timeline_minus(now, each->heard) > GONE_AFTER))
+            (!several || timeline_minus(now, each->uploaded) > GONE_AFTER))
             continue; /* the process before, or one that has ended */
         if (!sequence_is_steady(timeline, each, STEADY_WINDOWS, now))
             return 0;

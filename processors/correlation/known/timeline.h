@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SEQUENCE_AHEAD = 8, SEQUENCE_GAPS = 4, TIMELINE_TOLD = 16, TIMELINE_SEQUENCES = 32 };
+enum { SEQUENCE_AHEAD = 8, SEQUENCE_GAPS = 4, TIMELINE_SEEN = 16, TIMELINE_SEQUENCES = 32 };
 
 struct reach {
     uint64_t start, end;
@@ -45,7 +45,7 @@ struct sequence {
     uint64_t moved;    /* ... which was now */
     uint64_t length;   /* of the last window */
     uint64_t longest;  /* of all */
-    uint64_t heard;
+    uint64_t uploaded;
     struct reach ahead[SEQUENCE_AHEAD]; /* windows after a gap, in order */
     unsigned ahead_count;
     uint64_t owner;     /* the process whose spans have samples in it; 0: unknown ... */
@@ -63,7 +63,7 @@ struct timeline {
     uint64_t longest;   /* longest window in this period of `remember` and ... */
     uint64_t before;    /* ... in the previous one */
     uint64_t turned;    /* when this period began */
-    uint64_t heard;     /* when the last window arrived */
+    uint64_t uploaded;  /* when the last window arrived */
     struct lateness {
         uint64_t most;        /* (arrival - end) */
         uint64_t least_bad;   /* of uploads that seem to be retries; 0: none */
@@ -74,8 +74,8 @@ struct timeline {
     bool unmeasured;          /* a window arrived without its length */
     struct {
         uint64_t end, content;
-    } told[TIMELINE_TOLD];
-    unsigned told_at;
+    } seen[TIMELINE_SEEN];
+    unsigned seen_at;
     struct budget *budget;
 };
 

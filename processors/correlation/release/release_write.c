@@ -20,7 +20,7 @@ struct release_part release_part(struct held *first)
     struct held *held = first;
     while (held && part.count < PART_MAX_SPANS &&
            (part.count == 0 || bytes + held->size <= PART_MAX_BYTES) &&
-           origin_same_way(segment_of(held)->origin, segment_of(first)->origin)) {
+           origin_matches(segment_of(held)->origin, segment_of(first)->origin)) {
         bytes += held->size;
         part.count++;
         held = held->next;

@@ -21,6 +21,6 @@ void advise_no_ids(struct correlation *self, struct service *service, uint64_t m
 void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, uint64_t mono);
 
 /* Logs the waiting lines. Without the lock. */
-void advise_speak(struct correlation *self);
+void advise_log(struct correlation *self);
 
 #endif

@@ -28,14 +28,14 @@ static bool decide_find(const struct context *context, uint64_t id, struct span_
                                         context->kinds, context->second, figures);
 }
 
-void decide_expect(const struct context *context, const struct candidate *candidate)
+void decide_prefetch(const struct context *context, const struct candidate *candidate)
 {
     const struct span_index *index = &context->self->index;
     uint64_t scope = service_scope(context->service);
     if (candidate->named)
-        span_index_expect(index, scope, candidate->named);
+        span_index_prefetch(index, scope, candidate->named);
     if (candidate->own != candidate->named)
-        span_index_expect(index, scope, candidate->own);
+        span_index_prefetch(index, scope, candidate->own);
 }
 
 bool decide_lookup(const struct context *context, const struct candidate *candidate,

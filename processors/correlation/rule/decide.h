@@ -51,7 +51,7 @@ bool decide_lookup(const struct context *context, const struct candidate *candid
  * for memory: with 1e7 ids in the index a span takes 0.36 us from the check to here, without it
  * 0.46 us. */
 enum { DECIDE_AHEAD = 16 };
-void decide_expect(const struct context *context, const struct candidate *candidate);
+void decide_prefetch(const struct context *context, const struct candidate *candidate);
 
 /* Rule 1: links a span whose samples have arrived; else notes whether they may have been
  * forgotten. */

@@ -99,7 +99,7 @@ static unsigned run(struct queue_element *element)
         fake_clock_advance(&fake, due - fake.mono);
         waits++;
     }
-    ck_assert_ptr_null(element->current);
+    ck_assert_ptr_null(element->batch);
     queue_element_free(element);
     ck_assert_uint_eq(settled_count, 1);
     return waits;

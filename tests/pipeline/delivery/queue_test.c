@@ -14,7 +14,7 @@ static struct queue_element *element(unsigned number)
 
 static bool is(const struct queue_element *made, unsigned number)
 {
-    return made && some_batch_has(made->current, number);
+    return made && some_batch_has(made->batch, number);
 }
 
 static void free_list(struct queue_element *list)
