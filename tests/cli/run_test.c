@@ -58,7 +58,7 @@ START_TEST(a_second_signal_ends_the_delay_and_the_stop_is_an_ordinary_one)
     struct child child = child_start(WORDS("--config", path, "--set", "service.shutdown_delay=1h"));
     ck_assert(child_says(&child, " is ready"));
     kill(child.pid, SIGTERM);
-    ck_assert(child_says(&child, "everything is still taken for 3600 s"));
+    ck_assert(child_says(&child, "everything is still accepted for 3600 s"));
     kill(child.pid, SIGHUP);
     ck_assert(child_says(&child, "SIGHUP: not read again"));
     kill(child.pid, SIGTERM);

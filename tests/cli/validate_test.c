@@ -243,7 +243,7 @@ START_TEST(what_does_nothing_is_warned_of)
     ck_assert_msg(
         strstr(got->err, ":1: receivers.pyroscope: is in no pipeline, so it does nothing\n"), "%s",
         got->err);
-    ck_assert_msg(strstr(got->err, ":2: extensions.zpages: is not in service.extensions, so that "
+    ck_assert_msg(strstr(got->err, ":2: extensions.zpages: is not in service.extensions, so "
                                    "it does nothing\n"),
                   "%s", got->err);
     free(got);
@@ -322,7 +322,7 @@ START_TEST(files_of_users_and_tokens_are_read)
     got = ran(WORDS("validate", "--config", path));
     ck_assert_int_eq(got->code, EXIT_CONFIG);
     ck_assert_msg(strstr(got->err, "extensions.basicauth.htpasswd.file: ") &&
-                      strstr(got->err, "line 2 has a hash of DES-crypt, which is too weak"),
+                      strstr(got->err, "line 2 has a DES-crypt hash, which is too weak"),
                   "%s", got->err);
     ck_assert_ptr_null(strstr(got->err, "rqXex"));
     free(got);

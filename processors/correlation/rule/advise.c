@@ -92,7 +92,7 @@ void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, 
         return;
     bytes_printf(&self->advice,
                  "%s: the hold is full, %" PRIu64 " spans left unedited before their profiles "
-                 "did: raise %s\n",
+                 "arrived: raise %s\n",
                  self->env->id, self->hold_full,
                  by_budget              ? "the memory budget (limit_mib of memory_limiter)"
                  : self->hold.max_spans ? "hold_max_spans or hold_max_mib"

@@ -64,7 +64,7 @@ START_TEST(a_fault_names_its_line_and_nothing_secret)
     ck_assert_ptr_nonnull(strstr(why, "line 3 has a hash"));
     ck_assert_ptr_null(strstr(why, "sesame"));
     ck_assert(!reads(":1\n"));
-    ck_assert_ptr_nonnull(strstr(why, "line 1 names no user"));
+    ck_assert_ptr_nonnull(strstr(why, "line 1 has no user name"));
     ck_assert(!reads("a:\n"));
     ck_assert(!reads(""));
     ck_assert_ptr_nonnull(strstr(why, "no user"));

@@ -225,7 +225,7 @@ START_TEST(that_a_services_profiles_cannot_be_read_is_known_again)
     start(&rig, "{}", 31 * S);
     span(&rig, 7, 21 * S, 29 * S);
     ck_assert_uint_eq(rig_left(&rig, 7)->attributes, 1);
-    ck_assert(rig_explains(&rig, "profiles whose spans cannot be read 1"));
+    ck_assert(rig_explains(&rig, "span ids of profiles cannot be read 1"));
     rig_close(&rig);
     forget_all();
 }

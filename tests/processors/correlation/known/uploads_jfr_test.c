@@ -427,7 +427,7 @@ static void assert_not_judged(const char *why)
     ck_assert(rig_explains(&rig, text));
     RIG_SPANS(&rig, {.id = 9, .start = 11 * S, .end = 19 * S, .attributes = {"0000000000000009"}});
     ck_assert(rig_linked(&rig, 9));
-    ck_assert(rig_explains(&rig, "left as they came 1 (profiles whose spans cannot be read 1)"));
+    ck_assert(rig_explains(&rig, "left as they came 1 (span ids of profiles cannot be read 1)"));
     end();
 }
 

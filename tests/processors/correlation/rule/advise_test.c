@@ -268,7 +268,7 @@ START_TEST(a_full_hold_is_said_with_the_number_and_the_key_once_a_minute)
     for (uint64_t id = 1; id <= 11; id++)
         root(&rig, "shop", id, NULL);
     rig_advance(&rig, S);
-    ck_said(&said, "the hold is full, 1 spans left as they came before their profiles did: raise "
+    ck_said(&said, "the hold is full, 1 spans left unedited before their profiles arrived: raise "
                    "hold_max_spans");
     for (uint64_t id = 12; id <= 20; id++) {
         root(&rig, "shop", id, NULL);
@@ -308,7 +308,7 @@ START_TEST(where_its_memory_is_full_that_is_the_key)
             id += sizes[i];
         }
         rig_advance(&rig, S);
-        ck_said(&said, "before their profiles did: raise hold_max_mib");
+        ck_said(&said, "before their profiles arrived: raise hold_max_mib");
         stop_listening(&said);
         rig_close(&rig);
     }
@@ -326,7 +326,7 @@ START_TEST(where_the_budget_refuses_that_is_the_key)
     rig.budget.limit = budget_used(&rig.budget);
     root(&rig, "shop", 101, NULL);
     rig_advance(&rig, S);
-    ck_said(&said, "spans left as they came before their profiles did: raise the memory budget "
+    ck_said(&said, "spans left unedited before their profiles arrived: raise the memory budget "
                    "(limit_mib of memory_limiter)");
     stop_listening(&said);
     rig_close(&rig);
@@ -343,7 +343,7 @@ START_TEST(where_the_budget_refuses_the_first_spans_that_is_said_too)
     root(&rig, "shop", 1, NULL);
     rig_advance(&rig, S);
     ck_assert(rig_bare(&rig, 1));
-    ck_said(&said, "1 spans left as they came before their profiles did: raise the memory budget");
+    ck_said(&said, "1 spans left unedited before their profiles arrived: raise the memory budget");
     stop_listening(&said);
     rig_close(&rig);
 }
@@ -357,7 +357,7 @@ START_TEST(where_a_request_is_larger_than_the_hold_that_is_said_too)
     listen_to_log(&said);
     large_request(&rig, 1, 5);
     rig_advance(&rig, S);
-    ck_said(&said, "3 spans left as they came before their profiles did: raise hold_max_spans");
+    ck_said(&said, "3 spans left unedited before their profiles arrived: raise hold_max_spans");
     stop_listening(&said);
     rig_close(&rig);
 }

@@ -141,7 +141,7 @@ START_TEST(what_cannot_be_read_keeps_marks_where_profiles_would_remove_them)
     rig_advance(&rig, 20 * S);
     ck_assert(rig_linked(&rig, 2));
     ck_assert(is_as_it_came(&rig, 1));
-    ck_assert(rig_explains(&rig, "profiles whose spans cannot be read 1"));
+    ck_assert(rig_explains(&rig, "span ids of profiles cannot be read 1"));
     rig_close(&rig);
 }
 END_TEST

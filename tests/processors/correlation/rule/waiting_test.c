@@ -114,7 +114,7 @@ START_TEST(labelled_children_are_waited_for_and_linked_from_the_second_upload_on
         rig_window(&rig, 0, 0, 0);
     }
     ck_assert(rig_explains(&rig, "spans that are not local roots have samples"));
-    ck_assert(rig_explains(&rig, "1 came after their span had left"));
+    ck_assert(rig_explains(&rig, "1 arrived after their span had left"));
     rig_close(&rig);
 }
 END_TEST
@@ -204,7 +204,7 @@ START_TEST(roots_of_a_service_with_memory_profiles_alone_pass_at_once_after_the_
     }
     for (uint64_t id = 1; id <= 12; id++)
         ck_assert(rig_bare(&rig, id));
-    ck_assert(rig_explains(&rig, "not linked 12 (no sample that confirms names a span 12)"));
+    ck_assert(rig_explains(&rig, "not linked 12 (no confirming sample has a span id 12)"));
     /* The first CPU profile makes spans wait again. */
     RIG_PROFILE(&rig, .time = rig_now(&rig) - 10 * S, .duration = 10 * S, .ids = {78});
     root(&rig, 20, NULL);
@@ -288,7 +288,7 @@ START_TEST(a_late_sample_of_a_span_given_up_makes_the_rules_careful_for_a_minute
     ck_assert(rig_bare(&rig, 1)); /* at the end of its window */
     ck_assert(rig_explains(&rig, "decided once their process has uploaded up to their end"));
     RIG_PROFILE(&rig, .time = RIG_WARM - 5 * S, .duration = 10 * S, .ids = {1});
-    ck_assert(rig_explains(&rig, "1 came after their span had left"));
+    ck_assert(rig_explains(&rig, "1 arrived after their span had left"));
     ck_assert(rig_explains(&rig, "s after their end"));
     rig_close(&rig);
 }
