@@ -1,7 +1,7 @@
 /*
- * A component is one const table in one folder. receivers/NAME/ defines `const struct component
- * receiver_NAME` (processor_, exporter_, extension_ likewise); CMake finds the folder, so adding
- * one edits no shared file.
+ * A component is one const table in one folder. receivers/NAME/ defines
+ * `const struct component receiver_NAME` (processor_, exporter_, extension_ likewise); CMake finds
+ * the folder, so adding one edits no shared file.
  *
  * One configured id (`correlation`, `batch/small`) is one instance, however many pipelines name it.
  * The instance is `size` zeroed bytes; its first fields are its configuration, filled and checked
@@ -47,16 +47,15 @@ struct component {
      * the key at fault ("protocols.grpc.endpoint: ..."); close follows. */
     bool (*open)(void *self, const struct env *env, char *error, size_t error_size);
 
-    /* Processors. Borrows the batch and hands it on, now or later, by outlet_push(next, ...).
-     * Called from several threads; never blocks on network or disk. The verdict means what
-     * outlet_push's does. */
+    /* Processors. Borrows the batch and hands it on, now or later, by outlet_push(next, ...), whose
+     * verdicts it returns. Several threads; never blocks on network or disk. */
     enum verdict (*consume)(void *self, struct batch *batch, struct outlet *next);
 
     bool gathers; /* consume or send accepts joined payloads; else each is contiguous */
 
-    /* Exporters. One attempt to deliver, from one of several worker threads; blocks up to its
-     * timeout. Queue, retry, splitting and counting are done around it
-     * (pipeline/delivery/delivery.h). */
+    /* Exporters. One attempt to deliver, on one of several worker threads; blocks up to its
+     * timeout. Queue, retry, splitting and counting are around it (pipeline/delivery/delivery.h).
+     */
     struct outcome (*send)(void *self, struct batch *batch);
 
     /* Exporters that may send a batch in several requests, in place of send: continues where the
@@ -78,16 +77,15 @@ struct component {
      * called only between open and close. NULL: it is no authenticator. */
     const struct authenticator *(*authenticator)(void *self);
 
-    /* Bytes for the process's memory budget, given the total of the machine or control group; 0: no
-     * preference. Called before anything opens. NULL: none. */
+    /* Bytes for the memory budget, of the total of the machine or control group; 0: no preference.
+     * Called before anything opens. NULL: none. */
     size_t (*memory_limit)(const void *self, size_t total);
 
     /* Says, as a static sentence, what is wrong with using it only in pipelines of these signals
      * (SIGNAL_BITs); NULL: nothing. *severe: `validate` must fail. NULL: it fits anywhere. */
     const char *(*misplaced)(const void *self, unsigned signals, bool *severe);
 
-    bool (*gives_metadata)(
-        const void *self); /* receivers: whether its batches have metadata; NULL: never */
+    bool (*gives_metadata)(const void *self); /* receivers: batches have it; NULL: never */
 
     /* Processors: passes a note that its id kept before a restart, oldest first, between open and
      * the first data. NULL: it keeps no notes. */
@@ -100,8 +98,8 @@ struct component {
      * thread for all instances. NULL: it needs no ticks. */
     uint64_t (*tick)(void *self, uint64_t mono_ns);
 
-    /* Calls visit for every address in its filled keys that it listens on or sends to. NULL: it has
-     * none. */
+    /* Calls visit for each address of its keys that it listens on or sends to. NULL: it has none.
+     */
     void (*places)(const void *self, place_visit_fn *visit, void *ctx);
 
     /* For `validate`: reports what would make open fail, such as a missing file, and opens nothing.
@@ -122,13 +120,12 @@ struct component {
      * and close. Any thread. NULL: none. */
     void (*measure)(void *self, struct metrics *metrics);
 
-    /* Exporters: the URL that requests of a signal go to; between open and close. NULL: it sends to
-     * no URL. */
+    /* Exporters: the URL for requests of a signal; between open and close. NULL: no URL. */
     const char *(*url)(const void *self, enum signal signal);
 
-    /* Receivers and extensions that serve: a reload removed the instance. It accepts no new
-     * connections, serves those it has and tells them to reconnect; close follows when the time is
-     * up. NULL: it is closed at once. */
+    /* Receivers and extensions that serve: a reload removed the instance. It accepts no
+     * connections, serves those it has and tells them to reconnect; close follows later. NULL:
+     * close at once. */
     void (*retire)(void *self);
 
     /* A reload cannot add, change or remove it; that needs a restart. */

@@ -15,9 +15,8 @@ struct instance {
     struct meter *meter;
     struct env env;
     struct ticker_entry tick;
-    struct histogram
-        durations[SIGNAL_COUNT];        /* processors: time in consume, without the stages ahead */
-    struct sender *sender;              /* exporters, once open */
+    struct histogram durations[SIGNAL_COUNT]; /* processors: of consume without later stages */
+    struct sender *sender;                    /* exporters, once open */
     struct intake *fresh[SIGNAL_COUNT]; /* receivers: wired, not yet installed by graph_install */
     bool used;                          /* a pipeline or service.extensions names it */
     bool opened;

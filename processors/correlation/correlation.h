@@ -79,8 +79,7 @@ struct correlation {
     struct bytes advice;       /* lines for the log */
     uint64_t hold_full;        /* spans that left a full hold since it was last logged, ... */
     uint64_t hold_full_logged; /* ... mono; 0: never logged */
-    struct release
-        unwritten; /* spans that left the hold but could not be written for lack of memory */
+    struct release unwritten;  /* left the hold, but there was no memory to write them */
     struct outgoing *outgoing, **batches_end;
     uint64_t outgoing_due; /* mono; when to offer them again */
     uint64_t tick_at;      /* mono; the earliest tick asked for */

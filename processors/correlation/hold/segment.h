@@ -58,8 +58,7 @@ struct held {
 struct segment {
     struct segment *older, *newer;                 /* in the hold */
     struct segment *process_older, *process_newer; /* in its process */
-    struct heap_node
-        ends; /* in its process's heap: when its first live span ended, not counting children */
+    struct heap_node ends; /* in its process: when its first live span ended, not children */
     struct process *process;
     struct origin *origin;
     struct interner *interner;

@@ -277,7 +277,7 @@ START_TEST(a_full_hold_is_said_with_the_number_and_the_key_once_a_minute)
     ck_silent(&said);
     rig_advance(&rig, 6 * S);
     root(&rig, "shop", 21, NULL);
-    ck_said(&said, "the hold is full, 10 spans left as they came");
+    ck_said(&said, "the hold is full, 10 spans left unedited");
     stop_listening(&said);
     rig_close(&rig);
 }
