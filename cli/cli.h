@@ -1,4 +1,4 @@
-/* The command line: one file a command. */
+/* The command line: one file for each command. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -6,10 +6,10 @@ enum exit_code {
     EXIT_OK = 0,
     EXIT_CONFIG = 1, /* the configuration is wrong, or something could not be opened */
     EXIT_USAGE = 2,  /* the command line is wrong */
-    EXIT_LOST = 3    /* stopped, and acknowledged data were not delivered */
+    EXIT_LOST = 3    /* stopped, but acknowledged data were not delivered */
 };
 
-/* Runs the command of an argument list; the answer is the exit code of the process. */
+/* Runs the command in an argument list; returns the exit code of the process. */
 int cli_main(int argc, char **argv);
 
 #endif

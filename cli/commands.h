@@ -1,4 +1,4 @@
-/* The commands. Each answers with the exit code. Main thread. */
+/* The commands. Each returns the exit code. Main thread. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
@@ -7,7 +7,7 @@
 int run_command(const struct flags *flags);
 int validate_command(const struct flags *flags);
 int check_command(const struct flags *flags);
-int health_command(const struct flags *flags); /* of a process that runs, EXIT_CONFIG: not ready */
+int health_command(const struct flags *flags); /* of a running process; EXIT_CONFIG: not ready */
 int components_command(void);
 int version_command(void);
 int print_config_command(const struct flags *flags);

@@ -59,7 +59,7 @@ static bool add_source(struct flags *flags, enum settings_origin origin, const c
     return true;
 }
 
-/* The flag's value: behind '=' or the next word. */
+/* Returns the flag's value: after '=', or the next word. */
 static const char *flags_value_of(struct reader *reader, const char *flag)
 {
     const char *equals = strchr(flag, '=');
@@ -81,7 +81,7 @@ static bool read_config(struct reader *reader, const char *word)
 {
     const char *value = flags_value_of(reader, word);
     if (value && !*value)
-        return usage("expected a file behind", "--config", NULL);
+        return usage("expected a file after", "--config", NULL);
     return value && add_source(reader->flags, SETTINGS_FILE, value);
 }
 
@@ -89,7 +89,7 @@ static bool read_set(struct reader *reader, const char *word)
 {
     const char *value = flags_value_of(reader, word);
     if (value && (!strchr(value, '=') || *value == '='))
-        return usage("expected a.b.c=value behind --set, not", value, NULL);
+        return usage("expected a.b.c=value after --set, not", value, NULL);
     return value && add_source(reader->flags, SETTINGS_SET, value);
 }
 
@@ -120,7 +120,7 @@ static bool read_flag(struct reader *reader, const char *word)
 static bool read_command(struct reader *reader, const char *word)
 {
     if (reader->commanded)
-        return usage("one command is enough, unexpected", word, NULL);
+        return usage("only one command is allowed, unexpected", word, NULL);
     for (const struct usage_command *c = usage_commands; c->name; c++)
         if (strcmp(c->name, word) == 0) {
             reader->flags->command = c->command;

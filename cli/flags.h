@@ -1,4 +1,4 @@
-/* argv read: the command, the sources of the configuration, what is wrong with the rest. */
+/* The parsed argv: the command and the sources of the configuration. */
 #ifndef CLI_FLAGS_H
 #define CLI_FLAGS_H
 
@@ -20,14 +20,14 @@ struct flags {
     struct settings_source *sources; /* in the order given; texts are argv's */
     size_t count;
     bool watch;           /* reload when a file changes */
-    const char *endpoint; /* of health; NULL: by the configuration */
+    const char *endpoint; /* of health; NULL: from the configuration */
 };
 
-/* False: what is wrong, with a hint, was written to stderr. Release in both cases. */
+/* Parses argv. False: the fault, with a hint, was written to stderr. Release in both cases. */
 bool flags_parse(struct flags *flags, int argc, char **argv);
 void flags_release(struct flags *flags);
 
-/* Whether there is a --config; if not, says so on stderr. */
+/* Whether there is a --config; if not, reports it on stderr. */
 bool flags_need_config(const struct flags *flags);
 
 #endif

@@ -16,10 +16,10 @@ enum { MAX_REPLY = 4096, URL_SIZE = 640, PATH_MAX_SIZE = 256 };
 
 static const char type[] = "health_check", default_endpoint[] = "localhost:13133";
 
-/* Where to ask. */
-struct question {
+/* The address to ask. */
+struct target {
     char url[URL_SIZE];
-    char unix_path[108]; /* "": by the URL */
+    char unix_path[108]; /* "": ask by the URL */
 };
 
 static bool complain(const char *what, const char *detail)
@@ -28,7 +28,7 @@ static bool complain(const char *what, const char *detail)
     return false;
 }
 
-/* An address to listen on, as one to connect to. */
+/* Turns an address to listen on into one to connect to. */
 static const char *reached(const char *host)
 {
     if (!*host || strcmp(host, "0.0.0.0") == 0)
@@ -36,23 +36,23 @@ static const char *reached(const char *host)
     return strcmp(host, "::") == 0 ? "::1" : host;
 }
 
-static bool aim(const char *endpoint, const char *path, bool tls, struct question *question)
+static bool aim(const char *endpoint, const char *path, bool tls, struct target *target)
 {
     struct endpoint parsed;
     char error[256];
     const char *scheme = tls ? "https" : "http";
-    *question = (struct question){.url = ""};
+    *target = (struct target){.url = ""};
     if (strncasecmp(endpoint, "http://", 7) == 0 || strncasecmp(endpoint, "https://", 8) == 0) {
-        snprintf(question->url, sizeof question->url, "%s", endpoint);
+        snprintf(target->url, sizeof target->url, "%s", endpoint);
         return true;
     }
     if (!endpoint_parse(endpoint, false, &parsed, error, sizeof error))
         return complain("health: ", error);
-    memcpy(question->unix_path, parsed.unix_path, sizeof question->unix_path);
+    memcpy(target->unix_path, parsed.unix_path, sizeof target->unix_path);
     const char *host = *parsed.unix_path ? "localhost" : reached(parsed.host);
     bool v6 = strchr(host, ':');
-    snprintf(question->url, sizeof question->url, "%s://%s%s%s%s%s%.*s", scheme, v6 ? "[" : "",
-             host, v6 ? "]" : "", *parsed.service ? ":" : "", parsed.service, PATH_MAX_SIZE, path);
+    snprintf(target->url, sizeof target->url, "%s://%s%s%s%s%s%.*s", scheme, v6 ? "[" : "", host,
+             v6 ? "]" : "", *parsed.service ? ":" : "", parsed.service, PATH_MAX_SIZE, path);
     return true;
 }
 
@@ -62,7 +62,7 @@ static bool is_health_check(const char *id)
     return id && strncmp(id, type, n) == 0 && (id[n] == '\0' || id[n] == '/');
 }
 
-/* The first in use; NULL: none. */
+/* Returns the first one in use; NULL: none. */
 static const char *find_id(const struct node *root)
 {
     const struct node *list = node_get(node_get(root, "service"), "extensions");
@@ -81,7 +81,7 @@ static const char *text_of(const struct node *section, const char *key, const ch
     return text && *text ? text : fallback;
 }
 
-static bool aim_by_config(const struct node *root, struct question *question)
+static bool aim_by_config(const struct node *root, struct target *target)
 {
     const char *id = find_id(root);
     if (!id)
@@ -91,26 +91,26 @@ static bool aim_by_config(const struct node *root, struct question *question)
     const struct node *section = node_get(node_get(root, "extensions"), id);
     const struct node *tls = node_get(section, "tls");
     return aim(text_of(section, "endpoint", default_endpoint), text_of(section, "path", "/"),
-               tls && tls->kind == NODE_MAP, question);
+               tls && tls->kind == NODE_MAP, target);
 }
 
-static bool read_config(const struct flags *flags, struct question *question)
+static bool read_config(const struct flags *flags, struct target *target)
 {
     struct problems problems = {0};
     struct settings *settings = settings_load(flags->sources, flags->count, &problems);
-    bool good = settings && aim_by_config(settings_root(settings), question);
+    bool good = settings && aim_by_config(settings_root(settings), target);
     problems_print(&problems, stderr);
     problems_release(&problems);
     settings_free(settings);
     return good;
 }
 
-/* Whose certificate it is does not matter: nothing secret is said, and this host is asked. */
-static bool health_ask(const struct question *question)
+/* The certificate is not verified: nothing secret is sent, and only this host is asked. */
+static bool health_ask(const struct target *target)
 {
     const struct http_client_options options = {
         .timeout_ns = TIMEOUT_NS,
-        .unix_path = *question->unix_path ? question->unix_path : NULL,
+        .unix_path = *target->unix_path ? target->unix_path : NULL,
         .tls = {.insecure_skip_verify = true},
         .max_reply = MAX_REPLY,
     };
@@ -119,7 +119,7 @@ static bool health_ask(const struct question *question)
     struct http_client *client = http_client_new(&options, error, sizeof error);
     if (!client)
         return complain("health: ", error);
-    http_client_get(client, question->url, NULL, 0, &reply);
+    http_client_get(client, target->url, NULL, 0, &reply);
     bool healthy = reply.status == 200;
     if (reply.status == 0)
         fprintf(stderr, "spanlink: not healthy: %s\n", reply.error);
@@ -134,9 +134,9 @@ static bool health_ask(const struct question *question)
 
 int health_command(const struct flags *flags)
 {
-    struct question question;
-    bool aimed = flags->endpoint ? aim(flags->endpoint, "/", false, &question)
-                 : flags->count  ? read_config(flags, &question)
-                                 : aim(default_endpoint, "/", false, &question);
-    return aimed && health_ask(&question) ? EXIT_OK : EXIT_CONFIG;
+    struct target target;
+    bool aimed = flags->endpoint ? aim(flags->endpoint, "/", false, &target)
+                 : flags->count  ? read_config(flags, &target)
+                                 : aim(default_endpoint, "/", false, &target);
+    return aimed && health_ask(&target) ? EXIT_OK : EXIT_CONFIG;
 }

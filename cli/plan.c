@@ -42,7 +42,7 @@ static void log_result(enum reload_result result, const struct problems *problem
     for (size_t i = 0; i < problems->count; i++)
         log_error("%s", problems->lines[i]);
     if (result == RELOAD_FAILED)
-        log_error("not reloaded: the configuration before stays in force");
+        log_error("not reloaded: the previous configuration stays in force");
     else if (result == RELOAD_SAME)
         log_info("reloaded: nothing has changed");
 }

@@ -13,9 +13,9 @@
 
 enum { PATH_SIZE = 512, INDENT = 2 };
 
-/* Where one is in the tree. */
+/* Position in the tree. */
 struct spot {
-    const struct key *table; /* of the component that it is in; NULL: in none */
+    const struct key *table; /* of the enclosing component; NULL: none */
     char path[PATH_SIZE];    /* below the component */
     int depth;
     bool secret; /* nothing below is shown */
@@ -54,7 +54,7 @@ static void print_quoted(const char *text, bool dollars)
     putchar('"');
 }
 
-/* Keys are never expanded, so their dollars stand for themselves. */
+/* Keys are never expanded, so their dollars are literal. */
 static void print_key(const char *key)
 {
     if (bare(key))
@@ -117,7 +117,7 @@ static void print_scalar(const struct node *node, const struct spot *spot)
     putchar('\n');
 }
 
-/* A row says it best; a name serves where there is none, or one of strings. */
+/* The key table decides; without a row, or with a row of strings, the name does. */
 static bool is_secret(const struct spot *spot, const char *key)
 {
     const struct key *row = spot->table ? keys_find(spot->table, spot->path) : NULL;
@@ -162,7 +162,7 @@ static struct spot step_into(const struct spot *spot, const struct node *item)
         size_t n = strlen(next.path);
         snprintf(next.path + n, sizeof next.path - n, "%s%s", n ? "." : "", item->key);
     }
-    /* A known component's id is no key, and its own table says what is secret in it. */
+    /* A known component's id is not a key, and its own table says what is secret in it. */
     bool names_component = spot->depth == 1 && next.table;
     next.secret = spot->secret || (!names_component && is_secret(&next, item->key));
     return next;

@@ -14,7 +14,7 @@
 
 enum { REPORT_MAX = 1 << 20, WATCH_PERIOD_S = 1 };
 
-/* Before any thread starts, so that all inherit it and the signals wait for sigwaitinfo. */
+/* Before any thread starts: all inherit the mask, and signals wait for sigwaitinfo. */
 static void block_signals(sigset_t *set)
 {
     sigemptyset(set);
@@ -26,7 +26,8 @@ static void block_signals(sigset_t *set)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* Line by line to the log; where the level would swallow them, bare: somebody asked for them. */
+/* Logs line by line, or prints plain lines if the level would hide them: somebody asked for
+ * them. */
 static void write_lines(struct bytes *text, enum log_level level)
 {
     if (bytes_append(text, "", 1) != BYTES_OK)
@@ -49,7 +50,7 @@ static void explain(struct runtime *runtime)
     bytes_release(&text);
 }
 
-/* The next signal; with --watch the look at the files comes first, 0. */
+/* Returns the next signal; with --watch, 0 when it is time to check the files first. */
 static int next_signal(const sigset_t *set, bool watches)
 {
     const struct timespec period = {.tv_sec = WATCH_PERIOD_S};
@@ -58,7 +59,7 @@ static int next_signal(const sigset_t *set, bool watches)
     return number < 0 ? 0 : number;
 }
 
-/* What changes while it is read has changed. */
+/* A file that changes while it is read counts as changed. */
 static void reload(struct plan *plan, const struct flags *flags, struct watch *watch)
 {
     struct settings_files before = plan->files;
@@ -82,22 +83,22 @@ static int wait_for_end(const sigset_t *set, struct plan *plan, const struct fla
             explain(plan->runtime);
         bool changed = flags->watch && number == 0 && watch_changed(watch, &plan->files);
         if (number == SIGHUP)
-            log_info("SIGHUP: reading the configuration anew");
+            log_info("SIGHUP: reading the configuration again");
         else if (changed)
-            log_info("a file has changed: reading the configuration anew");
+            log_info("a file has changed: reading the configuration again");
         if (number == SIGHUP || changed)
             reload(plan, flags, watch);
     }
 }
 
-/* Whoever sends here at its own end is to find a taker: a sidecar gets its SIGTERM together with
- * the application. */
+/* Clients that send at their own end need a receiver: a sidecar gets its SIGTERM together with the
+ * application. */
 static void linger(struct runtime *runtime, const sigset_t *set)
 {
     uint64_t now, until = clock_mono(&clock_system), delay = runtime_leave(runtime);
     if (delay == 0)
         return;
-    log_info("everything is still taken for %" PRIu64
+    log_info("everything is still accepted for %" PRIu64
              " s (service.shutdown_delay); a second signal "
              "ends that",
              (delay + NS_PER_S - 1) / NS_PER_S);
@@ -111,7 +112,7 @@ static void linger(struct runtime *runtime, const sigset_t *set)
         if (number == SIGUSR1)
             explain(runtime);
         else if (number == SIGHUP)
-            log_info("SIGHUP: not read anew, for a stop is under way");
+            log_info("SIGHUP: not read again, since the process is stopping");
     }
 }
 
@@ -126,7 +127,7 @@ static int stop(struct runtime *runtime)
     if (lost || log_enabled(LOG_INFO))
         write_lines(&report, lost ? LOG_ERROR : LOG_INFO);
     if (lost)
-        log_error("stopped; %" PRIu64 " item%s acknowledged and not delivered", lost,
+        log_error("stopped; %" PRIu64 " item%s acknowledged but not delivered", lost,
                   lost == 1 ? " was" : "s were");
     else
         log_info("stopped; nothing that was acknowledged was lost");

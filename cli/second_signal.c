@@ -34,7 +34,7 @@ static void *second_signal_watch(void *arg)
     log_warn("a second signal: stopping at once");
     __atomic_store_n(&second->hurry, 1, __ATOMIC_SEQ_CST);
     if (!wait_for(fds, 1, GRACE_MS)) {
-        log_error("stopped before what was held could be delivered");
+        log_error("stopped before all held data were delivered");
         _exit(EXIT_LOST);
     }
     return NULL;

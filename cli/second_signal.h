@@ -13,7 +13,8 @@ struct second_signal {
     int done;    /* eventfd, written when the drain is over */
 };
 
-/* SIGINT and SIGTERM are blocked in every thread. Where it cannot start, nothing is watched. */
+/* Starts the watch; SIGINT and SIGTERM must be blocked in every thread. If it cannot start, nothing
+ * is watched. */
 void second_signal_start(struct second_signal *second);
 
 /* Ends the watch. */

@@ -4,9 +4,10 @@
 #include <string.h>
 
 const struct usage_command usage_commands[] = {
-    {"run", COMMAND_RUN, "--config FILE", "run; the word may be left out"},
-    {"validate", COMMAND_VALIDATE, "--config FILE", "check a configuration and open nothing"},
-    {"check", COMMAND_CHECK, "--config FILE", "ask every backend whether it would take data"},
+    {"run", COMMAND_RUN, "--config FILE", "run the pipelines; the default command"},
+    {"validate", COMMAND_VALIDATE, "--config FILE",
+     "check a configuration without opening anything"},
+    {"check", COMMAND_CHECK, "--config FILE", "ask every backend whether it would accept data"},
     {"health", COMMAND_HEALTH, "--config FILE", "ask a running process whether it is ready"},
     {"print-config", COMMAND_PRINT_CONFIG, "--config FILE",
      "the configuration as resolved, secrets redacted"},
@@ -20,10 +21,10 @@ const struct usage_command usage_commands[] = {
 const struct usage_flag usage_flags[] = {
     {"--config", NULL, "SOURCE",
      "a file, file:PATH, env:NAME or yaml:TEXT; several are merged in order"},
-    {"--set", NULL, "a.b=value", "sets one key, after all sources"},
+    {"--set", NULL, "a.b=value", "set one key, after all sources"},
     {"--endpoint", NULL, "ADDRESS",
      "of health: host:port or URL of health_check, in place of --config"},
-    {"--watch", NULL, NULL, "takes a changed file over while running, as SIGHUP does"},
+    {"--watch", NULL, NULL, "apply a changed file while running, as SIGHUP does"},
     {"--version", "-v", NULL, "version, commit, compiler and libraries"},
     {"--help", "-h", NULL, "this text"},
     {"--feature-gates", NULL, "LIST", NULL},
@@ -36,14 +37,14 @@ static const char ends[] =
     "  0  good\n"
     "  1  configuration or start failed, or not healthy\n"
     "  2  wrong command line\n"
-    "  3  stopped, and acknowledged data were not delivered\n"
+    "  3  stopped, but acknowledged data were not delivered\n"
     "\n"
     "Signals:\n"
     "  TERM, INT  drain and stop; a second one stops at once, or ends service.shutdown_delay\n"
-    "  HUP        read the configuration anew\n"
+    "  HUP        read the configuration again\n"
     "  USR1       explain in the log what every component did\n";
 
-/* The left column of a row: "NAME, LETTER ARGUMENT"; its length. */
+/* Writes the left column of a row, "NAME, LETTER ARGUMENT"; returns its length. */
 static int left_of(char out[64], const char *name, const char *letter, const char *argument)
 {
     return snprintf(out, 64, "%s%s%s%s%s", name, letter ? ", " : "", letter ? letter : "",

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* What would fail at the start, as far as that can be seen from here. */
+/* Reports what would fail at the start, as far as that can be checked here. */
 static bool validate_rehearse(const struct plan *plan)
 {
     struct problems problems = {0};

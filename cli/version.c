@@ -11,7 +11,7 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-/* The libraries' lines are written by cmake/version.cmake: "  NAME VERSION (how it is linked)". */
+/* cmake/version.cmake generates the libraries' lines: "  NAME VERSION (how it is linked)". */
 int version_command(void)
 {
     printf("spanlink " SPANLINK_VERSION "\n"

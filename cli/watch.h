@@ -1,4 +1,4 @@
-/* Whether the files of a configuration have changed, seen by size, times and inode. One thread. */
+/* Detects changes of a configuration's files by size, times and inode. One thread. */
 #ifndef CLI_WATCH_H
 #define CLI_WATCH_H
 
@@ -8,18 +8,18 @@
 #include <stdint.h>
 
 struct watch {
-    uint64_t taken; /* the files when they were read */
+    uint64_t taken; /* state of the files when they were read */
     uint64_t seen;  /* at the last look */
 };
 
-/* The files are about to be read, or just were. */
+/* Notes the files' state; called just before they are read, or just after. */
 void watch_take(struct watch *watch, const struct settings_files *files);
 
-/* Whether they still are as they were when they were taken. */
+/* Whether the files are unchanged since they were taken. */
 bool watch_same(const struct watch *watch, const struct settings_files *files);
 
-/* True where files are not as they were when they were taken, and are as at the last look: nobody
- * is writing them just now. */
+/* True if the files changed since they were taken, but not since the last look: nobody is writing
+ * them now. */
 bool watch_changed(struct watch *watch, const struct settings_files *files);
 
 #endif

@@ -12,10 +12,10 @@
 
 #define QUIET_NS (60 * NS_PER_S)
 
-/* Of a cause; kinds beyond them share the last. */
-enum { STORIES = 4, KIND_WORDS = 4 };
+/* Kinds of message for each cause; further kinds share the last. */
+enum { NOTICES = 4, KIND_WORDS = 4 };
 
-/* What is kept of a refusal for its line. */
+/* What is kept of a refusal for its log line. */
 struct last {
     struct outcome why;
     struct peer peer;
@@ -23,11 +23,11 @@ struct last {
     int signal;
 };
 
-/* The lines about one kind of sentence of one cause. */
-struct story {
+/* The log line about one kind of message of one cause. */
+struct notice {
     _Atomic uint32_t kind;    /* 0: none yet */
     _Atomic uint64_t pending; /* refusals since the last line */
-    _Atomic uint64_t next_ns; /* no line before that time; 0: there was none */
+    _Atomic uint64_t next_ns; /* no line before this time; 0: none was written yet */
     struct last last;         /* under the lock */
 };
 
@@ -44,7 +44,7 @@ struct admission {
     struct ticker_entry due;
     pthread_mutex_t lock;
     struct counters counters[ADMISSION_TRANSPORTS];
-    struct story stories[CAUSE_COUNT][STORIES];
+    struct notice notices[CAUSE_COUNT][NOTICES];
 };
 
 static const char *const transports[ADMISSION_TRANSPORTS] = {
@@ -55,11 +55,11 @@ static const char *const transports[ADMISSION_TRANSPORTS] = {
 
 /* ---- lines ---- */
 
-static const char *what_became(enum verdict verdict)
+static const char *verdict_words(enum verdict verdict)
 {
     if (verdict == VERDICT_OK)
         return "taken in part";
-    return verdict == VERDICT_RETRY ? "told to come again" : "refused";
+    return verdict == VERDICT_RETRY ? "told to retry" : "refused";
 }
 
 static void admission_write_line(const struct admission *admission, const struct last *last,
@@ -69,35 +69,35 @@ static void admission_write_line(const struct admission *admission, const struct
     bool known = last->signal < SIGNAL_COUNT;
     const struct outcome *why = &last->why;
     log_warn("%s: %" PRIu64 " request%s %s: %s%s%s (%s%s%s%s from %s)", admission->id, count,
-             count == 1 ? "" : "s", what_became(why->verdict), cause_name(why->cause),
+             count == 1 ? "" : "s", verdict_words(why->verdict), cause_name(why->cause),
              *why->text ? ": " : "", why->text,
              count == 1 ? "" : "the last: ", known ? signal_name((enum signal)last->signal) : "",
              known ? " " : "", transports[last->transport], peer_text(&last->peer, peer));
 }
 
-/* False: nothing is pending, or its time has not come. Who gets true writes the line. */
-static bool claim(struct story *story, uint64_t now)
+/* Claims the right to write the line. False: nothing is pending, or it is not due. */
+static bool claim(struct notice *notice, uint64_t now)
 {
-    uint64_t next = atomic_load(&story->next_ns);
-    return now >= next && atomic_load(&story->pending) > 0 &&
-           atomic_compare_exchange_strong(&story->next_ns, &next, now + QUIET_NS);
+    uint64_t next = atomic_load(&notice->next_ns);
+    return now >= next && atomic_load(&notice->pending) > 0 &&
+           atomic_compare_exchange_strong(&notice->next_ns, &next, now + QUIET_NS);
 }
 
-static void pipeline_admission_tell(struct admission *admission, struct story *story,
-                                    const struct last *newest)
+static void admission_log_notice(struct admission *admission, struct notice *notice,
+                                 const struct last *newest)
 {
     pthread_mutex_lock(&admission->lock);
     if (newest)
-        story->last = *newest;
-    struct last last = story->last;
+        notice->last = *newest;
+    struct last last = notice->last;
     pthread_mutex_unlock(&admission->lock);
-    uint64_t count = atomic_exchange(&story->pending, 0);
+    uint64_t count = atomic_exchange(&notice->pending, 0);
     if (count)
         admission_write_line(admission, &last, count);
 }
 
-/* The same for sentences that differ in what a client wrote alone: their first words, up to one
- * that looks like a value. Never 0. */
+/* Hashes a message's first words, up to one that looks like a value, so that messages that differ
+ * only in what a client sent are of one kind. Never 0. */
 static uint32_t admission_kind_of(const char *text)
 {
     uint32_t kind = 2166136261u; /* FNV-1a */
@@ -112,66 +112,67 @@ static uint32_t admission_kind_of(const char *text)
     return kind ? kind : 1;
 }
 
-/* Whether a story is of that kind, or becomes it where it has nothing left to say. */
-static bool is_of(struct story *story, uint32_t kind, uint64_t now)
+/* Whether a slot is of that kind, or could be reused for it because its own line is over. */
+static bool is_of(struct notice *notice, uint32_t kind, uint64_t now)
 {
-    uint32_t had = atomic_load(&story->kind);
+    uint32_t had = atomic_load(&notice->kind);
     if (had == kind)
         return true;
-    bool over = atomic_load(&story->pending) == 0 && atomic_load(&story->next_ns) <= now;
-    return (had == 0 || over) && atomic_compare_exchange_strong(&story->kind, &had, kind);
+    bool over = atomic_load(&notice->pending) == 0 && atomic_load(&notice->next_ns) <= now;
+    return (had == 0 || over) && atomic_compare_exchange_strong(&notice->kind, &had, kind);
 }
 
-static struct story *story_of(struct admission *admission, const struct outcome *why, uint64_t now)
+static struct notice *notice_of(struct admission *admission, const struct outcome *why,
+                                uint64_t now)
 {
-    struct story *stories = admission->stories[why->cause];
+    struct notice *notices = admission->notices[why->cause];
     uint32_t kind = admission_kind_of(why->text);
-    for (int i = 0; i < STORIES; i++)
-        if (atomic_load(&stories[i].kind) == kind)
-            return &stories[i];
-    for (int i = 0; i < STORIES; i++)
-        if (is_of(&stories[i], kind, now))
-            return &stories[i];
-    return &stories[STORIES - 1];
+    for (int i = 0; i < NOTICES; i++)
+        if (atomic_load(&notices[i].kind) == kind)
+            return &notices[i];
+    for (int i = 0; i < NOTICES; i++)
+        if (is_of(&notices[i], kind, now))
+            return &notices[i];
+    return &notices[NOTICES - 1];
 }
 
-/* The one that is stored need not be the very last: nobody waits for the lock. */
-static void store(struct admission *admission, struct story *story, const struct last *newest)
+/* The refusal that is kept need not be the very last: nobody waits for the lock. */
+static void store(struct admission *admission, struct notice *notice, const struct last *newest)
 {
     if (pthread_mutex_trylock(&admission->lock) != 0)
         return;
-    story->last = *newest;
+    notice->last = *newest;
     pthread_mutex_unlock(&admission->lock);
 }
 
-static void tell_or_store(struct admission *admission, const struct refusal *refusal)
+static void log_or_store(struct admission *admission, const struct refusal *refusal)
 {
     uint64_t now = clock_mono(admission->clock);
-    struct story *story = story_of(admission, refusal->why, now);
+    struct notice *notice = notice_of(admission, refusal->why, now);
     const struct last newest = {.why = *refusal->why,
                                 .peer = refusal->peer ? *refusal->peer : (struct peer){0},
                                 .transport = refusal->transport,
                                 .signal = refusal->signal};
-    bool first = atomic_fetch_add(&story->pending, 1) == 0;
-    if (claim(story, now)) {
-        pipeline_admission_tell(admission, story, &newest);
+    bool first = atomic_fetch_add(&notice->pending, 1) == 0;
+    if (claim(notice, now)) {
+        admission_log_notice(admission, notice, &newest);
         return;
     }
-    store(admission, story, &newest);
+    store(admission, notice, &newest);
     if (first && admission->ticker)
-        ticker_at(admission->ticker, &admission->due, atomic_load(&story->next_ns));
+        ticker_at(admission->ticker, &admission->due, atomic_load(&notice->next_ns));
 }
 
-static uint64_t tell_due(void *ctx, uint64_t mono_ns)
+static uint64_t log_due(void *ctx, uint64_t mono_ns)
 {
     struct admission *admission = ctx;
     uint64_t earliest = TIME_NEVER;
-    for (int i = 0; i < CAUSE_COUNT * STORIES; i++) {
-        struct story *story = &admission->stories[i / STORIES][i % STORIES];
-        if (claim(story, mono_ns))
-            pipeline_admission_tell(admission, story, NULL);
-        uint64_t next = atomic_load(&story->next_ns);
-        if (atomic_load(&story->pending) && next < earliest)
+    for (int i = 0; i < CAUSE_COUNT * NOTICES; i++) {
+        struct notice *notice = &admission->notices[i / NOTICES][i % NOTICES];
+        if (claim(notice, mono_ns))
+            admission_log_notice(admission, notice, NULL);
+        uint64_t next = atomic_load(&notice->next_ns);
+        if (atomic_load(&notice->pending) && next < earliest)
             earliest = next;
     }
     return earliest;
@@ -187,17 +188,17 @@ struct admission *admission_new(const char *id, const struct clock *clock, struc
     admission->id = id;
     admission->clock = clock;
     admission->ticker = ticker;
-    admission->due = (struct ticker_entry){.tick = tell_due, .ctx = admission};
+    admission->due = (struct ticker_entry){.tick = log_due, .ctx = admission};
     pthread_mutex_init(&admission->lock, NULL);
     if (ticker)
         ticker_add(ticker, &admission->due);
     return admission;
 }
 
-void admission_tell(struct admission *admission)
+void admission_flush(struct admission *admission)
 {
-    for (int i = 0; i < CAUSE_COUNT * STORIES; i++)
-        pipeline_admission_tell(admission, &admission->stories[i / STORIES][i % STORIES], NULL);
+    for (int i = 0; i < CAUSE_COUNT * NOTICES; i++)
+        admission_log_notice(admission, &admission->notices[i / NOTICES][i % NOTICES], NULL);
 }
 
 void admission_free(struct admission *admission)
@@ -206,7 +207,7 @@ void admission_free(struct admission *admission)
         return;
     if (admission->ticker)
         ticker_remove(admission->ticker, &admission->due);
-    admission_tell(admission);
+    admission_flush(admission);
     pthread_mutex_destroy(&admission->lock);
     free(admission);
 }
@@ -240,7 +241,7 @@ void admission_refuse(struct admission *admission, const struct refusal *refusal
     if (refusal->why->verdict != VERDICT_OK)
         admission_add(&counters->requests[refusal->signal][cause], 1);
     if (cause != CAUSE_SHUTDOWN && refusal->transport != ADMISSION_PULL)
-        tell_or_store(admission, refusal);
+        log_or_store(admission, refusal);
 }
 
 uint64_t admission_accepted(const struct admission *admission, enum admission_transport transport,
@@ -263,7 +264,7 @@ uint64_t admission_requests(const struct admission *admission, enum admission_tr
 
 /* ---- for people ---- */
 
-/* Returns whether the list is open. */
+/* Returns whether the parenthesis is open. */
 static bool explain_cause(bool open, enum cause cause, uint64_t n, struct bytes *out)
 {
     if (n)

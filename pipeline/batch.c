@@ -20,7 +20,8 @@ void batch_encoding_words(unsigned encodings, const char *joint, char *out, size
             n += (size_t)snprintf(out + n, size - n, "%s%s", n ? joint : "", words[i]);
 }
 
-/* Of one message: an OTLP Profile and a pprof have them under the same number. */
+/* Counts the samples of one message; an OTLP Profile and a pprof have the same field number for
+ * them. */
 static uint32_t count_samples_in(struct view profile)
 {
     enum { SAMPLES = 2 };
@@ -28,7 +29,7 @@ static uint32_t count_samples_in(struct view profile)
     struct proto_field field;
     uint32_t count = 0;
     for (;;) {
-        /* Nearly all fields are messages of one or two bytes of length. */
+        /* Nearly all fields are messages whose length takes one or two bytes. */
         const uint8_t *behind, *at = scan.at;
         if (at < scan.end && (*at & 0x87) == WIRE_LEN && plain_content(at + 1, scan.end, &behind)) {
             count += *at == PLAIN_TAG(SAMPLES, WIRE_LEN);
@@ -93,39 +94,39 @@ static char *batch_copy_text(const char *text, bool *failed)
     return copy;
 }
 
-static bool copy_profile(struct batch *to, const struct profile_origin *from)
+static bool copy_profile(struct batch *copy, const struct profile_origin *profile)
 {
     bool failed = false;
-    to->profile = malloc(sizeof *from);
-    if (!to->profile)
+    copy->profile = malloc(sizeof *profile);
+    if (!copy->profile)
         return false;
-    *to->profile = *from;
-    to->profile->sample_type_config = batch_copy_text(from->sample_type_config, &failed);
-    to->profile->spy_name = batch_copy_text(from->spy_name, &failed);
+    *copy->profile = *profile;
+    copy->profile->sample_type_config = batch_copy_text(profile->sample_type_config, &failed);
+    copy->profile->spy_name = batch_copy_text(profile->spy_name, &failed);
     return !failed;
 }
 
-static bool copy_opaque(struct batch *to, const struct opaque_request *from)
+static bool copy_opaque(struct batch *copy, const struct opaque_request *opaque)
 {
     bool failed = false;
-    struct opaque_request *opaque = calloc(1, sizeof *opaque);
-    if (!opaque)
+    struct opaque_request *made = calloc(1, sizeof *made);
+    if (!made)
         return false;
-    opaque->query = batch_copy_text(from->query, &failed);
-    opaque->content_type = batch_copy_text(from->content_type, &failed);
-    batch_set_opaque(to, opaque);
+    made->query = batch_copy_text(opaque->query, &failed);
+    made->content_type = batch_copy_text(opaque->content_type, &failed);
+    batch_set_opaque(copy, made);
     return !failed;
 }
 
-static bool copy_rest(struct batch *to, const struct batch *from)
+static bool copy_rest(struct batch *copy, const struct batch *batch)
 {
-    to->admitted = from->admitted;
-    if (from->metadata)
-        to->metadata = metadata_ref(from->metadata);
-    if (from->series)
-        to->series = series_ref(from->series);
-    return (!from->profile || copy_profile(to, from->profile)) &&
-           (!from->opaque || copy_opaque(to, from->opaque)) && batch_add_receipts(to, from);
+    copy->admitted = batch->admitted;
+    if (batch->metadata)
+        copy->metadata = metadata_ref(batch->metadata);
+    if (batch->series)
+        copy->series = series_ref(batch->series);
+    return (!batch->profile || copy_profile(copy, batch->profile)) &&
+           (!batch->opaque || copy_opaque(copy, batch->opaque)) && batch_add_receipts(copy, batch);
 }
 
 struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items)
@@ -159,7 +160,7 @@ struct batch *batch_with_series(const struct batch *batch, struct series *series
     return copy;
 }
 
-/* Room for one more: the array doubles whenever its count is a power of two. */
+/* Makes room for one more: the array doubles whenever its count is a power of two. */
 static bool grow_receipts(struct batch *batch)
 {
     size_t count = batch->receipt_count;
@@ -184,10 +185,10 @@ bool batch_add_receipt(struct batch *batch, struct receipt *receipt)
     return true;
 }
 
-bool batch_add_receipts(struct batch *batch, const struct batch *from)
+bool batch_add_receipts(struct batch *to, const struct batch *batch)
 {
-    for (size_t i = 0; i < from->receipt_count; i++)
-        if (!batch_add_receipt(batch, from->receipts[i]))
+    for (size_t i = 0; i < batch->receipt_count; i++)
+        if (!batch_add_receipt(to, batch->receipts[i]))
             return false;
     return true;
 }
@@ -309,7 +310,8 @@ void batch_unref(struct batch *batch)
     series_unref(batch->series);
     free_profile(batch->profile);
     free_opaque(batch->opaque);
-    /* Last: a receipt that settles may answer a client, who then finds the memory given back. */
+    /* Last: a receipt that settles may answer a client, which may then rely on the memory being
+     * free. */
     for (size_t i = 0; i < batch->receipt_count; i++)
         receipt_unref(batch->receipts[i]);
     if (batch->receipts != batch->receipt_inline)

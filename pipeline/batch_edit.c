@@ -18,24 +18,24 @@ uint8_t *batch_edit_alloc(struct batch_edit *edit, size_t size)
 
 struct batch *batch_edit_end(struct batch_edit *edit)
 {
-    struct batch *batch = edit->batch, *result = NULL;
+    struct batch *batch = edit->batch, *edited = NULL;
     if (!edit->splice.failed && !splice_any(&edit->splice)) {
-        result = batch_ref(batch);
+        edited = batch_ref(batch);
     } else if (!edit->splice.failed) {
         struct buffer *payload = splice_buffer(&edit->splice, batch->payload);
-        result = payload ? batch_with_payload(batch, payload, edit->items) : NULL;
+        edited = payload ? batch_with_payload(batch, payload, edit->items) : NULL;
     }
     arena_release(&edit->arena);
-    return result;
+    return edited;
 }
 
 enum verdict batch_edit_push(struct batch_edit *edit, struct outlet *next)
 {
-    struct batch *batch = batch_edit_end(edit);
-    if (!batch)
+    struct batch *edited = batch_edit_end(edit);
+    if (!edited)
         return VERDICT_RETRY;
     bool emptied = edit->items == 0 && edit->batch->items > 0;
-    enum verdict verdict = emptied ? VERDICT_OK : outlet_push(next, batch);
-    batch_unref(batch);
+    enum verdict verdict = emptied ? VERDICT_OK : outlet_push(next, edited);
+    batch_unref(edited);
     return verdict;
 }

@@ -1,4 +1,4 @@
-/* What surrounds an instance: what it gets at open, and the way ahead of a processor. */
+/* What an instance is given at open, and how a processor hands batches on. */
 #ifndef PIPELINE_ENV_H
 #define PIPELINE_ENV_H
 
@@ -10,23 +10,24 @@
 
 struct journal; /* lib/journal/journal.h */
 
-/* The way ahead of a processor in one pipeline. Lives until the processor is closed. */
+/* Where a processor hands on batches in one pipeline. Valid until the processor is closed. */
 struct outlet;
 
-/* Hands a batch (borrowed) on. OK: taken by every branch. RETRY: by none, the caller keeps what
- * was accepted and offers it again from tick. REJECT: by none, ever; already counted. Any thread,
- * never blocks. A batch that is not `admitted` may get RETRY where a queue is full. */
+/* Hands a batch (borrowed) to the next stage. OK: every branch took it. RETRY: none did; a caller
+ * that holds accepted data keeps it and offers it again from tick. REJECT: none did and none ever
+ * will; already counted. A batch that is not `admitted` gets RETRY while a queue ahead is full. Any
+ * thread, never blocks. */
 enum verdict outlet_push(struct outlet *outlet, struct batch *batch);
 
-/* What an instance gets at open; everything in it outlives the instance. */
+/* What an instance is given at open; all of it outlives the instance. */
 struct env {
-    const char *id;                       /* "otlp/2" */
-    _Atomic bool yields;                  /* a reload is about to close it: others may take its
-                                           * sockets over (lib/net/listeners.h) */
-    const struct clock *clock;            /* the only source of time */
-    struct budget *budget;                /* the process's memory budget */
-    struct meter *meter;                  /* this instance's counters */
-    _Atomic unsigned metadata_signals;    /* processors: SIGNAL_BITs that come with metadata */
+    const char *id;            /* "otlp/2" */
+    _Atomic bool yields;       /* a reload is about to close it: others may take over its sockets
+                                  (lib/net/listeners.h) */
+    const struct clock *clock; /* the only source of time */
+    struct budget *budget;     /* the process's memory budget */
+    struct meter *meter;       /* this instance's counters */
+    _Atomic unsigned metadata_signals;    /* processors: SIGNAL_BITs of data with metadata */
     struct intake *intakes[SIGNAL_COUNT]; /* receivers; NULL: no pipeline of that signal */
     struct runtime *runtime;              /* pipeline/life/runtime.h */
     struct ticker *ticker;                /* for env_tick_at */
@@ -34,11 +35,11 @@ struct env {
     void *instance;
 };
 
-/* Asks for tick at a monotonic time (0: at once). The earliest one counts. Any thread. */
+/* Asks for a tick at a monotonic time (0: at once). The earliest request counts. Any thread. */
 void env_tick_at(const struct env *env, uint64_t mono_ns);
 
-/* Keeps content for keep_ns, over a crash, where there is a journal: the next process's instance of
- * this id gets it by `recall`. Any thread. */
+/* Keeps content for keep_ns, across a crash, if there is a journal: `recall` passes it to this id's
+ * instance in the next process. Any thread. */
 void env_note(const struct env *env, struct view content, uint64_t keep_ns);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Where a receiver hands over a request, and the only place that decides what its client is told.
- * A receiver has one intake for each signal of the pipelines that name it.
+ * Where a receiver hands over a request; it alone decides how the client is answered. A receiver
+ * has one intake for each signal of the pipelines that name it.
  */
 #ifndef PIPELINE_INTAKE_H
 #define PIPELINE_INTAKE_H
@@ -9,15 +9,18 @@
 
 struct intake;
 
-/* Called exactly once per accepted call, inline or later from another thread. OK: the data are
- * ours now. RETRY, REJECT: nothing was kept. */
+/* Called exactly once per accepted call, inline or later from another thread. OK: the pipelines now
+ * own the data. REJECT: never offer it again. RETRY: offer it again. No exporter has the data after
+ * RETRY or REJECT, with two exceptions: where clients wait for the backend, some exporters may have
+ * delivered it; and where several pipelines have the receiver, the first ones may have taken the
+ * batch before a processor of a later one had no memory or rejected it (intake_run). */
 typedef void intake_done_fn(void *ctx, const struct outcome *outcome);
 
-/* Offers a batch (borrowed; its receipts are set here). A place is reserved in every queue that
- * lies ahead first; if one has none, the answer is RETRY and no branch takes the batch. Where an
- * exporter ahead has no queue, the answer waits for its backend's; else, with a journal, for the
- * disk. A batch in an encoding that no exporter ahead takes is REJECT, unsupported. Any thread;
- * blocks only for the moment in which a reload puts the pipelines together anew. */
+/* Offers a batch (borrowed; its receipts are set here). First reserves a place in every queue
+ * ahead; if one has none, the answer is RETRY and no branch takes the batch. If an exporter ahead
+ * has no queue, the answer waits for its backend's; else, with a journal, for the disk. A batch in
+ * an encoding that no exporter ahead accepts is answered REJECT (CAUSE_UNSUPPORTED). Any thread;
+ * blocks only while a reload swaps the pipelines. */
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx);
 
 #endif

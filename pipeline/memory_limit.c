@@ -47,12 +47,12 @@ static size_t read_limit(const char *root, const char *mount, const char *group,
         return 0;
     char *got = fgets(text, sizeof text, in);
     fclose(in);
-    /* "max", and v1's page-rounded INT64_MAX, mean that there is no limit. */
+    /* "max", and v1's page-rounded INT64_MAX, mean no limit. */
     uint64_t limit = got ? strtoull(text, NULL, 10) : 0;
     return limit >= UINT64_C(1) << 60 ? 0 : (size_t)limit;
 }
 
-/* The least limit of a group and of those above it. */
+/* Returns the lowest limit of a group and its ancestors. */
 static size_t least_limit(const char *root, const char *mount, char *group, const char *file)
 {
     size_t least = 0;
@@ -67,7 +67,7 @@ static size_t least_limit(const char *root, const char *mount, char *group, cons
     }
 }
 
-/* A line "4:memory:/path" (v1) or "0::/path" (v2) of /proc/self/cgroup. */
+/* Parses a line "4:memory:/path" (v1) or "0::/path" (v2) of /proc/self/cgroup. */
 static size_t line_limit(const char *root, char *line)
 {
     char *controllers = strchr(line, ':');

@@ -1,6 +1,6 @@
 /*
- * Counters of one component instance, and the process's account of what was acknowledged and then
- * not delivered. Adding is lock-free. Any thread.
+ * Counters of one component instance, including items that were acknowledged and then not
+ * delivered. Adding is lock-free. Any thread.
  */
 #ifndef PIPELINE_METER_H
 #define PIPELINE_METER_H
@@ -8,45 +8,46 @@
 #include "pipeline/admission.h"
 
 enum meter_count {
-    METER_RECEIVED, /* items of requests that came whole */
+    METER_RECEIVED, /* items of requests received in full */
     METER_ACCEPTED, /* items answered with success */
     METER_REFUSED,  /* items refused with an answer that says so (retryable or not) */
-    METER_SENT,     /* items that a backend took */
+    METER_SENT,     /* items that a backend accepted */
     METER_DROPPED,  /* items acknowledged and then not delivered */
-    METER_RETRIES,  /* requests tried again */
-    METER_PASSED,   /* items that went to other exporters alone: this one takes no such encoding */
-    METER_SHOWN,    /* those before are in the lines for people, those behind on metrics pages */
-    METER_INCOMING = METER_SHOWN, /* batch_counted that a processor was given */
-    METER_OUTGOING,               /* the same that it handed on, and that was taken */
-    METER_UNQUEUED,               /* the same that a full queue did not take */
+    METER_RETRIES,  /* requests retried */
+    METER_PASSED,   /* items of an encoding that only other exporters accept */
+    METER_SHOWN,    /* the counts before this are shown in lines for people, those after on metrics
+                       pages */
+    METER_INCOMING = METER_SHOWN, /* batch_counted of batches that a processor was given */
+    METER_OUTGOING,               /* the same of those that it handed on and that were taken */
+    METER_UNQUEUED,               /* the same of those that a full queue refused */
     METER_COUNT
 };
 
 struct meter {
-    _Atomic unsigned refs;       /* of one from meter_new */
+    _Atomic unsigned refs;       /* of a meter from meter_new */
     const char *id;              /* the instance's, borrowed */
-    struct admission *admission; /* a receiver's; NULL: another's */
+    struct admission *admission; /* a receiver's; NULL: not a receiver */
     _Atomic uint64_t counts[METER_COUNT][COUNTED_SIGNALS];
     _Atomic uint64_t dropped_by_cause[CAUSE_COUNT][COUNTED_SIGNALS];
 };
 
 void meter_init(struct meter *meter, const char *id);
 
-/* One that several share, with one reference and an id of its own: an instance that takes another's
- * place counts on. NULL: no memory. */
+/* Makes a shared meter with one reference and a copy of the id, so that an instance that replaces
+ * another goes on with its counts. NULL: no memory. */
 struct meter *meter_new(const char *id);
 struct meter *meter_ref(struct meter *meter);
-void meter_unref(struct meter *meter); /* NULL is legal */
+void meter_unref(struct meter *meter); /* NULL is allowed */
 
-/* Gives a receiver's meter the counters of its requests, if it has none yet; they end with it.
- * False: no memory. */
+/* Gives a receiver's meter the counters of its requests, if it has none yet; freed with it. False:
+ * no memory. */
 bool meter_admits(struct meter *meter, const struct clock *clock, struct ticker *ticker);
 
-/* Items that a client was told are taken; and a request that was not, or not whole. */
+/* Counts items acknowledged to a client; and a request that was refused, in whole or in part. */
 void meter_accepted(struct meter *meter, enum admission_transport transport, enum signal signal,
                     uint64_t items);
 void meter_refused(struct meter *meter, const struct refusal *refusal);
-/* The same of profiles in samples, beside meter_accepted. */
+/* The same in samples of profiles, beside meter_accepted. */
 void meter_accepted_samples(struct meter *meter, enum admission_transport transport,
                             uint64_t samples);
 
@@ -56,11 +57,11 @@ void meter_drop(struct meter *meter, enum cause cause, int signal, uint64_t n);
 uint64_t meter_dropped(const struct meter *meter, enum cause cause, int signal);
 uint64_t meter_get(const struct meter *meter, enum meter_count what, int signal);
 
-/* "id: spans accepted 10, sent 9, dropped 1 (invalid 1)": a line per signal with any count, and
- * those of the requests refused. */
+/* Appends "id: spans accepted 10, sent 9, dropped 1 (invalid 1)", a line for each signal with any
+ * count, then the lines of refused requests. */
 void meter_explain(const struct meter *meter, struct bytes *out);
 
-/* A cause in a word or two. */
+/* A short name of the cause for log lines. */
 const char *cause_name(enum cause cause);
 
 #endif

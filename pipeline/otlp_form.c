@@ -14,7 +14,7 @@ static struct outcome otlp_form_no_memory(void)
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
 }
 
-/* The payload of a batch that was accepted already. NULL: no memory, made is released. */
+/* Makes the payload of a batch that was already accepted. NULL: no memory; made is released. */
 static struct buffer *payload_of(struct bytes *made, struct budget *budget)
 {
     struct buffer *buffer = buffer_from_bytes(made);
@@ -41,7 +41,8 @@ static struct outcome convert(const struct batch *batch, struct arena *arena, st
         pprof.time_nanos = (int64_t)origin->from_ns;
     struct pprof_source source = {&pprof, batch->series, origin && origin->by_ingest};
     if (!pprof_to_profiles(&source, arena, made, &reason))
-        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot become OTLP: %s", reason);
+        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot be converted to OTLP: %s",
+                          reason);
     return OUTCOME_OK;
 }
 
@@ -54,7 +55,7 @@ struct batch *otlp_form(struct batch *batch, struct outcome *why)
     if (batch->encoding == BATCH_OTLP)
         return batch_ref(batch);
     if (batch->encoding != BATCH_PPROF || !batch->series) {
-        *why = outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "cannot become OTLP");
+        *why = outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "cannot be converted to OTLP");
         return NULL;
     }
     arena_init(&arena, INDEX_CAP);
@@ -78,7 +79,7 @@ struct batch *otlp_form(struct batch *batch, struct outcome *why)
     return form;
 }
 
-/* A part over these bytes. NULL: no memory. */
+/* Makes a part from these bytes. NULL: no memory. */
 static struct batch_part *otlp_form_part_of(const struct batch *batch, struct bytes *bytes)
 {
     struct batch_part *part = calloc(1, sizeof *part);

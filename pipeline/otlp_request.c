@@ -6,7 +6,7 @@
 #include "lib/wire/profiles/profiles_upgrade.h"
 #include "lib/wire/proto/proto_write.h"
 
-/* Room for the edits that take invalid spans out of one request, and for an index of profiles. */
+/* Memory for the edits that remove invalid spans from one request, and for an index of profiles. */
 enum { EDIT_CAP = 64 << 20, INDEX_CAP = 256 << 20 };
 
 static struct outcome otlp_request_no_memory(void)
@@ -33,7 +33,7 @@ static struct outcome from_json(enum signal signal, struct bytes *body)
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed JSON: %s", reason);
 }
 
-/* valid: no item has to be left out. */
+/* valid: no item must be left out. */
 static struct outcome otlp_request_check(enum signal signal, const struct bytes *body,
                                          uint32_t *items, bool *valid, struct otlp_notes *notes)
 {
@@ -60,8 +60,8 @@ static struct outcome bad_profiles(const char *reason)
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed profiles: %s", reason);
 }
 
-/* Profiles in an older layout of the protocol are brought into the one that all code here reads.
- * JSON names its fields, so that only binary requests can be old. */
+/* Converts profiles in an older layout of the protocol to the one that all code here reads. JSON
+ * names its fields, so only binary requests can be old. */
 static struct outcome upgrade(struct bytes *body)
 {
     struct arena arena;
@@ -83,8 +83,8 @@ static struct outcome upgrade(struct bytes *body)
     return OUTCOME_OK;
 }
 
-/* What refers outside its tables would be taken by a backend and show nothing, or something else.
- */
+/* References outside a request's tables: a backend would accept them and show nothing, or something
+ * wrong. */
 static struct outcome otlp_request_check_profiles(struct view request)
 {
     struct arena arena;
@@ -98,7 +98,7 @@ static struct outcome otlp_request_check_profiles(struct view request)
     return arena.starved ? otlp_request_no_memory() : bad_profiles(reason);
 }
 
-/* The request without what no backend takes; *buffer NULL: no memory. */
+/* Removes from the request what no backend accepts; *buffer NULL: no memory. */
 static struct outcome without_invalid(struct bytes *body, struct otlp_request *request,
                                       struct buffer **buffer)
 {
@@ -113,7 +113,7 @@ static struct outcome without_invalid(struct bytes *body, struct otlp_request *r
     else if (request->rejected == request->received)
         *buffer = NULL;
     else if (splice.failed && !arena.starved)
-        outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%u invalid spans are too many: %s",
+        outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "too many invalid spans (%u): %s",
                              request->rejected, request->reason);
     else if (!splice.failed)
         *buffer = spliced(&splice, body->budget);
@@ -139,7 +139,7 @@ static struct outcome otlp_request_wrap(enum signal signal, bool valid, struct b
     return request->batch ? OUTCOME_OK : otlp_request_no_memory();
 }
 
-/* Gives the batch the notes, where they are of its payload. */
+/* Gives the batch the notes, if they describe its payload. */
 static void otlp_request_attach(struct batch *batch, struct otlp_notes *notes)
 {
     if (batch && batch->payload->data == notes->request && !notes->failed)

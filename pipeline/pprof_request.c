@@ -3,7 +3,7 @@
 #include "lib/wire/codec/compress.h"
 #include "lib/wire/pprof/pprof.h"
 
-/* The index of a profile's strings may take this much beside the profile itself. */
+/* How much the index of a profile's strings may take, beside the profile itself. */
 enum { INDEX_CAP = 256 << 20 };
 
 struct outcome pprof_request_inflate(struct view pprof, struct bytes *raw)
@@ -66,7 +66,7 @@ struct outcome pprof_request_read(struct view pprof, struct bytes *raw)
     return outcome;
 }
 
-/* What was packed badly is packed anew when it leaves. */
+/* A badly compressed body is compressed again when it is sent. */
 static bool is_well_packed(struct view came, size_t raw)
 {
     return looks_gzip(came) && came.size <= raw / 4 * 3;

@@ -1,11 +1,11 @@
-/* What a backend said to one empty request; for people. */
+/* A backend's answer to one empty request, for people. */
 #ifndef PIPELINE_PROBE_RESULT_H
 #define PIPELINE_PROBE_RESULT_H
 
 struct probe_result {
-    const char *key; /* to blame, its path below the component; static */
-    char where[256]; /* that was asked: a URL or an address, without secrets */
-    char text[800];  /* what is wrong, and how that may be put right; "" where nothing is */
+    const char *key; /* the key at fault, its path below the component; static */
+    char where[256]; /* the URL or address asked, without secrets */
+    char text[800];  /* what is wrong and how to fix it; "" if nothing is */
 };
 
 #endif

@@ -19,7 +19,7 @@ static uint64_t progress_mix(uint64_t hash, struct view text)
     return (hash ^ text.size) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The same for the same data on their way to the same exporter, in any process. */
+/* A key that is the same for the same data on the way to the same exporter, in any process. */
 static uint64_t progress_key_of(const struct batch *batch, const char *exporter)
 {
     uint64_t hash = progress_mix(UINT64_C(0xcbf29ce484222325), view_of(exporter));
@@ -29,7 +29,8 @@ static uint64_t progress_key_of(const struct batch *batch, const char *exporter)
     return progress_mix(hash, buffer_view(batch->payload)) | 1;
 }
 
-/* The receipt under which progress is kept: that of a batch which is one request's. NULL: none. */
+/* Returns the receipt under which progress is kept, if the batch is a single request's. NULL:
+ * none. */
 static struct receipt *receipt_of(struct progress *progress)
 {
     const struct batch *batch = progress->batch;

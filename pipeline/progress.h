@@ -1,7 +1,7 @@
 /*
- * How far the delivery of one batch got, where its exporter sends it in several requests: what the
- * backend has is not sent again, over retries and reloads, and where the batch stands in the
- * journal, over a crash. It belongs to one queued batch and to the one thread that sends it.
+ * How far the delivery of one batch got, where its exporter sends it in several requests. What the
+ * backend has is not sent again, across retries and reloads, and, for a batch in the journal,
+ * across a crash. Belongs to one queued batch and to the thread that sends it.
  */
 #ifndef PIPELINE_PROGRESS_H
 #define PIPELINE_PROGRESS_H
@@ -13,25 +13,26 @@
 
 struct batch;
 
-/* A place in a batch. An item is whatever the exporter counts, in an order that the batch alone
- * determines. */
+/* A position in a batch. An item is whatever the exporter counts, in an order that depends on the
+ * batch alone. */
 struct progress_mark {
-    uint64_t items; /* from the batch's start that are done with: delivered, or refused for good */
-    uint64_t samples; /* of the next item, from its start */
-    uint64_t beyond;  /* bit n: item number items + n is done with too */
+    uint64_t items;   /* finished items at the batch's start: delivered, or refused for good */
+    uint64_t samples; /* finished samples at the start of the next item */
+    uint64_t beyond;  /* bit n: item number items + n is finished too */
 };
 
 struct progress {
     struct progress_mark mark;
-    bool in_parts;          /* it goes in several requests: while it waits others have its turn */
-    bool yielded;           /* set by a send that stopped for others' sake: there is more to send */
-    bool delivered;         /* the backend took something of it */
-    uint32_t lost;          /* what it refused for good, as the exporter counts */
-    struct outcome refusal; /* the last one of those */
-    size_t part_bytes;      /* the exporter's own: parts are to be smaller; 0: as configured */
-    unsigned put_off;       /* the exporter's own: how often the part at hand was */
+    bool in_parts;  /* sent in several requests: other batches are sent while it waits */
+    bool yielded;   /* set by a send that stopped to let others go first: more is left to send */
+    bool delivered; /* the backend accepted some of it */
+    uint32_t lost;  /* what the backend refused for good, in the exporter's count */
+    struct outcome refusal; /* the last such refusal */
+    size_t
+        part_bytes; /* the exporter's own: size limit of parts, after a refusal; 0: as configured */
+    unsigned put_off; /* the exporter's own: how often the current part was put off */
 
-    const struct batch *batch; /* the rest is set for each call */
+    const struct batch *batch; /* the fields from here on are set for each call */
     const char *exporter;
     bool (*crowded)(void *ctx);
     void *ctx;
@@ -39,17 +40,18 @@ struct progress {
     bool recalled;
 };
 
-/* Takes up what an earlier process noted; by an exporter, before it relies on the mark. */
+/* Loads the mark that an earlier process kept; an exporter calls it before it relies on the
+ * mark. */
 void progress_recall(struct progress *progress);
 
-/* Keeps the mark; by an exporter that moved it on, before it sends the next part. Blocks until the
- * journal has it, where there is one. */
+/* Keeps the mark; an exporter calls it after moving the mark, before it sends the next part. Blocks
+ * until the journal, if there is one, has written it. */
 void progress_keep(struct progress *progress);
 
-/* Whether others wait for the turn that this batch has. */
+/* Whether other batches wait for this one's worker. */
 bool progress_is_crowded(const struct progress *progress);
 
-/* Moves the mark's start over the items that are done with. */
+/* Advances mark->items over finished items in `beyond`. */
 void progress_mark_settle(struct progress_mark *mark);
 
 #endif

@@ -8,7 +8,7 @@ struct receipt {
     _Atomic unsigned refs;
     receipt_settled_fn *settled;
     void *ctx;
-    const struct receipt_store *store; /* NULL: it is not durable */
+    const struct receipt_store *store; /* NULL: not durable */
     pthread_mutex_t lock;
     struct outcome worst; /* under lock */
 };

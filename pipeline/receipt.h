@@ -1,6 +1,6 @@
 /*
  * A receipt follows the data of one accepted request: every batch made from it holds a reference.
- * It settles when the last reference goes; then its owner learns how many items were not
+ * It settles when the last reference is dropped; its owner then learns how many items were not
  * delivered. Any thread.
  */
 #ifndef PIPELINE_RECEIPT_H
@@ -18,34 +18,34 @@ struct receipt;
  * OK if none was. */
 typedef void receipt_settled_fn(void *ctx, const struct outcome *worst);
 
-/* With one reference. settled may be NULL. NULL: no memory. */
+/* Makes a receipt with one reference. settled may be NULL. NULL: no memory. */
 struct receipt *receipt_new(receipt_settled_fn *settled, void *ctx);
 
 struct receipt *receipt_ref(struct receipt *receipt);
-void receipt_unref(struct receipt *receipt); /* NULL is legal */
+void receipt_unref(struct receipt *receipt); /* NULL is allowed */
 
-/* Where the data of a receipt stand, and what is kept beside them. Functions get the receipt's ctx;
- * any thread. */
+/* How the data of a receipt are stored. The functions get the receipt's ctx; any thread. */
 struct receipt_store {
-    /* Keeps how far a batch's delivery got (pipeline/progress.h); blocks until it is written. */
+    /* Keeps how far a batch's delivery got (pipeline/progress.h); blocks until written. */
     void (*keep)(void *ctx, uint64_t key, const struct progress_mark *mark);
-    /* What was kept last, by an earlier process. False: nothing. */
+    /* Reads what an earlier process kept last. False: nothing. */
     bool (*recall)(void *ctx, uint64_t key, struct progress_mark *mark);
     bool found; /* an earlier process left the data */
 };
 
-/* Says, before it is shared, that its data stand in the journal: what a stop leaves undelivered is
- * not lost. The store is static. */
+/* Marks the receipt's data as being in the journal, so that a stop that leaves them undelivered
+ * does not lose them. Only before the receipt is shared. The store is static. */
 void receipt_set_durable(struct receipt *receipt, const struct receipt_store *store);
 bool receipt_is_durable(const struct receipt *receipt);
 
-/* Durable ones: the store's functions; whether there may be something to recall. */
+/* For durable receipts: call the store's functions; tell whether there may be something to
+ * recall. */
 void receipt_keep(struct receipt *receipt, uint64_t key, const struct progress_mark *mark);
 bool receipt_recall(struct receipt *receipt, uint64_t key, struct progress_mark *mark);
 bool receipt_is_recalled(const struct receipt *receipt);
 
-/* Notes that items of it were not delivered. The gravest outcome is kept: RETRY, which asks for the
- * data again (on account of a stop before others), before REJECT before OK; the `rejected` items of
+/* Notes that items of the receipt were not delivered. The gravest outcome is kept: RETRY (asks for
+ * the data again; one caused by a stop comes first), then REJECT, then OK; the `rejected` items of
  * OK outcomes add up. */
 void receipt_note(struct receipt *receipt, const struct outcome *outcome);
 

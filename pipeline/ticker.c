@@ -10,7 +10,7 @@ struct ticker {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;       /* an earlier time, or the end of a tick */
-    struct ticker_entry *entries; /* the rest is under lock */
+    struct ticker_entry *entries; /* this and the rest: under lock */
     struct ticker_entry *running;
     uint64_t round;
     uint64_t sleeps_until;

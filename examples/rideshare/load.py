@@ -30,7 +30,7 @@ def main():
             stop.wait(PAUSE)
         except (OSError, http.client.HTTPException) as error:
             print(f"{region}/{vehicle}: {error}", file=sys.stderr)
-            stop.wait(1)        # it may not be up yet
+            stop.wait(1)        # it may not have started yet
     print(rides)
 
 

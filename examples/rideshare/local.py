@@ -11,7 +11,7 @@ import summary
 
 HERE = pathlib.Path(__file__).resolve().parent
 REGIONS = ("us-east", "eu-north", "ap-south")
-STARTING, ENDING = 60, 60       # seconds that a process may take
+STARTING, ENDING = 60, 60       # seconds that a process has
 DECIDING = 50                   # longer than spanlink holds any span
 
 
@@ -20,7 +20,7 @@ class Failed(Exception):
 
 
 class Process:
-    """A child in a session of its own: Ctrl-C is for us, and we end it when its turn comes."""
+    """A child in its own session: Ctrl-C reaches only us, and we stop the child in its turn."""
     started = []
 
     def __init__(self, name, log, command, **env):
@@ -50,7 +50,7 @@ class Process:
 
 
 def end(*processes):
-    """SIGTERM to all, then their exit codes."""
+    """Sends SIGTERM to all, then returns their exit codes."""
     for process in processes:
         process.child.terminate()
     return [process.exit_code() for process in processes]
@@ -65,7 +65,7 @@ def interrupted(*_):
 
 
 def wait(condition, seconds, patience=99):
-    """Until condition() is true, the time is over, or Ctrl-C was pressed more than patience."""
+    """Waits for condition(), the end of the time, or more presses of Ctrl-C than patience."""
     until = time.monotonic() + seconds
     while not condition() and time.monotonic() < until and interrupts <= patience:
         time.sleep(0.1)
@@ -131,9 +131,9 @@ def run(seconds, data):
         if process.child.poll() is not None:
             raise process.failure("has ended")
 
-    # First what makes data, then what carries it.
+    # First what produces data, then what forwards it.
     end(load)
-    rides = int((load.log.read_text().split() or ["0"])[-1])    # nothing: ended before it began
+    rides = int((load.log.read_text().split() or ["0"])[-1])    # empty: it ended before it began
     end(*services)
     print("the last spans wait for their profiles, up to half a minute; Ctrl-C ends that",
           flush=True)

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from pyroscope.otel import PyroscopeSpanProcessor
 
-SERVICE = "ride-sharing-app"    # the same name for spans and profiles: by it they meet
+SERVICE = "ride-sharing-app"    # the same name for spans and profiles, by which they are matched
 REGION = os.environ.get("REGION", "us-east")
 SLOW_REGION = "eu-north"
 RADIUS = {"bike": 1, "scooter": 20, "car": 60}
@@ -31,7 +31,7 @@ def start_telemetry():
         tags={"region": REGION})
     provider = TracerProvider(
         resource=Resource.create({"service.name": SERVICE, "region": REGION}))
-    # Labels the samples that are taken during a request with the id of the request's span.
+    # Labels samples taken during a request with the id of the request's span.
     provider.add_span_processor(PyroscopeSpanProcessor())
     # Sends to OTEL_EXPORTER_OTLP_ENDPOINT, http://localhost:4318 by default.
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -58,12 +58,12 @@ def check_driver_availability():
 
 
 def spin_for_lock():
-    """What makes one region slow, and what a flame graph finds."""
+    """What makes one region slow, as its flame graph shows."""
     compute(80)
 
 
 def compute(steps):
-    for number in range(steps * 40000):     # some 2 ms a step
+    for number in range(steps * 40000):     # about 2 ms a step
         number * number % 7
 
 
@@ -84,7 +84,7 @@ class Rides(http.server.BaseHTTPRequestHandler):
 
 
 def main():
-    signal.signal(signal.SIGTERM, signal.default_int_handler)    # ends it as Ctrl-C does
+    signal.signal(signal.SIGTERM, signal.default_int_handler)    # ends the process as Ctrl-C does
     provider = start_telemetry()
     address = os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", "5000"))
     try:
@@ -92,7 +92,7 @@ def main():
     except KeyboardInterrupt:
         pass
     finally:
-        provider.shutdown()     # sends the spans that wait
+        provider.shutdown()     # sends the remaining spans
         pyroscope.shutdown()    # sends the last profile
 
 

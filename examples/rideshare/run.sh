@@ -42,7 +42,7 @@ if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
     python3 python3-venv ca-certificates >/dev/null
 fi
 
-# The venv is made again when the packages or the interpreter change.
+# The venv is rebuilt when the packages or the interpreter change.
 mkdir -p "$build"
 exec 9>"$build/lock"
 flock 9

@@ -12,7 +12,7 @@ import json
 import pathlib
 import sys
 
-SERVER = 2      # the kind of span that a request begins with
+SERVER = 2      # the kind of a request's first span
 
 
 class Ride:
@@ -32,7 +32,7 @@ def read_rides(folder):
     for file in pathlib.Path(folder).glob("*/traces.jsonl"):
         for line in file.read_text().splitlines(keepends=True):
             if not line.endswith("\n"):
-                break       # is being written
+                break       # still being written
             for group in json.loads(line)["resourceSpans"]:
                 rides += [Ride(span, group["resource"]) for scope in group["scopeSpans"]
                           for span in scope["spans"] if span.get("kind") == SERVER]

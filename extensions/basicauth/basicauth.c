@@ -1,4 +1,5 @@
-/* HTTP Basic authentication (RFC 7617) of clients by an htpasswd file, or of us towards servers. */
+/* HTTP Basic authentication (RFC 7617): of clients by an htpasswd file, or of ourselves towards
+ * servers. */
 #include "extensions/basicauth/htpasswd.h"
 #include "extensions/basicauth/verifier.h"
 #include "lib/base/log.h"
@@ -23,7 +24,7 @@ struct client_auth_settings {
     char *password, *password_file;
 };
 
-/* A file and what it last held. */
+/* A file and its last content. */
 struct watched_text {
     struct watched_file file;
     struct bytes text;
@@ -46,27 +47,27 @@ struct basicauth {
 
 static const struct key htpasswd_keys[] = {
     KEY_STRING(struct htpasswd_settings, file, "file", NULL, 0,
-               "htpasswd file; read again when it changes"),
+               "htpasswd file; reloaded when it changes"),
     KEY_SECRET(struct htpasswd_settings, text, "inline",
-               "lines as of such a file; they win over it"),
+               "lines in the same form, with precedence over the file"),
     KEY_END,
 };
 
 static const struct key client_keys[] = {
     KEY_STRING(struct client_auth_settings, username, "username", NULL, 0, "to send"),
     KEY_STRING(struct client_auth_settings, username_file, "username_file", NULL, 0,
-               "file that holds it and wins; read again when it changes"),
+               "file with it, takes precedence; reloaded when it changes"),
     KEY_SECRET(struct client_auth_settings, password, "password", "to send"),
     KEY_STRING(struct client_auth_settings, password_file, "password_file", NULL, 0,
-               "file that holds it and wins; read again when it changes"),
+               "file with it, takes precedence; reloaded when it changes"),
     KEY_END,
 };
 
 static const struct key keys[] = {
     KEY_SWITCHED(struct basicauth, htpasswd, struct htpasswd_settings, has_htpasswd, "htpasswd",
-                 htpasswd_keys, "who may send, for the auth of servers"),
+                 htpasswd_keys, "users that clients may authenticate as, for servers' auth"),
     KEY_SWITCHED(struct basicauth, client, struct client_auth_settings, has_client, "client_auth",
-                 client_keys, "as whom we send, for the auth of clients"),
+                 client_keys, "user to authenticate as, for clients' auth"),
     KEY_END,
 };
 
@@ -92,12 +93,12 @@ static void basicauth_check(const void *config, struct key_report *report)
     if (self->has_client && !*self->client.username && !*self->client.username_file)
         key_report_add(report, "client_auth.username", "required and not given");
     if (self->has_client && strchr(self->client.username, ':'))
-        key_report_add(report, "client_auth.username", "a user's name cannot have a colon");
+        key_report_add(report, "client_auth.username", "a user name cannot contain a colon");
 }
 
 /* ---- files ---- */
 
-/* A file's users, then those of the configuration: the last line of a user holds. */
+/* Reads a file's users, then those of the configuration: the last line of a user wins. */
 static bool read_users(const struct basicauth *self, struct view file, struct htpasswd *users,
                        char *why, size_t why_size)
 {
@@ -122,7 +123,7 @@ static struct view basicauth_trimmed(struct view text)
     return text;
 }
 
-/* What a look at a file brings; *why is "" where there is nothing to say. */
+/* Reads a file if it changed; *why is "" if there is nothing to report. */
 static bool basicauth_look_at(struct watched_text *watched, uint64_t now, struct bytes *content,
                               char *why, size_t why_size)
 {
@@ -148,7 +149,8 @@ static bool basicauth_look_at(struct watched_text *watched, uint64_t now, struct
     return true;
 }
 
-/* Under the mutex. False: the users are as they were, and error says why if there was a fault. */
+/* Under the mutex. False: the users are unchanged, and error describes a fault, if there was
+ * one. */
 static bool refresh_users(struct basicauth *self, char *error, size_t error_size)
 {
     struct bytes content;
@@ -177,12 +179,12 @@ static void keep_users_fresh(struct basicauth *self)
 {
     char error[512] = "";
     if (refresh_users(self, error, sizeof error))
-        log_info("%s: %s is read again", self->env->id, self->htpasswd.file);
+        log_info("%s: %s reloaded", self->env->id, self->htpasswd.file);
     else if (*error)
-        log_error("%s: the users stay as they were: %s", self->env->id, error);
+        log_error("%s: the users are unchanged: %s", self->env->id, error);
 }
 
-/* The file's text without its line's end, in bytes of the file's. */
+/* Returns the file's text without its line end; points into the file's content. */
 static struct view fresh_text(struct basicauth *self, struct watched_text *watched, char *error,
                               size_t error_size)
 {
@@ -192,15 +194,15 @@ static struct view fresh_text(struct basicauth *self, struct watched_text *watch
     bool changed =
         basicauth_look_at(watched, clock_mono(self->env->clock), &content, error, error_size);
     if (changed && had)
-        log_info("%s: %s is read again", self->env->id, watched->file.path);
+        log_info("%s: %s reloaded", self->env->id, watched->file.path);
     bytes_release(&content);
     return basicauth_trimmed(bytes_view(&watched->text));
 }
 
-/* ---- of servers ---- */
+/* ---- servers ---- */
 
-/* What remains to be verified; else *result says it and why tells people. Under the mutex, under
- * which the hash lives. */
+/* Prepares a check; false: *result is already known, and why says it for people. Under the mutex,
+ * under which the hash is valid. */
 static bool basicauth_prepare(struct basicauth *self, const char *value, struct bytes *text,
                               struct verify *verify, enum auth_result *result, const char **why)
 {
@@ -245,7 +247,7 @@ static void answered(void *ctx, enum auth_result result)
     asked.done(asked.ctx, result);
 }
 
-/* asked NULL: only what is known is asked for. */
+/* asked NULL: answers only from the cache. */
 static enum auth_result decide(struct basicauth *self, const char *value, struct asked *asked)
 {
     struct bytes text;
@@ -294,14 +296,14 @@ static void check_credentials(void *ctx, const char *value, auth_done_fn *done, 
     done(done_ctx, result);
 }
 
-/* ---- of clients ---- */
+/* ---- clients ---- */
 
 static bool is_user(struct view name)
 {
     return name.size > 0 && !memchr(name.data, ':', name.size);
 }
 
-/* Under the mutex. error is "" where there is nothing to say; out is as before on failure. */
+/* Under the mutex. error is "" if there is nothing to report; on failure out is unchanged. */
 static bool write_credentials(struct basicauth *self, struct bytes *out, char *error,
                               size_t error_size)
 {
@@ -340,7 +342,7 @@ static bool basicauth_give(void *ctx, struct bytes *value)
     bool good = write_credentials(self, value, error, sizeof error);
     pthread_mutex_unlock(&self->mutex);
     if (*error && good)
-        log_error("%s: the credentials stay as they were: %s", self->env->id, error);
+        log_error("%s: the credentials are unchanged: %s", self->env->id, error);
     return good;
 }
 

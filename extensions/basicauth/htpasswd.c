@@ -15,7 +15,7 @@ static int compare_names(struct view a, struct view b)
     return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-/* Those of one name stay in the order of their lines. */
+/* Users of one name keep the order of their lines. */
 static int compare_users(const void *a, const void *b)
 {
     const struct htpasswd_user *left = a, *right = b;
@@ -23,7 +23,7 @@ static int compare_users(const void *a, const void *b)
     return order ? order : (left->hash > right->hash) - (left->hash < right->hash);
 }
 
-/* Cuts a line's ends off; its text ends in NUL then. */
+/* Trims a line's ends, and terminates it with NUL. */
 static char *htpasswd_trim(char *line)
 {
     line += strspn(line, " \t");
@@ -40,7 +40,7 @@ static const char *read_line(char *line, struct htpasswd_user *user)
     if (!colon)
         return "has no colon, expected user:hash";
     if (colon == line)
-        return "names no user";
+        return "has no user name";
     *user = (struct htpasswd_user){.name = view_between((uint8_t *)line, (uint8_t *)colon),
                                    .hash = colon + 1,
                                    .kind = password_kind(colon + 1)};
@@ -65,7 +65,7 @@ static bool read_lines(struct htpasswd *htpasswd, char *why, size_t why_size)
         line = next;
     }
     if (htpasswd->count == 0)
-        snprintf(why, why_size, "there is no user in it");
+        snprintf(why, why_size, "it has no users");
     return htpasswd->count > 0;
 }
 
@@ -89,10 +89,10 @@ bool htpasswd_read(struct htpasswd *htpasswd, struct view text, char *why, size_
 {
     size_t lines = 1;
     *htpasswd = (struct htpasswd){0};
-    if (view_starts(text, VIEW("\xef\xbb\xbf"))) /* as editors mark UTF-8 */
+    if (view_starts(text, VIEW("\xef\xbb\xbf"))) /* the byte order mark that editors write */
         text = view_between(text.data + 3, text.data + text.size);
     if (text.size && memchr(text.data, '\0', text.size)) {
-        snprintf(why, why_size, "it is no text");
+        snprintf(why, why_size, "it is not a text file");
         return false;
     }
     for (size_t i = 0; i < text.size; i++)

@@ -35,7 +35,7 @@ static bool is_bcrypt(const char *hash)
            ends_in_letters(hash + 7, 53);
 }
 
-/* "$6$", perhaps "rounds=N$", a salt, "$", and as many letters as its digest makes. */
+/* "$6$", optionally "rounds=N$", a salt, "$", and as many letters as its digest takes. */
 static bool is_sha_crypt(const char *hash)
 {
     const char *end = strrchr(hash, '$');
@@ -48,7 +48,7 @@ static bool is_apr1(const char *hash)
     return end && end - salt <= APR1_SALT_MAX && ends_in_letters(end + 1, APR1_SIZE);
 }
 
-/* The digest and the salt behind it (SSHA). */
+/* Decodes the digest and the salt after it (SSHA). */
 static bool read_sha(const char *hash, struct bytes *out)
 {
     bool salted = starts(hash, "{SSHA}");
@@ -65,14 +65,14 @@ static bool is_sha(const char *hash)
     return good;
 }
 
-/* DES-crypt, 13 letters, and its extended form: what a short password may look like too, but taken
- * as one it would let in who has read the file. */
+/* DES-crypt, 13 letters, and its extended form. A short plain password may look the same, but if a
+ * hash were taken for one, it would let in anyone who has read the file. */
 static bool is_des(const char *hash)
 {
     return ends_in_letters(hash, 13) || (*hash == '_' && ends_in_letters(hash + 1, 19));
 }
 
-/* As files of users mark one who is to log in no more. */
+/* Marks that user files put on a user who may no longer log in. */
 static bool is_locked(const char *hash)
 {
     size_t marks = strspn(hash, "*!");
@@ -105,13 +105,13 @@ const char *password_fault(const char *hash)
     if (*hash == '\0')
         return "has no password, " EXPECTED;
     if (is_locked(hash))
-        return "locks its user out (* or !): take the line out instead";
+        return "locks its user out (* or !): remove the line instead";
     if (is_des(hash))
-        return "has a hash of DES-crypt, which is too weak, " EXPECTED;
+        return "has a DES-crypt hash, which is too weak, " EXPECTED;
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++)
         if (starts(hash, damaged[i]))
-            return "has a hash that is damaged or cut off, " EXPECTED;
-    return "has a hash of a kind that is not known here, " EXPECTED;
+            return "has a damaged or truncated hash, " EXPECTED;
+    return "has a hash of an unknown kind, " EXPECTED;
 }
 
 bool password_slow(enum password_kind kind)
@@ -125,7 +125,7 @@ static bool password_same_text(const char *a, const char *b)
     return size == strlen(b) && digest_same((const uint8_t *)a, (const uint8_t *)b, size);
 }
 
-/* Neither length nor content shows in the time it takes. */
+/* The time taken depends neither on length nor on content. */
 static bool fits_plain(const char *text, struct view password)
 {
     static const uint8_t key[DIGEST_KEY_SIZE];

@@ -1,4 +1,4 @@
-/* A password against one hash of an htpasswd file. Any thread. */
+/* Checks a password against one hash of an htpasswd file. Any thread. */
 #ifndef EXTENSIONS_BASICAUTH_PASSWORD_H
 #define EXTENSIONS_BASICAUTH_PASSWORD_H
 
@@ -12,17 +12,17 @@ enum password_kind {
     PASSWORD_CRYPT /* bcrypt $2a$ $2b$ $2y$; SHA-crypt $5$ $6$ */
 };
 
-/* By its form; UNKNOWN: one of those that is damaged, or another scheme, DES-crypt among them, or
- * the mark of a user who is locked out. */
+/* Returns the kind by the hash's form. UNKNOWN: a damaged hash, another scheme (such as DES-crypt),
+ * or the mark of a locked user. */
 enum password_kind password_kind(const char *hash);
 
-/* Why it is of no kind, behind "line 3 ". */
+/* Says why the hash is of no kind, to follow "line 3 ". */
 const char *password_fault(const char *hash);
 
-/* Whether its check takes so long that it must not run in a server's thread. */
+/* Whether its check takes too long for a server's thread. */
 bool password_slow(enum password_kind kind);
 
-/* Whether the password fits the hash. One with a NUL fits none. */
+/* Whether the password matches the hash. One with a NUL never does. */
 bool password_fits(enum password_kind kind, const char *hash, struct view password);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { SETS = 256, WAYS = 4, NICENESS = 10 };
 
-/* Digests, the oldest of a set replaced first. A free place is all zero. */
+/* A cache of digests; the oldest of a set is replaced first. A free slot is all zero. */
 struct memory {
     uint8_t digests[SETS][WAYS][DIGEST_KEYED_SIZE];
     uint8_t next[SETS];
@@ -39,12 +39,12 @@ struct verifier {
     pthread_cond_t work;
     pthread_t thread;
     bool started, stopping;
-    struct jobs jobs; /* the first one is under way */
+    struct jobs jobs; /* the first one is being checked */
     unsigned job_count, waiter_count;
     struct memory right, wrong;
 };
 
-/* ---- memory ---- */
+/* ---- cache ---- */
 
 static bool remembers(const struct memory *memory, const uint8_t digest[DIGEST_KEYED_SIZE])
 {
@@ -102,7 +102,7 @@ static void job_free(struct job *job)
     free(job);
 }
 
-static void verifier_tell(struct waiters *waiters, enum auth_result result)
+static void verifier_answer(struct waiters *waiters, enum auth_result result)
 {
     for (struct waiter *waiter; (waiter = SLIST_FIRST(waiters));) {
         SLIST_REMOVE_HEAD(waiters, next);
@@ -111,7 +111,7 @@ static void verifier_tell(struct waiters *waiters, enum auth_result result)
     }
 }
 
-/* Takes the first job out, under the mutex; its waiters are the caller's to tell. */
+/* Removes the first job, under the mutex; the caller answers its waiters. */
 static struct waiters take_first(struct verifier *verifier)
 {
     struct job *job = STAILQ_FIRST(&verifier->jobs);
@@ -125,7 +125,7 @@ static struct waiters take_first(struct verifier *verifier)
     return waiters;
 }
 
-/* The first job; called and returns under the mutex. */
+/* Runs the first job; called and returns under the mutex. */
 static void work_off(struct verifier *verifier)
 {
     const struct job *job = STAILQ_FIRST(&verifier->jobs);
@@ -135,11 +135,11 @@ static void work_off(struct verifier *verifier)
     remember(fits ? &verifier->right : &verifier->wrong, job->digest);
     struct waiters waiters = take_first(verifier);
     pthread_mutex_unlock(&verifier->mutex);
-    verifier_tell(&waiters, fits ? AUTH_GRANTED : AUTH_DENIED);
+    verifier_answer(&waiters, fits ? AUTH_GRANTED : AUTH_DENIED);
     pthread_mutex_lock(&verifier->mutex);
 }
 
-/* A flood of wrong passwords keeps this thread busy, and the others should not feel it. */
+/* A flood of wrong passwords keeps this thread busy; other threads should not suffer. */
 static void *verifier_run(void *ctx)
 {
     struct verifier *verifier = ctx;
@@ -179,7 +179,7 @@ static struct job *job_new(const struct verify *verify, const uint8_t *digest)
     return job;
 }
 
-/* The job of that digest, or a new one; NULL: too many wait. Under the mutex. */
+/* Returns the job of that digest, or a new one; NULL: too many wait. Under the mutex. */
 static struct job *find_job(struct verifier *verifier, const struct verify *verify,
                             const uint8_t *digest)
 {
@@ -204,7 +204,7 @@ static struct job *find_job(struct verifier *verifier, const struct verify *veri
     return job;
 }
 
-/* Under the mutex. False: no place, no memory or no thread. */
+/* Under the mutex. False: no room, no memory or no thread. */
 static bool verifier_add(struct verifier *verifier, const struct verify *verify,
                          const uint8_t *digest, auth_done_fn *done, void *ctx)
 {
@@ -266,7 +266,7 @@ void verifier_free(struct verifier *verifier)
         pthread_join(verifier->thread, NULL);
     while (!STAILQ_EMPTY(&verifier->jobs)) {
         struct waiters waiters = take_first(verifier);
-        verifier_tell(&waiters, AUTH_LATER);
+        verifier_answer(&waiters, AUTH_LATER);
     }
     pthread_cond_destroy(&verifier->work);
     pthread_mutex_destroy(&verifier->mutex);

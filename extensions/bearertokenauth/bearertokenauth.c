@@ -1,4 +1,4 @@
-/* Bearer tokens (RFC 6750): of clients, or of us towards servers. */
+/* Bearer tokens (RFC 6750): expected of clients, or sent to servers. */
 #include "extensions/bearertokenauth/tokens.h"
 #include "lib/base/log.h"
 #include "lib/base/watched_file.h"
@@ -31,14 +31,15 @@ struct bearertokenauth {
 
 static const struct key keys[] = {
     KEY_STRING(struct bearertokenauth, scheme, "scheme", "Bearer", 0,
-               "word in front of the token; empty: none"),
+               "scheme before the token; empty: none"),
     KEY_STRING(struct bearertokenauth, header, "header", "Authorization", KEY_REQUIRED,
-               "that carries it"),
-    KEY_SECRET(struct bearertokenauth, token, "token", "to send, or to expect of clients"),
+               "header with the token"),
+    KEY_SECRET(struct bearertokenauth, token, "token", "token to send, or to expect of clients"),
     KEY_SECRET_LIST(struct bearertokenauth, list, "tokens",
-                    "several instead; clients may show any, the first is sent"),
-    KEY_STRING(struct bearertokenauth, filename, "filename", NULL, 0,
-               "file that holds one or several, a line each, and wins; read again when it changes"),
+                    "several tokens instead; any of them is accepted, the first is sent"),
+    KEY_STRING(
+        struct bearertokenauth, filename, "filename", NULL, 0,
+        "file with one or more tokens, one a line, takes precedence; reloaded when it changes"),
     KEY_END,
 };
 
@@ -65,7 +66,7 @@ static void text_release(struct bytes *text)
     bytes_release(text);
 }
 
-/* The tokens of the configuration. */
+/* Reads the tokens of the configuration. */
 static bool read_own(const struct bearertokenauth *self, struct tokens *tokens, char *why,
                      size_t why_size)
 {
@@ -85,10 +86,9 @@ static void bearertokenauth_check(const void *config, struct key_report *report)
     struct tokens tokens;
     char why[128];
     if (!is_word(self->scheme) || strlen(self->scheme) > 64)
-        key_report_add(report, "scheme", "\"%.64s\" is no word that a header can hold",
-                       self->scheme);
+        key_report_add(report, "scheme", "\"%.64s\" cannot be written in a header", self->scheme);
     if (!is_word(self->header))
-        key_report_add(report, "header", "\"%.64s\" is no name of a header", self->header);
+        key_report_add(report, "header", "\"%.64s\" is not a header name", self->header);
     if (!*self->token && !self->list.count && !*self->filename)
         key_report_add(report, NULL, "expected token, tokens or filename");
     else if (*self->token && self->list.count)
@@ -101,7 +101,8 @@ static void bearertokenauth_check(const void *config, struct key_report *report)
         key_report_add(report, *self->token ? "token" : "tokens", "%s", why);
 }
 
-/* Under the mutex. False: the tokens are as they were, and error says why if there was a fault. */
+/* Under the mutex. False: the tokens are unchanged, and error describes a fault, if there was
+ * one. */
 static bool refresh(struct bearertokenauth *self, char *error, size_t error_size)
 {
     struct bytes content;
@@ -130,9 +131,9 @@ static void keep_fresh(struct bearertokenauth *self)
     if (!*self->filename)
         return;
     if (refresh(self, error, sizeof error))
-        log_info("%s: %s is read again", self->env->id, self->filename);
+        log_info("%s: %s reloaded", self->env->id, self->filename);
     else if (*error)
-        log_error("%s: the tokens stay as they were: %s", self->env->id, error);
+        log_error("%s: the tokens are unchanged: %s", self->env->id, error);
 }
 
 static enum auth_result bearertokenauth_look(void *ctx, const char *value)
@@ -197,7 +198,7 @@ static bool bearertokenauth_open(void *instance, const struct env *env, char *er
         return false;
     }
     if (*self->filename && (*self->token || self->list.count))
-        log_warn("%s: filename is given, so token and tokens do not count", env->id);
+        log_warn("%s: filename is given, so token and tokens are ignored", env->id);
     bool good = *self->filename ? refresh(self, why, sizeof why)
                                 : read_own(self, &self->tokens, why, sizeof why);
     if (!good)

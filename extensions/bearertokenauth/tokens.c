@@ -15,7 +15,7 @@ static struct view tokens_trimmed(struct view text)
     return text;
 }
 
-/* A header's value can hold it. */
+/* Whether a header's value may contain it. */
 static bool is_legal(struct view token)
 {
     for (size_t i = 0; i < token.size; i++)
@@ -41,7 +41,7 @@ static bool read_lines(struct tokens *tokens, const uint8_t key[DIGEST_KEY_SIZE]
         text.data += line.size + (end != NULL);
         text.size -= line.size + (end != NULL);
         if (!is_legal(token)) {
-            snprintf(why, why_size, "line %u has a character that no header can hold", number);
+            snprintf(why, why_size, "line %u has a character that headers cannot contain", number);
             return false;
         }
         if (token.size && !tokens_add(tokens, key, token)) {
@@ -50,7 +50,7 @@ static bool read_lines(struct tokens *tokens, const uint8_t key[DIGEST_KEY_SIZE]
         }
     }
     if (tokens->count == 0)
-        snprintf(why, why_size, "there is no token in it");
+        snprintf(why, why_size, "it has no tokens");
     return tokens->count > 0;
 }
 

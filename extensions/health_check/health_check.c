@@ -1,4 +1,4 @@
-/* Answers 200 while the pipelines run and take requests, and 503 otherwise; it listens until the
+/* Answers 200 while the pipelines run and accept requests, and 503 otherwise; it listens until the
  * process exits. */
 #include "lib/base/log.h"
 #include "lib/net/endpoint.h"
@@ -35,7 +35,7 @@ struct health_check {
     struct pipeline_check check;
     const struct env *env;
     struct http_server *server;
-    uint64_t since_wall, since_mono;   /* open, nanoseconds */
+    uint64_t since_wall, since_mono;   /* when it was opened, nanoseconds */
     _Atomic uint64_t failures[SLICES]; /* at the beginning of each slice of the interval, a ring */
     _Atomic size_t slice;              /* the latest one */
     bool ticked;
@@ -49,23 +49,23 @@ static const struct key body_keys[] = {
 
 static const struct key check_keys[] = {
     KEY_BOOL(struct pipeline_check, enabled, "enabled", "false",
-             "503 too while exporters fail as often as that"),
+             "503 too while exporters fail that often"),
     KEY_DURATION(struct pipeline_check, interval, "interval", "5m", 0,
                  "how far back failures count"),
     KEY_INT(struct pipeline_check, threshold, "exporter_failure_threshold", "5", 1, 2147483647,
-            "failures of all exporters: requests tried again and items dropped"),
+            "failures of all exporters: requests retried and items dropped"),
     KEY_END,
 };
 
 static const struct key keys[] = {
     KEY_STRING(struct health_check, endpoint, "endpoint", "localhost:13133", KEY_REQUIRED,
                "where to listen: host:port, [ipv6]:port or unix:/path"),
-    KEY_STRING(struct health_check, path, "path", "/", KEY_REQUIRED, "path that is answered"),
+    KEY_STRING(struct health_check, path, "path", "/", KEY_REQUIRED, "path of the health check"),
     TLS_SERVER_KEY(struct health_check, tls),
     KEY_SWITCHED(struct health_check, body, struct response_body, has_body, "response_body",
-                 body_keys, "bodies in place of JSON with a status"),
+                 body_keys, "bodies instead of the JSON status"),
     KEY_GROUP(struct health_check, check, struct pipeline_check, "check_collector_pipeline",
-              check_keys, "whether the backends count"),
+              check_keys, "whether failing backends count"),
     KEY_END,
 };
 
@@ -120,7 +120,8 @@ static uint64_t health_check_tick(void *instance, uint64_t mono_ns)
     return mono_ns + (self->check.interval + SLICES - 2) / (SLICES - 1);
 }
 
-/* Says so in why. A counter that went back is that of an exporter that a reload took away. */
+/* If so, writes it to why. A counter that decreased belonged to an exporter that a reload
+ * removed. */
 static bool exporters_fail(struct health_check *self, struct bytes *why)
 {
     uint64_t now = self->check.enabled ? runtime_failures(self->env->runtime) : 0;
@@ -128,13 +129,13 @@ static bool exporters_fail(struct health_check *self, struct bytes *why)
     uint64_t failures = now > then ? now - then : 0;
     if (!self->check.enabled || failures < (uint64_t)self->check.threshold)
         return false;
-    bytes_printf(why, "%" PRIu64 " failures of exporters", failures);
+    bytes_printf(why, "%" PRIu64 " exporter failures", failures);
     return true;
 }
 
 /* ---- answers ---- */
 
-/* As the Collector writes them: RFC 3339, and a duration of Go. */
+/* In the Collector's form: RFC 3339, and a Go duration. */
 static void print_uptime(const struct health_check *self, struct bytes *body)
 {
     char since[32];
@@ -151,7 +152,7 @@ static void print_uptime(const struct health_check *self, struct bytes *body)
     bytes_printf(body, "%" PRIu64 ".%09" PRIu64 "s\"", s % 60, up % NS_PER_S);
 }
 
-/* why: for people; empty: there is nothing to say. */
+/* why: for people; empty: nothing to report. */
 static void health_check_answer(const struct health_check *self, struct http_request *request,
                                 bool available, struct view why)
 {
@@ -189,7 +190,7 @@ static void health_check_handle(void *ctx, struct http_request *request)
 
 /* ---- life ---- */
 
-/* Probes of kind httpGet come from the node to the pod's address. */
+/* httpGet probes are sent from the node to the pod's address. */
 static void tell_pod(const struct health_check *self)
 {
     struct endpoint endpoint;
@@ -199,7 +200,7 @@ static void tell_pod(const struct health_check *self)
         (strcasecmp(endpoint.host, "localhost") != 0 && strcmp(endpoint.host, "::1") != 0 &&
          strncmp(endpoint.host, "127.", 4) != 0))
         return;
-    log_info("%s: %s is out of reach for httpGet probes, which come to the pod's address: listen "
+    log_info("%s: %s cannot be reached by httpGet probes, which use the pod's address: listen "
              "on ${env:POD_IP}:%s, or probe with exec: spanlink health",
              self->env->id, self->endpoint, endpoint.service);
 }

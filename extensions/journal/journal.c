@@ -1,4 +1,4 @@
-/* Accepted requests stand on disk from before their answer until they are delivered. */
+/* Keeps accepted requests on disk, from before they are answered until they are delivered. */
 #include "lib/journal/journal.h"
 
 #include "lib/base/log.h"
@@ -20,12 +20,12 @@ static const char *const fsync_choices[] = {"always", "interval", NULL};
 
 static const struct key keys[] = {
     KEY_STRING(struct journal_extension, directory, "directory", NULL, KEY_REQUIRED,
-               "where its files lie; made where it is missing; one process at a time"),
+               "directory of its files, created if missing; one process at a time"),
     KEY_INT(struct journal_extension, max_size_mib, "max_size_mib", "1024", 1, 1 << 20,
-            "of all its files; past it clients are told to retry"),
+            "size limit of all its files; beyond it clients are told to retry"),
     KEY_CHOICE(struct journal_extension, fsync, "fsync", "always", fsync_choices,
-               "always: on the disk before the answer. interval: in the system's hands before the "
-               "answer, which survives the process but not the machine"),
+               "always: on disk before the answer. interval: written to the system before the "
+               "answer, which survives a crash of the process but not of the machine"),
     KEY_DURATION(struct journal_extension, fsync_interval, "fsync_interval", "100ms", 0,
                  "with fsync: interval, how often"),
     KEY_END,
@@ -77,20 +77,19 @@ static const struct metric metrics_rows[] = {
     [BYTES] = METRIC_ROW("spanlink_journal_bytes", METRIC_GAUGE, METRIC_BASIC, "By",
                          "Bytes of the journal's files."),
     [LIMIT] = METRIC_ROW("spanlink_journal_limit_bytes", METRIC_GAUGE, METRIC_BASIC, "By",
-                         "Bytes that its files may have."),
+                         "Size limit of the journal's files."),
     [ENTRIES] = METRIC_ROW("spanlink_journal_entries", METRIC_GAUGE, METRIC_BASIC, "{requests}",
-                           "Requests in the journal that are not delivered yet."),
-    [TO_REPLAY] =
-        METRIC_ROW("spanlink_journal_replay_left", METRIC_GAUGE, METRIC_BASIC, "{requests}",
-                   "Requests of an earlier process that are not taken up yet."),
+                           "Requests in the journal not delivered yet."),
+    [TO_REPLAY] = METRIC_ROW("spanlink_journal_replay_left", METRIC_GAUGE, METRIC_BASIC,
+                             "{requests}", "Requests of an earlier process not replayed yet."),
     [APPENDED] = METRIC_ROW("spanlink_journal_appended", METRIC_COUNTER, METRIC_BASIC, "{requests}",
                             "Requests that were written."),
     [SYNCS] = METRIC_ROW("spanlink_journal_syncs", METRIC_COUNTER, METRIC_BASIC, "{syncs}",
-                         "Writes that the disk was waited for."),
+                         "Syncs of the disk."),
     [REFUSED] = METRIC_ROW("spanlink_journal_refused", METRIC_COUNTER, METRIC_BASIC, "{requests}",
                            "Requests that could not be written."),
     [DAMAGED] = METRIC_ROW("spanlink_journal_damaged", METRIC_COUNTER, METRIC_BASIC, "{ranges}",
-                           "Entries or ranges that were damaged and set aside."),
+                           "Damaged entries or ranges that were set aside."),
 };
 
 static void journal_measure(void *instance, struct metrics *metrics)

@@ -1,4 +1,4 @@
-/* The Collector's extension that serves profiles of its Go runtime: accepted, nothing to do. */
+/* The Collector's extension that serves profiles of its Go runtime; accepted without effect. */
 #include "lib/base/log.h"
 #include "pipeline/component.h"
 
@@ -24,14 +24,13 @@ static bool pprof_open(void *instance, const struct env *env, char *error, size_
     (void)instance;
     (void)error;
     (void)error_size;
-    log_info("%s: accepted; spanlink is not written in Go, there is no runtime to profile",
-             env->id);
+    log_info("%s: accepted; there is no Go runtime to profile", env->id);
     return true;
 }
 
 const struct component extension_pprof = {
     .type = "pprof",
-    .text = "the Collector's own profiles; accepted, nothing to do here",
+    .text = "the Collector's own profiles; accepted, without effect",
     .stability = "beta",
     .kind = COMPONENT_EXTENSION,
     .size = sizeof(struct pprof),

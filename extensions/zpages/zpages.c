@@ -1,5 +1,5 @@
-/* What runs and what it says of itself, over HTTP, under the Collector's paths: tables, for curl as
- * text, for a browser as HTML; and /debug/explain, always text. */
+/* The running components and their own reports over HTTP, under the Collector's paths: tables, as
+ * text for curl and as HTML for a browser; and /debug/explain, always text. */
 #include "lib/net/server/listen.h"
 #include "pipeline/component.h"
 #include "pipeline/life/runtime.h"
@@ -31,7 +31,7 @@ static struct listen_on zpages_place(const struct zpages *self)
                               .tls = &self->tls,
                               .id = self->env ? self->env->id : "",
                               .yields = self->env ? &self->env->yields : NULL,
-                              .what = "pages about itself at /"};
+                              .what = "zpages at /"};
 }
 
 static void zpages_places(const void *config, place_visit_fn *visit, void *ctx)
@@ -131,7 +131,7 @@ static void put_pipelines(const struct zpages *self, struct table *table)
     put_table(self, table, head, 4);
 }
 
-/* What each says of itself. */
+/* The components' own reports. */
 static void put_words(const struct zpages *self, struct table *table)
 {
     struct bytes text;

@@ -1,6 +1,6 @@
 /*
- * How an exporter's batches are delivered: bounded queue, workers, retry with backoff, splitting
- * and halving. Keys and defaults are the Collector's.
+ * Settings for delivering an exporter's batches: bounded queue, workers, retry with backoff,
+ * splitting and halving. Keys and defaults are the Collector's.
  */
 #ifndef PIPELINE_DELIVERY_DELIVERY_H
 #define PIPELINE_DELIVERY_DELIVERY_H
@@ -12,7 +12,7 @@ enum queue_on_full { QUEUE_REFUSE, QUEUE_DROP_OLDEST };
 struct queue_settings {
     bool enabled; /* false: clients wait for the backend's answer */
     int64_t num_consumers;
-    int64_t queue_size; /* requests, those in flight included */
+    int64_t queue_size; /* requests, including those in flight */
     int on_full;        /* enum queue_on_full */
     bool block_on_overflow;
     bool wait_for_result;
@@ -37,7 +37,7 @@ struct delivery {
 extern const struct key queue_keys[]; /* group sending_queue over struct queue_settings */
 extern const struct key retry_keys[]; /* group retry_on_failure over struct retry_settings */
 
-/* The Collector's cross checks of both groups. */
+/* The Collector's checks across both groups. */
 void delivery_check(const struct delivery *delivery, struct key_report *report);
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each halving leads to two more sends. */
+/* Each halving causes two more sends. */
 enum { MAX_HALVINGS = 31, REGAINED = 2 /* by each part that is delivered */ };
 
-/* What stands at the front is tried for the first time. */
+/* Resets the attempts for a part that is new at the front. */
 static void begin_tries(struct queue_element *element)
 {
     element->attempt = 0;
@@ -25,7 +25,7 @@ static void begin_part(struct queue_element *element)
 static void next_part(struct queue_element *element)
 {
     struct batch_part *part = element->rest;
-    element->current = part ? part->batch : NULL;
+    element->batch = part ? part->batch : NULL;
     element->rest = part ? part->next : NULL;
     begin_part(element);
     free(part);
@@ -37,7 +37,7 @@ static void dispatch_note(const struct batch *batch, const struct outcome *outco
         receipt_note(batch->receipts[i], outcome);
 }
 
-/* Whether it stands in the journal, so that a stop leaves it to the next process. */
+/* Whether it is in the journal, so that a stop leaves it to the next process. */
 static bool is_durable(const struct batch *batch)
 {
     bool durable = batch->receipt_count > 0;
@@ -55,12 +55,12 @@ static void dispatch_lose(struct dispatcher *dispatcher, const struct batch *bat
     loss_log_add(&dispatcher->losses, batch->signal, items, why);
 }
 
-/* What a waiting client is told is decided when all parts have had their turn. */
+/* Notes a refusal; a waiting client is answered once all parts have been tried. */
 static void dispatch_refuse(struct queue_element *element, const struct outcome *why)
 {
     batch_unref(element->last_refused);
-    element->last_refused = element->current;
-    element->refused += element->current->items;
+    element->last_refused = element->batch;
+    element->refused += element->batch->items;
     if (element->worst.verdict != VERDICT_RETRY)
         element->worst = *why;
 }
@@ -68,7 +68,7 @@ static void dispatch_refuse(struct queue_element *element, const struct outcome 
 static void drop_current(struct dispatcher *dispatcher, struct queue_element *element,
                          const struct outcome *why)
 {
-    struct batch *batch = element->current;
+    struct batch *batch = element->batch;
     if (dispatcher->waits) {
         dispatch_refuse(element, why);
     } else {
@@ -87,7 +87,7 @@ static void answer_waiting(struct dispatcher *dispatcher, struct queue_element *
     if (!batch)
         return;
     if (element->delivered_any && outcome.verdict == VERDICT_REJECT) {
-        /* Refused as a whole, the client would take what was delivered for lost. */
+        /* If all were refused, the client would take what was delivered for lost. */
         dispatch_lose(dispatcher, batch, element->refused, &outcome);
         outcome.verdict = VERDICT_OK;
         outcome.rejected = element->refused;
@@ -103,39 +103,39 @@ static void answer_waiting(struct dispatcher *dispatcher, struct queue_element *
 void dispatch_give_up(struct dispatcher *dispatcher, struct queue_element *element,
                       const struct outcome *why)
 {
-    while (element->current)
+    while (element->batch)
         drop_current(dispatcher, element, why);
     answer_waiting(dispatcher, element);
 }
 
-/* Puts the front part in the current one's place and the rest behind it. False: it is one piece,
- * or there is no memory; nothing changed. */
+/* Replaces the current part by its front, followed by the rest. False: it is one piece, or no
+ * memory; nothing changed. */
 static bool dispatch_split(struct queue_element *element, uint32_t max_items, size_t max_bytes)
 {
     struct batch *front, *rest;
     struct batch_part *part = malloc(sizeof *part);
-    if (!part || !batch_split(element->current, max_items, max_bytes, &front, &rest)) {
+    if (!part || !batch_split(element->batch, max_items, max_bytes, &front, &rest)) {
         free(part);
         return false;
     }
     *part = (struct batch_part){rest, element->rest};
     element->rest = part;
-    batch_unref(element->current);
-    element->current = front;
+    batch_unref(element->batch);
+    element->batch = front;
     begin_part(element);
     return true;
 }
 
 static bool halve(struct queue_element *element)
 {
-    uint32_t items = element->current->items;
+    uint32_t items = element->batch->items;
     return items > 1 && dispatch_split(element, (items + 1) / 2, 0);
 }
 
 static void delivered(struct dispatcher *dispatcher, struct queue_element *element,
                       const struct outcome *outcome)
 {
-    struct batch *batch = element->current;
+    struct batch *batch = element->batch;
     uint32_t rejected = outcome->rejected < batch->items ? outcome->rejected : batch->items;
     loss_log_success(&dispatcher->losses);
     meter_add(dispatcher->meter, METER_SENT, batch->signal, batch->items - rejected);
@@ -176,14 +176,14 @@ static double draw(struct dispatcher *dispatcher)
     return (double)((x ^ (x >> 31)) >> 11) / 9007199254740992.0;
 }
 
-/* Whether an answer of this kind has come as often as it allows; one of another kind in between
- * does not count. */
+/* Whether answers of this cause have come as often as they allow; those of other causes do not
+ * count. */
 static bool is_exhausted(struct queue_element *element, const struct outcome *outcome)
 {
     return outcome->max_tries && ++element->limited[outcome->cause] >= outcome->max_tries;
 }
 
-/* Decides over a part that was answered RETRY. */
+/* Decides what follows when a part was answered RETRY. */
 static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element *element,
                             const struct outcome *outcome, uint64_t *due)
 {
@@ -201,7 +201,7 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
         return false;
     if (stopping && wait > DISPATCH_STOPPING_WAIT_NS)
         wait = DISPATCH_STOPPING_WAIT_NS;
-    meter_add(dispatcher->meter, METER_RETRIES, element->current->signal, 1);
+    meter_add(dispatcher->meter, METER_RETRIES, element->batch->signal, 1);
     loss_log_retry(&dispatcher->losses, outcome, wait);
     element->own_due = now + own;
     element->probe_due = wait > settings->max_interval ? now + settings->max_interval : 0;
@@ -209,70 +209,71 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
     return true;
 }
 
-/* Cuts what is above max_request_bytes. Each part of a profiles request repeats the dictionary, so
- * these are halved, each half with only what it needs. False: it is one piece. */
+/* Cuts a batch larger than max_request_bytes. Each part of a profiles request repeats the
+ * dictionary, so profiles are halved, each half keeping only what it needs. False: it is one
+ * piece. */
 static bool shrink(struct queue_element *element, size_t most)
 {
-    struct batch *batch = element->current;
+    struct batch *batch = element->batch;
     if (batch->signal != SIGNAL_PROFILES)
         return dispatch_split(element, 0, most);
-    struct batch *pruned = otlp_pruned(batch);
-    if (pruned) {
-        element->current = pruned;
+    struct batch *replacement = otlp_pruned(batch);
+    if (replacement) {
+        element->batch = replacement;
         batch_unref(batch);
     }
-    return element->current->payload->size <= most || halve(element);
+    return element->batch->payload->size <= most || halve(element);
 }
 
 static bool dispatch_fits(struct dispatcher *dispatcher, struct queue_element *element)
 {
     size_t most = (size_t)dispatcher->settings.max_request_bytes;
-    if (most == 0 || element->current->encoding != BATCH_OTLP ||
-        element->current->payload->size <= most)
+    if (most == 0 || element->batch->encoding != BATCH_OTLP ||
+        element->batch->payload->size <= most)
         return true;
     if (!shrink(element, most)) {
         struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
-                                            "one item above max_request_bytes (%zu)", most);
+                                            "a single item exceeds max_request_bytes (%zu)", most);
         drop_current(dispatcher, element, &outcome);
     }
     return false;
 }
 
-/* Puts the parts of a pprof in its place, where all of it makes a request of `made` bytes and
- * `most` may be sent. False: it cannot be cut; nothing changed. */
+/* Replaces a pprof by parts, when all of it makes a request of `made` bytes and only `most` may be
+ * sent. False: it cannot be cut; nothing changed. */
 static bool split_pprof(struct queue_element *element, size_t made, size_t most)
 {
     double share = 0.8 * (double)most / (double)made;
-    size_t size = (size_t)((double)element->current->payload->size * share);
-    struct batch_part *parts = pprof_parts(element->current, 0, size ? size : 1), *last = parts;
+    size_t size = (size_t)((double)element->batch->payload->size * share);
+    struct batch_part *parts = pprof_parts(element->batch, 0, size ? size : 1), *last = parts;
     if (!parts)
         return false;
     while (last->next)
         last = last->next;
     last->next = element->rest;
     element->rest = parts;
-    batch_unref(element->current);
+    batch_unref(element->batch);
     next_part(element);
     return true;
 }
 
-/* Brings the current part into an encoding that the exporter takes. */
+/* Converts the current part to an encoding that the exporter accepts. */
 static struct outcome convert(struct dispatcher *dispatcher, struct queue_element *element)
 {
     size_t most = (size_t)dispatcher->settings.max_request_bytes;
     bool takes_pprof = dispatcher->component->encodings & BATCH_BIT(BATCH_PPROF);
     struct outcome why = OUTCOME_OK;
-    while (!takes_pprof && element->current->encoding == BATCH_PPROF) {
-        struct batch *form = otlp_form(element->current, &why);
-        if (!form)
+    while (!takes_pprof && element->batch->encoding == BATCH_PPROF) {
+        struct batch *replacement = otlp_form(element->batch, &why);
+        if (!replacement)
             break;
-        size_t made = form->payload->size;
+        size_t made = replacement->payload->size;
         if (most && made > most && split_pprof(element, made, most)) {
-            batch_unref(form);
+            batch_unref(replacement);
             continue;
         }
-        batch_unref(element->current);
-        element->current = form;
+        batch_unref(element->batch);
+        element->batch = replacement;
     }
     return why;
 }
@@ -280,14 +281,14 @@ static struct outcome convert(struct dispatcher *dispatcher, struct queue_elemen
 /* The sender holds memory for work on what it sends. */
 static struct outcome in_one_run(struct dispatcher *dispatcher, struct queue_element *element)
 {
-    struct batch *flat = element->current;
-    if (dispatcher->component->gathers || !flat->payload->parts)
+    struct batch *replacement = element->batch;
+    if (dispatcher->component->gathers || !replacement->payload->parts)
         return OUTCOME_OK;
-    flat = batch_flat(flat);
-    if (!flat)
+    replacement = batch_flat(replacement);
+    if (!replacement)
         return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    batch_unref(element->current);
-    element->current = flat;
+    batch_unref(element->batch);
+    element->batch = replacement;
     return OUTCOME_OK;
 }
 
@@ -296,21 +297,21 @@ static bool same_mark(const struct progress_mark *a, const struct progress_mark 
     return a->items == b->items && a->samples == b->samples && a->beyond == b->beyond;
 }
 
-/* One try. What it delivered of a batch in parts counts as a success: the rest has its tries
- * before it. */
+/* Makes one attempt. If it delivered some of a batch sent in parts it counts as a success: the rest
+ * has all its attempts left. */
 static struct outcome try_once(struct dispatcher *dispatcher, struct queue_element *element)
 {
     const struct component *component = dispatcher->component;
     struct progress *progress = &element->progress;
     struct progress_mark before = progress->mark;
     if (!component->send_on)
-        return component->send(dispatcher->self, element->current);
-    progress->batch = element->current;
+        return component->send(dispatcher->self, element->batch);
+    progress->batch = element->batch;
     progress->exporter = dispatcher->losses.id;
     progress->crowded = dispatcher->crowded;
     progress->ctx = dispatcher->ctx;
     progress->yielded = false;
-    struct outcome outcome = component->send_on(dispatcher->self, element->current, progress);
+    struct outcome outcome = component->send_on(dispatcher->self, element->batch, progress);
     element->delivered_any |= progress->delivered;
     if (!same_mark(&before, &progress->mark)) {
         begin_tries(element);
@@ -323,7 +324,7 @@ static struct outcome try_once(struct dispatcher *dispatcher, struct queue_eleme
 enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_element *element,
                                   uint64_t *due)
 {
-    while (element->current && !dispatcher->aborted) {
+    while (element->batch && !dispatcher->aborted) {
         struct outcome outcome = convert(dispatcher, element);
         if (outcome.verdict == VERDICT_OK && !dispatch_fits(dispatcher, element))
             continue;
@@ -341,7 +342,7 @@ enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_el
             rejected(dispatcher, element, &outcome);
         else if (waits_for_retry(dispatcher, element, &outcome, due))
             return DISPATCH_WAIT;
-        else if (dispatcher->stopping && is_durable(element->current))
+        else if (dispatcher->stopping && is_durable(element->batch))
             break;
         else
             dispatch_give_up(dispatcher, element, &outcome);

@@ -1,7 +1,7 @@
 /*
- * One request's way out: bring it into the exporter's encoding, send it, split what is too large,
- * halve what is invalid, decide whether and when to retry, and account for what is lost. The place
- * to look up what follows an answer.
+ * Delivers one queued request: converts it to the exporter's encoding, sends it, splits it if it is
+ * too large, halves it if it is invalid, decides whether and when to retry, and counts what is
+ * lost. What follows each answer of a backend is decided here.
  */
 #ifndef PIPELINE_DELIVERY_DISPATCH_H
 #define PIPELINE_DELIVERY_DISPATCH_H
@@ -20,9 +20,9 @@ struct dispatcher {
     struct loss_log losses;
     bool waits;                 /* clients wait for the outcome */
     _Atomic bool stopping;      /* retries are cut short */
-    _Atomic bool aborted;       /* nothing is tried any more */
+    _Atomic bool aborted;       /* no further attempts are made */
     _Atomic uint64_t random;    /* state of the backoff's jitter */
-    bool (*crowded)(void *ctx); /* whether others wait for a consumer; NULL: never. Any thread */
+    bool (*crowded)(void *ctx); /* whether others wait for a worker; NULL: never. Any thread */
     void *ctx;
 };
 
@@ -30,16 +30,16 @@ struct dispatcher {
 #define DISPATCH_STOPPING_WAIT_NS (250 * NS_PER_MS)
 
 enum dispatch_result {
-    DISPATCH_DONE, /* every part was delivered or given up; the element is left without batches */
-    DISPATCH_WAIT, /* the current part is to be tried again at *due */
-    DISPATCH_YIELD /* there is more of the current part to send, when others had their turn */
+    DISPATCH_DONE, /* every part was delivered or given up; the element has no batches left */
+    DISPATCH_WAIT, /* try the current part again at *due */
+    DISPATCH_YIELD /* let others go first, then send the rest of the current part */
 };
 
-/* A worker thread; blocks in the exporter's send. */
+/* Called on a worker thread; blocks in the exporter's send. */
 enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_element *element,
                                   uint64_t *due);
 
-/* Gives up all that is left of an element, and accounts for it. Any thread. */
+/* Gives up everything left of an element, and counts it as lost. Any thread. */
 void dispatch_give_up(struct dispatcher *dispatcher, struct queue_element *element,
                       const struct outcome *why);
 

@@ -9,7 +9,7 @@ struct queue_element *queue_element_new(struct batch *batch)
 {
     struct queue_element *element = calloc(1, sizeof *element);
     if (element) {
-        element->current = batch_ref(batch);
+        element->batch = batch_ref(batch);
         element->signal = batch->signal;
     }
     return element;
@@ -19,7 +19,7 @@ void queue_element_free(struct queue_element *element)
 {
     if (!element)
         return;
-    batch_unref(element->current);
+    batch_unref(element->batch);
     batch_unref(element->last_refused);
     while (element->rest) {
         struct batch_part *part = element->rest;
@@ -32,7 +32,7 @@ void queue_element_free(struct queue_element *element)
 
 uint64_t queue_element_items(const struct queue_element *element)
 {
-    uint64_t items = element->current ? element->current->items : 0;
+    uint64_t items = element->batch ? element->batch->items : 0;
     for (const struct batch_part *part = element->rest; part; part = part->next)
         items += part->batch->items;
     return items;
@@ -60,7 +60,7 @@ static struct queue_element *pop(struct queue_list *list)
     return element;
 }
 
-/* There is one writer at a time. */
+/* Only one thread writes at a time. */
 static void change(_Atomic uint64_t *figure, int by)
 {
     uint64_t now = atomic_load_explicit(figure, memory_order_relaxed);
@@ -149,7 +149,7 @@ void queue_yield(struct queue *queue, struct queue_element *element)
     append_fresh(queue, element);
 }
 
-/* Takes a parked one up again. */
+/* Makes a parked element ready again. */
 static void resume(struct queue *queue, struct queue_element *element)
 {
     if (!element->progress.in_parts) {
@@ -168,7 +168,7 @@ void queue_put_back(struct queue *queue, struct queue_element *element)
         queue->ready.tail = element;
 }
 
-/* Takes the first out of the parked that the server asked to wait long; NULL: there is none. */
+/* Takes the first parked element for which the server asked a long wait; NULL: there is none. */
 static struct queue_element *take_probe(struct queue *queue)
 {
     struct queue_list parked = queue->parked;
@@ -182,7 +182,7 @@ static struct queue_element *take_probe(struct queue *queue)
     return probe;
 }
 
-/* Returns when the next one's time comes. */
+/* Makes due elements ready; returns when the next one is due. */
 static uint64_t resume_due(struct queue *queue, uint64_t now, size_t *parked)
 {
     struct queue_list waiting = queue->parked;

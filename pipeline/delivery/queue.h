@@ -1,6 +1,6 @@
 /*
- * The bounded queue in front of one exporter: order, places, reservations and what waits for a
- * retry. A passive structure: its owner holds a lock around every call.
+ * The bounded queue in front of one exporter: order, places, reservations, and elements that wait
+ * for a retry. A passive structure: its owner holds a lock around every call.
  */
 #ifndef PIPELINE_DELIVERY_QUEUE_H
 #define PIPELINE_DELIVERY_QUEUE_H
@@ -10,23 +10,25 @@
 
 #include <stdbool.h>
 
-/* One request on its way: its current part, what is left of it, and what became of it so far. */
+/* One request in the queue: its current part, the parts after it, and what happened to it so
+ * far. */
 struct queue_element {
     struct queue_element *next;
     enum signal signal;
-    struct batch *current;
+    struct batch *batch;
     struct batch_part *rest; /* not tried yet */
-    uint64_t due;            /* parked: when to try again */
-    uint64_t own_due;        /* the same without what the server asked for */
-    uint64_t probe_due; /* where it asked for long: when one may try all the same; 0: it did not */
-    uint64_t first_try; /* of the current part */
-    unsigned attempt;   /* tries of the current part that were answered RETRY */
-    unsigned limited[CAUSE_COUNT]; /* those whose answer allowed so many of its cause alone */
+    uint64_t due;            /* parked: when to retry */
+    uint64_t own_due;        /* the same without the wait that the server asked for */
+    uint64_t probe_due; /* if the server asked for a long wait: when to probe it earlier; 0: it did
+                           not */
+    uint64_t first_try; /* time of the current part's first attempt */
+    unsigned attempt;   /* attempts at the current part that ended in RETRY */
+    unsigned limited[CAUSE_COUNT]; /* attempts counted against outcome.max_tries, by cause */
     struct progress progress;      /* of the current part */
     unsigned halvings;             /* after "invalid" */
     bool delivered_any;
     uint32_t refused;     /* items of a waiting client that were not delivered */
-    struct outcome worst; /* of those */
+    struct outcome worst; /* of those items */
     struct batch *last_refused;
 };
 
@@ -36,67 +38,68 @@ struct queue_list {
 
 struct queue {
     size_t size;      /* places */
-    size_t consumers; /* elements that may be under way at once, those parked included */
+    size_t consumers; /* how many elements may be active at once, including parked ones */
     bool drop_oldest;
-    bool unbounded;       /* while stopping: everything is taken */
+    bool unbounded;       /* while stopping: every element is taken */
     uint64_t probe_every; /* ns; 0: never */
-    uint64_t probe_at;    /* mono; no probe before that */
+    uint64_t probe_at;    /* monotonic; no probe before that */
     struct queue_list fresh, ready, parked;
     size_t queued;   /* fresh */
-    size_t aside;    /* parked without a consumer */
-    size_t active;   /* ready, parked otherwise and in flight */
-    size_t reserved; /* places promised */
+    size_t aside;    /* parked, not occupying a consumer */
+    size_t active;   /* ready, parked while occupying a consumer, and in flight */
+    size_t reserved; /* places reserved */
 
-    /* Who asks for these has no lock. */
+    /* Read without the lock. */
     _Atomic uint64_t used_by[SIGNAL_COUNT];   /* queued, aside and active */
-    _Atomic uint64_t queued_by[SIGNAL_COUNT]; /* queued alone */
+    _Atomic uint64_t queued_by[SIGNAL_COUNT]; /* queued only */
 };
 
-/* An element over a batch (referenced). NULL: no memory. */
+/* Makes an element for a batch (referenced). NULL: no memory. */
 struct queue_element *queue_element_new(struct batch *batch);
-void queue_element_free(struct queue_element *element); /* NULL is legal */
+void queue_element_free(struct queue_element *element); /* NULL is allowed */
 uint64_t queue_element_items(const struct queue_element *element);
 
-/* Promises n places, or none and answers false: used + reserved + n <= size. */
+/* Reserves n places, all or none (false): used + reserved + n <= size. */
 bool queue_reserve(struct queue *queue, size_t n);
 void queue_release(struct queue *queue, size_t n);
 
-/* Takes an element in, over a promise: never refuses. Returns the oldest one, which it displaced
- * under drop_oldest, or NULL. */
+/* Appends an element whose place was reserved: never refuses. Returns the oldest element if
+ * drop_oldest displaced it, else NULL. */
 struct queue_element *queue_put(struct queue *queue, struct queue_element *element);
 
-/* The next to deliver: what waited for its retry, else the oldest while consumers are free. */
+/* Returns the next element to deliver: one whose retry is due, else the oldest while a consumer is
+ * free. */
 struct queue_element *queue_take(struct queue *queue);
-/* How many queue_take would give in a row. */
+/* How many times in a row queue_take would return an element. */
 size_t queue_takeable(const struct queue *queue);
 
-/* What was taken waits until due; its place stays occupied, and its consumer, unless it goes in
- * several requests: one that is large must not keep the others waiting. */
+/* Parks a taken element until due. It keeps its place. It also keeps its consumer, unless it is
+ * sent in several requests: a large one must not block the others. */
 void queue_park(struct queue *queue, struct queue_element *element, uint64_t due);
 
-/* What was taken goes behind all others; its place stays occupied. */
+/* Puts a taken element behind all others; it keeps its place. */
 void queue_yield(struct queue *queue, struct queue_element *element);
 
-/* What was taken is the next to be taken again; its place and consumer stay occupied. */
+/* Makes a taken element the next to be taken again; it keeps its place and consumer. */
 void queue_put_back(struct queue *queue, struct queue_element *element);
 
-/* Makes parked ones ready whose time has come; returns when the next one's comes. Where all wait,
- * one of those that the server asked to wait long probes it every so often: what it asked for may
- * have been wrong, or be over. */
+/* Makes parked elements ready that are due; returns when the next one is due. While all elements
+ * wait, one for which the server asked a long wait is tried now and then as a probe: the wait may
+ * have been wrong, or the cause be gone. */
 uint64_t queue_wake(struct queue *queue, uint64_t now);
 
-/* The server took another one: what waits because it asked for that waits no longer than it would
- * by itself. Returns when the next one's time comes; TIME_NEVER: none is parked. */
+/* After the server accepted a request: elements that wait because it asked them to now wait no
+ * longer than their own backoff. Returns when the next one is due; TIME_NEVER: none is parked. */
 uint64_t queue_wake_parked(struct queue *queue);
 
-/* What was taken, of a signal, is finished with: its place is free. */
+/* Frees the place of a taken element, of that signal, that is finished. */
 void queue_finish(struct queue *queue, enum signal signal);
 
-/* Empties it but for what is in flight; returns the elements as a list. */
+/* Empties the queue except for what is in flight; returns the elements as a list. */
 struct queue_element *queue_clear(struct queue *queue);
 
-/* Takes in what queue_clear of another gave, in this order, ahead of nothing: it is tried at once.
- * Never refuses. */
+/* Takes over the list that queue_clear of another queue returned, in its order, to be tried at
+ * once. Never refuses. */
 void queue_take_over(struct queue *queue, struct queue_element *list);
 
 static inline size_t queue_used(const struct queue *queue)

@@ -1,21 +1,21 @@
-/* How long before the next try. The Collector's rule. Pure. */
+/* How long to wait before the next attempt, by the Collector's rule. Pure. */
 #ifndef PIPELINE_DELIVERY_RETRY_H
 #define PIPELINE_DELIVERY_RETRY_H
 
 #include "lib/base/clock.h"
 #include "pipeline/delivery/delivery.h"
 
-/* Of a longer wait that a server asks for only so much counts: data that were accepted would lie
- * for as long as its clock is wrong. */
+/* Longest wait that a server may ask for: accepted data would otherwise lie for as long as its
+ * clock is wrong. */
 #define RETRY_ASKED_MAX (300 * NS_PER_S)
 
-/* Wait before try number attempt + 1 (attempt counts from 0): uniform in [(1-r)d, (1+r)d] for
- * d = min(initial * multiplier^attempt, max_interval), and at least what the server asked for, up
- * to RETRY_ASKED_MAX. random is in [0, 1). */
+/* Wait before attempt number attempt + 1 (attempt counts from 0): uniform in [(1-r)d, (1+r)d] for d
+ * = min(initial * multiplier^attempt, max_interval), and at least what the server asked for, up to
+ * RETRY_ASKED_MAX. random is in [0, 1). */
 uint64_t retry_wait(const struct retry_settings *settings, unsigned attempt, double random,
                     uint64_t asked_ns);
 
-/* Whether a wait may follow after elapsed ns since the first try. */
+/* Whether another wait is allowed, elapsed ns after the first attempt. */
 bool retry_allowed(const struct retry_settings *settings, uint64_t elapsed_ns, uint64_t wait_ns);
 
 #endif

@@ -16,31 +16,31 @@ struct sender {
     struct ticker_entry entry;
     pthread_mutex_t lock;
     pthread_cond_t work;  /* something to take, or closing */
-    pthread_cond_t empty; /* nothing queued or under way */
-    struct queue queue;   /* the rest is under lock */
+    pthread_cond_t empty; /* nothing queued or in flight */
+    struct queue queue;   /* this and the rest: under lock */
     pthread_t *workers;
     size_t worker_count;
     size_t idle;        /* workers asleep or just started */
     uint64_t in_flight; /* items */
     size_t sending;     /* workers in dispatch */
-    size_t working;     /* bytes that these may take beside their payloads */
+    size_t working;     /* bytes that these may use beyond their payloads */
     bool starved;       /* something waits for memory */
     struct budget *budget;
     bool closing;
-    struct sender *successor; /* set once; what is to be tried again goes there */
+    struct sender *successor; /* set once; what needs a retry goes there */
     struct histogram enqueued_items, enqueued_bytes;
-    _Atomic bool passed; /* a batch that the exporter does not take was logged */
+    _Atomic bool passed; /* a batch that the exporter does not accept was logged */
 };
 
-/* What a send takes beside its payload, which it may split, frame and compress: as much again, and
- * the buffers of a connection. */
+/* What a send may use beyond its payload, which it may split, frame and compress: as much again,
+ * and a connection's buffers. */
 enum { WORK_FIXED = 256 * 1024, WORK_SHARE = 4 };
 
 static uint64_t wake_parked(void *ctx, uint64_t mono_ns);
 static void wake_worker(struct sender *sender);
 static void inherit(struct sender *sender, struct queue_element *list);
 
-/* Whether something waits that no consumer is free for. */
+/* Whether something waits for a free consumer. */
 static bool is_crowded(void *ctx)
 {
     struct sender *sender = ctx;
@@ -113,7 +113,7 @@ void sender_pass(struct sender *sender, const struct batch *batch)
         return;
     batch_encoding_words(BATCH_BIT(batch->encoding), "", made, sizeof made);
     batch_encoding_words(sender_takes(sender), " and ", taken, sizeof taken);
-    log_warn("%s: takes %s; %s go to the other exporters alone", sender->dispatcher.losses.id,
+    log_warn("%s: takes only %s; %s go only to other exporters", sender->dispatcher.losses.id,
              taken, made);
 }
 
@@ -122,7 +122,8 @@ void sender_count_full(struct sender *sender, const struct batch *batch)
     meter_add(sender->dispatcher.meter, METER_UNQUEUED, batch->signal, batch_counted(batch));
 }
 
-/* A success of one tells those that wait at the server's request that it takes data again. */
+/* After a success: elements that wait because the server asked them to learn that it accepts data
+ * again. */
 static void note_success(struct sender *sender)
 {
     uint64_t next = queue_wake_parked(&sender->queue);
@@ -130,7 +131,7 @@ static void note_success(struct sender *sender)
         ticker_at(sender->ticker, &sender->entry, next);
 }
 
-/* Back from dispatch: parked, passed to the successor, or done. */
+/* Handles an element that dispatch returned: parked, passed to the successor, or done. */
 static void settle(struct sender *sender, struct queue_element *element,
                    enum dispatch_result result, uint64_t due)
 {
@@ -144,7 +145,7 @@ static void settle(struct sender *sender, struct queue_element *element,
         wake_worker(sender);
         return;
     } else if (result == DISPATCH_WAIT) {
-        /* The stop may have begun since the due time was chosen. */
+        /* The stop may have begun after the due time was chosen. */
         uint64_t soon = clock_mono(sender->dispatcher.clock) + DISPATCH_STOPPING_WAIT_NS;
         if (sender->dispatcher.stopping && due > soon)
             due = soon;
@@ -165,11 +166,11 @@ static void settle(struct sender *sender, struct queue_element *element,
 
 static size_t work_of(const struct queue_element *element)
 {
-    return element->current ? batch_work(element->current) + WORK_FIXED : 0;
+    return element->batch ? batch_work(element->batch) + WORK_FIXED : 0;
 }
 
-/* Work of all sends stays below a share of the budget: the rest is for data, also when the backend
- * answers none of them. */
+/* The work of all sends stays below a share of the budget. The rest is for data, even if the
+ * backend answers none of them. */
 static bool may_work(struct sender *sender, size_t work)
 {
     const struct budget *budget = sender->budget;
@@ -177,7 +178,8 @@ static bool may_work(struct sender *sender, size_t work)
            budget_go_on_work(sender->budget, work, false);
 }
 
-/* Where memory is short fewer sends run at once, but always one. NULL: nothing to do now. */
+/* Takes the next element; while memory is short fewer sends run at once, but always one. NULL:
+ * nothing to do now. */
 static struct queue_element *sender_take(struct sender *sender, size_t *work)
 {
     struct queue_element *element = queue_take(&sender->queue);
@@ -238,7 +240,7 @@ static bool start_worker(struct sender *sender)
     pthread_t *worker = &sender->workers[sender->worker_count];
     if (!thread_start(worker, "sender", worker_loop, sender)) {
         if (sender->worker_count == 0)
-            log_error("%s: no thread to be had", sender->dispatcher.losses.id);
+            log_error("%s: cannot start a thread", sender->dispatcher.losses.id);
         return false;
     }
     sender->worker_count++;
@@ -246,7 +248,7 @@ static bool start_worker(struct sender *sender)
     return true;
 }
 
-/* Sees to it that what can be taken is taken. */
+/* Wakes or starts workers for the elements that can be taken. */
 static void wake_worker(struct sender *sender)
 {
     size_t takeable = queue_takeable(&sender->queue);
@@ -317,7 +319,7 @@ void sender_put(struct sender *sender, struct batch *batch)
         measure_put(sender, batch);
     struct queue_element *element = queue_element_new(batch);
     if (!element) {
-        struct queue_element lost = {.current = batch_ref(batch)};
+        struct queue_element lost = {.batch = batch_ref(batch)};
         struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
         dispatch_give_up(&sender->dispatcher, &lost, &why);
         return;
@@ -347,7 +349,7 @@ void sender_take_all(struct sender *sender, bool all)
     pthread_mutex_unlock(&sender->lock);
 }
 
-/* Takes a list in, or passes it on where there is an successor. */
+/* Takes over a list, or passes it on if there is a successor. */
 static void inherit(struct sender *sender, struct queue_element *list)
 {
     struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
@@ -444,13 +446,13 @@ const struct histogram *sender_enqueued_bytes(const struct sender *sender)
 void sender_explain(struct sender *sender, struct bytes *out)
 {
     pthread_mutex_lock(&sender->lock);
-    bytes_printf(out, "%s: queue holds %zu of %zu requests, %zu under way\n",
+    bytes_printf(out, "%s: queue holds %zu of %zu requests, %zu in flight\n",
                  sender->dispatcher.losses.id, queue_used(&sender->queue), sender->queue.size,
                  sender->queue.active);
     pthread_mutex_unlock(&sender->lock);
 }
 
-/* What came between abort and join: nothing, unless the caller never aborted. */
+/* Gives up what was queued between abort and join: nothing, unless the caller never aborted. */
 static void give_up_rest(struct sender *sender)
 {
     struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");

@@ -1,6 +1,6 @@
 /*
- * The delivery side of one exporter: its queue with the worker threads behind it. Threads start
- * when there is work for them, up to num_consumers, and sleep without any wake-up otherwise.
+ * The delivery side of one exporter: its queue and the worker threads. Threads start when there is
+ * work for them, up to num_consumers, and otherwise sleep without waking up.
  */
 #ifndef PIPELINE_DELIVERY_SENDER_H
 #define PIPELINE_DELIVERY_SENDER_H
@@ -10,66 +10,67 @@
 
 struct sender;
 
-/* For an exporter's instance; env must outlive it. NULL: no memory. */
+/* Makes the sender of an exporter's instance; env must outlive it. NULL: no memory. */
 struct sender *sender_new(const struct component *component, void *self, const struct env *env);
-/* After sender_abort: waits for the workers to end. Legal twice. */
+/* After sender_abort: waits for the workers to end. May be called twice. */
 void sender_join(struct sender *sender);
-void sender_free(struct sender *sender); /* joins; NULL is legal */
+void sender_free(struct sender *sender); /* joins; NULL is allowed */
 
 /* Whether clients are to wait for the backend's answer. */
 bool sender_waits(const struct sender *sender);
 
-/* The encodings that the exporter gets (component_takes). */
+/* The encodings that the exporter is given (component_takes). */
 unsigned sender_takes(const struct sender *sender);
 
-/* Counts a batch that the exporter does not take and that goes to others alone; the first one is
- * logged. Any thread. */
+/* Counts a batch in an encoding that only other exporters accept; logs the first one. Any
+ * thread. */
 void sender_pass(struct sender *sender, const struct batch *batch);
 
-/* Promises places, all or none. Any thread. */
+/* Reserves places, all or none. Any thread. */
 bool sender_reserve(struct sender *sender, size_t places);
 void sender_release(struct sender *sender, size_t places);
 
-/* Counts a batch for which there was no place. Any thread. */
+/* Counts a batch that found the queue full. Any thread. */
 void sender_count_full(struct sender *sender, const struct batch *batch);
 
-/* Takes a batch (referenced) over a promise. Any thread, never blocks. */
+/* Queues a batch (referenced) for which a place was reserved. Any thread, never blocks. */
 void sender_put(struct sender *sender, struct batch *batch);
 
-/* From now on retries are cut short; waiting clients are told to retry instead. */
+/* From now on retries are cut short, and waiting clients are told to retry themselves. */
 void sender_hasten(struct sender *sender);
 
-/* While all is true every batch is taken: what processors hold at their close. */
+/* While all is true every batch is taken, full or not: for what processors hand on at their
+ * close. */
 void sender_take_all(struct sender *sender, bool all);
 
-/* Hands what is queued to another, whose exporter takes the place of this one's; what is under way
- * follows where it is to be tried again. While nobody puts. The successor outlives this one. */
+/* Hands what is queued to another sender, whose exporter replaces this one's; what is in flight
+ * follows if it needs a retry. No thread may call sender_put meanwhile. The successor must outlive
+ * this sender. */
 void sender_hand_over(struct sender *sender, struct sender *successor);
 bool sender_has_successor(const struct sender *sender);
 
-/* Blocks until nothing is queued or under way, or until a time of clock_system's mono. */
+/* Blocks until nothing is queued or in flight, or until a time of clock_system's mono. */
 bool sender_wait_empty(struct sender *sender, uint64_t until_mono_ns);
 
-/* Gives up what is queued and interrupts what is under way. With an successor it interrupts alone.
- */
+/* Gives up what is queued and interrupts what is in flight. With a successor it only interrupts. */
 void sender_abort(struct sender *sender);
 
-/* Items queued or under way, when called. */
+/* Items queued or in flight at the time of the call. */
 uint64_t sender_pending(struct sender *sender);
 
-/* What is queued or under way, of a signal, in requests; takes no lock. Any thread. */
+/* Requests of a signal that are queued or in flight; takes no lock. Any thread. */
 struct sender_figures {
     uint64_t held;      /* places in use */
-    uint64_t in_flight; /* of these, those that a worker has, or that wait for a retry */
+    uint64_t in_flight; /* of these, taken by a worker or waiting for a retry */
 };
 struct sender_figures sender_figures(const struct sender *sender, enum signal signal);
-uint64_t sender_capacity(const struct sender *sender); /* places, for all signals together */
+uint64_t sender_capacity(const struct sender *sender); /* places, shared by all signals */
 
-/* Of requests as they came to the queue, at the level detailed; of all signals. */
+/* Sizes of requests as they entered the queue, over all signals; at level detailed only. */
 const struct histogram *sender_enqueued_items(const struct sender *sender);
 const struct histogram *sender_enqueued_bytes(const struct sender *sender);
 
-/* A line about the queue. */
+/* Appends a line about the queue. */
 void sender_explain(struct sender *sender, struct bytes *out);
 
 #endif

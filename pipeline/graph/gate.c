@@ -13,12 +13,12 @@ void gate_release(struct gate *gate)
     pthread_cond_destroy(&gate->changed);
 }
 
-bool gate_enter(struct gate *gate, const enum gate_mode *way)
+bool gate_enter(struct gate *gate, const enum gate_mode *mode)
 {
     pthread_mutex_lock(&gate->lock);
-    while (gate->closed || *way == GATE_WAITS)
+    while (gate->closed || *mode == GATE_WAITS)
         pthread_cond_wait(&gate->changed, &gate->lock);
-    bool entered = *way == GATE_OPEN;
+    bool entered = *mode == GATE_OPEN;
     if (entered)
         gate->inside++;
     pthread_mutex_unlock(&gate->lock);

@@ -1,6 +1,6 @@
 /*
- * What a reload closes for the moment in which it puts the pipelines together anew: threads that
- * hand data over wait before it, and none of them is inside. Any thread.
+ * A gate that a reload closes while it swaps the pipelines: threads that hand over data wait in
+ * front of it, and none is inside. Any thread.
  */
 #ifndef PIPELINE_GRAPH_GATE_H
 #define PIPELINE_GRAPH_GATE_H
@@ -12,27 +12,27 @@
 struct gate {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    size_t inside; /* the rest is under lock */
+    size_t inside; /* this and the rest: under lock */
     bool closed;
 };
 
-/* Whether a way behind the gate is in force. Written before its first use or while the gate is
+/* Whether what is behind the gate may be entered. Written before its first use or while the gate is
  * closed. */
 enum gate_mode {
     GATE_OPEN,
-    GATE_WAITS, /* not yet: who comes waits */
-    GATE_SHUT   /* no more */
+    GATE_WAITS, /* not yet: callers wait */
+    GATE_SHUT   /* no longer */
 };
 
 void gate_init(struct gate *gate);
 void gate_release(struct gate *gate);
 
-/* Waits while the gate is closed or the way waits. True: inside until gate_leave, which may come
- * from another thread. False: the way is shut. Not from inside. */
-bool gate_enter(struct gate *gate, const enum gate_mode *way);
+/* Waits while the gate is closed or the mode is GATE_WAITS. True: the caller is inside until
+ * gate_leave, which another thread may call. False: the mode is GATE_SHUT. Not from inside. */
+bool gate_enter(struct gate *gate, const enum gate_mode *mode);
 void gate_leave(struct gate *gate);
 
-/* Lets nobody in any more; returns when the last one has left. One thread at a time. */
+/* Lets no thread in any more; returns when the last one has left. One thread at a time. */
 void gate_close(struct gate *gate);
 void gate_open(struct gate *gate);
 

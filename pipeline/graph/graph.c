@@ -97,7 +97,7 @@ static bool add_head(struct intake *intake, struct pipeline *pipeline)
     return true;
 }
 
-/* The fresh intake of a signal, made when there is none. NULL: no memory. */
+/* Returns the fresh intake of a signal, making it if there is none. NULL: no memory. */
 static struct intake *fresh_intake(struct instance *receiver, enum signal signal,
                                    struct budget *budget, struct gate *gate)
 {
@@ -178,15 +178,15 @@ bool graph_wire_leaving(struct graph *graph, const struct graph *from, struct in
         if (!has)
             continue;
         intake->journal = has->journal;
-        intake->way = intake->head_count ? GATE_OPEN : GATE_SHUT;
+        intake->mode = intake->head_count ? GATE_OPEN : GATE_SHUT;
     }
     return true;
 }
 
-/* But for what is not under the gate. */
-static void trade_contents(struct intake *a, struct intake *b)
+/* Swaps all members that are under the gate. */
+static void swap_contents(struct intake *a, struct intake *b)
 {
-    enum { FROM = offsetof(struct intake, way), SIZE = sizeof(struct intake) - FROM };
+    enum { FROM = offsetof(struct intake, mode), SIZE = sizeof(struct intake) - FROM };
     char before[SIZE];
     memcpy(before, (const char *)a + FROM, SIZE);
     memcpy((char *)a + FROM, (const char *)b + FROM, SIZE);
@@ -199,7 +199,7 @@ void graph_install(struct instance *receiver)
         struct intake **intake = &receiver->env.intakes[s], *fresh = receiver->fresh[s];
         receiver->fresh[s] = NULL;
         if (fresh && *intake) {
-            trade_contents(*intake, fresh);
+            swap_contents(*intake, fresh);
             free_intake(fresh);
         } else if (fresh) {
             *intake = fresh;
@@ -215,7 +215,7 @@ void graph_drop_fresh(struct instance *receiver)
     }
 }
 
-/* Trades an outlet's contents and address with the one behind the same processor. */
+/* Swaps an outlet's contents and address with the old one behind the same processor. */
 static void move_outlet(struct pipeline *from, struct pipeline *to, size_t behind)
 {
     const struct instance_list *before = &from->stages[COMPONENT_PROCESSOR];
@@ -242,7 +242,8 @@ void graph_move_outlets(struct graph *from, struct graph *to)
     }
 }
 
-/* Whether some pipeline has one of the processors, not in order yet, before this one. */
+/* Whether some pipeline has a processor that is not in order yet in front of this one.
+ * =swap_contents( => swap_contents( */
 static bool has_earlier(const struct graph *graph, const struct instance_list *order,
                         const struct instance *processor)
 {
@@ -325,7 +326,7 @@ static bool gives_metadata(const struct instance_list *receivers)
     return false;
 }
 
-void graph_tell_metadata(struct graph *graph)
+void graph_set_metadata(struct graph *graph)
 {
     for (size_t i = 0; i < graph->instances.count; i++) {
         struct instance *instance = graph->instances.items[i];

@@ -1,6 +1,6 @@
 /*
- * The graph: instances, pipelines, and the ways between them. Built by plan, wired once the
- * queues exist, immutable while data flow; a reload puts another in its place (graph_install).
+ * The graph: instances, pipelines, and the outlets and intakes between them. Built by plan, wired
+ * once the queues exist, immutable while data flow; a reload replaces it (graph_install).
  */
 #ifndef PIPELINE_GRAPH_GRAPH_H
 #define PIPELINE_GRAPH_GRAPH_H
@@ -19,11 +19,11 @@ struct instance_list {
 bool instance_list_add(struct instance_list *list, struct instance *instance);
 bool instance_list_has(const struct instance_list *list, const struct instance *instance);
 
-/* One stage of a pipeline: a processor with the way ahead of it, or the end with its exporters.
- * Processors keep the address of the one behind them as long as they are open. */
+/* One stage of a pipeline: a processor and the stage after it, or the end with its exporters. A
+ * processor keeps the address of the outlet behind it as long as it is open. */
 struct outlet {
     struct instance *processor; /* NULL: the end */
-    struct meter *behind;       /* of the processor whose way ahead this is; NULL: of none */
+    struct meter *behind;       /* of the processor in front of this outlet; NULL: none */
     struct outlet *next;
     struct sender **branches; /* the end: one per exporter */
     size_t branch_count;
@@ -36,7 +36,7 @@ struct pipeline {
     struct outlet **outlets;                          /* one per processor and the end */
 };
 
-/* Places that one request needs in a queue ahead. */
+/* How many places one request needs in a queue ahead. */
 struct intake_queue {
     struct sender *sender;
     size_t places;
@@ -44,15 +44,15 @@ struct intake_queue {
 
 struct intake {
     struct gate *gate;        /* set once */
-    _Atomic unsigned pending; /* answers that come later */
-    /* what follows is under the gate */
-    enum gate_mode way;
+    _Atomic unsigned pending; /* answers not given yet */
+    /* from here on: changed only while the gate is closed */
+    enum gate_mode mode;
     struct outlet **heads; /* one per pipeline */
     size_t head_count;
     struct intake_queue *queues;
     size_t queue_count;
-    bool waits;         /* a queue ahead makes clients wait */
-    unsigned encodings; /* that any exporter ahead takes */
+    bool waits;         /* an exporter ahead has no queue, so clients wait for its answer */
+    unsigned encodings; /* accepted by at least one exporter ahead */
     struct budget *budget;
     struct journal *journal; /* NULL: none */
     const char *receiver;    /* its id */
@@ -65,33 +65,35 @@ struct graph {
     size_t pipeline_count;
 };
 
-/* Makes outlets and fresh intakes; every used exporter has its sender. False: no memory. */
+/* Makes outlets and fresh intakes; every exporter in use must have its sender. False: no memory. */
 bool graph_wire(struct graph *graph, struct budget *budget, struct gate *gate);
 
-/* Tells every processor which signals come to it with metadata. */
-void graph_tell_metadata(struct graph *graph);
+/* Sets, for every processor, the signals whose data may have metadata. */
+void graph_set_metadata(struct graph *graph);
 
-/* Makes fresh intakes for a receiver of another graph, which is to end: into those pipelines of
- * this one that its id feeds, or else that are called as those it fed. False: no memory. */
+/* Makes fresh intakes for a receiver of another graph that is being retired: into the pipelines of
+ * this graph that its id feeds, or else into those with the names of the ones that it fed. False:
+ * no memory. */
 bool graph_wire_leaving(struct graph *graph, const struct graph *from, struct instance *receiver);
 
-/* Makes the fresh intakes of a receiver those of its env: in the place of those that it has, which
- * keep their addresses. Then it has no callers, or the gate is closed. */
+/* Makes the fresh intakes of a receiver those of its env. Existing ones are replaced in place and
+ * keep their addresses. Nobody may be calling them: before the start, or while the gate is
+ * closed. */
 void graph_install(struct instance *receiver);
 void graph_drop_fresh(struct instance *receiver); /* frees them instead */
 
-/* Gives the outlets behind the processors that both graphs have their contents in the new one; they
- * keep their addresses. While the gate is closed. */
+/* Moves the new contents into the outlets of processors that both graphs have, so that these keep
+ * their addresses. While the gate is closed. */
 void graph_move_outlets(struct graph *from, struct graph *to);
 
-/* The instance in use with this kind and id; NULL: none. */
+/* Returns the instance in use with this kind and id; NULL: none. */
 struct instance *graph_find(const struct graph *graph, enum component_kind kind, const char *id);
 
 struct pipeline *graph_pipeline(const struct graph *graph, const char *name); /* NULL: none */
 
-/* Processors in use such that each comes before those that any pipeline has behind it. */
+/* Lists the processors in use so that each comes before all that any pipeline has after it. */
 bool graph_processors_in_order(const struct graph *graph, struct instance_list *order);
 
-void graph_release(struct graph *graph); /* everything closed before; legal twice */
+void graph_release(struct graph *graph); /* everything must be closed; may be called twice */
 
 #endif

@@ -49,7 +49,8 @@ bool instance_fill(struct instance *instance, const struct node *place, struct p
     const struct key *keys = component->keys ? component->keys : no_keys;
     bool filled =
         keys_fill(keys, instance->section, place, instance->path, instance->self, problems);
-    /* A faulty key has its default, so that the cross checks can be told with the rest. */
+    /* A faulty key has its default, so the checks across keys can be reported along with the
+     * rest. */
     bool checked =
         !component->check || keys_check(component->check, instance->self, instance->section, place,
                                         instance->path, problems);
@@ -85,7 +86,7 @@ bool instance_open(struct instance *instance, struct problems *problems)
         report(instance, error, problems);
         return false;
     }
-    /* No sooner: at a reload the ticker's thread runs already. */
+    /* Not earlier: at a reload the ticker's thread is already running. */
     if (instance->component->tick && instance->env.ticker) {
         instance->tick.tick = run_tick;
         instance->tick.ctx = instance;

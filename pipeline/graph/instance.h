@@ -1,4 +1,4 @@
-/* One configured id: its component, filled configuration, counters and life. */
+/* One configured id: its component, filled configuration, counters and state. */
 #ifndef PIPELINE_GRAPH_INSTANCE_H
 #define PIPELINE_GRAPH_INSTANCE_H
 
@@ -15,27 +15,27 @@ struct instance {
     struct meter *meter;
     struct env env;
     struct ticker_entry tick;
-    struct histogram durations[SIGNAL_COUNT]; /* processors: of consume without what lies ahead */
+    struct histogram durations[SIGNAL_COUNT]; /* processors: of consume without later stages */
     struct sender *sender;                    /* exporters, once open */
-    struct intake *fresh[SIGNAL_COUNT]; /* receivers: wired, to be those of env by graph_install */
+    struct intake *fresh[SIGNAL_COUNT]; /* receivers: wired, not yet installed by graph_install */
     bool used;                          /* a pipeline or service.extensions names it */
     bool opened;
     _Atomic bool closed;
 };
 
-/* Zeroed configuration, nothing filled. NULL: no memory. */
+/* Makes an instance with a zeroed configuration. NULL: no memory. */
 struct instance *instance_new(const struct component *component, const char *section_name,
                               const struct node *section);
-void instance_free(struct instance *instance); /* closed before; NULL is legal */
+void instance_free(struct instance *instance); /* closed before; NULL is allowed */
 
 /* Fills and checks its keys. False: problems were added. */
 bool instance_fill(struct instance *instance, const struct node *place, struct problems *problems);
 
-/* Opens it over a filled env; an exporter's queue is opened by sender_new before. False: a problem
- * was added; instance_close follows. */
+/* Opens it with a filled env; an exporter's sender must exist. False: a problem was added;
+ * instance_close follows. */
 bool instance_open(struct instance *instance, struct problems *problems);
 
-/* Ends its ticks and closes it. Legal twice and for one that was never open. */
+/* Ends its ticks and closes it. May be called twice, and on one that was never opened. */
 void instance_close(struct instance *instance);
 
 #endif

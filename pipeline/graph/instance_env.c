@@ -1,4 +1,4 @@
-/* What an instance may ask of its surroundings (pipeline/env.h). */
+/* The functions that an instance may call on its env (pipeline/env.h). */
 #include "pipeline/graph/instance.h"
 
 #include "lib/journal/journal.h"

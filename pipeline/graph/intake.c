@@ -44,7 +44,8 @@ static struct outcome untaken(const struct intake *intake, const struct batch *b
                       "no exporter takes %s; those configured take %s", made, taken);
 }
 
-/* What the budget has no room for, its limiters on the way have refused. */
+/* Counts a request for which the budget has no room as refused by the memory limiters on its
+ * way. */
 static void count_no_memory(const struct intake *intake, const struct batch *batch)
 {
     for (size_t i = 0; i < intake->head_count; i++)
@@ -53,7 +54,7 @@ static void count_no_memory(const struct intake *intake, const struct batch *bat
                 meter_add(at->processor->meter, METER_REFUSED, batch->signal, batch_counted(batch));
 }
 
-/* The processors may copy what they edit: as much as the request is kept for that. */
+/* The processors may copy what they edit, so memory for that is reserved with the request. */
 struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
 {
     size_t work = batch_work(batch);
@@ -93,7 +94,7 @@ static void intake_answer(void *ctx, const struct outcome *worst)
     atomic_fetch_sub(&intake->pending, 1);
 }
 
-/* The answer comes when the last of the data is delivered or given up. False: no memory. */
+/* Answers when the last of the data is delivered or given up. False: no memory. */
 static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
     struct waiter *waiter = malloc(sizeof *waiter);
@@ -113,7 +114,7 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
 
 static struct outcome unwanted(void)
 {
-    return intake_refuse(CAUSE_UNAVAILABLE, "no pipeline has this receiver any more");
+    return intake_refuse(CAUSE_UNAVAILABLE, "no pipeline uses this receiver any more");
 }
 
 static struct outcome intake_begin(struct intake *intake, const struct batch *batch)
@@ -125,7 +126,7 @@ static struct outcome intake_begin(struct intake *intake, const struct batch *ba
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
     struct gate *gate = intake->gate;
-    bool inside = gate_enter(gate, &intake->way);
+    bool inside = gate_enter(gate, &intake->mode);
     struct outcome outcome = inside ? intake_begin(intake, batch) : unwanted();
     if (outcome.verdict != VERDICT_OK) {
         if (inside)

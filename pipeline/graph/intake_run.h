@@ -1,15 +1,19 @@
-/* The steps of accepting a batch, for what does them one by one (pipeline/graph/journaling.c). */
+/* The steps of accepting a batch, for callers that do other work in between
+ * (pipeline/graph/journaling.c). Both ends of a reservation are called inside the gate. */
 #ifndef PIPELINE_GRAPH_INTAKE_RUN_H
 #define PIPELINE_GRAPH_INTAKE_RUN_H
 
 #include "pipeline/graph/graph.h"
 
-/* Reserves a place in every queue ahead and memory for work on the batch, or nothing and answers
- * RETRY. Release comes with the same batch. */
+/* Reserves a place in every queue ahead and memory for work on the batch: all of it, or nothing and
+ * the answer is RETRY. intake_release must be called with the same batch. */
 struct outcome intake_reserve(struct intake *intake, const struct batch *batch);
 void intake_release(struct intake *intake, const struct batch *batch);
 
-/* Hands a batch for which places are reserved to the pipelines. */
+/* Hands a batch with reserved places to each pipeline in turn, and stops at the first that does not
+ * take it. RETRY: that pipeline's processor had no memory; REJECT: it refused the batch. Pipelines
+ * before it have taken the batch in either case, so a client that offers it again after RETRY
+ * doubles the data there. */
 struct outcome intake_run(struct intake *intake, struct batch *batch);
 
 #endif

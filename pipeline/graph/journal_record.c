@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Field numbers; a later version adds, and never changes what one means. */
+/* Field numbers: a later version may add some, but never changes a meaning. */
 enum {
     RECORD_RECEIVER = 1,
     RECORD_SIGNAL = 2,
@@ -72,7 +72,7 @@ static void write_opaque(struct proto_write *write, const struct opaque_request 
     proto_write_close(write, opaque);
 }
 
-/* The tag and length of the payload's field; its content is written behind the head. */
+/* Writes the tag and length of the payload's field; its content follows the head. */
 static void write_payload_header(struct proto_write *write, size_t size)
 {
     uint8_t header[20];
@@ -99,14 +99,14 @@ bool journal_record_begin(const struct batch *batch, const char *receiver, struc
     return proto_write_fault(&write) == NULL;
 }
 
-/* A record's parts as they are found. */
+/* The fields found in a record. */
 struct record {
     struct view receiver, tenant, authorization, payload, profile, opaque;
     uint64_t signal, encoding, items;
     size_t labels;
 };
 
-/* Whether a field has the type that its number stands for. */
+/* Whether a field has the wire type that its number requires. */
 static bool is_typed(const struct proto_field *field)
 {
     bool number = field->number == RECORD_SIGNAL || field->number == RECORD_ENCODING ||
@@ -173,7 +173,7 @@ static uint64_t number_field(struct view message, uint32_t number)
     return proto_find(message, number, WIRE_VARINT, &field) ? field.value : 0;
 }
 
-/* A copy; NULL where there is none. False: no memory. */
+/* Copies a text; NULL if it is empty. False: no memory. */
 static bool journal_record_copy_text(struct view view, char **text)
 {
     *text = view.data ? strndup((const char *)view.data, view.size) : NULL;
@@ -220,7 +220,7 @@ static bool read_opaque(struct view bytes, struct batch *batch)
         journal_record_copy_text(text_field(bytes, OPAQUE_QUERY), &request->query) &&
         journal_record_copy_text(text_field(bytes, OPAQUE_CONTENT_TYPE), &request->content_type);
     batch_set_opaque(batch, request);
-    /* The limit may have been higher when it was accepted. */
+    /* The limit may have been higher when the request was accepted. */
     if (budget_never_fits(batch->payload->budget, batch_work(batch)))
         batch_forgo_plain(batch);
     return copied;
@@ -242,7 +242,7 @@ struct batch *journal_record_read(struct view bytes, struct budget *budget, stru
                                   const char **reason)
 {
     struct record record;
-    *reason = "it is in a form that this version does not know";
+    *reason = "this version does not know its format";
     if (!read_fields(bytes, &record))
         return NULL;
     *receiver = record.receiver;

@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-/* One request on its way into the journal. */
+/* A request that is being written to the journal. */
 struct journaled {
-    struct journal_write write; /* first: done gets its address */
+    struct journal_write write; /* first: done is given its address */
     struct intake *intake;
     struct batch *batch;
     struct bytes head;
@@ -16,7 +16,7 @@ struct journaled {
     void *ctx;
 };
 
-/* What a receipt settles. */
+/* The context of a receipt that settles an entry. */
 struct kept {
     struct journal *journal;
     struct journal_entry *entry;
@@ -57,7 +57,7 @@ static const struct receipt_store new_store = {.keep = keep_progress, .recall = 
 static const struct receipt_store found_store = {
     .keep = keep_progress, .recall = recall_progress, .found = true};
 
-/* Ends a receipt such that the entry stays. */
+/* Drops a receipt so that the entry stays in the journal. */
 static void drop_and_keep(struct receipt *receipt)
 {
     struct outcome kept = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "to be offered again");
@@ -65,8 +65,8 @@ static void drop_and_keep(struct receipt *receipt)
     receipt_unref(receipt);
 }
 
-/* Gives the batch a receipt that settles the entry; one reference is the caller's. NULL: no
- * memory, the entry is the caller's still. */
+/* Gives the batch a receipt that settles the entry; the caller gets one reference. NULL: no memory,
+ * and the entry is still the caller's. */
 static struct receipt *receipt_of(struct intake *intake, struct journal_entry *entry,
                                   struct batch *batch, const struct receipt_store *store)
 {

@@ -1,4 +1,4 @@
-/* The way ahead: the next processor that is open, and at the end the queues. */
+/* Handing on: to the next open processor, and at the end to the queues. */
 #include "lib/base/clock.h"
 #include "pipeline/graph/graph.h"
 
@@ -34,7 +34,7 @@ static enum verdict fan_out(const struct outlet *end, struct batch *batch)
     return taken ? VERDICT_OK : VERDICT_RETRY;
 }
 
-/* Time that this thread spent in the stages ahead of the one it is in, ns. */
+/* Time that this thread spent in stages after the current one, ns. */
 static _Thread_local uint64_t ahead;
 
 static enum verdict timed(struct instance *processor, struct batch *batch, struct outlet *next)
@@ -48,7 +48,7 @@ static enum verdict timed(struct instance *processor, struct batch *batch, struc
     return verdict;
 }
 
-/* What was merged was accepted: the copy may go past the budget. */
+/* Merged data were already accepted: the flat copy may exceed the budget. */
 static enum verdict consume(struct outlet *outlet, struct batch *batch)
 {
     struct instance *processor = outlet->processor;
@@ -66,7 +66,7 @@ static enum verdict consume(struct outlet *outlet, struct batch *batch)
 
 enum verdict outlet_push(struct outlet *outlet, struct batch *batch)
 {
-    /* Where two pipelines order their processors differently, one may be closed already. */
+    /* If two pipelines order their processors differently, the next may already be closed. */
     struct meter *behind = outlet->behind;
     while (outlet->processor && outlet->processor->closed)
         outlet = outlet->next;

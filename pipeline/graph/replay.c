@@ -11,7 +11,7 @@
 
 enum { RECORD_CAP = 1 << 30 };
 
-/* How long it waits for memory or for a place in a queue. */
+/* How long to wait when memory or a place in a queue is missing. */
 static const uint64_t WAIT_NS = 50 * NS_PER_MS;
 
 struct replay {
@@ -25,7 +25,7 @@ struct replay {
     bool stop; /* under lock */
 };
 
-/* False: it is to end. */
+/* False: the replay must stop. */
 static bool wait_a_little(struct replay *replay)
 {
     uint64_t until = clock_mono(&clock_system) + WAIT_NS;
@@ -37,7 +37,8 @@ static bool wait_a_little(struct replay *replay)
     return go_on;
 }
 
-/* The intake by which it came, else any one of its signal: the configuration may have changed. */
+/* Returns the intake through which the request came, else any one of its signal: the configuration
+ * may have changed. */
 static struct intake *find_intake(const struct replay *replay, enum signal signal,
                                   struct view receiver)
 {
@@ -53,7 +54,7 @@ static struct intake *find_intake(const struct replay *replay, enum signal signa
     return found;
 }
 
-/* Once. False: no pipeline takes its signal. */
+/* Offers it once. False: no pipeline has its signal. */
 static bool offer_once(const struct replay *replay, struct batch *batch, struct view receiver,
                        struct journal_entry *entry, struct outcome *outcome)
 {
@@ -66,7 +67,7 @@ static bool offer_once(const struct replay *replay, struct batch *batch, struct 
     return intake;
 }
 
-/* False: it is to end, and the entry stays. */
+/* Offers it until it is taken. False: the replay must stop, and the entry stays. */
 static bool replay_offer(struct replay *replay, struct batch *batch, struct view receiver,
                          struct journal_entry *entry)
 {
@@ -77,7 +78,7 @@ static bool replay_offer(struct replay *replay, struct batch *batch, struct view
         if (!wait_a_little(replay))
             return false;
     }
-    log_error("journal: a request stays where it is: no pipeline takes its signal");
+    log_error("journal: a request is kept: no pipeline has its signal");
     return true;
 }
 
@@ -87,7 +88,7 @@ static bool replay_one(struct replay *replay, struct view record, struct journal
     const char *reason;
     struct batch *batch = journal_record_read(record, replay->budget, &receiver, &reason);
     if (!batch)
-        log_error("journal: a request stays where it is: %s", reason);
+        log_error("journal: a request is kept: %s", reason);
     bool go_on = !batch || replay_offer(replay, batch, receiver, entry);
     batch_unref(batch);
     return go_on;
@@ -112,7 +113,7 @@ static void *replay_loop(void *ctx)
         bytes_release(&record);
     }
     if (count)
-        log_info("journal: %" PRIu64 " requests of an earlier process were taken up", count);
+        log_info("journal: %" PRIu64 " requests of an earlier process were replayed", count);
     return NULL;
 }
 

@@ -1,6 +1,6 @@
 /*
- * What an earlier process left in the journal, offered to the pipelines beside new traffic, in the
- * order in which it was accepted.
+ * Offers what an earlier process left in the journal to the pipelines, alongside new traffic, in
+ * the order in which it was accepted.
  */
 #ifndef PIPELINE_GRAPH_REPLAY_H
 #define PIPELINE_GRAPH_REPLAY_H
@@ -9,12 +9,12 @@
 
 struct replay;
 
-/* Starts it in a thread of its own. The graph is wired and open; it changes
- * only while the gate is closed. NULL: no memory or thread. */
+/* Starts the replay on its own thread. The graph must be wired and open, and change only while the
+ * gate is closed. NULL: no memory or thread. */
 struct replay *replay_start(struct graph *graph, struct gate *gate, struct journal *journal,
                             struct budget *budget);
 
-/* Ends it where it stands; what was not offered stays in the journal. NULL is legal. */
+/* Stops the replay; what was not offered yet stays in the journal. NULL is allowed. */
 void replay_stop(struct replay *replay);
 
 #endif

@@ -1,4 +1,4 @@
-/* Asking the backends of a plan that is not started. */
+/* Asks the backends of a plan that is not started. */
 #include "lib/settings/fill.h"
 #include "pipeline/life/runtime_state.h"
 
@@ -22,13 +22,14 @@ static void probe(const struct instance *exporter, enum signal signal, struct pr
     snprintf(path, sizeof path, "%.300s.%.200s", exporter->path, result.key);
     const struct node *node = node_nearest(exporter->section, result.key);
     if (good)
-        fprintf(out, "%s: %s are taken by %s\n", exporter->path, signal_name(signal), result.where);
+        fprintf(out, "%s: %s are accepted by %s\n", exporter->path, signal_name(signal),
+                result.where);
     else
         problems_add(problems, node ? node : exporter->section, path, "%s to %s: %s",
                      signal_name(signal), result.where, result.text);
 }
 
-/* Authenticators are extensions that open nothing but files. */
+/* Authenticators are extensions that open only files. */
 static void open_quiet(struct runtime *runtime, struct instance *instance, enum component_kind kind,
                        struct problems *problems)
 {

@@ -12,7 +12,7 @@ static bool begins_line(struct view text, struct view id)
     return view_starts(text, id) && text.size > id.size && text.data[id.size] == ':';
 }
 
-/* Bytes up to the line's end that is one, or to the end of the text. */
+/* Returns the bytes up to the first real line end, or to the end of the text. */
 static size_t line_size(struct view text, struct view id)
 {
     for (size_t at = 0; at < text.size; at++) {

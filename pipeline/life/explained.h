@@ -1,12 +1,12 @@
-/* Lines that a component says of itself, made fit to be shown. Pure. */
+/* Cleans the lines that a component's explain appends. Pure. */
 #ifndef PIPELINE_LIFE_EXPLAINED_H
 #define PIPELINE_LIFE_EXPLAINED_H
 
 #include "lib/base/bytes.h"
 
-/* Appends a component's text, in which each line begins with its id and a colon. A line that does
- * not is the rest of a name with a line's end in it, and is joined to the one before; what cannot
- * be seen is escaped, and secrets of URLs are blotted out. */
+/* Appends a component's text, whose lines must each begin with its id and a colon. Any other line
+ * is taken for part of a name that contains a line break and is joined to the one before.
+ * Unprintable characters are escaped, and secrets in URLs are masked. */
 void explained_append(struct view text, const char *id, struct bytes *out);
 
 #endif

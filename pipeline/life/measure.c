@@ -1,4 +1,4 @@
-/* What is told of the process and of all its components, for metrics pages. */
+/* Metrics of the process and all its components. */
 #include "pipeline/life/runtime_state.h"
 #include "pipeline/telemetry/instances.h"
 
@@ -10,11 +10,11 @@ static const struct metric rows[] = {
     [LIMIT] = METRIC_ROW("spanlink_memory_limit_bytes", METRIC_GAUGE, METRIC_BASIC, "By",
                          "Bytes of the memory budget."),
     [RESERVE] = METRIC_ROW("spanlink_memory_reserve_bytes", METRIC_GAUGE, METRIC_NORMAL, "By",
-                           "Bytes of the memory budget that new data do not get."),
+                           "Bytes of the memory budget reserved for work on accepted data."),
     [BEYOND] = METRIC_ROW("spanlink_memory_beyond_bytes", METRIC_GAUGE, METRIC_NORMAL, "By",
                           "Bytes resident beyond what is idle and in use; they count too."),
     [GAVE_WAY] = METRIC_ROW("spanlink_bodies_gave_way", METRIC_COUNTER, METRIC_NORMAL, "{requests}",
-                            "Bodies that stalled, were slow or large, and gave way to others."),
+                            "Stalled, slow or large bodies that gave way to others."),
     [READY] = METRIC_ROW("spanlink_ready", METRIC_GAUGE, METRIC_BASIC, "1",
                          "1 from a complete start until a stop begins, else 0."),
     [RELOADS] = METRIC_ROW("spanlink_reloads", METRIC_COUNTER, METRIC_BASIC, "{reloads}",
@@ -50,7 +50,7 @@ static void measure_own(const struct instance *instance, struct metrics *metrics
     metrics_scope(metrics, NULL, NULL);
 }
 
-/* runtime->lock is none that data need: a reload and a stop wait for it, and health checks. */
+/* The data path never takes runtime->lock: a reload, a stop and health checks wait for it. */
 void runtime_measure(void *ctx, struct metrics *metrics)
 {
     struct runtime *runtime = ctx;

@@ -50,7 +50,7 @@ static void check_top(const struct node *root, struct problems *problems)
     plan_connectors(node_get(root, "connectors"), problems);
 }
 
-/* The type of `type[/name]` into out. False: it is no id. */
+/* Writes the type of `type[/name]` to out. False: it is not an id. */
 static bool plan_read_type(const char *id, char out[MAX_TYPE_LENGTH + 1])
 {
     size_t n = 0;
@@ -71,8 +71,8 @@ static void plan_instance(enum component_kind kind, const struct node *node, str
     char type[MAX_TYPE_LENGTH + 1], path[512];
     snprintf(path, sizeof path, "%s.%s", sections[kind], node->key);
     if (!plan_read_type(node->key, type)) {
-        problems_add(problems, node, path, "\"%s\" is no component id, expected type or type/name",
-                     node->key);
+        problems_add(problems, node, path,
+                     "\"%s\" is not a component id, expected type or type/name", node->key);
         return;
     }
     const struct component *component = component_find(kind, type);
@@ -103,8 +103,8 @@ static void plan_kind_section(const struct node *root, enum component_kind kind,
         plan_instance(kind, section->items[i], graph, problems);
 }
 
-/* A connector is an exporter of one pipeline and a receiver of another; that there are none has
- * been told where it is configured. */
+/* Whether an id is a connector, an exporter of one pipeline and a receiver of another. That there
+ * are none has been reported where it is configured. */
 static bool is_connector(const struct node *root, enum component_kind kind, const char *id)
 {
     return (kind == COMPONENT_RECEIVER || kind == COMPONENT_EXPORTER) &&

@@ -1,4 +1,4 @@
-/* The authenticators that `auth` sections name. */
+/* Finds the authenticators that `auth` sections name. */
 #include "pipeline/life/plan.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 enum { PATH_SIZE = 512 };
 
-/* Where in an instance's configuration a walk stands. */
+/* Position of a walk in an instance's configuration. */
 struct spot {
     const struct node *root;
     const struct graph *graph;
@@ -30,7 +30,7 @@ static const struct instance *in_use(const struct graph *graph, const char *id)
     return NULL;
 }
 
-/* Why an id cannot be used; NULL: *by is its authenticator. */
+/* Says why an id cannot be used; NULL: *by is its authenticator. */
 static const char *plan_auth_find(const struct spot *spot, const char *id, unsigned role,
                                   const struct authenticator **by)
 {
@@ -40,16 +40,16 @@ static const char *plan_auth_find(const struct spot *spot, const char *id, unsig
     if (!extension)
         return "which is not configured";
     if (!extension->component->authenticator)
-        return "which is no authenticator";
+        return "which is not an authenticator";
     *by = extension->component->authenticator(extension->self);
     if ((role & KEY_AUTH_SERVER) && !(*by)->look)
-        return "which gives credentials and checks none";
+        return "which provides credentials but does not check them";
     if ((role & KEY_AUTH_CLIENT) && !(*by)->give)
-        return "which checks credentials and gives none";
+        return "which checks credentials but does not provide them";
     return NULL;
 }
 
-/* Its own entry is at fault, and that has been told. */
+/* Whether the extension's own entry is at fault, which has already been reported. */
 static bool is_faulty(const struct spot *spot, const char *id)
 {
     const struct instance_list *instances = &spot->graph->instances;
@@ -77,7 +77,7 @@ static void resolve(const struct spot *spot, struct auth_settings *auth, unsigne
                  "references extension \"%s\" %s", auth->authenticator, why);
 }
 
-/* Whether the id stands for another authenticator in this graph. */
+/* Whether the id names another authenticator in this graph. */
 static void has_another(const struct spot *spot, struct auth_settings *auth, unsigned role)
 {
     const struct authenticator *by = NULL;

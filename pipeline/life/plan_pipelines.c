@@ -1,4 +1,4 @@
-/* service.pipelines: what each one names, and whether its parts fit together. */
+/* Plans service.pipelines: what each one names, and whether its parts fit together. */
 #include "pipeline/life/plan.h"
 
 #include <stdio.h>
@@ -12,8 +12,8 @@ struct pipeline_settings {
 static const struct key pipeline_keys[] = {
     KEY_LIST(struct pipeline_settings, receivers, "receivers", NULL, "where the data come from"),
     KEY_LIST(struct pipeline_settings, processors, "processors", NULL,
-             "what is done to them, in this order"),
-    KEY_LIST(struct pipeline_settings, exporters, "exporters", NULL, "where each of them goes"),
+             "what processes them, in this order"),
+    KEY_LIST(struct pipeline_settings, exporters, "exporters", NULL, "where all of them go"),
     KEY_END,
 };
 
@@ -85,8 +85,8 @@ static unsigned encodings_of(const struct instance_list *stage)
     return encodings;
 }
 
-/* Each receiver needs an exporter that takes something of it, each exporter a receiver that makes
- * something for it. What fits none besides is refused when it comes. */
+/* Every receiver needs an exporter that accepts something it makes, and every exporter a receiver
+ * that makes something it accepts. Other data are refused on arrival. */
 static void check_encodings(const struct planning *plan, const struct pipeline *pipeline)
 {
     const struct instance_list *receivers = &pipeline->stages[COMPONENT_RECEIVER];
@@ -145,8 +145,8 @@ static void plan_pipeline(struct planning *plan)
     snprintf(plan->path, sizeof plan->path, "service.pipelines.%s", plan->node->key);
     if (!pipeline_signal(plan->node->key, &pipeline->signal)) {
         problems_add(plan->problems, plan->node, plan->path,
-                     "\"%s\" is no pipeline, expected traces, metrics, logs or profiles, with "
-                     "/name where there are several",
+                     "\"%s\" is not a pipeline, expected traces, metrics, logs or profiles, with "
+                     "/name if there are several",
                      plan->node->key);
         return;
     }

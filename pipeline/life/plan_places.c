@@ -1,4 +1,4 @@
-/* Addresses that instances of one configuration have in common. */
+/* Reports addresses that several instances of one configuration use. */
 #include "pipeline/life/plan.h"
 
 #include "lib/base/place.h"
@@ -19,7 +19,7 @@ struct found {
 struct places {
     struct found *items;
     size_t count;
-    const struct instance *instance; /* whose are being asked for */
+    const struct instance *instance; /* whose places are being collected */
     bool failed;
 };
 
@@ -62,13 +62,13 @@ static bool is_own_name(const char *host)
     return gethostname(own, sizeof own - 1) == 0 && *own && strcasecmp(host, own) == 0;
 }
 
-/* A listener on every address has all of its family: one of IPv6 takes IPv4 too. */
+/* A listener on all addresses has those of its family; one on IPv6 has IPv4 too. */
 static bool any_has(const char *any, const char *host)
 {
     return is_any(any) && (strcmp(any, "0.0.0.0") != 0 || !strchr(host, ':'));
 }
 
-/* localhost is IPv4 where a name has both. */
+/* localhost means IPv4 where a name has both. */
 static const char *listened(const char *host)
 {
     return strcasecmp(host, "localhost") == 0 ? "127.0.0.1" : host;
@@ -150,13 +150,13 @@ void plan_places_warn(const struct graph *graph, struct problems *warnings)
             path_of(to, other);
             name(&from->place, address, sizeof address);
             problems_add(warnings, node, path,
-                         "sends to %s, which is %s of this process: what comes back is refused",
+                         "sends to %s, which is %s of this process: it refuses what comes back",
                          address, other);
         }
     free(places.items);
 }
 
-/* ---- what is taken when one wants to start ---- */
+/* ---- addresses taken at the start ---- */
 
 static bool has_line(const struct problems *problems, const char *line)
 {
@@ -177,7 +177,7 @@ static void add_once(const struct found *found, const char *error, struct proble
     problems_release(&one);
 }
 
-/* Another port for the same host, far off its own; false: there is none. */
+/* Picks another port on the same host, far from its own; false: there is none. */
 static bool other_port(struct place *place)
 {
     enum { STEP = 10000, LOWEST = 1024, HIGHEST = 65535, TRIES = 6 };

@@ -1,4 +1,4 @@
-/* Types of components that are not here, and what stands here for those of the Collector. */
+/* Component types that do not exist here, and what replaces those of the Collector. */
 #include "pipeline/life/plan.h"
 
 #include <stdio.h>
@@ -6,30 +6,31 @@
 
 enum { MAX_TYPES = 64 };
 
-#define BEHIND       "do this in a Collector behind, to which otlp_grpc or otlp_http send"
-#define BY_OTLP      "have it sent as OTLP to the receiver otlp"
+#define BEHIND       "do this in a Collector downstream, reached with otlp_grpc or otlp_http"
+#define BY_OTLP      "send it as OTLP to the receiver otlp"
 #define TO_COLLECTOR "send to a Collector that has it, with otlp_grpc or otlp_http"
 #define AT_THE_SOURCE                                                                              \
-    "set resource attributes where the data are made, by OTEL_RESOURCE_ATTRIBUTES (in a pod with " \
+    "set resource attributes in the application, by OTEL_RESOURCE_ATTRIBUTES (in a pod with "      \
     "valueFrom.fieldRef); labels of profiles: external_labels of the exporter pyroscope"
-#define SAMPLING          "sample in the SDK (OTEL_TRACES_SAMPLER), or in a Collector behind"
+#define SAMPLING          "sample in the SDK (OTEL_TRACES_SAMPLER), or in a Collector downstream"
 #define METRICS_OF_TRACES "Tempo's metrics-generator makes them from the traces"
 
-/* Of the Collector's distributions; the sentence is for whoever brings their file. */
+/* Types of the Collector's distributions; the sentence is for users who bring a Collector's
+ * configuration. */
 static const struct known_type {
     enum component_kind kind;
     const char *type;
     const char *instead;
 } known_types[] = {
     {COMPONENT_EXTENSION, "file_storage",
-     "the extension journal keeps accepted requests on disk until they are delivered; it stands in "
-     "service.extensions, and no sending_queue.storage names it"},
+     "the extension journal keeps accepted requests on disk until they are delivered; list it in "
+     "service.extensions, sending_queue.storage is not needed"},
     {COMPONENT_EXTENSION, "db_storage", "the extension journal keeps accepted requests on disk"},
     {COMPONENT_EXTENSION, "redis_storage", "the extension journal keeps accepted requests on disk"},
     {COMPONENT_EXTENSION, "healthcheckv2", "the extension health_check"},
     {COMPONENT_EXTENSION, "memory_ballast", "leave it out; the limit is memory_limiter's"},
     {COMPONENT_EXTENSION, "headers_setter",
-     "the receiver's X-Scope-OrgID and Authorization are handed on with include_metadata; others "
+     "the receiver's X-Scope-OrgID and Authorization are sent on with include_metadata; others "
      "are headers of the exporter"},
     {COMPONENT_EXTENSION, "oauth2client", "the extension bearertokenauth, with a token in a file"},
     {COMPONENT_EXTENSION, "oidc", "the extension bearertokenauth or basicauth"},
@@ -60,7 +61,8 @@ static const struct known_type {
     {COMPONENT_PROCESSOR, "logdedup", BEHIND},
     {COMPONENT_PROCESSOR, "tail_sampling", "a sidecar never sees a whole trace; " BEHIND},
     {COMPONENT_PROCESSOR, "probabilistic_sampler", SAMPLING},
-    {COMPONENT_PROCESSOR, "groupbytrace", "leave it out; correlation holds what has to wait"},
+    {COMPONENT_PROCESSOR, "groupbytrace",
+     "leave it out; correlation holds spans that have to wait"},
     {COMPONENT_PROCESSOR, "spanmetrics", METRICS_OF_TRACES},
     {COMPONENT_PROCESSOR, "servicegraph", METRICS_OF_TRACES},
 
@@ -116,7 +118,7 @@ static const struct known_type {
     {COMPONENT_EXPORTER, "azuremonitor", TO_COLLECTOR},
 };
 
-/* Connectors: what makes the same elsewhere; NULL ends. */
+/* Connectors, and what does the same elsewhere; NULL ends. */
 static const struct {
     const char *type, *instead;
 } known_connectors[] = {
@@ -135,7 +137,7 @@ static const char *instead_of(enum component_kind kind, const char *type)
     return NULL;
 }
 
-/* The kind of which there is one of this name; COMPONENT_KINDS: none. */
+/* Returns another kind that has a component of this name; COMPONENT_KINDS: none. */
 static enum component_kind other_kind(const char *type)
 {
     int kind = 0;
@@ -170,7 +172,7 @@ void plan_unknown_type(enum component_kind kind, const char *type, const struct 
     const char *instead = instead_of(kind, type);
     enum component_kind other = other_kind(type);
     if (instead)
-        problems_add(problems, node, path, "spanlink has no %s \"%s\"; instead of it: %s",
+        problems_add(problems, node, path, "spanlink has no %s \"%s\"; instead: %s",
                      plan_kind(kind), type, instead);
     else if (other != COMPONENT_KINDS)
         problems_add(problems, node, path, "\"%s\" belongs under %s", type, plan_section(other));
@@ -193,7 +195,7 @@ void plan_connectors(const struct node *connectors, struct problems *problems)
                 instead = known_connectors[k].instead;
         snprintf(path, sizeof path, "connectors.%s", node->key);
         problems_add(problems, node, path, "spanlink has no connectors%s%s",
-                     instead ? "; instead of this one: " : "", instead ? instead : "");
+                     instead ? "; instead: " : "", instead ? instead : "");
     }
     if (connectors->kind != NODE_MAP)
         problems_add(problems, connectors, "connectors", "spanlink has no connectors");

@@ -1,4 +1,4 @@
-/* What can be told of a plan beside that it is right. */
+/* What can be reported about a valid plan. */
 #include "lib/base/log.h"
 #include "lib/settings/fill.h"
 #include "pipeline/life/plan.h"
@@ -31,8 +31,8 @@ bool runtime_rehearse(struct runtime *runtime, struct problems *problems)
 
 static const char *where_it_belongs(enum component_kind kind)
 {
-    return kind == COMPONENT_EXTENSION ? "is not in service.extensions, so that it does nothing"
-                                       : "is in no pipeline, so that it does nothing";
+    return kind == COMPONENT_EXTENSION ? "is not in service.extensions, so it does nothing"
+                                       : "is in no pipeline, so it does nothing";
 }
 
 static void warn_of_instances(const struct instance_list *instances, struct problems *warnings)

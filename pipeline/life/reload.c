@@ -1,9 +1,9 @@
 /*
- * From one configuration to another while data flow. The new graph is planned and wired beside the
- * old one, with what is the same in both moved over, and its new parts are opened; nothing has
+ * Replaces one configuration by another while data flow. The new graph is planned and wired beside
+ * the old one, instances that are the same move over, and its new parts are opened; nothing has
  * changed until then. New receivers already have their sockets, and their clients wait. Then, with
- * the gate closed, the old processors hand on what they hold and the new ways come into force.
- * What is left of the old graph retires.
+ * the gate closed, the old processors hand on what they hold and the new outlets and intakes take
+ * effect. What is left of the old graph retires.
  */
 #include "pipeline/life/plan.h"
 #include "pipeline/life/runtime_state.h"
@@ -20,9 +20,9 @@ struct reload {
     struct runtime *runtime;
     const struct node *root;
     struct service_settings service;
-    struct retirement *retirement; /* its graph: first the new one, then what is to go */
+    struct retirement *retirement; /* its graph: first the new one, then what is removed */
     struct graph *next;
-    struct telemetry *telemetry; /* to come; NULL: the one there is stays */
+    struct telemetry *telemetry; /* to be used; NULL: the present one stays */
     struct problems *problems;
 };
 
@@ -33,9 +33,9 @@ static bool in(const struct graph *graph, const struct instance *instance)
 
 /* ---- what stays ---- */
 
-/* What a processor holds can go on only where all its ways ahead do. */
-static bool keeps_ways(const struct reload *reload, const struct instance *old,
-                       const struct instance *fresh)
+/* A processor that holds data can stay only if all its pipelines have the same stages after it. */
+static bool keeps_outlets(const struct reload *reload, const struct instance *old,
+                          const struct instance *fresh)
 {
     const struct graph *graph = &reload->runtime->graph;
     for (size_t i = 0; i < graph->pipeline_count; i++) {
@@ -68,7 +68,7 @@ static bool stays(const struct reload *reload, const struct instance *old,
     case COMPONENT_RECEIVER:
         return signals_of(&reload->runtime->graph, old) == signals_of(reload->next, fresh);
     case COMPONENT_PROCESSOR:
-        return keeps_ways(reload, old, fresh);
+        return keeps_outlets(reload, old, fresh);
     case COMPONENT_EXPORTER:
     case COMPONENT_EXTENSION:
     case COMPONENT_KINDS:
@@ -85,7 +85,7 @@ static void reload_replace(struct instance_list *list, const struct instance *fr
             list->items[i] = old;
 }
 
-/* Puts the old instance in the place of the one that was planned. */
+/* Replaces the planned instance by the old one. */
 static void reload_keep(struct graph *next, struct instance *fresh, struct instance *old)
 {
     reload_replace(&next->instances, fresh, old);
@@ -119,7 +119,7 @@ static void pair_kind(struct reload *reload, bool extensions)
     }
 }
 
-/* Extensions first: who names an authenticator stays only where that one does. */
+/* Extensions first: an instance that names an authenticator stays only if that one does. */
 static void pair(struct reload *reload)
 {
     pair_kind(reload, true);
@@ -135,7 +135,7 @@ static bool refuse_fixed(const struct reload *reload, const struct graph *graph,
         const struct instance *instance = graph->instances.items[i];
         if (!instance->component->fixed || !instance->used || in(other, instance))
             continue;
-        problems_add(reload->problems, NULL, NULL, "%s: a change of it needs a restart",
+        problems_add(reload->problems, NULL, NULL, "%s: changing it needs a restart",
                      instance->path);
         refused = true;
     }
@@ -144,7 +144,7 @@ static bool refuse_fixed(const struct reload *reload, const struct graph *graph,
 
 /* ---- opening ---- */
 
-/* Calls visit for each instance in use of a kind that is in graph and not in but. */
+/* Calls visit for each instance in use of a kind that is in graph but not in `but`. */
 static void each_alone(const struct graph *graph, const struct graph *but, enum component_kind kind,
                        void (*visit)(struct instance *instance))
 {
@@ -155,11 +155,11 @@ static void each_alone(const struct graph *graph, const struct graph *but, enum 
     }
 }
 
-static void set_modes(struct instance *receiver, enum gate_mode way)
+static void set_modes(struct instance *receiver, enum gate_mode mode)
 {
     for (int s = 0; s < SIGNAL_COUNT; s++)
         if (receiver->env.intakes[s])
-            receiver->env.intakes[s]->way = way;
+            receiver->env.intakes[s]->mode = mode;
 }
 
 static void install_waiting(struct instance *receiver)
@@ -168,12 +168,12 @@ static void install_waiting(struct instance *receiver)
     set_modes(receiver, GATE_WAITS);
 }
 
-static void open_ways(struct instance *receiver)
+static void open_intakes(struct instance *receiver)
 {
     set_modes(receiver, GATE_OPEN);
 }
 
-static void shut_ways(struct instance *receiver)
+static void shut_intakes(struct instance *receiver)
 {
     set_modes(receiver, GATE_SHUT);
 }
@@ -188,7 +188,8 @@ static void keep_sockets(struct instance *instance)
     instance->env.yields = false;
 }
 
-/* Fresh intakes for the receivers that leave one graph and serve their clients by another. */
+/* Makes fresh intakes for receivers that leave one graph and serve their clients through
+ * another. */
 static bool wire_leaving(struct graph *graph, const struct graph *from)
 {
     for (size_t i = 0; i < from->instances.count; i++) {
@@ -217,7 +218,7 @@ static const struct node *telemetry_section(const struct node *root)
     return node_get(node_get(root, "service"), "telemetry");
 }
 
-/* Beside the one there is, whose sockets it may go on with. */
+/* Opens beside the present one, whose sockets it may take over. */
 static bool open_telemetry(struct reload *reload)
 {
     struct runtime *runtime = reload->runtime;
@@ -236,7 +237,7 @@ static bool open_telemetry(struct reload *reload)
     return reload->telemetry;
 }
 
-/* After the change, once nothing waits for it. */
+/* After the change, when nothing waits for it any longer. */
 static void change_telemetry(struct reload *reload)
 {
     struct runtime *runtime = reload->runtime;
@@ -327,7 +328,7 @@ static void put_in_force(struct reload *reload)
     for (struct retirement *at = runtime->retired.first; at; at = at->next)
         each_alone(&at->graph, NULL, COMPONENT_RECEIVER, graph_install);
     each_alone(&runtime->graph, NULL, COMPONENT_RECEIVER, graph_install);
-    each_alone(reload->next, &runtime->graph, COMPONENT_RECEIVER, open_ways);
+    each_alone(reload->next, &runtime->graph, COMPONENT_RECEIVER, open_intakes);
     take_sections_over(reload);
     swap_graphs(reload);
     runtime_set_budget(runtime);
@@ -336,7 +337,7 @@ static void put_in_force(struct reload *reload)
     gate_open(&runtime->gate);
 }
 
-/* Intakes that were made for a graph that does not come into force. */
+/* Drops the intakes made for a graph that is not used. */
 static void drop_fresh(struct runtime *runtime)
 {
     each_alone(&runtime->graph, NULL, COMPONENT_RECEIVER, graph_drop_fresh);
@@ -344,7 +345,8 @@ static void drop_fresh(struct runtime *runtime)
         each_alone(&at->graph, NULL, COMPONENT_RECEIVER, graph_drop_fresh);
 }
 
-/* The clients of receivers that were open already are served by the pipelines there are. */
+/* Undoes a failed reload: receivers that were open serve their clients through the present
+ * pipelines. */
 static void put_back(struct reload *reload)
 {
     struct runtime *runtime = reload->runtime;
@@ -352,11 +354,11 @@ static void put_back(struct reload *reload)
     bool wired = wire_leaving(&runtime->graph, reload->next);
     gate_close(&runtime->gate);
     each_alone(reload->next, &runtime->graph, COMPONENT_RECEIVER,
-               wired ? graph_install : shut_ways);
+               wired ? graph_install : shut_intakes);
     gate_open(&runtime->gate);
 }
 
-/* Takes the instances out that another graph owns. */
+/* Removes from the list the instances that another graph owns. */
 static void reload_forget(struct graph *graph, const struct graph *other)
 {
     size_t count = 0;
@@ -366,14 +368,14 @@ static void reload_forget(struct graph *graph, const struct graph *other)
     graph->instances.count = count;
 }
 
-/* ---- what is told ---- */
+/* ---- logging ---- */
 
-static void tell_one(struct bytes *line, const char *what, const struct instance *instance)
+static void append_change(struct bytes *line, const char *what, const struct instance *instance)
 {
     bytes_printf(line, "%s%s %s", line->size ? ", " : "", instance->path, what);
 }
 
-static void reload_tell(const struct reload *reload)
+static void reload_log(const struct reload *reload)
 {
     const struct graph *now = &reload->runtime->graph, *before = reload->next;
     struct bytes line;
@@ -382,12 +384,13 @@ static void reload_tell(const struct reload *reload)
         const struct instance *instance = now->instances.items[i];
         enum component_kind kind = instance->component->kind;
         if (instance->used && !in(before, instance))
-            tell_one(&line, graph_find(before, kind, instance->id) ? "changed" : "added", instance);
+            append_change(&line, graph_find(before, kind, instance->id) ? "changed" : "added",
+                          instance);
     }
     for (size_t i = 0; i < before->instances.count; i++) {
         const struct instance *instance = before->instances.items[i];
         if (instance->used && !graph_find(now, instance->component->kind, instance->id))
-            tell_one(&line, "removed", instance);
+            append_change(&line, "removed", instance);
     }
     if (line.size)
         log_info("reloaded: %.*s", (int)line.size, (const char *)line.data);
@@ -396,7 +399,7 @@ static void reload_tell(const struct reload *reload)
     bytes_release(&line);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole reload ---- */
 
 static bool reload_prepare(struct reload *reload)
 {
@@ -408,7 +411,7 @@ static bool reload_prepare(struct reload *reload)
     return !(refuse_fixed(reload, reload->next, old) || refused) && wire(reload);
 }
 
-/* What nobody has seen is freed at once. */
+/* Frees a graph that never took effect. */
 static void discard(struct reload *reload)
 {
     drop_fresh(reload->runtime);
@@ -429,7 +432,7 @@ static enum reload_result reload_run(struct reload *reload)
     if (opened) {
         put_in_force(reload);
         change_telemetry(reload);
-        reload_tell(reload);
+        reload_log(reload);
     } else {
         put_back(reload);
     }

@@ -46,7 +46,7 @@ static void retire_server(struct instance *instance)
         instance_close(instance);
 }
 
-/* What is no server may be needed to the end, as what authenticates is. */
+/* Extensions that are not servers may be needed to the end, such as authenticators. */
 static void retire_extension(struct instance *instance)
 {
     if (instance->component->retire)
@@ -132,7 +132,7 @@ static bool has_meter(const struct runtime *runtime, const struct meter *meter)
     return false;
 }
 
-/* What was lost counts at the end of the run, also when its instance is gone. */
+/* Losses are reported at the end of the run, even if the instance is gone by then. */
 static void account(struct runtime *runtime, struct instance *instance)
 {
     struct retired *all = &runtime->retired;
@@ -161,8 +161,8 @@ static bool answers_due(const struct retirement *retirement)
     return false;
 }
 
-/* An answer that a client waits for is given by its receiver, whenever the backend's comes. False:
- * a stop comes before that. */
+/* Clients may still wait for a backend's answer, which their receiver must pass on. False: a stop
+ * came first. */
 static bool await_answers(struct retirement *retirement)
 {
     struct retired *all = retirement->all;

@@ -10,10 +10,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Of the memory budget: for merging, editing and sending what was accepted. */
+/* Share of the memory budget kept for merging, editing and sending accepted data. */
 enum { RESERVE_SHARE = 16 };
 
-/* The smallest of what the instances in use ask for, else the default. */
+/* Returns the smallest limit that the instances in use ask for, else the default. */
 static size_t budget_limit(const struct graph *graph)
 {
     size_t total = 0, least = 0;
@@ -68,7 +68,7 @@ void runtime_each(struct runtime *runtime, enum component_kind kind,
             visit(runtime, list->items[i]);
 }
 
-/* What has it already is left alone: others read it. */
+/* An instance that already has one is left alone: others read it. */
 static void give_journal(struct runtime *runtime, struct instance *instance)
 {
     if (instance->env.journal != runtime->journal)
@@ -102,7 +102,7 @@ bool runtime_prepare(struct runtime *runtime, struct graph *graph)
         if (!instance->sender)
             return false;
     }
-    graph_tell_metadata(graph);
+    graph_set_metadata(graph);
     bool wired = graph_wire(graph, &runtime->budget, &runtime->gate);
     for (size_t i = 0; i < instances->count; i++)
         give_journal(runtime, instances->items[i]);
@@ -155,7 +155,7 @@ static void recall_notes(struct runtime *runtime, struct instance *processor)
         journal_recall(runtime->journal, view_of(processor->id), recall, processor);
 }
 
-/* What follows at the start once all components of a kind are open. */
+/* What follows at a start when all components of a kind are open. */
 static void opened_kind(struct runtime *runtime, enum component_kind kind)
 {
     if (kind == COMPONENT_EXTENSION) {
@@ -190,7 +190,7 @@ static bool open_all(struct runtime *runtime, struct problems *problems)
         started = runtime->replay != NULL;
     }
     if (!started)
-        problems_add(problems, NULL, NULL, "no thread to be had");
+        problems_add(problems, NULL, NULL, "cannot start a thread");
     return started;
 }
 

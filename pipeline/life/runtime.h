@@ -1,5 +1,6 @@
 /*
- * The process as the cli and the extensions see it: build from settings, start, explain, stop.
+ * The process as the cli and the extensions see it: plan from settings, start, reload, explain,
+ * stop.
  */
 #ifndef PIPELINE_LIFE_RUNTIME_H
 #define PIPELINE_LIFE_RUNTIME_H
@@ -10,68 +11,69 @@
 
 struct runtime;
 
-/* Plans the graph of a configuration, whose settings outlive it or the next reload that is done,
- * and fills every component's keys. All faults are added to problems; NULL if there was any. Opens
- * nothing: this is all that `validate` does. */
+/* Plans the graph of a configuration and fills every component's keys. The settings must outlive
+ * the runtime, or the next reload that is done. All faults are added to problems; NULL if there was
+ * any. Opens nothing: this is all that `validate` does. */
 struct runtime *runtime_plan(const struct settings *settings, const struct clock *clock,
                              struct problems *problems);
 
-/* What a plan that can run does not do as one may think, in the log. */
+/* Logs settings of a valid plan that do not do what one may expect. */
 void runtime_log_warnings(const struct runtime *runtime);
 
-/* Looks, for a plan that is not to be started, at what its start would find, as far as that can be
- * done without taking anything: files that are named. False: problems were added. */
+/* For a plan that is not started: checks, without taking anything, what a start would find, such as
+ * the files it names. False: problems were added. */
 bool runtime_rehearse(struct runtime *runtime, struct problems *problems);
 
-/* Asks every backend of a plan that is not to be started, one after the other, whether it would
- * take the signals that are sent to it; a line to out for each that would. False: problems were
- * added. Blocks up to the timeout of each exporter, and some seconds more. */
+/* For a plan that is not started: asks every backend, one after the other, whether it accepts the
+ * signals sent to it; writes a line to out for each that does. False: problems were added. Blocks
+ * up to the timeout of each exporter, and some seconds more. */
 bool runtime_check(struct runtime *runtime, struct problems *problems, FILE *out);
 
-/* Opens everything. False: problems say why, and what was open is closed again. */
+/* Opens everything. False: problems say why, and what was opened is closed again. */
 bool runtime_start(struct runtime *runtime, struct problems *problems);
 
-/* What became of a reload; logged with what changed. */
+/* The result of a reload; logged with what changed. */
 enum reload_result {
     RELOAD_DONE,
-    RELOAD_SAME,  /* nothing differs */
-    RELOAD_FAILED /* problems say why; all goes on as before */
+    RELOAD_SAME,  /* nothing changed */
+    RELOAD_FAILED /* problems say why; everything continues as before */
 };
 
-/* Goes over to other settings while data flow. RELOAD_DONE: they outlive the next one that is done,
- * and those before are not needed any more. Instances whose section is the same stay open with all
- * that they hold; the others are opened beside the old ones and take their place. What the old ones
- * hold is handed on, their queues go to those of the same id; what is left of them ends by itself
- * within service.shutdown_timeout. The thread that starts and stops. */
+/* Switches to other settings while data flow. RELOAD_DONE: the new settings must outlive the next
+ * reload that is done, and the old ones are no longer used. Instances whose section is the same
+ * stay open with all that they hold; the others are opened beside the old ones and replace them.
+ * What the old ones hold is handed on, and their queues pass to exporters of the same id; the rest
+ * of them ends by itself within service.shutdown_timeout. Only on the thread that starts and
+ * stops. */
 enum reload_result runtime_reload(struct runtime *runtime, const struct settings *settings,
                                   struct problems *problems);
 
-/* True from a complete start until leave or stop; what health_check answers. */
+/* True from a complete start until leave or stop; health_check answers with it. */
 bool runtime_ready(const struct runtime *runtime);
 
-/* Says that a stop is to follow: it is not ready any more, and takes everything as before. Returns
- * how long that is to last, service.shutdown_delay, in nanoseconds. */
+/* Announces a stop: the process is no longer ready, but accepts everything as before. Returns how
+ * long that is to last: service.shutdown_delay, in nanoseconds. */
 uint64_t runtime_leave(struct runtime *runtime);
 
-/* What keeps it from taking requests though it runs, for people, appended to out. False: nothing.
- * Any thread. */
+/* Appends to out, for people, why it cannot accept requests although it runs. False: nothing
+ * prevents it. Any thread. */
 bool runtime_trouble(struct runtime *runtime, struct bytes *out);
 
-/* Requests that exporters had to try again and items that they dropped, since the start; less after
- * a reload that took an exporter away. Any thread. */
+/* Requests that exporters had to retry plus items that they dropped, since the start; decreases
+ * when a reload removes an exporter. Any thread. */
 uint64_t runtime_failures(struct runtime *runtime);
 
 /* Stops: receivers first, then processors hand on what they hold, queues drain until the deadline
- * (service.shutdown_timeout), exporters and extensions last. hurry: a flag that may be set from
- * a signal handler to cut the wait short. Returns the items that were acknowledged and never
- * delivered, over the whole run; a report of them in lines is appended to report. */
+ * (service.shutdown_timeout), exporters and extensions last. hurry: a flag that a signal handler
+ * may set to cut the wait short. Returns the items that were acknowledged and never delivered, over
+ * the whole run; lines about them are appended to report. */
 uint64_t runtime_stop(struct runtime *runtime, const volatile int *hurry, struct bytes *report);
 
-/* What every component says of itself, for people. Any thread. */
+/* Appends every component's own lines for people. Any thread. */
 void runtime_explain(struct runtime *runtime, struct bytes *out);
 
-/* One row of what runs: a pipeline with its parts, or an instance in use. The texts live for the
- * call of visit. */
+/* One row of the running graph: a pipeline with its parts, or an instance in use. The texts are
+ * valid during visit. */
 struct runtime_row {
     const char *name;     /* "traces/2", "otlp" */
     const char *kind;     /* "receiver" ...; NULL: a pipeline */
@@ -83,9 +85,9 @@ typedef void runtime_visit_fn(void *ctx, const struct runtime_row *row);
  * Any thread. */
 void runtime_rows(struct runtime *runtime, runtime_visit_fn *visit, void *ctx);
 
-/* Puts service.telemetry.logs into force, but for output_paths, which start and reload open. */
+/* Applies service.telemetry.logs, except output_paths, which start and reload open. */
 void runtime_set_log(const struct runtime *runtime);
 
-void runtime_free(struct runtime *runtime); /* NULL is legal; stop comes first */
+void runtime_free(struct runtime *runtime); /* NULL is allowed; stop comes first */
 
 #endif

@@ -5,13 +5,13 @@
 
 static const struct key service_keys[] = {
     KEY_DURATION(struct service_settings, shutdown_timeout, "shutdown_timeout", "8s", 0,
-                 "time for what is queued to be delivered at the end"),
+                 "how long queues may drain at the end"),
     KEY_DURATION(struct service_settings, shutdown_delay, "shutdown_delay", "0s", 0,
-                 "from a signal to stop until the stop begins: everything is still taken"),
+                 "from a stop signal until the stop begins; everything is still accepted"),
     KEY_LIST(struct service_settings, extensions, "extensions", NULL, "extensions in use"),
     KEY_GROUP(struct service_settings, telemetry, struct telemetry_settings, "telemetry",
-              telemetry_keys, "what the process says of itself"),
-    KEY_IGNORED("pipelines", "read apart"),
+              telemetry_keys, "the process's own logs and metrics"),
+    KEY_IGNORED("pipelines", "read separately"),
     KEY_END,
 };
 
@@ -21,14 +21,14 @@ static void service_check(const void *config, struct key_report *report)
     telemetry_check(&service->telemetry, report);
 }
 
-/* Keys of `telemetry` that do nothing, and a value with which nothing is what is asked for. */
+/* Keys of `telemetry` without effect, and the value that asks for nothing. */
 static const struct {
     const char *path, *harmless, *what;
 } unheeded[] = {
     {"logs.development", "false", "there is no such mode"},
-    {"logs.error_output_paths", "stderr", "the log goes to output_paths alone"},
-    {"logs.processors", NULL, "the log goes to output_paths alone"},
-    {"metrics.views", NULL, "what is measured goes by the level alone"},
+    {"logs.error_output_paths", "stderr", "the log goes only to output_paths"},
+    {"logs.processors", NULL, "the log goes only to output_paths"},
+    {"metrics.views", NULL, "only the level decides what is measured"},
     {"traces", "none", "there are no traces of the process itself"},
 };
 
@@ -37,7 +37,7 @@ static bool is_word(const struct node *node, const char *word)
     return node && node->kind == NODE_SCALAR && node->text && strcmp(node->text, word) == 0;
 }
 
-/* Also in a list of one, or as the level of a map. */
+/* Also accepts the word in a list of one, or as the level of a map. */
 static bool is_harmless(const struct node *node, const char *word)
 {
     bool empty = node->kind != NODE_SCALAR && node->count == 0;
@@ -50,7 +50,7 @@ static bool is_harmless(const struct node *node, const char *word)
            (node->kind == NODE_MAP && is_word(node_get(node, "level"), word));
 }
 
-/* The node of a dotted path; NULL: it is not given. */
+/* Returns the node at a dotted path; NULL: not given. */
 static const struct node *node_at(const struct node *node, const char *path)
 {
     char word[32];

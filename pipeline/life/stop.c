@@ -1,6 +1,6 @@
 /*
- * What stops first: receivers, then processors, which hand on what they hold, then the queues,
- * until the deadline, then exporters, at last extensions.
+ * The order of a stop: receivers, then processors, which hand on what they hold, then the queues
+ * until the deadline, then exporters, and extensions last.
  */
 #include "lib/base/thread.h"
 #include "pipeline/life/runtime_state.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define POLL_NS     (20 * NS_PER_MS)
-#define HURRY_NS    (600 * NS_PER_MS) /* what is left to a stop once it is hurried */
+#define HURRY_NS    (600 * NS_PER_MS) /* time left for a stop once it is hurried */
 #define OVERTIME_NS (2 * NS_PER_S)    /* past the deadline, for connections and threads to end */
 
 static void close_instance(struct runtime *runtime, struct instance *instance)
@@ -64,7 +64,7 @@ void runtime_close_processors(const struct graph *graph, const struct graph *but
     for (size_t i = 0; i < order.count; i++)
         close_processor(order.items[i], but);
     free(order.items);
-    /* Those that no memory was left to list. */
+    /* Those that could not be listed for lack of memory. */
     for (size_t i = 0; i < graph->instances.count; i++)
         close_processor(graph->instances.items[i], but);
 }
@@ -88,11 +88,11 @@ static void drain(struct runtime *runtime, uint64_t deadline)
             ticker_step(runtime->ticker);
 }
 
-static void tell_refusals(struct runtime *runtime, struct instance *receiver)
+static void flush_refusals(struct runtime *runtime, struct instance *receiver)
 {
     (void)runtime;
     if (receiver->meter->admission)
-        admission_tell(receiver->meter->admission);
+        admission_flush(receiver->meter->admission);
 }
 
 void runtime_close_all(struct runtime *runtime, uint64_t deadline)
@@ -101,7 +101,7 @@ void runtime_close_all(struct runtime *runtime, uint64_t deadline)
     replay_stop(runtime->replay);
     runtime->replay = NULL;
     runtime_each(runtime, COMPONENT_RECEIVER, close_instance);
-    runtime_each(runtime, COMPONENT_RECEIVER, tell_refusals);
+    runtime_each(runtime, COMPONENT_RECEIVER, flush_refusals);
     retired_hurry(&runtime->retired);
     if (runtime->journal)
         journal_flush(runtime->journal);
@@ -113,10 +113,10 @@ void runtime_close_all(struct runtime *runtime, uint64_t deadline)
     runtime_each(runtime, COMPONENT_EXPORTER, close_exporter);
     runtime_each(runtime, COMPONENT_EXTENSION, close_instance);
     runtime->journal = NULL;
-    ticker_stop(runtime->ticker); /* meters have an entry in it to their end */
+    ticker_stop(runtime->ticker); /* meters have an entry in it until they are freed */
 }
 
-/* A stop in a thread of its own, so that nothing that blocks in it can hold up the end. */
+/* A stop runs on its own thread, so that nothing that blocks in it delays the exit. */
 struct stop_run {
     struct runtime *runtime;
     uint64_t deadline;
@@ -189,7 +189,7 @@ static uint64_t report_signal(const struct meter *meter, enum signal signal, str
     uint64_t dropped = meter_get(meter, METER_DROPPED, signal);
     if (dropped == 0)
         return 0;
-    bytes_printf(report, "%s: %" PRIu64 " %s acknowledged and not delivered", meter->id, dropped,
+    bytes_printf(report, "%s: %" PRIu64 " %s acknowledged but not delivered", meter->id, dropped,
                  signal_items(signal, dropped));
     for (int cause = 0; cause < CAUSE_COUNT; cause++) {
         uint64_t n = atomic_load(&meter->dropped_by_cause[cause][signal]);
@@ -223,7 +223,7 @@ static uint64_t report_losses(struct runtime *runtime, struct bytes *report)
     return lost;
 }
 
-/* Where the stop was cut off, what its thread was still busy with. */
+/* If the stop was cut short: reports what its thread was still working on. */
 static uint64_t report_pending(struct runtime *runtime, struct bytes *report)
 {
     const struct instance_list *instances = &runtime->graph.instances;
@@ -233,8 +233,7 @@ static uint64_t report_pending(struct runtime *runtime, struct bytes *report)
         struct instance *instance = instances->items[i];
         uint64_t pending = instance->sender ? sender_pending(instance->sender) : 0;
         if (pending)
-            bytes_printf(report, "%s: %" PRIu64 " items still on their way\n", instance->id,
-                         pending);
+            bytes_printf(report, "%s: %" PRIu64 " items still in flight\n", instance->id, pending);
         lost += pending;
     }
     pthread_mutex_unlock(&runtime->lock);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The ends of names and the words in help lines, by signal. */
+/* Metric name suffixes and the words for help lines, by signal. */
 #define OF_SIGNALS(name, kind, level, help)                                                        \
     {                                                                                              \
         METRIC_ROW(name "_spans", kind, level, "{spans}", "Spans " help),                          \
@@ -14,19 +14,19 @@
 
 typedef const struct metric by_signal[SIGNAL_COUNT];
 
-/* The Collector's word for a signal in the label data_type and otel_signal. */
+/* The Collector's name of a signal in the labels data_type and otel_signal. */
 static struct metric_label signal_label(const char *name, int signal)
 {
     return (struct metric_label){name, view_of(signal_name((enum signal)signal))};
 }
 
-/* What is counted of a signal here: the Collector counts samples of profiles. */
+/* The signal that is counted: for profiles the Collector counts samples. */
 static int counted(int signal)
 {
     return signal == SIGNAL_PROFILES ? COUNTED_SAMPLES : signal;
 }
 
-/* A cause as a label's value: its words with '_'. */
+/* A cause as a label's value: its words joined by '_'. */
 static struct metric_label cause_label(enum cause cause, char text[32])
 {
     snprintf(text, 32, "%s", cause_name(cause));
@@ -97,7 +97,7 @@ static const struct metric outgoing =
                "Items that the processor handed on.");
 static const struct metric duration = METRIC_HISTOGRAM_ROW(
     "otelcol_processor_internal_duration", &histogram_durations, METRIC_DETAILED, "s",
-    "Time in the processor without what comes behind it, seconds.");
+    "Time in the processor, without the stages after it, seconds.");
 
 static void measure_processor(const struct instance *processor, const struct graph *graph,
                               struct metrics *metrics)
@@ -120,11 +120,11 @@ static void measure_processor(const struct instance *processor, const struct gra
 
 /* ---- exporters ---- */
 
-static by_signal sent =
-    OF_SIGNALS("otelcol_exporter_sent", METRIC_COUNTER, METRIC_BASIC, "that the destination took.");
+static by_signal sent = OF_SIGNALS("otelcol_exporter_sent", METRIC_COUNTER, METRIC_BASIC,
+                                   "that the destination accepted.");
 static by_signal send_failed =
     OF_SIGNALS("otelcol_exporter_send_failed", METRIC_COUNTER, METRIC_BASIC,
-               "that the destination did not take, and that are not tried again.");
+               "that the destination did not accept and that are not retried.");
 static by_signal enqueue_failed = OF_SIGNALS("otelcol_exporter_enqueue_failed", METRIC_COUNTER,
                                              METRIC_BASIC, "for which the queue had no place.");
 static const struct metric queue_size =
@@ -144,9 +144,9 @@ static const struct metric enqueue_bytes =
                          "By", "Bytes of the requests that were put into the queue.");
 static const struct metric retries =
     METRIC_ROW("spanlink_exporter_retries", METRIC_COUNTER, METRIC_BASIC, "{requests}",
-               "Requests that were put off to be tried again.");
+               "Requests that failed and were scheduled for a retry.");
 
-/* Where an exporter sends to. */
+/* The address that an exporter sends to. */
 struct target {
     struct place place;
     bool found;
@@ -185,7 +185,7 @@ static void find_target(const struct instance *exporter, int signal, struct targ
         set_path(target, url);
 }
 
-/* The status by which the Collector names such an answer in error_type. */
+/* The status name that the Collector puts in error_type. */
 static const char *error_type(enum cause cause)
 {
     static const char *const words[CAUSE_COUNT] = {
@@ -205,7 +205,7 @@ static bool is_permanent(enum cause cause)
            cause != CAUSE_FULL && cause != CAUSE_MEMORY && cause != CAUSE_NONE;
 }
 
-/* What a full queue pushed out never came to be sent. */
+/* Elements that a full queue displaced were never sent. */
 static uint64_t failed_by(const struct meter *meter, int cause, int signal)
 {
     uint64_t n = meter_dropped(meter, (enum cause)cause, counted(signal));
@@ -217,7 +217,7 @@ static void measure_failed_detailed(const struct meter *meter, int signal,
 {
     for (int cause = 0; cause < CAUSE_COUNT; cause++) {
         uint64_t n = failed_by(meter, cause, signal);
-        if (cause == CAUSE_NONE) /* the causes of what waiting clients were told are not kept */
+        if (cause == CAUSE_NONE) /* by cause, refusals passed to waiting clients are not counted */
             n += meter_get(meter, METER_REFUSED, counted(signal));
         bool permanent = is_permanent((enum cause)cause), seen = false;
         const char *type = error_type((enum cause)cause);

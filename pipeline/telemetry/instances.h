@@ -1,13 +1,13 @@
 /*
- * What is told of every component by its kind, under the Collector's names and labels, and of our
- * own beside them. Any thread; the instance stays for the call.
+ * Metrics that every component of a kind has, under the Collector's names and labels, and
+ * spanlink's own beside them. Any thread; the instance must exist during the call.
  */
 #ifndef PIPELINE_TELEMETRY_INSTANCES_H
 #define PIPELINE_TELEMETRY_INSTANCES_H
 
 #include "pipeline/graph/graph.h"
 
-/* Adds what is counted around an instance in use: open or not. */
+/* Adds the metrics of an instance in use, open or not. */
 void instance_measure(const struct instance *instance, const struct graph *graph,
                       struct metrics *metrics);
 

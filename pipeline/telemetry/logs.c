@@ -62,7 +62,7 @@ void telemetry_logs_set(const struct telemetry_settings *settings)
     struct bytes tail;
     bytes_init(&tail, 1023, NULL);
     (logs->encoding ? put_json_tail : put_text_tail)(settings, &tail);
-    /* What is cut would be no JSON. */
+    /* A truncated tail would not be valid JSON. */
     bool whole = tail.size + 1 < 1023 && bytes_append(&tail, "", 1) == BYTES_OK;
     log_set_form(logs->encoding, whole ? (const char *)tail.data : "");
     bytes_release(&tail);

@@ -19,7 +19,7 @@ struct periodic {
     struct settings *settings;
     struct instance *exporter;
     struct budget budget;
-    bool failing; /* the thread's */
+    bool failing; /* used by the thread */
     pthread_t thread;
     bool threaded;
     pthread_mutex_t lock;
@@ -27,9 +27,9 @@ struct periodic {
     bool stop; /* under lock */
 };
 
-/* ---- the exporter, from a section made for it ---- */
+/* ---- the exporter, from a generated section ---- */
 
-/* A quoted YAML string in which nothing is resolved any more. */
+/* Writes a quoted YAML string in which nothing is resolved any more. */
 static void put_string(struct bytes *out, const char *text)
 {
     struct bytes quoted;
@@ -144,13 +144,13 @@ static struct outcome send_batch(const struct instance *exporter, struct batch *
                            : component->send_on(exporter->self, batch, &progress);
 }
 
-static void periodic_tell(struct periodic *periodic, const struct outcome *outcome)
+static void periodic_log(struct periodic *periodic, const struct outcome *outcome)
 {
     bool failed = outcome->verdict != VERDICT_OK;
     if (failed && !periodic->failing)
-        log_warn("telemetry: metrics were not taken: %s", outcome->text);
+        log_warn("telemetry: metrics were not accepted: %s", outcome->text);
     else if (!failed && periodic->failing)
-        log_info("telemetry: metrics are taken again");
+        log_info("telemetry: metrics are accepted again");
     periodic->failing = failed;
 }
 
@@ -165,7 +165,7 @@ static void send_now(struct periodic *periodic)
         payload ? batch_new(SIGNAL_METRICS, BATCH_OTLP, payload, points, NULL) : NULL;
     struct outcome outcome = batch ? send_batch(periodic->exporter, batch)
                                    : outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    periodic_tell(periodic, &outcome);
+    periodic_log(periodic, &outcome);
     batch_unref(batch);
     bytes_release(&request);
 }

@@ -40,7 +40,7 @@ uint64_t process_started(void)
 
 /* ---- the resource ---- */
 
-/* As the Collector's page has it: what no label's name may have becomes '_'. */
+/* As on the Collector's page: characters that a label name may not have become '_'. */
 static char *label_of(const char *name)
 {
     bool digit = *name >= '0' && *name <= '9';
@@ -123,7 +123,7 @@ static const struct metric rows[] = {
     [RSS] = METRIC_ROW("otelcol_process_memory_rss", METRIC_GAUGE, METRIC_BASIC, "By",
                        "Resident memory of the process, bytes."),
     [CERTIFICATE] = METRIC_ROW("spanlink_certificate_days_left", METRIC_GAUGE, METRIC_BASIC, "d",
-                               "Days until the first certificate of a source ends."),
+                               "Days until the first certificate of a source expires."),
     [TARGET] = METRIC_ROW("target_info", METRIC_GAUGE, METRIC_BASIC, "1",
                           "Resource attributes of the process."),
 };

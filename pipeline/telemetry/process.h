@@ -1,4 +1,4 @@
-/* What is told of the process as a whole: its resource attributes, and what the system counts. */
+/* Metrics of the process as a whole: its resource attributes, and what the system counts. */
 #ifndef PIPELINE_TELEMETRY_PROCESS_H
 #define PIPELINE_TELEMETRY_PROCESS_H
 
@@ -8,24 +8,25 @@
 struct process_resource {
     struct process_attribute {
         char *name;  /* "service.name" */
-        char *label; /* the same as Prometheus writes it: "service_name" */
+        char *label; /* the Prometheus form: "service_name" */
         char *value;
     } * attributes;
     size_t count;
 };
 
 /* service.name, service.version and service.instance.id (a random UUID, one a process), then those
- * given; one given with an empty value is left out. False: no memory; nothing is to be released. */
+ * given; one given with an empty value is left out. False: no memory; nothing needs to be
+ * released. */
 bool process_resource_init(struct process_resource *resource, const struct key_map *given);
 void process_resource_release(struct process_resource *resource);
 
-/* The value of an attribute; NULL: it has none. */
+/* Returns the value of an attribute; NULL: it has none. */
 const char *process_resource_get(const struct process_resource *resource, const char *name);
 
 /* Adds otelcol_process_* and target_info. Any thread. */
 void process_measure(const struct process_resource *resource, struct metrics *metrics);
 
-/* Wall time of the start, ns. */
+/* Wall-clock time of the start, ns. */
 uint64_t process_started(void);
 
 #endif

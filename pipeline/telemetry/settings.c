@@ -12,11 +12,11 @@ static const char *const encoding_words[] = {"console", "json", NULL};
 static const struct key sampling_keys[] = {
     KEY_BOOL(struct telemetry_sampling, enabled, "enabled", "true", "off: every line is written"),
     KEY_DURATION(struct telemetry_sampling, tick, "tick", "10s", 0,
-                 "lines are equal within this time"),
+                 "interval in which equal lines are counted"),
     KEY_INT(struct telemetry_sampling, initial, "initial", "10", 0, 1e9,
-            "of equal lines, the first that are written"),
+            "equal lines written before any is left out"),
     KEY_INT(struct telemetry_sampling, thereafter, "thereafter", "100", 0, 1e9,
-            "then each so many-th; 0: none"),
+            "after them, every n-th is written; 0: none"),
     KEY_END,
 };
 
@@ -27,9 +27,9 @@ static const struct key logs_keys[] = {
     KEY_LIST(struct telemetry_logs, output_paths, "output_paths", "[stderr]",
              "where the log goes: stderr, stdout, files"),
     KEY_MAP(struct telemetry_logs, initial_fields, "initial_fields", NULL, 0,
-            "what every line has beside its text"),
+            "fields added to every line"),
     KEY_GROUP(struct telemetry_logs, sampling, struct telemetry_sampling, "sampling", sampling_keys,
-              "equal lines are left out"),
+              "sampling of equal lines"),
     KEY_IGNORED("development", "accepted, without effect"),
     KEY_IGNORED("disable_caller", "accepted; there is none"),
     KEY_IGNORED("disable_stacktrace", "accepted; there is none"),
@@ -41,7 +41,7 @@ static const struct key logs_keys[] = {
 
 static const struct key prometheus_keys[] = {
     KEY_STRING(struct telemetry_pull, host, "host", "localhost", 0,
-               "where the page is served; 0.0.0.0: to everyone"),
+               "address of the page; 0.0.0.0: all interfaces"),
     KEY_INT(struct telemetry_pull, port, "port", "8888", 0, 65535, "its port, with /metrics"),
     KEY_IGNORED("without_scope_info", "accepted; there is none"),
     KEY_IGNORED("without_type_suffix", "accepted; names have no _total"),
@@ -50,14 +50,14 @@ static const struct key prometheus_keys[] = {
     KEY_END,
 };
 
-/* Its fields are the pull's own. */
+/* Its members are the pull's own. */
 struct whole_pull {
     struct telemetry_pull pull;
 };
 
 static const struct key exporter_keys[] = {
     KEY_GROUP(struct whole_pull, pull, struct telemetry_pull, "prometheus", prometheus_keys,
-              "a page in Prometheus' text format, or OpenMetrics where it is asked for"),
+              "a page in Prometheus' text format, or OpenMetrics on request"),
     KEY_END,
 };
 
@@ -82,12 +82,12 @@ static const struct key otlp_keys[] = {
             "milliseconds for a request"),
     KEY_BOOL(struct telemetry_otlp, insecure, "insecure", "false", "gRPC without TLS"),
     KEY_STRING(struct telemetry_otlp, certificate, "certificate", NULL, 0,
-               "PEM file of the CAs that the server's certificate is of"),
+               "PEM file of the CAs that sign the server's certificate"),
     KEY_STRING(struct telemetry_otlp, client_certificate, "client_certificate", NULL, 0,
                "PEM file of our certificate"),
     KEY_STRING(struct telemetry_otlp, client_key, "client_key", NULL, 0,
                "PEM file of its private key"),
-    KEY_IGNORED("temporality_preference", "accepted; all is cumulative"),
+    KEY_IGNORED("temporality_preference", "accepted; everything is cumulative"),
     KEY_IGNORED("default_histogram_aggregation", "accepted; buckets are explicit"),
     KEY_END,
 };
@@ -108,9 +108,9 @@ static const struct key periodic_keys[] = {
 
 static const struct key reader_keys[] = {
     KEY_SWITCHED(struct telemetry_reader, periodic, struct telemetry_periodic, periodic.given,
-                 "periodic", periodic_keys, "figures are sent"),
+                 "periodic", periodic_keys, "metrics are sent"),
     KEY_SWITCHED(struct telemetry_reader, pull, struct telemetry_pull, pull.given, "pull",
-                 pull_keys, "figures are fetched"),
+                 pull_keys, "metrics are scraped"),
     KEY_END,
 };
 
@@ -118,17 +118,17 @@ static const struct key metrics_keys[] = {
     KEY_CHOICE(struct telemetry_metrics, level, "level", "normal", level_words,
                "how much is measured; none: nothing, and no page"),
     KEY_GROUPS(struct telemetry_metrics, readers, struct telemetry_reader, "readers", reader_keys,
-               "who gets the figures; not given: a page on localhost:8888"),
+               "where the metrics go; not given: a page on localhost:8888"),
     KEY_STRING(struct telemetry_metrics, address, "address", NULL, 0,
-               "host:port of a page, as before there were readers"),
-    KEY_IGNORED("views", "accepted; what is measured goes by the level alone"),
+               "host:port of a page; older than readers"),
+    KEY_IGNORED("views", "accepted; only the level decides what is measured"),
     KEY_END,
 };
 
 const struct key telemetry_keys[] = {
     KEY_GROUP(struct telemetry_settings, logs, struct telemetry_logs, "logs", logs_keys, "the log"),
     KEY_GROUP(struct telemetry_settings, metrics, struct telemetry_metrics, "metrics", metrics_keys,
-              "figures of the process"),
+              "metrics of the process"),
     KEY_IGNORED("traces", "accepted, without effect"),
     KEY_MAP(struct telemetry_settings, resource, "resource", NULL, KEY_ATTRIBUTES,
             "attributes of the process beside service.name, .version and .instance.id"),
@@ -143,7 +143,7 @@ static void check_address(const struct telemetry_metrics *metrics, struct key_re
         return;
     if (metrics->readers_given)
         key_report_add(report, "telemetry.metrics.address",
-                       "stands beside readers, which say the same: leave one out");
+                       "has the same meaning as readers: leave one out");
     if (!endpoint_parse(metrics->address, false, &endpoint, why, sizeof why))
         key_report_add(report, "telemetry.metrics.address", "%s", why);
 }
@@ -157,7 +157,7 @@ static void check_readers(const struct telemetry_metrics *metrics, struct key_re
         if (readers[i].pull.given == readers[i].periodic.given)
             key_report_add(report, path, "expected either pull or periodic");
         if (readers[i].periodic.given && !readers[i].periodic.otlp.given)
-            key_report_add(report, path, "periodic.exporter names no exporter, expected otlp");
+            key_report_add(report, path, "periodic.exporter has no exporter, expected otlp");
     }
 }
 
@@ -166,7 +166,7 @@ void telemetry_check(const struct telemetry_settings *settings, struct key_repor
     enum log_level level;
     if (!log_level_parse(settings->logs.level, &level))
         key_report_add(report, "telemetry.logs.level",
-                       "\"%s\" is no level, expected debug, info, warn or error",
+                       "\"%s\" is not a level, expected debug, info, warn or error",
                        settings->logs.level);
     if (settings->logs.output_paths.count == 0 || settings->logs.output_paths.count > LOG_OUTPUTS)
         key_report_add(report, "telemetry.logs.output_paths", "expected 1 to %d paths",

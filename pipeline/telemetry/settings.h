@@ -1,4 +1,4 @@
-/* The section service.telemetry: what the process tells of itself, and to whom. */
+/* The section service.telemetry: the process's own logs and metrics, and where they go. */
 #ifndef PIPELINE_TELEMETRY_SETTINGS_H
 #define PIPELINE_TELEMETRY_SETTINGS_H
 
@@ -35,7 +35,7 @@ struct telemetry_otlp {
     char *headers_list; /* "name=value,..."; those of headers come first */
     char *compression;
     int64_t timeout; /* ms */
-    bool insecure;   /* gRPC without TLS, where the endpoint has no scheme */
+    bool insecure;   /* gRPC without TLS if the endpoint has no scheme */
     char *certificate, *client_certificate, *client_key; /* files */
 };
 
@@ -52,7 +52,7 @@ struct telemetry_reader {
 
 struct telemetry_metrics {
     int level;                 /* enum metric_level */
-    char *address;             /* host:port of a page, as old files have it; "": none */
+    char *address;             /* host:port of a page, as in old configurations; "": none */
     struct key_groups readers; /* struct telemetry_reader */
     bool readers_given;
 };
@@ -66,7 +66,7 @@ struct telemetry_settings {
 /* Rows of the group `telemetry` over struct telemetry_settings. */
 extern const struct key telemetry_keys[];
 
-/* Cross checks; keys are named from `service` on. */
+/* Checks across keys; keys are named from `service` on. */
 void telemetry_check(const struct telemetry_settings *settings, struct key_report *report);
 
 #endif

@@ -96,9 +96,9 @@ static bool open_page(struct telemetry *telemetry, const char *key, const char *
     return server;
 }
 
-/* ---- which ---- */
+/* ---- readers ---- */
 
-/* Adds a sentence, which begins with the key unless no memory was left. */
+/* Adds a problem; error starts with the key unless memory ran out. */
 static void report(const struct telemetry_options *options, const char *key, const char *error,
                    struct problems *problems)
 {
@@ -181,7 +181,7 @@ static bool open_address(struct telemetry *telemetry, const struct telemetry_opt
     return opened;
 }
 
-/* Nobody asked for it: what it stands in the way of matters more. */
+/* Nobody asked for the default page, so whatever uses its port matters more. */
 static void open_default(struct telemetry *telemetry)
 {
     char error[512];

@@ -1,5 +1,5 @@
-/* Gathers small requests into larger ones: by number of items, by time, and by what may be mixed:
- * one pipeline's data of one tenant. OTLP requests are merged by concatenation. */
+/* Collects small requests into larger ones, by number of items and by time; only data of one
+ * pipeline and tenant are combined. OTLP requests are merged by concatenation. */
 #include "pipeline/component.h"
 
 #include <pthread.h>
@@ -8,11 +8,11 @@
 
 #define RETRY_NS (200 * NS_PER_MS)
 
-/* A group leaves before it grows past this: the largest request that a gRPC exporter sends if
- * nothing else is set, so that what was just merged is not cut. */
+/* A group is sent before it grows past this, the largest request that a gRPC exporter sends by
+ * default, so that a merged request is not cut again. */
 enum { GROUP_BYTES = 4000000 };
 
-/* Requests that become one: the same way ahead, mergeable with each other. */
+/* Requests that become one: same outlet, and mergeable. */
 struct group {
     struct group *next;
     struct outlet *outlet;
@@ -23,7 +23,7 @@ struct group {
     size_t count;
 };
 
-/* What was merged and not taken yet by a full queue. */
+/* A merged batch that a full queue has not taken yet. */
 struct stuck {
     struct stuck *next;
     struct outlet *outlet;
@@ -36,16 +36,16 @@ struct batcher {
     uint64_t timeout;
     const struct env *env;
     pthread_mutex_t lock;
-    struct group *groups; /* the rest is under lock */
+    struct group *groups; /* this and the rest: under lock */
     struct stuck *stuck;
-    _Atomic uint64_t group_count; /* what follows is for metrics pages, and not under lock */
+    _Atomic uint64_t group_count; /* from here on: for metrics pages, not under lock */
     _Atomic uint64_t by_size, by_timeout;
     struct histogram sent_items, sent_bytes;
 };
 
 static const struct key keys[] = {
     KEY_INT(struct batcher, send_batch_size, "send_batch_size", "8192", 0, 4294967295.0,
-            "items after which a batch is sent at once; 0: every request by itself"),
+            "items after which a batch is sent at once; 0: each request is sent alone"),
     KEY_INT(struct batcher, send_batch_max_size, "send_batch_max_size", "0", 0, 4294967295.0,
             "larger batches are split; 0: no limit"),
     KEY_DURATION(struct batcher, timeout, "timeout", "200ms", 0,
@@ -67,7 +67,7 @@ static const struct metric metrics[] = {
                  METRIC_COUNTER, METRIC_NORMAL, "{times}", "Batches sent because of the timeout."),
     METRIC_FIELD(struct batcher, group_count, "otelcol_processor_batch_metadata_cardinality",
                  METRIC_GAUGE, METRIC_NORMAL, "{combinations}",
-                 "Pipelines and tenants of which items wait for their batch."),
+                 "Groups (pipeline and tenant) with waiting items."),
     METRIC_END,
 };
 
@@ -109,7 +109,7 @@ static struct buffer *concatenate(const struct group *group, struct budget *budg
     return joined;
 }
 
-/* NULL: no memory; the requests can go as they are. */
+/* NULL: no memory; the requests can be sent as they are. */
 static struct batch *merge(const struct group *group, struct budget *budget)
 {
     const struct batch *first = group->batches[0];
@@ -131,7 +131,7 @@ static void count(struct histogram *histogram, const struct histogram_bounds *bo
         histogram_add(histogram, bounds, n);
 }
 
-/* Refused: to be offered again. */
+/* False: refused, offer it again. */
 static bool batch_offer(struct batcher *self, struct outlet *outlet, struct batch *batch)
 {
     if (outlet_push(outlet, batch) == VERDICT_RETRY)
@@ -227,7 +227,7 @@ static struct group *group_new(struct batcher *self, struct outlet *outlet)
     return group;
 }
 
-/* Room doubles whenever the count is a power of two. */
+/* The array doubles whenever the count is a power of two. */
 static bool group_add(struct group *group, struct batch *batch)
 {
     if ((group->count & (group->count - 1)) == 0) {
@@ -243,7 +243,7 @@ static bool group_add(struct group *group, struct batch *batch)
     return true;
 }
 
-/* Takes a group out, behind those that are to be sent now. */
+/* Moves a group to the end of the list of those to send now. */
 static void take_out(struct batcher *self, struct group **at, struct group **full)
 {
     struct group *group = *at;
@@ -255,7 +255,7 @@ static void take_out(struct batcher *self, struct group **at, struct group **ful
     *full = group;
 }
 
-/* Adds to the batch's group; *full gets the groups that are to be sent now. */
+/* Adds the batch to its group; *full gets the groups to send now. */
 static bool batch_gather(struct batcher *self, struct batch *batch, struct outlet *next,
                          struct group **full)
 {
@@ -284,7 +284,7 @@ static enum verdict batch_consume(void *instance, struct batch *batch, struct ou
 {
     struct batcher *self = instance;
     struct group *full = NULL;
-    /* Profiles refer to their request's dictionary: two requests are no concatenation. */
+    /* Profiles refer to their request's dictionary, so two requests cannot be concatenated. */
     if (batch->encoding != BATCH_OTLP || batch->signal == SIGNAL_PROFILES)
         return outlet_push(next, batch);
     if (self->timeout == 0 || self->send_batch_size == 0) {
@@ -303,7 +303,7 @@ static enum verdict batch_consume(void *instance, struct batch *batch, struct ou
     return gathered ? VERDICT_OK : VERDICT_RETRY;
 }
 
-/* Takes out the groups whose time has come; *next gets the earliest of the others. */
+/* Removes the groups that are due; *next: when the earliest of the others is. */
 static struct group *take_due(struct batcher *self, uint64_t now, uint64_t *next)
 {
     struct group *due = NULL, **at = &self->groups;
@@ -369,7 +369,7 @@ static void batch_close(void *instance)
 
 const struct component processor_batch = {
     .type = "batch",
-    .text = "gathers small requests into larger ones",
+    .text = "collects small requests into larger ones",
     .stability = "beta",
     .kind = COMPONENT_PROCESSOR,
     .signals = SIGNALS_ALL,

@@ -1,4 +1,4 @@
-/* The component: configuration, lifecycle, and what belongs to no single signal. */
+/* The component: configuration, lifecycle, and what both signals share. */
 #include "processors/correlation/correlation.h"
 
 #include "processors/correlation/passing.h"
@@ -37,13 +37,13 @@ static const struct key keys[] = {
     KEY_DURATION(struct correlation_config, remember, "remember", "1h", 0,
                  "how long span ids from samples, and that a service is profiled, are remembered"),
     KEY_INT(struct correlation_config, index_max_mib, "index_max_mib", "16", 1, 65536,
-            "ceiling of the index of span ids, MiB; the oldest give way"),
+            "limit of the index of span ids, MiB; the oldest are evicted"),
     KEY_INT(struct correlation_config, hold_max_mib, "hold_max_mib", "32", 1, 65536,
-            "ceiling of the spans that wait, MiB; the oldest leave as they came"),
+            "limit of the spans that wait, MiB; the oldest leave unedited"),
     KEY_INT(struct correlation_config, hold_max_spans, "hold_max_spans", "0", 0, 1e12,
-            "the same in spans; 0: no other limit"),
+            "the same in spans; 0: no limit but hold_max_mib"),
     KEY_CHOICE(struct correlation_config, unconfirmed, "unconfirmed", "remove", unconfirmed_words,
-               "what becomes of the SDK's attribute on a span without samples"),
+               "whether a span without samples loses the SDK's attribute"),
     KEY_CHOICE(struct correlation_config, children, "children", "none", children_words,
                "inherit: descendants of a linked local root get its id"),
     KEY_BOOL(struct correlation_config, annotate, "annotate", "false",
@@ -54,7 +54,7 @@ static const struct key keys[] = {
     KEY_CHOICE(struct correlation_config, trace_id, "trace_id", "keep", trace_id_words,
                "trace_id labels of samples; strip them for Pyroscope servers before 2.1"),
     KEY_CHOICE(struct correlation_config, profile_time, "profile_time", "auto", profile_time_words,
-               "auto: pprofs of 30 to 120 s take the middle of their window as their time"),
+               "auto: the time of a pprof of 30 to 120 s is set to the middle of its window"),
     KEY_END,
 };
 
@@ -66,7 +66,7 @@ static void check_confirm_by(const struct correlation_config *config, struct key
     for (size_t i = 0; i < list->count; i++) {
         bool automatic = strcmp(list->items[i], "auto") == 0;
         if (automatic && list->count > 1)
-            key_report_add(report, "confirm_by", "auto stands alone, or kinds are listed");
+            key_report_add(report, "confirm_by", "expected auto alone, or a list of kinds");
         else if (!automatic && kind_parse(view_of(list->items[i])) == KIND_OTHER)
             key_report_add(report, "confirm_by",
                            "\"%s\" is not a kind of profile, expected auto or some of process_cpu, "
@@ -88,7 +88,8 @@ static void correlation_check(const void *self, struct key_report *report)
             key_report_add(report, "remap", "names must not be empty");
 }
 
-/* Another instance in the profiles pipeline does not help: it is in one that the signals meet. */
+/* An instance in the wrong pipeline is a fault even if another is in the right one: the signals
+ * meet only within one instance. */
 static const char *misplaced(const void *self, unsigned signals, bool *severe)
 {
     const struct correlation_config *config = self;
@@ -98,14 +99,14 @@ static const char *misplaced(const void *self, unsigned signals, bool *severe)
         return NULL;
     *severe = traces;
     if (profiles)
-        return "stands in a profiles pipeline and in no traces pipeline, so it links no span: name "
+        return "is in a profiles pipeline but in no traces pipeline, so it links no span: name "
                "the same instance in both";
-    return "stands in a traces pipeline and in no profiles pipeline, so no span can be linked: "
-           "name "
-           "the same instance in both, or set link: local_root, which needs no profiles";
+    return "is in a traces pipeline but in no profiles pipeline, so no span can be linked: "
+           "name the same instance in both, or set link: local_root, which needs no profiles";
 }
 
-/* for_profiles: without what a server makes itself of service.name, and refuses to get twice. */
+/* for_profiles: without the label that a server derives itself from service.name, since it refuses
+ * duplicates. */
 static bool fill_remap(struct remap *remap, const struct key_map *map, bool for_profiles)
 {
     remap->pairs = calloc(map->count + 1, sizeof *remap->pairs);
@@ -144,12 +145,13 @@ static void init_tables(struct correlation *self)
     services_init(&self->services, MAX_SERVICES, config->remember, budget);
     interner_init(&self->interner, budget);
     recent_init(&self->recent, seed * 3, budget);
-    bytes_init(&self->advice, ADVICE_MAX, NULL); /* it tells of a full budget, too */
+    bytes_init(&self->advice, ADVICE_MAX,
+               NULL); /* no budget: it also reports that the budget is full */
     self->hold = (struct hold){
         .max_bytes = (size_t)config->hold_max_mib * MIB,
         .max_spans = (uint64_t)config->hold_max_spans,
     };
-    self->told.hold_limit = self->hold.max_bytes;
+    self->published.hold_limit = self->hold.max_bytes;
     held_ids_init(&self->hold.ids, seed * 5, budget);
 }
 
@@ -200,7 +202,7 @@ static enum verdict consume(void *instance, struct batch *batch, struct outlet *
     return VERDICT_REJECT;
 }
 
-/* Lets go what is due, some at a time; returns when something is due next, mono. */
+/* Lets due spans go, some at a time; returns when something is due next, mono. */
 static uint64_t correlation_let_go(struct correlation *self)
 {
     for (;;) {
@@ -213,7 +215,7 @@ static uint64_t correlation_let_go(struct correlation *self)
         if (next < now.mono + TICK_AT_MOST)
             next = now.mono + TICK_AT_MOST;
         self->tick_at = next;
-        correlation_tell_hold(self);
+        correlation_publish_hold(self);
         pthread_mutex_unlock(&self->lock);
         release_send(self, &release);
         if (!more)
@@ -230,7 +232,7 @@ static uint64_t tick(void *instance, uint64_t mono_ns)
     if (resume)
         release_resume(self);
     uint64_t next = correlation_let_go(self);
-    advise_speak(self);
+    advise_log(self);
 
     pthread_mutex_lock(&self->lock);
     if (self->outgoing_due < next)
@@ -253,7 +255,7 @@ static void close_instance(void *instance)
     struct correlation *self = instance;
     if (self->open) {
         hand_on(self);
-        advise_speak(self);
+        advise_log(self);
         bytes_release(&self->advice);
         held_ids_release(&self->hold.ids);
         recent_release(&self->recent);

@@ -1,7 +1,7 @@
 /*
- * The processor's instance, shared by its files: correlation.c (lifecycle), traces.c and
- * profiles.c (the two signals), decide.c (the rules applied to a span), waiting.c (who is judged
- * when), release.c (spans on their way out), explain.c and advise.c (what people are told).
+ * The processor's instance, shared by its files: correlation.c (lifecycle), traces.c and profiles.c
+ * (the two signals), decide.c (the rules applied to a span), waiting.c (when a held span is
+ * decided), release.c (spans that leave the hold), explain.c and advise.c (lines for people).
  */
 #ifndef CORRELATION_CORRELATION_H
 #define CORRELATION_CORRELATION_H
@@ -37,17 +37,17 @@ struct correlation_config {
     int profile_time;
 };
 
-/* A batch that downstream could not take yet. */
+/* A batch that the next stage could not take yet. */
 struct outgoing {
     struct outgoing *next;
     struct batch *batch;
     struct outlet *outlet;
 };
 
-/* What metrics pages read without the lock; written under it. */
-struct correlation_told {
+/* Read by metrics pages without the lock; written under it. */
+struct correlation_published {
     _Atomic uint64_t hold_bytes, hold_limit, hold_spans;
-    _Atomic uint64_t oldest; /* mono; when it came; 0: nothing waits */
+    _Atomic uint64_t oldest; /* mono; arrival of the oldest span; 0: nothing waits */
     _Atomic uint64_t ids, evicted, services;
     struct histogram delays;
 };
@@ -59,30 +59,30 @@ struct correlation {
     struct evidence_rules rules;
     struct edit_policy policy;
     struct remap remap;
-    struct remap profile_remap; /* without what the server makes itself of OTLP profiles */
+    struct remap profile_remap; /* without what a server derives itself from OTLP profiles */
     uint64_t started;           /* wall */
-    uint64_t since;             /* wall; nothing was missed: the start, or that of a process
-                                 * whose notes were recalled */
+    uint64_t since; /* wall; from here on no profile was missed: the start, or that of a process
+                       whose notes were recalled */
     uint64_t started_mono;
-    uint64_t recalled_from; /* local time; from here on notes of the process before were recalled;
-                             * UINT64_MAX: none were */
+    uint64_t recalled_from; /* local time; from here on notes of the previous process were recalled;
+                               UINT64_MAX: none were */
     struct interner interner;
-    struct correlation_told told;
+    struct correlation_published published;
 
-    pthread_mutex_t lock; /* guards all below */
+    pthread_mutex_t lock; /* guards all members below */
     struct span_index index;
     struct id_table ancestry; /* children: inherit */
     struct services services;
     struct hold hold;
-    struct heap due; /* processes that have spans waiting, by when they are to be judged */
+    struct heap due; /* processes with waiting spans, by when they are decided next */
     struct recent recent;
-    struct bytes advice;      /* lines for the log */
-    uint64_t hold_full;       /* spans that left the hold since the log said so, ... */
-    uint64_t hold_full_told;  /* ... mono; 0: never */
-    struct release unwritten; /* left the hold, and there was no memory to write them */
+    struct bytes advice;       /* lines for the log */
+    uint64_t hold_full;        /* spans that left a full hold since it was last logged, ... */
+    uint64_t hold_full_logged; /* ... mono; 0: never logged */
+    struct release unwritten;  /* left the hold, but there was no memory to write them */
     struct outgoing *outgoing, **batches_end;
     uint64_t outgoing_due; /* mono; when to offer them again */
-    uint64_t tick_at;      /* mono; when tick was last asked for */
+    uint64_t tick_at;      /* mono; the earliest tick asked for */
 };
 
 static inline struct judge_now correlation_now(const struct correlation *self)
@@ -96,7 +96,7 @@ static inline uint32_t correlation_second(const struct correlation *self, uint64
     return mono > self->started_mono ? (uint32_t)((mono - self->started_mono) / NS_PER_S) : 0;
 }
 
-/* Asks for a tick at the first moment at which something is due. Under the lock. */
+/* Asks for a tick when the first process is due. Under the lock. */
 static inline void correlation_ask_tick(struct correlation *self)
 {
     uint64_t due = self->due.first ? self->due.first->key : TIME_NEVER;
@@ -106,7 +106,7 @@ static inline void correlation_ask_tick(struct correlation *self)
     }
 }
 
-/* The tenant by which services are told apart; empty: they are not. */
+/* Returns the tenant that separates services; empty: tenants are not separated. */
 static inline struct view correlation_tenant(const struct correlation *self,
                                              const struct batch *batch)
 {
@@ -115,18 +115,18 @@ static inline struct view correlation_tenant(const struct correlation *self,
     return apart && batch->metadata ? view_of(batch->metadata->tenant) : (struct view){0};
 }
 
-/* traces.c, profiles.c: consume of each signal. */
+/* traces.c, profiles.c: consume for each signal; contract as struct component's. */
 enum verdict traces_consume(struct correlation *self, struct batch *batch, struct outlet *next);
 enum verdict profiles_consume(struct correlation *self, struct batch *batch, struct outlet *next);
 
-/* profiles.c: over a restart, where there is a journal. */
+/* profiles.c: notes across a restart, if there is a journal. */
 void profiles_note_start(struct correlation *self);
 void profiles_recall(void *self, struct view content);
 
-/* measure.c: after a change of the hold, and of what is known. Under the lock. */
+/* measure.c: call after the hold, or what is known, has changed. Under the lock. */
 extern const struct metric correlation_metrics[];
-void correlation_tell_hold(struct correlation *self);
-void correlation_tell_known(struct correlation *self);
+void correlation_publish_hold(struct correlation *self);
+void correlation_publish_known(struct correlation *self);
 void correlation_measure(void *self, struct metrics *metrics);
 
 /* explain.c */

@@ -1,4 +1,4 @@
-/* What it did and why, in lines for people. */
+/* What it did and why, as lines for people. */
 #include "processors/correlation/correlation.h"
 
 #include <inttypes.h>
@@ -7,9 +7,9 @@ static const char *const reasons[REASON_COUNT] = {
     [REASON_NO_SAMPLE] = "no sample",
     [REASON_HOLD_RAN_OUT] = "hold ran out",
     [REASON_NO_PARENT] = "local root not linked",
-    [REASON_NO_IDS] = "no sample that confirms names a span",
+    [REASON_NO_IDS] = "no confirming sample has a span id",
     [REASON_NOT_PROFILED] = "not profiled",
-    [REASON_FORMAT] = "profiles whose spans cannot be read",
+    [REASON_FORMAT] = "span ids of profiles cannot be read",
     [REASON_BEFORE_START] = "started before spanlink",
     [REASON_FORGOTTEN] = "samples may be forgotten",
     [REASON_HOLD_FULL] = "hold full",
@@ -21,7 +21,7 @@ static double seconds(uint64_t ns)
     return (double)ns / (double)NS_PER_S;
 }
 
-/* ", not linked 30 (no sample 28, hold ran out 2)" for reasons from first to before end. */
+/* Appends ", not linked 30 (no sample 28, hold ran out 2)" for reasons from first to before end. */
 static void explain_reasons(const struct service_counts *counts, const char *word,
                             enum judge_reason first, enum judge_reason end, struct bytes *out)
 {
@@ -51,7 +51,7 @@ static void explain_waiting(const struct service *service, struct bytes *out)
                      seconds(counts->wait_max));
 }
 
-/* What the rules go by, for the spans of the process seen last. */
+/* What decisions are based on, for the spans of the process seen last. */
 static void explain_rules(const struct correlation *self, const struct service *service,
                           uint64_t mono, struct bytes *out)
 {
@@ -59,8 +59,7 @@ static void explain_rules(const struct correlation *self, const struct service *
     if (!known.profiled)
         return;
     if (known.no_ids)
-        bytes_printf(out,
-                     "; spans pass at once, since no sample of a kind that confirms names one");
+        bytes_printf(out, "; spans pass at once, since no confirming sample has a span id");
     else if (known.passed)
         bytes_printf(out, "; decided once their process has uploaded up to their end");
     else
@@ -70,7 +69,7 @@ static void explain_rules(const struct correlation *self, const struct service *
         bytes_printf(out, "; its spans' clock is %.1f s behind its windows'",
                      seconds(service->skew));
     if (service_is_wide(service, mono, self->config.remember))
-        bytes_printf(out, "; spans that are no local roots have samples");
+        bytes_printf(out, "; spans that are not local roots have samples");
 }
 
 static unsigned uploading(const struct timeline *timeline, uint64_t mono)
@@ -98,7 +97,8 @@ static void explain_windows(const struct service *service, uint64_t mono, struct
             bytes_printf(out, ", from %u processes", processes);
     }
     if (service->unread)
-        bytes_printf(out, "; sends profiles whose spans cannot be read: %s", service->unread_why);
+        bytes_printf(out, "; sends profiles whose span ids cannot be read: %s",
+                     service->unread_why);
 }
 
 static void explain_service(const struct correlation *self, const struct service *service,
@@ -117,7 +117,7 @@ static void explain_service(const struct correlation *self, const struct service
         bytes_printf(out, ", %" PRIu64 " of them not linked to a span",
                      counts->ids - counts->ids_met);
     if (counts->missed > 0)
-        bytes_printf(out, ", %" PRIu64 " came after their span had left", counts->missed);
+        bytes_printf(out, ", %" PRIu64 " arrived after their span had left", counts->missed);
     explain_windows(service, clock_mono(self->env->clock), out);
     explain_rules(self, service, clock_mono(self->env->clock), out);
     bytes_printf(out, "\n");

@@ -1,4 +1,4 @@
-/* What metrics pages tell of it; none of this takes the lock. */
+/* Metrics; reading them never takes the lock. */
 #include "processors/correlation/correlation.h"
 
 static const char *const reasons[REASON_COUNT] = {
@@ -18,23 +18,23 @@ enum { OLDEST, SPANS };
 
 const struct metric correlation_metrics[] = {
     [OLDEST] = METRIC_ROW("spanlink_hold_oldest_age_seconds", METRIC_GAUGE, METRIC_BASIC, "s",
-                          "How long the oldest span in the hold has waited; 0: it is empty."),
+                          "How long the oldest span in the hold has waited; 0 if it is empty."),
     [SPANS] = METRIC_ROW("spanlink_spans", METRIC_COUNTER, METRIC_BASIC, "{spans}",
-                         "Spans by what became of them: linked, not_linked, or undecided (as they "
-                         "came), and why."),
-    METRIC_FIELD(struct correlation, told.hold_bytes, "spanlink_hold_bytes", METRIC_GAUGE,
-                 METRIC_BASIC, "By", "Bytes of the spans that wait for their samples."),
-    METRIC_FIELD(struct correlation, told.hold_limit, "spanlink_hold_limit_bytes", METRIC_GAUGE,
-                 METRIC_BASIC, "By", "Bytes that may wait (hold_max_mib)."),
-    METRIC_FIELD(struct correlation, told.hold_spans, "spanlink_hold_spans", METRIC_GAUGE,
+                         "Spans by decision: linked, not_linked, or undecided (passed "
+                         "unedited), with the reason."),
+    METRIC_FIELD(struct correlation, published.hold_bytes, "spanlink_hold_bytes", METRIC_GAUGE,
+                 METRIC_BASIC, "By", "Bytes of spans that wait for their samples."),
+    METRIC_FIELD(struct correlation, published.hold_limit, "spanlink_hold_limit_bytes",
+                 METRIC_GAUGE, METRIC_BASIC, "By", "Limit of these bytes (hold_max_mib)."),
+    METRIC_FIELD(struct correlation, published.hold_spans, "spanlink_hold_spans", METRIC_GAUGE,
                  METRIC_BASIC, "{spans}", "Spans that wait for their samples."),
-    METRIC_FIELD(struct correlation, told.ids, "spanlink_index_ids", METRIC_GAUGE, METRIC_BASIC,
-                 "{ids}", "Span ids that are known from samples."),
-    METRIC_FIELD(struct correlation, told.evicted, "spanlink_index_evictions", METRIC_COUNTER,
-                 METRIC_BASIC, "{ids}", "Span ids that gave way before their time."),
-    METRIC_FIELD(struct correlation, told.services, "spanlink_services", METRIC_GAUGE,
-                 METRIC_NORMAL, "{services}", "Services that are known."),
-    METRIC_HISTOGRAM_FIELD(struct correlation, told.delays, "spanlink_delay_seconds",
+    METRIC_FIELD(struct correlation, published.ids, "spanlink_index_ids", METRIC_GAUGE,
+                 METRIC_BASIC, "{ids}", "Span ids known from samples."),
+    METRIC_FIELD(struct correlation, published.evicted, "spanlink_index_evictions", METRIC_COUNTER,
+                 METRIC_BASIC, "{ids}", "Span ids evicted before they expired."),
+    METRIC_FIELD(struct correlation, published.services, "spanlink_services", METRIC_GAUGE,
+                 METRIC_NORMAL, "{services}", "Known services."),
+    METRIC_HISTOGRAM_FIELD(struct correlation, published.delays, "spanlink_delay_seconds",
                            &histogram_waits, METRIC_NORMAL, "s",
                            "How long spans waited for their samples, seconds."),
     METRIC_END,
@@ -45,19 +45,19 @@ static void measure_set(_Atomic uint64_t *figure, uint64_t value)
     atomic_store_explicit(figure, value, memory_order_relaxed);
 }
 
-void correlation_tell_hold(struct correlation *self)
+void correlation_publish_hold(struct correlation *self)
 {
     const struct segment *oldest = self->hold.oldest;
-    measure_set(&self->told.hold_bytes, self->hold.bytes);
-    measure_set(&self->told.hold_spans, self->hold.spans);
-    measure_set(&self->told.oldest, oldest ? oldest->arrived : 0);
+    measure_set(&self->published.hold_bytes, self->hold.bytes);
+    measure_set(&self->published.hold_spans, self->hold.spans);
+    measure_set(&self->published.oldest, oldest ? oldest->arrived : 0);
 }
 
-void correlation_tell_known(struct correlation *self)
+void correlation_publish_known(struct correlation *self)
 {
-    measure_set(&self->told.ids, id_table_count(&self->index.table));
-    measure_set(&self->told.evicted, self->index.table.evicted);
-    measure_set(&self->told.services, self->services.count);
+    measure_set(&self->published.ids, id_table_count(&self->index.table));
+    measure_set(&self->published.evicted, self->index.table.evicted);
+    measure_set(&self->published.services, self->services.count);
 }
 
 static void measure_counts(const uint64_t counts[TALLY_COUNTS], struct view service,
@@ -84,7 +84,7 @@ void correlation_measure(void *instance, struct metrics *metrics)
     const struct tallies *tallies = &self->services.tallies;
     struct tally_copy copy;
     uint64_t counts[TALLY_COUNTS];
-    uint64_t oldest = atomic_load_explicit(&self->told.oldest, memory_order_relaxed);
+    uint64_t oldest = atomic_load_explicit(&self->published.oldest, memory_order_relaxed);
     uint64_t mono = clock_mono(self->env->clock);
     metrics_add(metrics, &correlation_metrics[OLDEST],
                 oldest && mono > oldest ? (double)(mono - oldest) / 1e9 : 0, NO_LABELS);

@@ -1,4 +1,4 @@
-/* The profiles signal: windows and span ids are noted, spans that waited for them leave. */
+/* The profiles signal: notes windows and span ids, and lets go the spans that waited for them. */
 #include "processors/correlation/known/notes.h"
 #include "processors/correlation/known/uploads.h"
 #include "processors/correlation/passing.h"
@@ -9,13 +9,13 @@
 #define LONGEST_MOVED (120 * NS_PER_S)
 #define LONGEST_WAIT  (150 * NS_PER_S)
 
-/* Tables of strings, ids and edits: a few times the profile at most. */
+/* Tables of strings, ids and edits take at most a few times the profile's size. */
 static size_t arena_cap(const struct batch *batch)
 {
     return ((size_t)1 << 20) + 32 * batch->payload->size;
 }
 
-/* The kinds of which any sample can confirm a span, ... */
+/* Kinds of which a sample can confirm a span, ... */
 static unsigned kinds_linked(const struct correlation *self)
 {
     if (self->rules.confirm.automatic)
@@ -23,34 +23,34 @@ static unsigned kinds_linked(const struct correlation *self)
     return self->rules.confirm.kinds;
 }
 
-/* ... and those whose samples are read. */
+/* ... and kinds whose samples are read. */
 static unsigned kinds_read(const struct correlation *self)
 {
     bool wanted = self->config.link == LINK_CONFIRMED || self->config.annotate;
     return wanted ? kinds_linked(self) : 0;
 }
 
-/* An upload while it is noted. Its ids are read some at a time, and the lock is given back in
+/* An upload that is being noted. Its ids are read in chunks, and the lock is released in
  * between. */
 struct noting {
     struct context context;
     const struct upload *upload;
-    struct timeline *timeline; /* NULL: of a kind that does not confirm, or it tells no time */
+    struct timeline *timeline; /* NULL: of a kind that does not confirm, or without times */
     struct timeline_window window;
-    uint32_t serial; /* of its sequence; 0: there was no memory for one */
+    uint32_t serial; /* of its sequence; 0: no memory for one */
     struct release release;
 };
 
-/* Between two moments at which others may have the lock. */
+/* Chunks between which the lock is released. */
 enum { IDS_AT_ONCE = 512, UPLOADS_AT_ONCE = 64 };
 
-static void give_way(struct noting *noting)
+static void yield_lock(struct noting *noting)
 {
     struct correlation *self = noting->context.self;
     pthread_mutex_unlock(&self->lock);
     release_send(self, &noting->release);
     pthread_mutex_lock(&self->lock);
-    /* What is decided in between may not have seen all ids. */
+    /* Spans decided in between may not have seen all ids. */
     noting->context.service->version++;
 }
 
@@ -62,9 +62,9 @@ static void index_ids(struct noting *noting)
     uint64_t scope = service_scope(service);
     for (size_t i = 0; i < upload->count; i++) {
         if (i + DECIDE_AHEAD < upload->count)
-            span_index_expect(index, scope, upload->ids[i + DECIDE_AHEAD].id);
+            span_index_prefetch(index, scope, upload->ids[i + DECIDE_AHEAD].id);
         if (i % IDS_AT_ONCE == IDS_AT_ONCE - 1)
-            give_way(noting);
+            yield_lock(noting);
         service->counts.ids += span_index_add(index, scope, &upload->ids[i], upload->window.kind,
                                               noting->context.second);
     }
@@ -77,9 +77,9 @@ static void link_ids(struct noting *noting)
     const struct held_ids *held = &context->self->hold.ids;
     for (size_t i = 0; i < upload->count; i++) {
         if (i + DECIDE_AHEAD < upload->count)
-            held_ids_expect(held, upload->ids[i + DECIDE_AHEAD].id);
+            held_ids_prefetch(held, upload->ids[i + DECIDE_AHEAD].id);
         if (i % IDS_AT_ONCE == IDS_AT_ONCE - 1)
-            give_way(noting);
+            yield_lock(noting);
         uint64_t id = upload->ids[i].id;
         if (i > 0 && id == upload->ids[i - 1].id)
             continue;
@@ -93,7 +93,7 @@ static void link_ids(struct noting *noting)
     }
 }
 
-/* Finds the window's place; false: the upload came before. */
+/* Finds the sequence of the window; false: the upload is a repeat. */
 static bool place_window(struct noting *noting)
 {
     const struct window *window = &noting->upload->window;
@@ -119,7 +119,7 @@ static bool place_window(struct noting *noting)
     return !again;
 }
 
-/* Whether samples of the kind confirm spans of the service, now that such a profile came. */
+/* Whether samples of the kind confirm spans of the service, now that such a profile has arrived. */
 static bool is_confirming(const struct context *context, enum kind kind)
 {
     const struct correlation *self = context->self;
@@ -160,7 +160,7 @@ static void note_read(struct noting *noting)
         evidence_note_profile(service, upload->window.kind, false, upload->has_samples, false);
 }
 
-/* Under the lock, which is given back now and then. */
+/* Under the lock, which is released now and then. */
 static void profiles_note(struct correlation *self, const struct upload *upload,
                           struct judge_now now)
 {
@@ -184,14 +184,14 @@ static void profiles_note(struct correlation *self, const struct upload *upload,
     }
 }
 
-/* Spans may have waited longer than samples are to be remembered. */
+/* Spans may have waited longer than samples are remembered. */
 static uint64_t notes_kept(const struct correlation *self)
 {
     uint64_t remember = self->config.remember;
     return remember > LONGEST_WAIT ? remember : LONGEST_WAIT;
 }
 
-/* For the next process, should this one be killed. */
+/* For the next process, in case this one is killed. */
 static void write_note(const struct correlation *self, const struct upload *uploads)
 {
     const struct notes notes = {uploads, self->since, clock_wall(self->env->clock)};
@@ -209,7 +209,7 @@ void profiles_note_start(struct correlation *self)
     write_note(self, NULL);
 }
 
-/* Nothing was missed since then, by the process before. */
+/* Since then the previous process had missed no profile. */
 static void recall_since(struct correlation *self, uint64_t since, struct judge_now now)
 {
     uint64_t kept = notes_kept(self);
@@ -234,14 +234,14 @@ void profiles_recall(void *instance, struct view content)
         recall_since(self, notes.since, now);
         now.mono = judge_local(now, notes.arrived);
         now.wall = notes.arrived < now.wall ? notes.arrived : now.wall;
-        for (const struct upload *each = notes.uploads; each; each = each->next)
-            profiles_note(self, each, now);
+        for (const struct upload *upload = notes.uploads; upload; upload = upload->next)
+            profiles_note(self, upload, now);
         pthread_mutex_unlock(&self->lock);
     }
     arena_release(&arena);
 }
 
-/* Lets go what the uploads have decided. */
+/* Lets go the spans that the uploads have decided. */
 static void profiles_let_go(struct correlation *self)
 {
     bool more = true;
@@ -251,7 +251,7 @@ static void profiles_let_go(struct correlation *self)
         struct judge_now now = correlation_now(self);
         more = self->hold.oldest && waiting_judge_due(self, now, &release) <= now.mono;
         correlation_ask_tick(self);
-        correlation_tell_hold(self);
+        correlation_publish_hold(self);
         pthread_mutex_unlock(&self->lock);
         release_send(self, &release);
     }
@@ -262,8 +262,8 @@ static void note_all(struct correlation *self, const struct batch *batch, struct
     struct view tenant = correlation_tenant(self, batch);
     if (!uploads)
         return;
-    for (struct upload *each = uploads; each; each = each->next)
-        each->tenant = tenant;
+    for (struct upload *upload = uploads; upload; upload = upload->next)
+        upload->tenant = tenant;
     write_note(self, uploads);
     pthread_mutex_lock(&self->lock);
     for (unsigned i = 1; uploads; uploads = uploads->next, i++) {
@@ -273,14 +273,14 @@ static void note_all(struct correlation *self, const struct batch *batch, struct
             pthread_mutex_lock(&self->lock);
         }
     }
-    correlation_tell_known(self);
+    correlation_publish_known(self);
     pthread_mutex_unlock(&self->lock);
     profiles_let_go(self);
 }
 
-/* Grafana asks for the profiles whose time is at most 30 s from the span: of a longer window, the
- * time of either end is out of reach for the spans at the other. Profiles of more than two minutes
- * are made for something else, or by mistake. */
+/* Grafana asks for profiles whose time is at most 30 s from the span: in a longer window, the time
+ * of either end is out of reach for spans at the other. Profiles of more than two minutes serve
+ * another purpose, or are a mistake. */
 static bool takes_middle(const struct correlation *self, const struct upload *upload)
 {
     return self->config.profile_time == PROFILE_TIME_AUTO && upload && upload->middle &&
@@ -288,8 +288,8 @@ static bool takes_middle(const struct correlation *self, const struct upload *up
            upload->window.length > GRAFANA_REACH && upload->window.length <= LONGEST_MOVED;
 }
 
-/* The pprof with its labels normalised and its time set; the same buffer (referenced) where nothing
- * changes. NULL: no memory. */
+/* Returns the pprof with its labels normalised and its time set; the same buffer (referenced) if
+ * nothing changes. NULL: no memory. */
 static struct buffer *rewrite(const struct correlation *self, const struct pprof *pprof,
                               const struct upload *upload, struct buffer *payload,
                               struct arena *arena)
@@ -313,14 +313,14 @@ static struct buffer *rewrite(const struct correlation *self, const struct pprof
     return buffer;
 }
 
-/* The batch as it goes on. NULL: no memory. */
+/* Returns the batch with the payload and series to hand on. NULL: no memory. */
 static struct batch *remapped(const struct batch *batch, struct buffer *payload,
                               struct series *series)
 {
-    struct batch *copy = batch_with_payload(batch, payload, batch->items);
-    if (copy && series)
-        batch_set_series(copy, series_ref(series));
-    return copy;
+    struct batch *edited = batch_with_payload(batch, payload, batch->items);
+    if (edited && series)
+        batch_set_series(edited, series_ref(series));
+    return edited;
 }
 
 static enum verdict push_pprof(struct correlation *self, struct batch *batch, struct series *series,
@@ -334,9 +334,9 @@ static enum verdict push_pprof(struct correlation *self, struct batch *batch, st
         buffer_unref(payload);
         return outlet_push(next, batch);
     }
-    struct batch *copy = remapped(batch, payload, series);
-    enum verdict verdict = copy ? outlet_push(next, copy) : VERDICT_RETRY;
-    batch_unref(copy);
+    struct batch *edited = remapped(batch, payload, series);
+    enum verdict verdict = edited ? outlet_push(next, edited) : VERDICT_RETRY;
+    batch_unref(edited);
     return verdict;
 }
 

@@ -1,11 +1,11 @@
-/* The traces signal: what arrives is decided, held or handed on. */
+/* The traces signal: spans are decided on arrival, and then held or handed on. */
 #include "processors/correlation/hold/gather.h"
 #include "processors/correlation/release/pack.h"
 #include "processors/correlation/release/release.h"
 #include "processors/correlation/rule/advise.h"
 #include "processors/correlation/rule/trace_plan.h"
 
-/* A service of which no profile came for so long has none. */
+/* A service without a profile for this long is taken to have none. */
 #define PROFILED_WITHIN (120 * NS_PER_S)
 
 /* With link local_root or all: the id that the SDK gave, else the span's own. */
@@ -31,8 +31,8 @@ static bool is_candidate(const struct context *context, const struct span_row *r
            service_is_wide(context->service, context->now.mono, self->config.remember);
 }
 
-/* A span that nobody expects to have samples: its own id is looked up, and that is all. Where it is
- * found, spans below the local root have samples of their own: the next ones are waited for. */
+/* A span that is not expected to have samples: only its own id is looked up. If it is found, spans
+ * below the local root have samples of their own, and the next ones are held. */
 static void decide_bystander(const struct context *context, struct span_row *row)
 {
     struct correlation *self = context->self;
@@ -52,7 +52,7 @@ static void decide_bystander(const struct context *context, struct span_row *row
     }
 }
 
-/* The rules for spans of this resource, from its first one that may wait on. */
+/* Prepares the rules for spans of this resource, at the first one that may have to wait. */
 static void enter_resource(struct context *context, struct resource_plan *resource,
                            struct judge_limits *limits)
 {
@@ -103,7 +103,7 @@ static void decide_confirmed(struct context *context, struct resource_plan *reso
     }
 }
 
-/* Children come before their parents in most requests, so they are decided last. */
+/* Most requests list children before their parents, so children are decided last. */
 static void decide_children(struct context *context, struct trace_plan *plan,
                             struct resource_plan *resource, struct judge_limits *limits)
 {
@@ -118,10 +118,10 @@ static void decide_children(struct context *context, struct trace_plan *plan,
     }
 }
 
-static void expect_rows(const struct context *context, const struct span_row *rows, size_t left)
+static void prefetch_rows(const struct context *context, const struct span_row *rows, size_t left)
 {
     for (size_t i = 0; i < left && i < DECIDE_AHEAD; i++)
-        decide_expect(context, &rows[i].candidate);
+        decide_prefetch(context, &rows[i].candidate);
 }
 
 static void decide_resource(struct correlation *self, struct trace_plan *plan,
@@ -138,7 +138,7 @@ static void decide_resource(struct correlation *self, struct trace_plan *plan,
     for (size_t i = resource->first; i < resource->end; i++) {
         struct span_row *row = &plan->rows[i];
         if ((i - resource->first) % DECIDE_AHEAD == 0)
-            expect_rows(&context, row, resource->end - i);
+            prefetch_rows(&context, row, resource->end - i);
         if (self->config.link == LINK_ALL)
             traces_attach(row, true, &context);
         else if (self->config.link == LINK_LOCAL_ROOT)
@@ -152,13 +152,14 @@ static void decide_resource(struct correlation *self, struct trace_plan *plan,
         decide_children(&context, plan, resource, &limits);
 }
 
-/* A request larger than the whole hold: its first spans do not go in. */
+/* In a request larger than the whole hold, the first spans are not held. */
 static void cut_to_hold(const struct correlation *self, struct trace_plan *plan)
 {
     const struct hold *hold = &self->hold;
     size_t bytes = 0;
-    for (const struct resource_plan *each = plan->resources; each; each = each->next)
-        bytes += each->waiting ? sizeof(struct segment) : 0;
+    for (const struct resource_plan *resource = plan->resources; resource;
+         resource = resource->next)
+        bytes += resource->waiting ? sizeof(struct segment) : 0;
     uint64_t spans = 0;
     for (size_t i = plan->count; i-- > 0;) {
         struct decision *decision = &plan->rows[i].decision;
@@ -174,13 +175,13 @@ static void cut_to_hold(const struct correlation *self, struct trace_plan *plan)
     }
 }
 
-/* Under the lock; true: a segment may go past the budget, since older ones will give way. */
+/* Takes the lock. True: a segment may exceed the budget, since older ones will leave for it. */
 static bool decide_plan(struct correlation *self, struct trace_plan *plan)
 {
     pthread_mutex_lock(&self->lock);
     struct judge_now now = correlation_now(self);
-    for (struct resource_plan *each = plan->resources; each; each = each->next)
-        decide_resource(self, plan, each, now);
+    for (struct resource_plan *resource = plan->resources; resource; resource = resource->next)
+        decide_resource(self, plan, resource, now);
     trace_plan_count(plan);
     if (plan->waiting > 0) {
         cut_to_hold(self, plan);
@@ -191,7 +192,7 @@ static bool decide_plan(struct correlation *self, struct trace_plan *plan)
     return may_force;
 }
 
-/* Returns for how many there was no room. */
+/* Returns how many spans found the hold full. */
 static uint64_t count_rows(const struct trace_plan *plan, const struct context *context,
                            const struct resource_plan *resource)
 {
@@ -206,7 +207,7 @@ static uint64_t count_rows(const struct trace_plan *plan, const struct context *
     return full;
 }
 
-/* There is no memory to find its spans by: they go on as they came. */
+/* Without memory to index its spans they pass unedited. */
 static void refuse_segment(const struct context *context, struct segment *segment,
                            struct release *release)
 {
@@ -243,33 +244,33 @@ static void put_segment(struct context *context, struct resource_plan *resource,
     gather_after(&self->hold, segment);
 }
 
-/* What was decided takes effect, now that the rest of the request was taken. */
+/* Applies the decisions, now that the next stage took the rest of the request. */
 static void commit(struct correlation *self, struct trace_plan *plan)
 {
     struct release release = {0};
     uint64_t full = 0;
     pthread_mutex_lock(&self->lock);
     struct judge_now now = correlation_now(self);
-    for (struct resource_plan *each = plan->resources; each; each = each->next) {
+    for (struct resource_plan *resource = plan->resources; resource; resource = resource->next) {
         struct context context;
-        context_open(&context, self, each->service, now);
-        full += count_rows(plan, &context, each);
-        put_segment(&context, each, &release);
-        if (each->service)
-            each->service->building--;
+        context_open(&context, self, resource->service, now);
+        full += count_rows(plan, &context, resource);
+        put_segment(&context, resource, &release);
+        if (resource->service)
+            resource->service->building--;
     }
     if (plan->cut)
         advise_hold_full(self, plan->cut, false, now.mono);
     if (full > plan->cut)
         advise_hold_full(self, full - plan->cut, true, now.mono);
     correlation_ask_tick(self);
-    correlation_tell_hold(self);
+    correlation_publish_hold(self);
     bool pack = plan->waiting > 0 && self->hold.bytes > self->hold.max_bytes / 2;
     bool advice = self->advice.size > 0;
     pthread_mutex_unlock(&self->lock);
     release_send(self, &release);
     if (advice)
-        advise_speak(self);
+        advise_log(self);
     if (pack)
         pack_some(self);
 }
@@ -277,15 +278,15 @@ static void commit(struct correlation *self, struct trace_plan *plan)
 static void drop(struct correlation *self, struct trace_plan *plan)
 {
     pthread_mutex_lock(&self->lock);
-    for (struct resource_plan *each = plan->resources; each; each = each->next) {
-        segment_free(each->segment);
-        if (each->service)
-            each->service->building--;
+    for (struct resource_plan *resource = plan->resources; resource; resource = resource->next) {
+        segment_free(resource->segment);
+        if (resource->service)
+            resource->service->building--;
     }
     pthread_mutex_unlock(&self->lock);
 }
 
-/* The part of the request that does not wait. */
+/* Hands on the part of the request that does not wait. */
 static enum verdict push_rest(struct correlation *self, struct trace_plan *plan,
                               struct batch *batch, struct outlet *next)
 {
@@ -298,11 +299,11 @@ static enum verdict push_rest(struct correlation *self, struct trace_plan *plan,
         buffer_unref(payload);
         return outlet_push(next, batch);
     }
-    struct batch *rest = batch_with_payload(batch, payload, batch->items - plan->waiting);
-    if (!rest)
+    struct batch *edited = batch_with_payload(batch, payload, batch->items - plan->waiting);
+    if (!edited)
         return VERDICT_RETRY;
-    enum verdict verdict = outlet_push(next, rest);
-    batch_unref(rest);
+    enum verdict verdict = outlet_push(next, edited);
+    batch_unref(edited);
     return verdict;
 }
 

@@ -19,9 +19,9 @@ struct limiter {
     }
 
 static const struct metric accepted[SIGNAL_COUNT] =
-    ROWS("otelcol_processor_memory_limiter_accepted", "that were handed on.");
+    ROWS("otelcol_processor_memory_limiter_accepted", "that were passed on.");
 static const struct metric refused[SIGNAL_COUNT] =
-    ROWS("otelcol_processor_memory_limiter_refused", "that the memory budget had no room for.");
+    ROWS("otelcol_processor_memory_limiter_refused", "that exceeded the memory budget.");
 
 static bool limiter_open(void *instance, const struct env *env, char *error, size_t error_size)
 {

@@ -75,11 +75,12 @@ START_TEST(half_a_flag_is_usage)
     ran_says(WORDS("--config"), EXIT_USAGE, "",
              "spanlink: --config needs a value\nsee spanlink --help\n");
     ran_says(WORDS("--config="), EXIT_USAGE, "",
-             "spanlink: expected a file behind \"--config\"\nsee spanlink --help\n");
+             "spanlink: expected a file after \"--config\"\nsee spanlink --help\n");
     ran_says(WORDS("--set", "a.b"), EXIT_USAGE, "",
-             "spanlink: expected a.b.c=value behind --set, not \"a.b\"\nsee spanlink --help\n");
-    ran_says(WORDS("validate", "components"), EXIT_USAGE, "",
-             "spanlink: one command is enough, unexpected \"components\"\nsee spanlink --help\n");
+             "spanlink: expected a.b.c=value after --set, not \"a.b\"\nsee spanlink --help\n");
+    ran_says(
+        WORDS("validate", "components"), EXIT_USAGE, "",
+        "spanlink: only one command is allowed, unexpected \"components\"\nsee spanlink --help\n");
 }
 END_TEST
 

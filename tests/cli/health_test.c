@@ -35,7 +35,7 @@ START_TEST(the_exit_code_tells_whether_a_process_is_ready)
     ck_assert(child_says(&child, " is ready"));
     expect(WORDS("health", "--config", config), EXIT_OK, "healthy: HTTP 200 {\"status\":", "");
     kill(child.pid, SIGTERM);
-    ck_assert(child_says(&child, "still taken"));
+    ck_assert(child_says(&child, "still accepted"));
     expect(WORDS("health", "--config", config), EXIT_CONFIG, "",
            "not healthy: HTTP 503 {\"status\":\"Server not available\"}");
     kill(child.pid, SIGTERM);

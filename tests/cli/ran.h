@@ -1,4 +1,4 @@
-/* What the tests of the command line share: a command run in a child, its output and exit code. */
+/* Shared by the tests of the command line: a command run in a child, its output and exit code. */
 #ifndef TESTS_CLI_RAN_H
 #define TESTS_CLI_RAN_H
 
@@ -20,13 +20,13 @@ struct ran {
     char err[RAN_TEXT];
 };
 
-/* A command under way. */
+/* A running command. */
 struct child {
     pid_t pid;
-    FILE *err; /* its stderr as it comes */
+    FILE *err; /* its stderr, line by line */
 };
 
-/* A configuration that opens no fixed port and needs no backend. */
+/* A configuration without fixed ports that needs no backend. */
 static const char ran_config[] = "receivers:\n"
                                  "  otlp:\n"
                                  "    protocols:\n"
@@ -40,7 +40,7 @@ static const char ran_config[] = "receivers:\n"
                                  "  pipelines:\n"
                                  "    traces: {receivers: [otlp], exporters: [debug, otlp_http]}\n";
 
-/* A file with this content in out. */
+/* Writes a file with this content; its path goes to out. */
 static inline const char *ran_file(const char *content, char out[64])
 {
     strcpy(out, "/tmp/spanlink-test-XXXXXX");
@@ -51,7 +51,8 @@ static inline const char *ran_file(const char *content, char out[64])
     return out;
 }
 
-/* Becomes `spanlink words...`: the test's own program again, which then is the command line. */
+/* Becomes `spanlink words...`: executes the test program again, which then acts as the command
+ * line. */
 static inline void ran_exec(const char *const *words)
 {
     char *argv[RAN_ARGS] = {strdup("spanlink")};
@@ -69,7 +70,7 @@ static inline void ran_read(FILE *file, char text[RAN_TEXT])
     fclose(file);
 }
 
-/* Runs `spanlink words...`; words end in NULL. Freed by the caller. */
+/* Runs `spanlink words...`; words are NULL-terminated. Freed by the caller. */
 static inline struct ran *ran(const char *const *words)
 {
     struct ran *ran = calloc(1, sizeof *ran);
@@ -116,7 +117,7 @@ static inline struct child child_start(const char *const *words)
     return child;
 }
 
-/* Reads lines until one has this text; false: the child closed its stderr before. */
+/* Reads lines until one contains this text; false: the child closed its stderr first. */
 static inline bool child_says(struct child *child, const char *text)
 {
     char line[4096];
@@ -126,7 +127,7 @@ static inline bool child_says(struct child *child, const char *text)
     return false;
 }
 
-/* Its exit code; -1: ended by a signal. */
+/* Returns its exit code; -1: ended by a signal. */
 static inline int child_end(struct child *child)
 {
     int status;

@@ -41,7 +41,7 @@ START_TEST(usr1_explains_and_hup_reloads)
     fclose(file);
     kill(child.pid, SIGHUP);
     ck_assert(child_says(&child, "no receiver configuration specified"));
-    ck_assert(child_says(&child, "the configuration before stays in force"));
+    ck_assert(child_says(&child, "the previous configuration stays in force"));
     kill(child.pid, SIGUSR1);
     ck_assert(child_says(&child, "debug"));
     kill(child.pid, SIGPIPE);
@@ -58,9 +58,9 @@ START_TEST(a_second_signal_ends_the_delay_and_the_stop_is_an_ordinary_one)
     struct child child = child_start(WORDS("--config", path, "--set", "service.shutdown_delay=1h"));
     ck_assert(child_says(&child, " is ready"));
     kill(child.pid, SIGTERM);
-    ck_assert(child_says(&child, "everything is still taken for 3600 s"));
+    ck_assert(child_says(&child, "everything is still accepted for 3600 s"));
     kill(child.pid, SIGHUP);
-    ck_assert(child_says(&child, "SIGHUP: not read anew"));
+    ck_assert(child_says(&child, "SIGHUP: not read again"));
     kill(child.pid, SIGTERM);
     ck_assert(child_says(&child, "stopped; nothing that was acknowledged was lost"));
     ck_assert_int_eq(child_end(&child), EXIT_OK);
@@ -68,7 +68,7 @@ START_TEST(a_second_signal_ends_the_delay_and_the_stop_is_an_ordinary_one)
 }
 END_TEST
 
-/* Waits until somebody listens; by then the signals are blocked. */
+/* Waits until something listens; by then the signals are blocked. */
 static void await_listener(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

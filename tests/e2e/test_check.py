@@ -223,7 +223,7 @@ def test_a_backend_that_takes_data_is_said_to(tmp_path, world, type, keys):
     signal = "profiles" if type == "pyroscope" else "traces"
     ended = check(tmp_path, type, keys.format(**world), signal)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.startswith(f"exporters.{type}: {signal} are taken by "), ended.stdout
+    assert ended.stdout.startswith(f"exporters.{type}: {signal} are accepted by "), ended.stdout
 
 
 def own_address():
@@ -271,7 +271,7 @@ service:
     ended = subprocess.run([harness.SPANLINK, "check", "--config", config], capture_output=True,
                            text=True, timeout=60)
     assert ended.returncode == 1
-    assert "exporters.otlp_http: traces are taken by http://127.0.0.1:" in ended.stdout
+    assert "exporters.otlp_http: traces are accepted by http://127.0.0.1:" in ended.stdout
     assert "exporters.debug: has no backend" in ended.stdout
     assert "exporters.otlp_http/none.endpoint: traces to " in ended.stderr
     assert "exporters.otlp_http.endpoint" not in ended.stderr

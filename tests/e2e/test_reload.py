@@ -14,7 +14,7 @@ import harness
 
 VERSIONS = 10
 CLIENTS = 4
-REFUSED = "not reloaded: the configuration before stays in force"
+REFUSED = "not reloaded: the previous configuration stays in force"
 
 CONFIG = """\
 receivers:
@@ -224,7 +224,7 @@ def test_another_journal_needs_a_restart(tmp_path):
     running = Running(tmp_path, extensions="health_check, journal")
     for values in (dict(journal="other"), dict(extensions="health_check")):
         running.fail(**values)
-        assert "extensions.journal: a change of it needs a restart" in \
+        assert "extensions.journal: changing it needs a restart" in \
             running.program.log.read_text()
     running.write(out="second")
     running.hup()

@@ -90,7 +90,7 @@ START_TEST(failures_of_exporters_count_where_that_is_asked_for_and_only_for_a_wh
     given_advance(&given, 10 * NS_PER_S);
     meter_drop(meter, CAUSE_UNAVAILABLE, SIGNAL_LOGS, 1);
     ck_assert_int_eq(unix_get(path, "/", answer, sizeof answer), 503);
-    ck_assert_ptr_nonnull(strstr(answer, "\"error\":\"3 failures of exporters\""));
+    ck_assert_ptr_nonnull(strstr(answer, "\"error\":\"3 exporter failures\""));
     for (int i = 0; i < 40; i++)
         given_advance(&given, NS_PER_S);
     ck_assert_int_eq(unix_get(path, "/", answer, sizeof answer), 200);
@@ -180,7 +180,7 @@ static unsigned lines_of_a_start(const char *endpoint)
     captured_begin();
     given_start(&given, yaml);
     given_stop(&given);
-    return captured_with("is out of reach for httpGet probes");
+    return captured_with("cannot be reached by httpGet probes");
 }
 
 START_TEST(in_a_pod_localhost_is_told_to_be_out_of_reach)

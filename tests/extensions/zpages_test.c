@@ -42,7 +42,7 @@ START_TEST(both_pages_explain_and_others_do_not_exist)
     ck_assert_int_eq(unix_get(path, "/debug/extensionz", answer, sizeof answer), 200);
     ck_assert_ptr_nonnull(strstr(answer, "\nextension                    zpages\n"));
     ck_assert_ptr_null(strstr(answer, "\nreceiver"));
-    /* As a browser asks. */
+    /* As a browser requests it. */
     ck_assert_int_eq(unix_get(path, "/debug/pipelinez HTTP/1.1\r\nAccept: text/html,*/*\r\nX:",
                               answer, sizeof answer),
                      200);

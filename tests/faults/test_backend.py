@@ -162,5 +162,5 @@ def test_what_a_backend_forbids_is_dropped_and_counted(tmp_path, sink, figure, p
     account = sidecar.explain()
     assert_account(account, len(taken - logs), len(logs))
     assert sidecar.stop() == 3
-    assert f"{len(logs)} log records acknowledged and not delivered" in sidecar.log()
+    assert f"{len(logs)} log records acknowledged but not delivered" in sidecar.log()
     figure(f"{len(taken)} items, {len(logs)} of them forbidden and dropped, all others received")

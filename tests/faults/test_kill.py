@@ -158,5 +158,5 @@ def test_without_a_journal_sigterm_tells_what_is_lost(tmp_path, sink):
         load.ledger.wait_taken(rig.moment())
         assert sidecar.stop() == 3, sidecar.program.tail()
     taken = load.ledger.keys(clients.TAKEN)
-    assert f"{len(taken)} items were acknowledged and not delivered" in sidecar.log()
+    assert f"{len(taken)} items were acknowledged but not delivered" in sidecar.log()
     assert not sink.copies

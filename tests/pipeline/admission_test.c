@@ -87,7 +87,7 @@ START_TEST(the_first_refusal_of_a_cause_is_told_at_once_with_its_peer)
                                  "(logs over HTTP from 10.0.0.1:4711)\n"));
     refuse(ADMISSION_NO_SIGNAL, VERDICT_RETRY, CAUSE_MEMORY, 0, "10.0.0.2");
     ck_assert_ptr_nonnull(strstr(captured_lines(),
-                                 "otlp: 1 request told to come again: out of memory: because "
+                                 "otlp: 1 request told to retry: out of memory: because "
                                  "(over HTTP from 10.0.0.2:4711)\n"));
     ck_assert_uint_eq(captured_count(), 2);
     end();
@@ -213,7 +213,7 @@ static void *flood(void *ctx)
     return NULL;
 }
 
-/* The numbers of all lines, which are to come to that of the refusals. */
+/* Returns the sum of the counts in all lines, which must equal the refusals. */
 static unsigned told_requests(void)
 {
     unsigned sum = 0, n;

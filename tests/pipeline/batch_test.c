@@ -103,7 +103,7 @@ START_TEST(only_equal_signal_and_metadata_merge)
 }
 END_TEST
 
-/* What a client may write to is what its own credentials allow. */
+/* A client's own credentials decide where it may write. */
 START_TEST(spans_of_different_credentials_never_merge)
 {
     struct batch *a = some_spans(0, 1, NULL), *b = some_spans(1, 1, NULL);

@@ -17,7 +17,7 @@ static void begin(void)
     ck_assert_ptr_nonnull(mkdtemp(root));
 }
 
-/* Writes root/path, with the folders on the way. */
+/* Writes root/path, making the folders above it. */
 static void put(const char *path, const char *text)
 {
     char full[512];

@@ -17,7 +17,7 @@ const struct component *const component_table[] = {&scripted_source, &scripted_p
 
 #define TIME INT64_C(1767225600000000000)
 
-/* A pprof of two types with these many samples, each with a stack of its own. */
+/* A pprof of two types with this many samples, each with its own stack. */
 static struct view profile_of(unsigned samples, int64_t time)
 {
     struct pprof_build *build = pprof_build_new();
@@ -35,7 +35,7 @@ static struct view profile_of(unsigned samples, int64_t time)
     return forever(raw);
 }
 
-/* Samples of the first type in a request, all of which have the link. */
+/* Samples of the first type in a request, all of which must have the link. */
 static unsigned linked_samples(struct view request, uint64_t *time)
 {
     struct otlp_dictionary dictionary;
@@ -151,7 +151,7 @@ static struct outcome look(const struct batch *batch, unsigned nth)
     return OUTCOME_OK;
 }
 
-/* Sends a batch (taken over) through an exporter that takes OTLP alone. */
+/* Sends a batch (taken over) through an exporter that accepts only OTLP. */
 static void dispatch_batch(struct batch *batch, int64_t max_request_bytes, struct meter *meter,
                            struct outcome (*script)(const struct batch *batch, unsigned nth))
 {
@@ -210,7 +210,7 @@ END_TEST
 
 enum { FUNCTIONS = 8, NAME_SIZE = 1000 };
 
-/* A request of a profile for each of some functions with long names. */
+/* A request with a profile for each of several functions with long names. */
 static struct view profiles_of_functions(void)
 {
     struct view profiles = VIEW(""),

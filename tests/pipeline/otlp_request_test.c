@@ -127,13 +127,13 @@ END_TEST
 
 START_TEST(without_attributes_the_rest_tells_the_layout)
 {
-    /* The value 50 is no attribute that there is. */
+    /* Attribute 50 does not exist. */
     struct view by_index = PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(2, PB_RAW(50)));
     struct view made = PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(4, PB_RAW(50)));
     ck_assert_int_eq(read_bytes(SIGNAL_PROFILES, false, profiles_of(by_index)).verdict, VERDICT_OK);
     ck_assert(view_eq(buffer_view(request.batch->payload), profiles_of(made)));
     release();
-    /* One is, but a sample with neither values nor timestamps is none. */
+    /* This one does, but a sample with neither values nor timestamps is invalid. */
     by_index = PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(2, PB_RAW(1)));
     made = PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(4, PB_RAW(1)));
     ck_assert_int_eq(read_bytes(SIGNAL_PROFILES, false, profiles_of(by_index)).verdict, VERDICT_OK);
@@ -150,7 +150,7 @@ START_TEST(profiles_that_fit_no_layout_are_refused)
     ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
     ck_assert_int_eq(outcome.cause, CAUSE_INVALID);
     ck_assert_msg(strstr(outcome.text, "malformed profiles: "), "%s", outcome.text);
-    /* An old one whose attribute there is none. */
+    /* An older one with an attribute that does not exist. */
     struct view outside = PB_MESSAGE(2, pb_varint(1, 1), PB_MESSAGE(2, PB_RAW(1)),
                                      PB_MESSAGE(3, PB_RAW(9)), pb_varint(4, 1));
     outcome = read_bytes(SIGNAL_PROFILES, false, profiles_of(outside));

@@ -45,7 +45,7 @@ START_TEST(a_retry_outranks_a_rejection_in_any_order)
 }
 END_TEST
 
-/* What one exporter gave up another one may still deliver after the restart. */
+/* After the restart, another exporter may still deliver what one gave up. */
 START_TEST(the_stop_outranks_another_retry_in_any_order)
 {
     struct outcome down = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "down");

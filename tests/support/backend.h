@@ -1,6 +1,6 @@
 /*
- * A backend over HTTP/1.1 that keeps what it is sent and answers by script, and an exporter in
- * front of it, whose send is called as the pipeline's workers call it.
+ * An HTTP/1.1 backend that keeps what it receives and answers by script, with an exporter in front
+ * of it, whose send is called as the pipeline's workers call it.
  */
 #ifndef TESTS_SUPPORT_BACKEND_H
 #define TESTS_SUPPORT_BACKEND_H
@@ -17,7 +17,7 @@ struct backend_request {
     char content_encoding[32];
     char tenant[64]; /* X-Scope-OrgID */
     char authorization[64];
-    struct view body; /* its encoding undone */
+    struct view body; /* decoded */
 };
 
 struct backend_answer {
@@ -30,17 +30,17 @@ struct backend_answer {
 struct backend {
     struct http_server *server;
     char bound[160];
-    pthread_mutex_t lock; /* over all below */
+    pthread_mutex_t lock; /* guards everything below */
     struct backend_request requests[BACKEND_REQUESTS];
     size_t count;
-    struct backend_answer answers[BACKEND_REQUESTS]; /* to the nth request; zero: 200, empty */
+    struct backend_answer answers[BACKEND_REQUESTS]; /* to the nth request; zeroed: 200, empty */
     const char *locations[BACKEND_REQUESTS];         /* its Location; NULL: none */
 };
 
 void backend_start(struct backend *backend);
 void backend_stop(struct backend *backend);
 
-/* An exporter of this YAML (of its section, e.g. "pyroscope: {endpoint: http://%s}"; "%s" is the
+/* An exporter with this YAML (its section, e.g. "pyroscope: {endpoint: http://%s}"; "%s" is the
  * backend's address, or "" for none) in a started runtime, with a pipeline of a signal. */
 struct given_exporter {
     struct given_runtime given;
@@ -50,18 +50,18 @@ void exporter_start(struct given_exporter *exporter, const char *section, const 
                     const struct backend *backend);
 void exporter_stop(struct given_exporter *exporter);
 
-/* What a runtime of this YAML says where it does not start: a line for each problem. Freed by the
+/* Returns the problems of a runtime with this YAML that does not start, one a line. Freed by the
  * caller. */
 char *start_faults(const char *yaml);
 
-/* One send; the batch is unreferenced. */
+/* Calls send once; the batch is unreferenced. */
 struct outcome exporter_send(struct given_exporter *exporter, struct batch *batch);
 
-/* The same, going on from a progress; the batch stays. */
+/* The same, continuing from a progress; the batch is kept. */
 struct outcome exporter_send_on(struct given_exporter *exporter, struct batch *batch,
                                 struct progress *progress);
 
-/* A profile by /ingest or Push; the series in the grammar of /ingest. origin is copied. */
+/* Makes a profile as from /ingest or Push; series in the grammar of /ingest. origin is copied. */
 struct batch *pprof_batch_of(struct view raw, const char *series,
                              const struct profile_origin *origin);
 struct batch *otlp_batch_of(enum signal signal, struct view request, uint32_t items);

@@ -1,4 +1,4 @@
-/* An outlet that keeps what is pushed into it, for tests of one processor alone. */
+/* An outlet that keeps what is pushed into it, for tests of a single processor. */
 #ifndef TESTS_SUPPORT_COLLECTING_SINK_H
 #define TESTS_SUPPORT_COLLECTING_SINK_H
 
@@ -19,6 +19,6 @@ struct collecting_sink {
 
 void collecting_sink_init(struct collecting_sink *sink);
 uint64_t collecting_sink_items(const struct collecting_sink *sink);
-void collecting_sink_clear(struct collecting_sink *sink); /* legal twice */
+void collecting_sink_clear(struct collecting_sink *sink); /* may be called twice */
 
 #endif

@@ -10,7 +10,7 @@ struct fake_clock {
     struct clock clock;
     _Atomic uint64_t mono;
     _Atomic uint64_t wall;
-    _Atomic uint64_t step; /* added to mono at every reading */
+    _Atomic uint64_t step; /* added to mono at every read */
 };
 
 /* mono starts at 1000 s, wall at 2026-01-01. */

@@ -1,10 +1,10 @@
-/* Memory of tests that nobody frees, out of the leak checker's sight. */
+/* Memory that tests never free, hidden from the leak checker. */
 #ifndef TESTS_SUPPORT_FOREVER_H
 #define TESTS_SUPPORT_FOREVER_H
 
 #include "lib/base/bytes.h"
 
-/* The content, which lives until the process ends. Any thread. */
+/* Keeps the content until the process ends, and returns it. Any thread. */
 struct view forever(struct bytes bytes);
 
 #endif

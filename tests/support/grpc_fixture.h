@@ -1,4 +1,4 @@
-/* A gRPC server for tests with a handler of its own. */
+/* A gRPC server with a test handler. */
 #ifndef TESTS_SUPPORT_GRPC_FIXTURE_H
 #define TESTS_SUPPORT_GRPC_FIXTURE_H
 
@@ -9,7 +9,7 @@
 
 #define GRPC_FIXTURE_PATH "/test.Service/Export"
 
-/* The handler echoes the message or, of one past 2000 bytes, its size. A call with the header
+/* The handler echoes the message, or the size of one above 2000 bytes. A call with the header
  * x-fail gets that code and "wait 2 s"; one with x-hold is kept until the test answers it. */
 struct grpc_fixture {
     struct budget budget; /* of 256 MiB, unless the test changes it before the server starts */
@@ -22,14 +22,14 @@ struct grpc_fixture {
 };
 
 /* One a process; the checked fixture sets it up and, after the test, closes the server and checks
- * that the budget has got everything back. */
+ * that the budget is fully released. */
 extern struct grpc_fixture grpc_fixture;
 
-/* A test case with the fixture and time enough for sanitizers. */
+/* A test case with the fixture, and a timeout long enough for sanitizers. */
 TCase *grpc_fixture_case(const char *name);
 
 struct grpc_server_options grpc_fixture_options(void);
-void grpc_fixture_open(const struct grpc_server_options *options); /* NULL: as they are */
+void grpc_fixture_open(const struct grpc_server_options *options); /* NULL: unchanged */
 void grpc_fixture_close(void);
 void grpc_fixture_await_held(size_t count);
 size_t grpc_fixture_held(void);

@@ -47,7 +47,7 @@ void h2_peer_cork(struct h2_peer *peer, bool on)
     ck_assert_int_eq(setsockopt(peer->fd, IPPROTO_TCP, TCP_CORK, &value, sizeof value), 0);
 }
 
-/* The other side may hang up at any time; what matters is what it said before. */
+/* The peer may close at any time; what it sent before counts. */
 void h2_peer_send(struct h2_peer *peer, const void *data, size_t size)
 {
     const uint8_t *at = data;

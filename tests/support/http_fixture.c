@@ -221,7 +221,7 @@ void raw_send(int fd, const char *text)
     raw_send_bytes(fd, text, strlen(text));
 }
 
-/* 0: the peer has closed. */
+/* 0: the peer closed the connection. */
 static size_t receive(int fd, char *data, size_t size)
 {
     ssize_t n = recv(fd, data, size, 0);

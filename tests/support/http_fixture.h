@@ -10,11 +10,12 @@
 
 /*
  * The handler answers a fault with 413 or 503; else by path:
- * /echo  the body as it came
- * /take  the body with its encoding undone, else 400 (bad), 413, 503
- * /about "METHOD PATH QUERY X-TEST" and the answer's header X-Echo: X-TEST
- * /late  as /echo, from another thread
- * /keep  no answer; the request is kept for the test
+ *
+ *     /echo  the body as received
+ *     /take  the decoded body, else 400 (bad), 413, 503
+ *     /about "METHOD PATH QUERY X-TEST" and the answer's header X-Echo: X-TEST
+ *     /late  as /echo, from another thread
+ *     /keep  no answer; the request is kept for the test
  */
 struct http_fixture {
     struct http_server *server;
@@ -25,8 +26,8 @@ struct http_fixture {
     pthread_cond_t changed;
     struct http_request *kept[KEPT_MAX];
     unsigned kept_count;
-    unsigned handled; /* requests that the handler saw */
-    unsigned late;    /* threads that still answer */
+    unsigned handled; /* requests received by the handler */
+    unsigned late;    /* threads that have not answered yet */
 };
 
 /* Options that a test may change before it starts the server: 127.0.0.1:0, 64 KiB bodies, 2
@@ -36,11 +37,11 @@ void http_fixture_start(struct http_fixture *fixture);
 /* Waits until n requests were kept. */
 void http_fixture_await_kept(struct http_fixture *fixture, unsigned n);
 unsigned http_fixture_handled(struct http_fixture *fixture);
-/* Closes the server with a deadline of 20 s and checks that the budget is given back. */
+/* Closes the server with a deadline of 20 s and checks that the budget is released. */
 void http_fixture_stop(struct http_fixture *fixture);
 
 struct http_answer {
-    int status; /* 0: the connection ended before an answer was whole */
+    int status; /* 0: the connection ended before a complete answer */
     char head[2048];
     char body[70000];
     size_t size;
@@ -49,11 +50,11 @@ struct http_answer {
 /* Reads fail after 30 s without a byte, and fail the test. */
 int raw_connect(const char *bound); /* -1: refused */
 void raw_send(int fd, const char *text);
-/* False: the peer has closed. */
+/* False: the peer closed the connection. */
 bool raw_send_bytes(int fd, const void *data, size_t size);
-/* One answer; leaves what follows it in the socket. */
+/* Reads one answer; leaves what follows in the socket. */
 void raw_read(int fd, struct http_answer *answer);
-/* Reads past what comes until the peer closes. */
+/* Skips everything until the peer closes. */
 void raw_await_close(int fd);
 /* Sends, reads one answer, checks its status. */
 void raw_exchange(int fd, const char *text, int status, struct http_answer *answer);

@@ -120,7 +120,7 @@ void jfr_build_free(struct jfr_build *build)
     free(build);
 }
 
-/* The fields behind what is a class's own. */
+/* The fields after a class's own. */
 static void add_span_fields(struct jfr_build *build)
 {
     static const char *const names[] = {"spanId", "spanName", "contextId", "traceIdHi",
@@ -283,7 +283,7 @@ static void put_id(struct tree *tree, const char *name, uint64_t id)
     put_string(tree, text);
 }
 
-/* A field has an annotation below it, as most have. */
+/* A field has an annotation below it, as most real ones do. */
 static void put_field(struct tree *tree, const struct field *field)
 {
     bool constant = field->flags & JFR_BUILD_CONSTANT, array = field->flags & JFR_BUILD_ARRAY;

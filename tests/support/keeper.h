@@ -1,7 +1,7 @@
 /*
- * An exporter that keeps every batch it is given, whatever its encoding, and answers as a test
- * says; and what tests of a receiver in front of it need: a folder for its unix sockets and
- * requests with a body. With sending_queue.enabled: false clients get the exporter's own answers.
+ * An exporter that keeps every batch, of any encoding, and answers as the test sets; and helpers
+ * for tests of a receiver in front of it: a folder for its unix sockets, and requests with a body.
+ * With sending_queue.enabled: false clients get the exporter's own answers.
  */
 #ifndef TESTS_SUPPORT_KEEPER_H
 #define TESTS_SUPPORT_KEEPER_H
@@ -12,20 +12,20 @@
 
 extern const struct component scripted_keeper; /* exporter "keeper" */
 
-/* The answer to every send from now on; OK at the start. */
+/* Sets the answer to every further send; OK initially. */
 void keeper_answers(const struct outcome *outcome);
 
 /* Sends block while it is closed. */
 void keeper_gate(bool closed);
 
-/* The nth batch (from 0), once it came; it lives until the process ends. */
+/* Returns the nth batch (from 0), once it arrived; valid until the process ends. */
 const struct batch *keeper_batch(size_t nth);
 size_t keeper_count(void);
 
-/* One process's folder for sockets, made at the first call. */
+/* Returns this process's folder for sockets, made at the first call. */
 const char *receiver_folder(void);
 
-/* given_start with every "%s" of the YAML replaced by the folder. */
+/* Calls given_start with every "%s" of the YAML replaced by the folder. */
 void receiver_start(struct given_runtime *given, const char *yaml);
 
 /* Connects to a socket of the folder. */
@@ -36,17 +36,18 @@ int receiver_connect(const char *name);
 void receiver_post(int fd, const char *target, const char *headers, struct view body, int status,
                    struct http_answer *answer);
 
-/* The same in chunks of a few bytes. */
+/* The same, in chunks of a few bytes. */
 void receiver_post_chunked(int fd, const char *target, const char *headers, struct view body,
                            int status, struct http_answer *answer);
 
-/* A file; lives until the process ends. */
+/* Reads a file; valid until the process ends. */
 struct view receiver_recorded(const char *path);
 
-/* gzip of it; lives until the process ends. */
+/* Compresses with gzip; valid until the process ends. */
 struct view receiver_gzip(struct view body);
 
-bool answer_has(const struct http_answer *answer, const char *text); /* in its head, any case */
+bool answer_has(const struct http_answer *answer,
+                const char *text); /* searches the answer's head, in any case */
 struct view answer_body(const struct http_answer *answer);
 
 #endif

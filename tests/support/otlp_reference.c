@@ -22,7 +22,7 @@ ProtobufCMessage *otlp_reference_read(enum signal signal, struct view request)
     return protobuf_c_message_unpack(descriptors[signal], NULL, request.size, request.data);
 }
 
-/* Unknown fields are told apart by their place in the bytes, not by meaning: they are left out. */
+/* Unknown fields differ by their position in the bytes, not by meaning, so they are left out. */
 static void forget_unknown(ProtobufCMessage *message);
 
 static void forget_field(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)

@@ -7,14 +7,14 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-/* NULL: refused. Freed with protobuf_c_message_free_unpacked(message, NULL). */
+/* NULL: malformed. Freed with protobuf_c_message_free_unpacked(message, NULL). */
 ProtobufCMessage *otlp_reference_read(enum signal signal, struct view request);
 
-/* Decodes and encodes again, known fields only, appended to out: equal for all encodings of the
- * same content. False: refused. */
+/* Decodes and encodes again with known fields only, appending to out: equal for all encodings of
+ * the same content. False: malformed. */
 bool otlp_reference_normal(enum signal signal, struct view request, struct bytes *out);
 
-/* Whether both are read and mean the same. */
+/* Whether both can be decoded and are equivalent. */
 bool otlp_reference_same(enum signal signal, struct view a, struct view b);
 
 #endif

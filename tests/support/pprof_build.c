@@ -70,7 +70,7 @@ static int compare(const void *a, const void *b)
     return strcmp(((const struct interned *)a)->text, ((const struct interned *)b)->text);
 }
 
-/* The number of a text in a tree; a new one gets next, and *fresh is set. */
+/* Returns the number of a text in a tree; a new one gets next, and *fresh is set. */
 static uint64_t intern(void **tree, const char *text, uint64_t next, bool *fresh)
 {
     struct interned *entry = malloc(sizeof *entry);
@@ -216,7 +216,7 @@ static void end_sample(struct pprof_build *build)
     build->in_sample = false;
 }
 
-/* One number of a repeated field: into the packed run, or as a field of its own. */
+/* Adds one number of a repeated field: to the packed run, or as a field of its own. */
 static void add_repeated(struct pprof_build *build, struct bytes *packed, uint32_t field,
                          uint64_t value)
 {

@@ -103,7 +103,7 @@ static size_t add_others(struct random *random, struct view *fields, size_t at)
     return at;
 }
 
-/* Moves every field but the strings, which keep their order at places of their own. */
+/* Moves all fields but the strings, which keep their order. */
 static void shuffle(struct random *random, struct view *fields, const bool *fixed, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <stdlib.h>
 
-/* Reachable until the end, so that no leak checker asks for it. */
+/* Reachable until the end, so that leak checkers ignore it. */
 static struct kept {
     struct kept *next;
     uint8_t data[];

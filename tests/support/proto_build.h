@@ -1,6 +1,6 @@
 /*
- * Protobuf messages put together by hand in tests: PB_MESSAGE(2, PB_TEXT(5, "name")) is a whole
- * field 2. What the functions return lives until the process ends.
+ * Protobuf messages written by hand in tests: PB_MESSAGE(2, PB_TEXT(5, "name")) is a whole field 2.
+ * Results are valid until the process ends.
  */
 #ifndef TESTS_SUPPORT_PROTO_BUILD_H
 #define TESTS_SUPPORT_PROTO_BUILD_H
@@ -15,7 +15,7 @@ struct view pb_fixed32(uint32_t number, uint32_t value);
 struct view pb_group(uint32_t number, struct view content);
 struct view pb_attribute(uint32_t list, const char *key, const char *value);
 
-/* A field of size bytes that all have one value. */
+/* A field of `size` equal bytes. */
 struct view pb_fill(uint32_t number, size_t size, uint8_t byte);
 
 #define PB_PARTS(...)                                                                              \
@@ -30,7 +30,7 @@ struct view pb_fill(uint32_t number, size_t size, uint8_t byte);
     pb_join(                                                                                       \
         &(struct view){(const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})}, 1)
 
-/* A span with good ids; the parts come behind them. */
+/* A span with valid ids, followed by the parts. */
 #define PB_SPAN(...) PB_MESSAGE(2, pb_fill(1, 16, 0xa1), pb_fill(2, 8, 0xb2), __VA_ARGS__)
 
 #endif

@@ -24,7 +24,7 @@ static void put(struct bytes *out, const void *data, size_t size)
         abort();
 }
 
-/* A varint, with up to two bytes too many where padding is asked for; ten bytes at most. */
+/* A varint, with up to two redundant bytes if padding is wanted; at most ten bytes. */
 static void put_varint(struct random *random, uint64_t value, unsigned flags, struct bytes *out)
 {
     uint8_t text[16];
@@ -66,7 +66,7 @@ static void put_text(struct random *random, const struct proto_row *row, uint32_
     put_len(random, field, (struct view){text, size}, flags, out);
 }
 
-/* A value in the range of its type, as the bits that stand on the wire. */
+/* A value in the range of its type, as the bits on the wire. */
 static uint64_t bits_of(struct random *random, const struct proto_row *row)
 {
     double real;

@@ -1,4 +1,4 @@
-/* Random messages of a shape, always the same ones for a seed. */
+/* Random messages of a shape, the same ones for a seed. */
 #ifndef TESTS_SUPPORT_PROTO_RANDOM_H
 #define TESTS_SUPPORT_PROTO_RANDOM_H
 
@@ -20,13 +20,13 @@ uint32_t random_below(struct random *random, uint32_t below);
 enum {
     RANDOM_PLAIN = 0,
     RANDOM_UNKNOWN = 1, /* unknown fields among the known ones */
-    RANDOM_GROUPS = 2,  /* unknown groups too, which protobuf-c does not read */
-    RANDOM_PADDED = 4   /* tags, lengths and values longer than they need be */
+    RANDOM_GROUPS = 2,  /* unknown groups too, which protobuf-c cannot read */
+    RANDOM_PADDED = 4   /* tags, lengths and values longer than necessary */
 };
 
 /* Appends a well-formed message: fields in any order and number, nested up to depth, strings in
- * UTF-8, ids of the right length, no NaN. A message that is not repeated occurs once at most:
- * protobuf-c cannot merge two that hold an empty oneof. */
+ * UTF-8, ids of the right length, no NaN. A message that is not repeated occurs at most once:
+ * protobuf-c cannot merge two that contain an empty oneof. */
 void proto_random(struct random *random, const struct proto_shape *shape, unsigned flags,
                   unsigned depth, struct bytes *out);
 

@@ -25,7 +25,7 @@ static size_t body_size(const char *head)
     return field ? strtoul(field + 15, NULL, 10) : 0;
 }
 
-/* One request into script->request as far as it fits; false: the client has gone. */
+/* Reads one request into script->request as far as it fits; false: the client has closed. */
 static bool read_request(struct script_server *script, int fd)
 {
     char rest[65536];

@@ -1,13 +1,13 @@
-/* Small batches for tests of what moves batches about. */
+/* Small batches for tests of code that moves batches. */
 #ifndef TESTS_SUPPORT_SOME_BATCH_H
 #define TESTS_SUPPORT_SOME_BATCH_H
 
 #include "pipeline/batch.h"
 
-/* A traces request of one resource and scope with spans named after first, first + 1, ... */
+/* A traces request of one resource and scope with spans named first, first + 1, ... */
 struct batch *some_spans(unsigned first, unsigned count, struct budget *budget);
 
-/* Whether a traces batch has a span of that number. */
+/* Whether a traces batch has a span with that number. */
 bool some_batch_has(const struct batch *batch, unsigned number);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-/* Runs a NULL-ended list of tests, each in a process of its own; returns the number of failures. */
+/* Runs a NULL-terminated list of tests, each in its own process; returns the number of failures. */
 int suite_run(const char *name, const TTest *const *tests);
 
 /* The whole main: SUITE_MAIN("queue", test_a, test_b) */

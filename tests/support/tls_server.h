@@ -1,4 +1,4 @@
-/* An HTTPS server for tests: a certificate of its own for "localhost", 200 to every request. */
+/* An HTTPS server for tests: its own certificate for "localhost", 200 to every request. */
 #ifndef TESTS_SUPPORT_TLS_SERVER_H
 #define TESTS_SUPPORT_TLS_SERVER_H
 
@@ -7,7 +7,7 @@
 
 struct tls_server {
     char bound[64];
-    char certificate_file[64]; /* PEM, in /tmp until the server is stopped */
+    char certificate_file[64]; /* PEM, in /tmp until the server stops */
     gnutls_certificate_credentials_t credentials;
     int listener;
     pthread_t thread;

@@ -8,7 +8,7 @@
 
 enum { SPAN_ATTRIBUTES = 9, ID_DIGITS = 16 };
 
-/* A written attribute; without data, and the splice failed, where there is no room. */
+/* Writes the attribute; without memory data is NULL and the splice has failed. */
 static struct view id_attribute(struct splice *splice, uint64_t id)
 {
     char digits[ID_DIGITS];
@@ -29,7 +29,8 @@ static bool edit_says(struct view text, uint64_t id)
     return view_eq(text, (struct view){(const uint8_t *)digits, sizeof digits});
 }
 
-/* Replaces the first copy of the attribute by text (data NULL: leaves it) and deletes the rest. */
+/* Replaces the first copy of the attribute by text (data NULL: leaves it) and deletes the
+ * others. */
 static void keep_one(struct splice *splice, const struct otlp_span *span, struct view text)
 {
     struct proto_scan scan = proto_scan_begin(span->body);

@@ -1,6 +1,6 @@
 /*
- * What becomes of a span, and the edits that it takes: the attribute pyroscope.profile.id set,
- * kept or removed. Pure.
+ * What is done with a span, and the edits for it: the attribute pyroscope.profile.id is set, kept
+ * or removed. Pure.
  */
 #ifndef PROCESSORS_CORRELATION_HOLD_EDIT_H
 #define PROCESSORS_CORRELATION_HOLD_EDIT_H
@@ -10,8 +10,8 @@
 #include "processors/correlation/known/span_index.h"
 
 enum action {
-    ACTION_WAIT,    /* not decided yet */
-    ACTION_AS_CAME, /* goes on without any edit */
+    ACTION_WAIT,    /* undecided */
+    ACTION_AS_CAME, /* passed on unedited */
     ACTION_LINK,
     ACTION_UNLINK
 };
@@ -19,15 +19,15 @@ enum action {
 struct edit {
     enum action action;
     bool inherited;              /* LINK: with the id of its local root */
-    struct span_figures figures; /* LINK: the id, and what is known of it */
+    struct span_figures figures; /* LINK: the id, and its samples */
 };
 
 struct edit_policy {
-    bool keep_unconfirmed; /* UNLINK leaves one copy of an attribute that is there */
-    bool annotate;         /* LINK adds the figures, unless inherited */
+    bool keep_unconfirmed; /* UNLINK keeps one copy of an existing attribute */
+    bool annotate;         /* LINK also adds the figures, unless inherited */
 };
 
-/* Edits of a span through a splice that stands in its body. */
+/* Edits a span through a splice that is positioned in its body. */
 void edit_span(struct splice *splice, const struct otlp_span *span, const struct edit *edit,
                const struct edit_policy *policy);
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Segments that can become one, from the newest to the oldest. */
+/* Segments that can be merged, newest first. */
 struct group {
     struct segment *members[GATHER_EACH];
     size_t count;
@@ -13,7 +13,7 @@ static bool is_small(const struct segment *segment)
     return segment->charged <= GATHER_SMALL && segment->origin->receipt_count == 0;
 }
 
-/* Spans that left are in a release list, which goes by their address. */
+/* A span that left is in a release list by its address. */
 static bool may_move(const struct segment *segment)
 {
     return is_small(segment) && segment->live == segment->count && !segment->packing;
@@ -23,10 +23,10 @@ static bool are_alike(const struct segment *a, const struct segment *b)
 {
     return a->resource == b->resource && a->scope_count == b->scope_count &&
            memcmp(a->scopes, b->scopes, a->scope_count * sizeof a->scopes[0]) == 0 &&
-           origin_same_way(a->origin, b->origin);
+           origin_matches(a->origin, b->origin);
 }
 
-/* Those that came since the last time, from the newest on. */
+/* Finds the segments that arrived since the last time, newest first. */
 static size_t find_small(const struct process *process, struct segment *found[GATHER_EACH])
 {
     size_t count = 0;
@@ -40,7 +40,7 @@ static size_t find_small(const struct process *process, struct segment *found[GA
     return count;
 }
 
-/* Moves those that are like the first one into the group; returns how many are left. */
+/* Moves the segments similar to the first one into the group; returns how many are left. */
 static size_t gather_split(struct segment *left[], size_t count, struct group *group)
 {
     size_t others = 0;
@@ -62,7 +62,7 @@ static uint32_t own_bytes(const struct segment *segment)
     return bytes;
 }
 
-/* An empty segment with room for the group, which shares the headers of its first member. */
+/* Makes an empty segment with room for the group; it shares the headers of the first member. */
 static struct segment *make_joint(const struct group *group)
 {
     struct segment *first = group->members[0];
@@ -85,7 +85,7 @@ static struct segment *make_joint(const struct group *group)
     return joint;
 }
 
-/* Copies the spans of one behind `count` that are there, with bytes up to `at`. */
+/* Copies the spans of one segment after the first `count`, with bytes up to `at`. */
 static void copy_spans(struct held_ids *ids, struct segment *joint, const struct segment *from,
                        uint32_t count, uint32_t at)
 {

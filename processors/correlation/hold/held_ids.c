@@ -7,14 +7,14 @@
 
 enum { FIRST_CAPACITY = 64, SPARSE = 8 };
 
-/* Both byte orders are one. */
+/* Maps both byte orders to one. */
 static uint64_t canonical(uint64_t id)
 {
     uint64_t reversed = span_id_reversed(id);
     return id < reversed ? id : reversed;
 }
 
-/* `named` of a child is its parent. */
+/* A child's `named` is its parent. */
 static uint64_t held_ids_key_of(const struct held *held)
 {
     bool by_name = held->named && !(held->flags & HELD_CHILD);
@@ -51,7 +51,7 @@ static void link_in(struct held_ids *ids, struct held *held)
     *bucket = held;
 }
 
-/* Where there is no memory for it, the table stays as it is. */
+/* Without memory the table stays as it is. */
 static void resize(struct held_ids *ids, size_t capacity)
 {
     struct held **old = ids->buckets, **buckets = calloc(capacity, sizeof *buckets);
@@ -93,7 +93,7 @@ void held_ids_remove(struct held_ids *ids, struct held *held)
         resize(ids, ids->capacity / 2);
 }
 
-/* The first of a chain with this id. */
+/* Returns the first span in a chain with this id. */
 static struct held *match(struct held *held, uint64_t key)
 {
     while (held && held_ids_key_of(held) != key)
@@ -112,7 +112,7 @@ struct held *held_ids_next(const struct held *held)
     return match(held->next, held_ids_key_of(held));
 }
 
-void held_ids_expect(const struct held_ids *ids, uint64_t id)
+void held_ids_prefetch(const struct held_ids *ids, uint64_t id)
 {
     if (ids->count)
         __builtin_prefetch(&ids->buckets[held_ids_place(ids, canonical(id))]);

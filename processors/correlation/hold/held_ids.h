@@ -1,7 +1,7 @@
 /*
- * Held spans by the id that a sample would name them by: the one that their attribute names, else
- * their own. Both byte orders of an id find the same spans, and several spans may have one id. A
- * hash table whose chains stand in the spans, 8 to 16 bytes a span beside them. Not thread-safe.
+ * Finds held spans by the id that a sample would have: the one in their attribute, else their own.
+ * Both byte orders of an id find the same spans, and several spans may have one id. A hash table
+ * whose chains run through the spans; it takes 8 to 16 bytes a span besides. Not thread-safe.
  */
 #ifndef PROCESSORS_CORRELATION_HOLD_HELD_IDS_H
 #define PROCESSORS_CORRELATION_HOLD_HELD_IDS_H
@@ -17,26 +17,26 @@ struct held;
 struct held_ids {
     struct held **buckets;
     size_t capacity, count;
-    uint64_t seed;         /* so that nobody can choose ids that collide */
+    uint64_t seed;         /* random, so that nobody can choose ids that collide */
     struct budget *budget; /* borrowed */
 };
 
 void held_ids_init(struct held_ids *ids, uint64_t seed, struct budget *budget);
 void held_ids_release(struct held_ids *ids);
 
-/* False: there is no memory, not even for the first spans. */
+/* False: no memory, not even for the first spans. */
 bool held_ids_add(struct held_ids *ids, struct held *held);
 
 void held_ids_remove(struct held_ids *ids, struct held *held);
 
-/* The first span of an id, and the next behind one; NULL: none. */
+/* Return the first span with an id, and the next one after a span; NULL: none. */
 struct held *held_ids_first(const struct held_ids *ids, uint64_t id);
 struct held *held_ids_next(const struct held *held);
 
-/* Says that the id will be asked for soon, so that memory is on its way by then. */
-void held_ids_expect(const struct held_ids *ids, uint64_t id);
+/* Prefetches the id's bucket: it will be looked up soon. */
+void held_ids_prefetch(const struct held_ids *ids, uint64_t id);
 
-/* A span that is inside stands at another address now. */
+/* Tells the table that a span in it has a new address. */
 void held_ids_moved(struct held_ids *ids, struct held *held);
 
 #endif

@@ -18,7 +18,7 @@ void hold_order(struct segment *segment)
         heap_remove(&process->ends, &segment->ends);
 }
 
-/* Its spans are to be found by their ids. False: no memory; none of them is. */
+/* Indexes the spans by their ids. False: no memory; none was added. */
 static bool add_ids(struct held_ids *ids, struct segment *segment)
 {
     for (uint32_t i = 0; i < segment->count; i++)

@@ -1,6 +1,6 @@
 /*
- * Runs of bytes that many held spans share, kept once: the headers of their resources and scopes.
- * Equal bytes are the same interned, so pointers compare. Thread-safe.
+ * Byte strings that many held spans share, stored once: the headers of their resources and scopes.
+ * Equal bytes give the same pointer, so pointers compare. Thread-safe.
  */
 #ifndef PROCESSORS_CORRELATION_HOLD_INTERNED_H
 #define PROCESSORS_CORRELATION_HOLD_INTERNED_H
@@ -26,11 +26,11 @@ struct interner {
 };
 
 void interner_init(struct interner *interner, struct budget *budget);
-void interner_release(struct interner *interner); /* every interned was put back before */
+void interner_release(struct interner *interner); /* all were put back before */
 
-/* The interned of these bytes, with a reference for the caller. NULL: no memory. */
+/* Returns the shared copy of these bytes, with a reference for the caller. NULL: no memory. */
 struct interned *interner_get(struct interner *interner, struct view bytes);
-void interner_put(struct interner *interner, struct interned *interned); /* NULL is legal */
+void interner_put(struct interner *interner, struct interned *interned); /* NULL is allowed */
 
 static inline struct view interned_view(const struct interned *interned)
 {

@@ -34,7 +34,7 @@ static bool segment_same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-bool origin_same_way(const struct origin *a, const struct origin *b)
+bool origin_matches(const struct origin *a, const struct origin *b)
 {
     const struct metadata *x = a->metadata, *y = b->metadata;
     return a == b || (a->outlet == b->outlet &&
@@ -48,7 +48,7 @@ size_t segment_memory(const struct segment_size *size)
            size->scopes * sizeof(struct interned *) + size->bytes;
 }
 
-/* Few messages stand behind the segment; many in memory of their own, which may become less
+/* Few messages are stored after the segment; many in an allocation of their own, which can shrink
  * (pack.h). */
 static struct segment *segment_allocate(const struct segment_size *size, uint8_t **bytes)
 {
@@ -133,7 +133,7 @@ static bool comes_first(const struct held *a, const struct held *b)
     return x == y ? a < b : x->order < y->order;
 }
 
-/* Cuts count spans off a list, sorted; *rest: what is behind them. */
+/* Sorts and detaches the first count spans of a list; *rest: those after them. */
 static struct held *sort_front(struct held *list, size_t count, struct held **rest)
 {
     if (count == 1) {

@@ -3,10 +3,10 @@
 #include "lib/base/clock.h"
 #include "lib/settings/key.h"
 
-/* So long a service's slower profilers may have sent nothing yet: 60 s and what an upload takes. Of
- * a process that its resource names, its own. */
+/* For this long a service's slower profilers may not have sent anything: 60 s and the upload. For a
+ * process identified by its resource: since its own start. */
 #define FIRST_MINUTE (62 * NS_PER_S)
-/* Two stamps of one clock, moved to ours at different times. */
+/* Two times of one clock, converted to ours at different moments. */
 #define CLOCK_ERROR    (20 * NS_PER_MS)
 #define SKEW_MAX       (30 * NS_PER_S)
 #define SKEW_AT_LEAST  (250 * NS_PER_MS)
@@ -14,12 +14,12 @@
 
 enum { PROFILES_WITHOUT = 2, FORGET_SKEW = 64 };
 
-/* The windows of all kinds that confirm, as one. */
+/* The windows of all kinds that confirm, combined. */
 struct windows {
     uint64_t watermark, longest, lateness;
-    uint64_t unsure_until; /* longer ones may come; 0: none is expected */
+    uint64_t unsure_until; /* longer ones may arrive; 0: none is expected */
     unsigned count;
-    struct timeline *only; /* where just one kind is sent */
+    struct timeline *only; /* set if only one kind is sent */
     unsigned kinds;
 };
 
@@ -33,9 +33,9 @@ static uint64_t evidence_larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static bool is_heard(const struct timeline *timeline, uint64_t mono, uint64_t remember)
+static bool is_active(const struct timeline *timeline, uint64_t mono, uint64_t remember)
 {
-    return timeline && timeline->count && evidence_minus(mono, timeline->heard) <= remember;
+    return timeline && timeline->count && evidence_minus(mono, timeline->uploaded) <= remember;
 }
 
 static void add_windows(struct windows *all, struct timeline *each, uint64_t early)
@@ -51,8 +51,8 @@ static void add_windows(struct windows *all, struct timeline *each, uint64_t ear
         all->count = each->count;
 }
 
-/* Where several kinds confirm, a span is without samples when every one's window came. Of kinds
- * that were not heard for `remember` the last counts, if there is no other. */
+/* If several kinds confirm, a span has no samples once the windows of all have arrived. If no kind
+ * arrived within `remember`, the last one counts. */
 static struct windows read_windows(const struct service *service, unsigned kinds, uint64_t mono,
                                    uint64_t remember)
 {
@@ -61,7 +61,7 @@ static struct windows read_windows(const struct service *service, unsigned kinds
         for (enum kind kind = 0; kind < KIND_OTHER; kind++) {
             struct timeline *each = service->timelines[kind];
             if (kinds & KIND_BIT(kind) && each && each->count &&
-                (!lately || is_heard(each, mono, remember)))
+                (!lately || is_active(each, mono, remember)))
                 add_windows(&all, each, service->first_seen + FIRST_MINUTE);
         }
         if (all.kinds)
@@ -70,8 +70,9 @@ static struct windows read_windows(const struct service *service, unsigned kinds
     return (struct windows){0};
 }
 
-/* The one sequence that has all samples of the process; NULL: it is not known. A resource that
- * names no process may stand for several, of which one's samples may not have been met yet. */
+/* Returns the one sequence that has all samples of the process; NULL: unknown. A resource that does
+ * not identify a process may be shared by several, and samples of one of them may not have been
+ * seen yet. */
 static struct sequence *bound_sequence(const struct process *process, const struct windows *windows,
                                        uint64_t mono, uint64_t remember)
 {
@@ -89,7 +90,7 @@ static struct sequence *bound_sequence(const struct process *process, const stru
     return only ? bound : NULL;
 }
 
-/* Whether its profiles have had time enough to name a span, and none did. */
+/* Whether its profiles had enough time to carry a span id, and none did. */
 static bool names_none(const struct service *service, const struct judge_known *known,
                        uint64_t mono)
 {
@@ -112,14 +113,15 @@ static bool sent_others(const struct service *service)
     return false;
 }
 
-/* The clock of the spans may be a little further behind than was seen. */
+/* The spans' clock may be slightly further behind than observed. */
 static uint64_t skew_of(const struct service *service)
 {
     uint64_t skew = service->skew;
     return skew ? skew + skew / 4 + SKEW_AT_LEAST : CLOCK_ERROR;
 }
 
-/* Until when slower profilers than those known may still send their first whole window. */
+/* Returns until when profilers slower than the known ones may still send their first whole
+ * window. */
 static uint64_t careful_until(const struct service *service, const struct process *process,
                               const struct windows *windows, const struct sequence *bound)
 {

@@ -5,14 +5,14 @@
 
 enum { FIRST_CAPACITY = 32, EVICT_SHARE = 8, SHARD_BITS = 6 };
 
-/* Slots behind those where a hash can belong, for the run at the end; the last stays free. */
+/* Slots after those that a hash can map to, for the run at the end; the last stays free. */
 enum { MOST_BEHIND = 128 };
 
 /* What a pass over a shard keeps. */
 struct keeping {
     uint32_t since;  /* entries seen before are dropped, ... */
     uint32_t second; /* ... and of those seen in this second ... */
-    uint32_t most;   /* ... up to so many */
+    uint32_t most;   /* ... at most so many are kept */
 };
 
 static size_t slot_size(const struct id_table *table)
@@ -53,8 +53,8 @@ void id_table_release(struct id_table *table)
         free_shard(table, &table->shards[i]);
 }
 
-/* The finalizer of splitmix64: every bit of the id moves every bit of the hash, and no two ids have
- * the same. 0, which one id of 2^64 has, is taken for 1. */
+/* The finalizer of splitmix64: every bit of the id affects every bit of the hash, and no two ids
+ * have the same one. 0, the hash of one id in 2^64, is replaced by 1. */
 static uint64_t id_table_hash_of(const struct id_table *table, uint64_t id)
 {
     id ^= table->seed;
@@ -69,13 +69,13 @@ static size_t shard_of(uint64_t hash)
     return hash >> (64 - SHARD_BITS);
 }
 
-/* The slot where a hash belongs: the bits below the shard's, scaled to the capacity. */
+/* Returns the slot that a hash maps to: the bits below the shard's, scaled to the capacity. */
 static uint32_t home(const struct id_shard *shard, uint64_t hash)
 {
     return (uint32_t)((hash << SHARD_BITS >> 32) * shard->capacity >> 32);
 }
 
-/* The slot of a hash, or the one where it would stand. */
+/* Returns the slot of a hash, or the one where it would be put. */
 static uint32_t probe(const struct id_shard *shard, uint64_t hash)
 {
     uint32_t slot = home(shard, hash);
@@ -105,7 +105,7 @@ struct id_more *id_table_more(const struct id_table *table, const struct id_entr
     return table->wide ? &shard->more[entry - shard->entries] : NULL;
 }
 
-void id_table_expect(const struct id_table *table, uint64_t id)
+void id_table_prefetch(const struct id_table *table, uint64_t id)
 {
     uint64_t hash = id_table_hash_of(table, id);
     const struct id_shard *shard = &table->shards[shard_of(hash)];
@@ -128,7 +128,7 @@ static bool keeps(struct keeping *keeping, uint32_t seen)
     return true;
 }
 
-/* Moves what is kept of a shard into another, or to the front of its own runs, in order. */
+/* Moves the kept entries of a shard into another one, or to the front of its own runs, in order. */
 static void move(struct id_shard *from, struct id_shard *to, struct keeping keeping)
 {
     uint32_t count = slots(from->capacity), last = slots(to->capacity) - 1, next = 0;
@@ -140,7 +140,7 @@ static void move(struct id_shard *from, struct id_shard *to, struct keeping keep
             continue;
         uint32_t at = home(to, entry.hash);
         at = at < next ? next : at;
-        if (at >= last) /* a run that does not end, as no hash of ours makes one */
+        if (at >= last) /* a run that never ends, which our hashes do not make */
             continue;
         to->entries[at] = entry;
         if (to->more)
@@ -164,7 +164,7 @@ static uint32_t count_seen_by(const struct id_shard *shard, uint32_t second)
     return count;
 }
 
-/* The earliest second by which at least count entries were last seen. */
+/* Returns the earliest second by which at least count entries were last seen. */
 static uint32_t second_of_oldest(const struct id_shard *shard, uint32_t count)
 {
     uint32_t low = 0, high = UINT32_MAX;
@@ -184,7 +184,7 @@ static void note_lost(struct id_shard *shard, uint32_t second)
         shard->lost = second + 1;
 }
 
-/* Many ids share a second: all that are older go first, then as many of that second as needed. */
+/* Many ids share a second: all older ones go first, then as many of that second as needed. */
 static void evict_oldest(struct id_table *table, struct id_shard *shard)
 {
     uint32_t count = shard->used / EVICT_SHARE + 1, used = shard->used;
@@ -195,7 +195,7 @@ static void evict_oldest(struct id_table *table, struct id_shard *shard)
     note_lost(shard, second);
 }
 
-/* A quarter more, so that at most a third of a table stands empty. */
+/* By a quarter, so that at most a third of a table is empty. */
 static bool id_table_grow(struct id_table *table, struct id_shard *shard)
 {
     uint64_t wanted = shard->capacity ? (uint64_t)shard->capacity * 5 / 4 : FIRST_CAPACITY;
@@ -226,10 +226,11 @@ static bool crowded(const struct id_shard *shard)
     return shard->used + 1 > shard->capacity - shard->capacity / 8;
 }
 
-/* Makes a shard larger or emptier. False: there is no memory for its first entries. */
+/* Makes a shard larger or emptier. False: no memory for its first entries. */
 static bool id_table_make_room(struct id_table *table, struct id_shard *shard, uint32_t second)
 {
-    bool was_crowded = crowded(shard); /* else a run reaches to the end, however few there are */
+    bool was_crowded =
+        crowded(shard); /* else a run reaches the end, however few entries there are */
     if (shard->capacity)
         drop_expired(table, shard, second);
     if (shard->capacity && was_crowded && shard->used <= shard->capacity / 10 * 7)
@@ -242,7 +243,7 @@ static bool id_table_make_room(struct id_table *table, struct id_shard *shard, u
     return true;
 }
 
-/* Frees a slot by moving the rest of its run back. False: the run reaches to the end. */
+/* Frees a slot by moving the rest of its run back. False: the run reaches the end. */
 static bool open_slot(struct id_shard *shard, uint32_t slot)
 {
     uint32_t end = slot, last = slots(shard->capacity) - 1;

@@ -22,7 +22,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Sums of times that a client may have made up: they stop at the end of time. */
+/* Sums of times that a client may have made up saturate. */
 static uint64_t plus(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -68,20 +68,20 @@ enum judge_answer judge_all(const struct judge_known *known, uint64_t mono,
                                                                                : JUDGE_EACH;
 }
 
-/* How long after its end a span is given up, where a window that ended later came ... */
+/* How long after its end a span is given up, if a window that ended later arrived ... */
 static uint64_t wait_seen(const struct judge_known *known)
 {
     return plus(plus(known->window, known->margin), known->skew);
 }
 
-/* ... and where none did, as in a process that is idle. */
+/* ... and if none did, as for an idle process. */
 static uint64_t wait_idle(const struct judge_known *known)
 {
     uint64_t wait = judge_larger(plus(known->window, known->window / 2), HOLD_AT_LEAST);
     return judge_larger(wait_seen(known), plus(wait, known->skew));
 }
 
-/* Rule 3 by the arrival: as configured, or while no window is known. */
+/* Rule 3 by arrival: as configured, or while no window is known. */
 static uint64_t wait_arrived(const struct judge_known *known)
 {
     if (known->hold != DURATION_AUTO)

@@ -1,6 +1,6 @@
 /*
  * Kinds of profile, as Pyroscope names them in __name__. A link opens the profile of one kind, so
- * windows, watermarks and samples are kept apart by kind. Pure.
+ * windows, watermarks and samples are kept separately by kind. Pure.
  */
 #ifndef PROCESSORS_CORRELATION_KNOWN_KINDS_H
 #define PROCESSORS_CORRELATION_KNOWN_KINDS_H
@@ -20,10 +20,10 @@ enum kind {
     KIND_COUNT
 };
 
-/* A set of kinds is an unsigned with these bits; those that can confirm fit a byte. */
+/* A set of kinds is an unsigned with these bits; those that can confirm a span fit into a byte. */
 #define KIND_BIT(kind) (1u << (kind))
 
-/* From a __name__ or a word of the configuration; KIND_OTHER: an unknown one. */
+/* Parses a __name__ or a configured name; KIND_OTHER: unknown. */
 enum kind kind_parse(struct view name);
 
 const char *kind_name(enum kind kind);

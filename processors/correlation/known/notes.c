@@ -62,7 +62,7 @@ bool notes_write(const struct notes *notes, struct bytes *out)
     return proto_write_fault(&write) == NULL;
 }
 
-/* Every id takes one byte for each figure at least. */
+/* Every id takes at least one byte for each number. */
 static bool notes_read_ids(struct view packed, struct upload *upload, struct arena *arena)
 {
     const uint8_t *at = packed.data, *end = at + packed.size;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Spans with samples until a process is taken for the only one of its resource. */
+/* How many spans with samples it takes to consider a process the only one of its resource. */
 enum { MATCHES_IDENTIFIED = 2, MATCHES = 8 };
 
 uint64_t process_hash(struct view bytes)
@@ -67,8 +67,8 @@ static struct process *correlation_process_find(const struct service *service, u
     return each ? each : shared;
 }
 
-/* The one not seen for the longest time that has nothing waiting gives way; else the one seen last
- * stands for all that come. */
+/* Reuses the least recently seen process that has nothing waiting; else the most recently seen one
+ * is shared by all that follow. */
 static struct process *reuse(struct service *service)
 {
     struct process *idle = NULL;
@@ -118,7 +118,7 @@ void processes_release(struct service *service, struct budget *budget)
     service->process_count = 0;
 }
 
-/* Whether one sequence took over from the other, as when a process was idle for long. */
+/* Whether one sequence replaced the other, as when a process was idle for long. */
 static bool follows(const struct sequence *before, const struct sequence *after)
 {
     return before && before->frontier <= after->begun;

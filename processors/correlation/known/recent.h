@@ -1,7 +1,7 @@
 /*
- * Spans that left without a link a moment ago, so that a sample which comes too late is noticed:
- * then the rules learn. A table of a fixed size, in which new spans take the places of old ones,
- * and of many children only some are noted. Not thread-safe.
+ * Spans that left unlinked a moment ago, to notice samples that arrive too late; the rules learn
+ * from these. A table of a fixed size in which new spans replace old ones; of many children only
+ * some are noted. Not thread-safe.
  */
 #ifndef PROCESSORS_CORRELATION_KNOWN_RECENT_H
 #define PROCESSORS_CORRELATION_KNOWN_RECENT_H
@@ -10,8 +10,8 @@
 
 enum recent_what {
     RECENT_NONE,
-    RECENT_CHILD,   /* passed at once, since it is no local root */
-    RECENT_UNLINKED /* given up, or passed since its service's samples name no spans */
+    RECENT_CHILD,   /* passed at once, since it is not a local root */
+    RECENT_UNLINKED /* given up, or passed since its service's samples have no span ids */
 };
 
 struct recent_entry {
@@ -21,14 +21,14 @@ struct recent_entry {
 
 struct recent {
     struct recent_entry *entries; /* NULL until the first span */
-    uint64_t seed;                /* so that nobody can choose ids that collide */
+    uint64_t seed;                /* random, so that nobody can choose ids that collide */
     struct budget *budget;        /* borrowed */
 };
 
 void recent_init(struct recent *recent, uint64_t seed, struct budget *budget);
 void recent_release(struct recent *recent);
 
-/* Whether a child that passes is to be noted: all of a service in a second up to so many, then one
+/* Whether a child that passes should be noted: in each second the first 64 of a service, then one
  * in sixteen. second: of now, any origin. */
 static inline bool recent_wants_child(struct service *service, uint64_t id, uint32_t second)
 {
@@ -39,11 +39,11 @@ static inline bool recent_wants_child(struct service *service, uint64_t id, uint
     return (id & 0x0f) == 0 || service->noted++ < 64;
 }
 
-/* ended: local time. Without memory nothing is noted. */
+/* Notes a span. ended: local time. Does nothing without memory. */
 void recent_note(struct recent *recent, const struct service *service, uint64_t id,
                  enum recent_what what, uint64_t ended);
 
-/* What became of the span, told once; *ended as noted. */
+/* Returns how the span left, once; *ended as noted. */
 enum recent_what recent_take(struct recent *recent, const struct service *service, uint64_t id,
                              uint64_t *ended);
 

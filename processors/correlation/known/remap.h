@@ -1,4 +1,4 @@
-/* The remap table at work on both signals. Pure; the texts of pairs are borrowed. */
+/* Applies the remap table to both signals. Pure; the texts of pairs are borrowed. */
 #ifndef PROCESSORS_CORRELATION_KNOWN_REMAP_H
 #define PROCESSORS_CORRELATION_KNOWN_REMAP_H
 
@@ -10,14 +10,15 @@ struct remap {
     size_t count;
 };
 
-/* All of a Resource* entry but its scopes, as a request of that one entry. Data NULL: no room. */
+/* Returns a Resource* entry without its scopes, as a request with that one entry. Data NULL: no
+ * memory. */
 struct view remap_bare(struct view entry, struct arena *arena);
 
-/* The entry of a bare request, remapped. Data NULL: no room. */
+/* Returns the entry of a bare request, remapped. Data NULL: no memory. */
 struct view remap_header(const struct remap *remap, struct view bare, struct arena *arena);
 
-/* Series with the labels that the table adds: taken over and another one returned, or the same.
- * NULL: no memory (and the one given is gone). */
+/* Adds the table's labels to a series: takes it over and returns another, or the same. NULL: no
+ * memory (the given one is released). */
 struct series *remap_series(const struct remap *remap, struct series *series);
 
 #endif

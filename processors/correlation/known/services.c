@@ -16,7 +16,7 @@ static size_t size_of(const struct service *service)
     return sizeof *service + service->tenant_size + service->size;
 }
 
-/* All that is known of it but its counts. */
+/* Releases everything known of it except its counts. */
 static void release_knowledge(struct services *services, struct service *service)
 {
     for (int kind = 0; kind < KIND_COUNT; kind++)
@@ -62,7 +62,7 @@ static uint64_t hash_more(uint64_t hash, struct view text)
     return hash;
 }
 
-/* Every bit of the texts moves every bit of it, since ids are mixed with it. */
+/* Every bit of the texts affects every bit of the result, since ids are mixed with it. */
 static uint64_t scope_of(struct view tenant, struct view name)
 {
     uint64_t hash = hash_more(UINT64_C(14695981039346656037), name);
@@ -165,7 +165,7 @@ static struct service *services_add(struct services *services, struct view tenan
     return service;
 }
 
-/* All that was known of it is too old to judge by. */
+/* Everything known of it is too old to base decisions on. */
 static void start_anew(struct services *services, struct service *service, uint64_t mono)
 {
     release_knowledge(services, service);
@@ -215,7 +215,7 @@ struct timeline *service_timeline(struct service *service, enum kind kind, struc
         return NULL;
     budget_force(budget, sizeof **timeline);
     (*timeline)->budget = budget;
-    /* Serials are never those of another kind. */
+    /* Serials never equal those of another kind. */
     (*timeline)->last_serial = (uint32_t)kind << SERIAL_BITS;
     return *timeline;
 }
@@ -242,7 +242,7 @@ bool service_is_wide(const struct service *service, uint64_t mono, uint64_t reme
 static bool sends(const struct service *service, enum kind kind, uint64_t mono, uint64_t remember)
 {
     const struct timeline *timeline = service->timelines[kind];
-    return timeline && timeline->count > 0 && since(timeline->heard, mono) <= remember;
+    return timeline && timeline->count > 0 && since(timeline->uploaded, mono) <= remember;
 }
 
 unsigned service_kinds(const struct service *service, const struct confirm_by *confirm,

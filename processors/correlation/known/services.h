@@ -1,7 +1,7 @@
 /*
- * What is known of each service, by its tenant and name on both signals: when it was first seen,
- * its windows, its processes, and what became of its spans. At most so many services; past that the
- * least recently seen without spans in the hold is forgotten. Not thread-safe.
+ * What is known of each service, by tenant and name across both signals: when it was first seen,
+ * its windows, its processes, and how its spans left. The number of services is bounded; past that
+ * the least recently seen one without spans in the hold is forgotten. Not thread-safe.
  */
 #ifndef PROCESSORS_CORRELATION_KNOWN_SERVICES_H
 #define PROCESSORS_CORRELATION_KNOWN_SERVICES_H
@@ -14,55 +14,56 @@
 #include "processors/correlation/known/tally.h"
 #include "processors/correlation/known/timeline.h"
 
-/* The service's name where a resource or profile has none, as Pyroscope calls it. */
+/* The name of a service whose resource or profile has none, as in Pyroscope. */
 #define UNKNOWN_SERVICE VIEW("unknown_service")
 
 struct service_counts {
     uint64_t linked;
     uint64_t unlinked[REASON_COUNT]; /* by enum judge_reason */
-    uint64_t ids;                    /* span ids that came in samples ... */
-    uint64_t ids_met;                /* ... and whose span came, of any service */
-    uint64_t missed;                 /* spans that left without a link before their sample came */
+    uint64_t ids;                    /* span ids found in samples ... */
+    uint64_t ids_met;                /* ... whose span, of any service, was seen */
+    uint64_t missed;                 /* spans that left unlinked before their sample arrived */
     uint64_t waited;                 /* spans that left the hold, ... */
     uint64_t wait_sum, wait_max;     /* ... and how long they had waited, ns */
 };
 
-/* What the log says once in a while of a service. */
+/* What the log reports from time to time about a service. */
 enum advice { ADVICE_NAMES, ADVICE_NO_IDS, ADVICE_COUNT };
 
 struct service {
     struct service *chain;                     /* same bucket */
     struct service *older, *newer;             /* by last_seen */
-    uint64_t scope;                            /* what its span ids are indexed under */
+    uint64_t scope;                            /* key under which its span ids are indexed */
     uint64_t first_seen, last_seen, unread_at; /* mono */
-    uint64_t first_candidate;                  /* mono; when a span first might wait; 0: none did */
-    bool unread;                               /* ever; service_is_unread for "within remember" */
-    const char *unread_why;                    /* of the last such profile */
-    bool from_go;                              /* pyroscope-go sends for it */
-    bool from_node;                            /* its spans are OpenTelemetry's of Node.js */
-    bool named;                                /* a sample of a confirming kind named a span */
-    bool wide;                  /* spans that are not local roots have samples too ... */
-    uint64_t wide_at;           /* ... and the last such sample came then, mono */
-    unsigned nameless;          /* windows with samples since first_candidate, none of which did */
+    uint64_t first_candidate; /* mono; when a span first had to be held; 0: none did */
+    bool unread;              /* ever; service_is_unread for "within remember" */
+    const char *unread_why;   /* why the last such profile could not be read */
+    bool from_go;             /* pyroscope-go uploads for it */
+    bool from_node;           /* its spans come from OpenTelemetry for Node.js */
+    bool named;               /* a sample of a confirming kind had a span id */
+    bool wide;                /* spans that are not local roots have samples too ... */
+    uint64_t wide_at;         /* ... and the last such sample arrived then, mono */
+    unsigned nameless;        /* windows with samples since first_candidate, none with a span id */
     uint8_t others[KIND_COUNT]; /* profiles of kinds that do not confirm since then, up to 255 */
-    struct timeline *timelines[KIND_COUNT]; /* NULL: none of that kind came */
-    uint64_t skew;                          /* its spans' clock is behind its windows', ns */
-    struct process *processes;              /* seen most recently first */
+    struct timeline *timelines[KIND_COUNT]; /* NULL: none of that kind arrived */
+    uint64_t skew;             /* how far its spans' clock is behind its windows', ns */
+    struct process *processes; /* most recently seen first */
     unsigned process_count;
     struct service_counts counts;
-    struct tally *tally;      /* where metrics pages read the same; NULL: among the others */
-    uint64_t untallied;       /* spans that were counted there in a minute, ... */
+    struct tally *tally;      /* the copy for metrics pages; NULL: counted among the others */
+    uint64_t untallied;       /* spans counted among the others in a minute, ... */
     uint64_t untallied_since; /* ... which began then, mono */
-    uint64_t untallied_look;  /* so many lead to the next look for a slot */
+    uint64_t untallied_look;  /* how many lead to the next search for a slot */
     uint64_t held;            /* its spans in the hold */
     unsigned noted;           /* children noted in note_second (recent.h) */
     uint32_t note_second;
-    unsigned version;  /* counts changes of what its spans are judged by */
-    unsigned building; /* segments being made, profiles being read; keeps it from being forgotten */
-    uint64_t told[ADVICE_COUNT]; /* mono; when the log said so last; 0: never */
-    const char *language;        /* telemetry.sdk.language, where it is a known one; static */
+    unsigned version; /* changes when what decisions are based on changes */
+    unsigned
+        building; /* segments being built and profiles being read; keeps it from being forgotten */
+    uint64_t advised[ADVICE_COUNT]; /* mono; when it was last logged; 0: never */
+    const char *language;           /* telemetry.sdk.language, if known; static */
     uint32_t tenant_size;
-    uint32_t size; /* of the name, behind the tenant */
+    uint32_t size; /* of the name, which follows the tenant */
     uint8_t text[];
 };
 
@@ -76,18 +77,18 @@ struct services {
     struct budget *budget;
 };
 
-/* Which kinds confirm: `confirm_by`. */
+/* Which kinds confirm a span: `confirm_by`. */
 struct confirm_by {
-    bool automatic; /* process_cpu where the service sends it, else wall */
-    unsigned kinds; /* else these */
+    bool automatic; /* process_cpu if the service sends it, else wall */
+    unsigned kinds; /* if not automatic */
 };
 
 void services_init(struct services *services, size_t max, uint64_t remember, struct budget *budget);
 void services_release(struct services *services);
 
-/* The service of a name, made where it is new; seen now. tenant: empty where tenants are not told
- * apart. One that was silent for `remember` starts anew, but keeps its counts. NULL: no memory, or
- * every one has spans in the hold. */
+/* Returns the service of a name, making it if it is new, and marks it as seen now. tenant: empty if
+ * tenants are not separated. A service that was silent for `remember` starts over but keeps its
+ * counts. NULL: no memory, or all services have spans in the hold. */
 struct service *services_see(struct services *services, struct view tenant, struct view name,
                              uint64_t mono);
 
@@ -106,20 +107,20 @@ static inline struct view service_name(const struct service *service)
     return (struct view){service->text + service->tenant_size, service->size};
 }
 
-/* The timeline of a kind, made where there is none. NULL: no memory. */
+/* Returns the timeline of a kind, making it if needed. NULL: no memory. */
 struct timeline *service_timeline(struct service *service, enum kind kind, struct budget *budget);
 
-/* A profile whose spans cannot be read; why is static. */
+/* Notes a profile whose span ids cannot be read; why is static. */
 void service_note_unread(struct service *service, const char *why, uint64_t mono);
 
-/* A sample came for a span that is no local root. */
+/* Notes a sample for a span that is not a local root. */
 void service_note_wide(struct service *service, uint64_t mono);
 
-/* Whether spans that are no local roots are waited for; not any more when no sample of one came for
+/* Whether spans that are not local roots are held too: until no sample of one arrived for
  * `remember`. */
 bool service_is_wide(const struct service *service, uint64_t mono, uint64_t remember);
 
-/* The kinds whose samples confirm a span of the service now. */
+/* Returns the kinds whose samples confirm a span of the service now. */
 unsigned service_kinds(const struct service *service, const struct confirm_by *confirm,
                        uint64_t mono, uint64_t remember);
 

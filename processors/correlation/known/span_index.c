@@ -2,7 +2,8 @@
 
 #include "lib/wire/otlp/otlp_span.h"
 
-/* An entry's note: a byte of kinds, "its span came", and in which byte orders the id was met. */
+/* An entry's note: a byte of kinds, "its span was seen", and in which byte orders the id
+ * occurred. */
 enum { KINDS = 0xff, MET = 1 << 8, FORWARD = 1 << 9, REVERSED = 1 << 10 };
 
 _Static_assert(KIND_OTHER <= 8, "the kinds that can confirm fit a byte");
@@ -47,7 +48,7 @@ bool span_index_add(struct span_index *index, uint64_t scope, const struct span_
     return is_new;
 }
 
-/* either: also where the id was met in the other byte order. */
+/* either: also if the id occurred in the other byte order. */
 static bool correlation_span_index_find(const struct span_index *index, uint64_t scope, uint64_t id,
                                         bool either, unsigned kinds, uint32_t second,
                                         struct span_figures *figures)
@@ -79,9 +80,9 @@ bool span_index_find_either(const struct span_index *index, uint64_t scope, uint
     return correlation_span_index_find(index, scope, id, true, kinds, second, figures);
 }
 
-void span_index_expect(const struct span_index *index, uint64_t scope, uint64_t id)
+void span_index_prefetch(const struct span_index *index, uint64_t scope, uint64_t id)
 {
-    id_table_expect(&index->table, span_index_key(id, scope));
+    id_table_prefetch(&index->table, span_index_key(id, scope));
 }
 
 bool span_index_meet(struct span_index *index, uint64_t scope, uint64_t id, uint32_t second)

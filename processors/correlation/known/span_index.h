@@ -1,5 +1,5 @@
 /*
- * The span index: which span ids have samples, of which kinds, and how many. Filled by profiles,
+ * The span index: which span ids have samples, of which kinds, and how many. Filled from profiles,
  * bounded by id_table.h. Not thread-safe.
  */
 #ifndef PROCESSORS_CORRELATION_KNOWN_SPAN_INDEX_H
@@ -14,24 +14,25 @@ struct span_index {
 
 #define SPAN_CPU_MAX ((UINT64_C(1) << 48) - 1)
 
-/* What is known of a span id; both figures stop at their largest value. */
+/* What is known of a span id; both sums saturate. */
 struct span_figures {
-    uint64_t id;      /* as the profile has it */
-    uint32_t samples; /* sum of samples/count values, or rows where there is no such type */
+    uint64_t id;      /* as in the profile */
+    uint32_t samples; /* sum of samples/count values, or number of rows if there is no such type */
     uint64_t cpu_ns;  /* sum of cpu/nanoseconds; 48 bits, 78 hours */
 };
 
-/* The table as id_table_init makes it. figures: samples and CPU time are kept, else they are 0 and
+/* Makes the table with id_table_init. figures: samples and CPU time are kept; else they are 0 and
  * an id takes half the memory. */
 void span_index_init(struct span_index *index, size_t max_bytes, bool figures, uint32_t remember,
                      uint64_t seed, struct budget *budget);
 
-/* What stands for an id of a scope in a table; both byte orders of the id are one. */
+/* Returns an id's key within a scope; both byte orders of the id have the same key. */
 uint64_t span_index_key(uint64_t id, uint64_t scope);
 
-/* scope, of all: the service's, since a link opens the profiles of its span's own service. */
+/* scope, in all functions: the service's, since a link opens the profiles of its span's own
+ * service. */
 
-/* Counts samples of a kind below KIND_OTHER. True: the id was not known before. */
+/* Adds samples of a kind below KIND_OTHER. True: the id was new. */
 bool span_index_add(struct span_index *index, uint64_t scope, const struct span_figures *figures,
                     enum kind kind, uint32_t second);
 
@@ -43,13 +44,13 @@ bool span_index_find(const struct span_index *index, uint64_t scope, uint64_t id
 bool span_index_find_either(const struct span_index *index, uint64_t scope, uint64_t id,
                             unsigned kinds, uint32_t second, struct span_figures *figures);
 
-/* Says that one of these will be asked for the id soon. */
-void span_index_expect(const struct span_index *index, uint64_t scope, uint64_t id);
+/* Prefetches an id that will be looked up soon. */
+void span_index_prefetch(const struct span_index *index, uint64_t scope, uint64_t id);
 
-/* Notes that the span of a known id came; true: for the first time. */
+/* Notes that the span of a known id arrived; true: for the first time. */
 bool span_index_meet(struct span_index *index, uint64_t scope, uint64_t id, uint32_t second);
 
-/* Whether samples with this id that came since a second may have given way. */
+/* Whether samples with this id that arrived since a second may have been evicted. */
 bool span_index_lost(const struct span_index *index, uint64_t scope, uint64_t id, uint32_t since);
 
 #endif

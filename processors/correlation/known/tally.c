@@ -7,7 +7,8 @@
 
 #define MINUTE_NS UINT64_C(60000000000)
 
-/* A service takes another's place when it has twice its spans in a minute, and as many as this. */
+/* A service replaces another one when it has twice its spans in a minute, and at least this
+ * many. */
 enum { BUSIER = 128 };
 
 void tallies_release(struct tallies *tallies)
@@ -27,7 +28,7 @@ static void correlation_tally_add(_Atomic uint64_t *count, uint64_t n)
     atomic_store_explicit(count, tally_get(count) + n, memory_order_relaxed);
 }
 
-/* ---- who has a slot ---- */
+/* ---- slots ---- */
 
 static bool tally_fits(const struct service *service)
 {
@@ -35,7 +36,7 @@ static bool tally_fits(const struct service *service)
            !view_eq(service_name(service), VIEW(TALLY_OTHERS));
 }
 
-/* A seqlock: who reads between the two versions reads again. */
+/* A seqlock: a reader between the two versions reads again. */
 static void assign(struct tally *tally, struct service *service)
 {
     uint64_t words[TALLY_TEXT / 8] = {0};
@@ -61,7 +62,7 @@ static void tally_give(struct tally *tally, struct service *service)
     service->tally = tally;
 }
 
-/* Whether a slot has this service's name from before it was forgotten. */
+/* Whether a slot still has this service's name from before it was forgotten. */
 static bool is_named_after(const struct tally *tally, const struct service *service)
 {
     uint64_t words[TALLY_TEXT / 8];
@@ -82,8 +83,8 @@ static void pass_minute(struct tallies *tallies, uint64_t mono)
         tallies->slots[i]->recent = passed == 1 ? tallies->slots[i]->recent / 2 : 0;
 }
 
-/* A slot for one that has none: its own of before, an unused one, or that of a quieter service.
- * NULL: none. */
+/* Finds a slot for a service without one: its former one, an unused one, or that of a quieter
+ * service. NULL: none. */
 static struct tally *find_slot(struct tallies *tallies, struct service *service, uint64_t mono)
 {
     struct tally *quietest = NULL;
@@ -104,7 +105,8 @@ static struct tally *find_slot(struct tallies *tallies, struct service *service,
     return service->untallied >= least ? quietest : NULL;
 }
 
-/* Seldom, since it looks at all slots: when there are twice as many spans as at the last time. */
+/* Seldom, since it scans all slots: when the service has twice as many spans as at the last
+ * scan. */
 static void ask_for_slot(struct tallies *tallies, struct service *service, uint64_t mono)
 {
     if (service->untallied < service->untallied_look || !tally_fits(service))

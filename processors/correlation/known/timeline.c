@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stamps in whole seconds, and what a profiler needs to stop and start again. */
+/* Times in whole seconds, and the pause in which a profiler stops and restarts. */
 #define SEAM_AT_MOST (1100 * NS_PER_MS)
-/* Uploads of several processes in the same moment are all looked at before spans are given up. */
+/* Uploads of several processes at the same moment are all read before spans are given up. */
 #define SETTLE_AT_MOST NS_PER_S
 #define LATENESS_MAX   (45 * NS_PER_S)
 #define LATE_BY_RETRY  (6 * NS_PER_S)
@@ -15,11 +15,11 @@
 #define RETRIED_WITHIN (31 * NS_PER_S)
 #define LATENESS_KEPT  (600 * NS_PER_S)
 #define TRUST_AFTER    (60 * NS_PER_S)
-#define HEARD_WITHIN   (30 * NS_PER_S)
+#define ACTIVE_WITHIN  (30 * NS_PER_S)
 #define GONE_AFTER     (600 * NS_PER_S)
 #define UNSURE_FOR     (62 * NS_PER_S) /* a window of a minute, and its upload */
 
-enum { TRUST_WINDOWS = 2, STEADY_WINDOWS = 2, HEARD_WINDOWS = 4, DRIFT = 200, NEARNESS = 8 };
+enum { TRUST_WINDOWS = 2, STEADY_WINDOWS = 2, ACTIVE_WINDOWS = 4, DRIFT = 200, NEARNESS = 8 };
 
 static uint64_t timeline_least(uint64_t a, uint64_t b)
 {
@@ -62,8 +62,8 @@ static bool overlaps(const struct reach *a, const struct reach *b, uint64_t tole
     return a->start + tolerance < b->end && b->start + tolerance < a->end;
 }
 
-/* How far a window is from joining the sequence without a seam; UINT64_MAX: it cannot be one of its
- * windows. */
+/* How far a window is from following the sequence without a gap; UINT64_MAX: it cannot belong to
+ * it. */
 static uint64_t fit(const struct sequence *sequence, const struct reach *window, uint64_t tolerance)
 {
     uint64_t best = UINT64_MAX;
@@ -87,7 +87,7 @@ static uint64_t fit(const struct sequence *sequence, const struct reach *window,
     return timeline_least(best, timeline_distance(window->start, sequence->frontier));
 }
 
-/* Whether a process that skipped windows, being idle, would begin one there. */
+/* Whether an idle process, which skips windows, would begin one there. */
 static bool is_in_step(const struct sequence *sequence, const struct reach *window,
                        uint64_t tolerance)
 {
@@ -98,8 +98,8 @@ static bool is_in_step(const struct sequence *sequence, const struct reach *wind
     return rest <= drift || length - rest <= drift;
 }
 
-/* Of two sequences that a window would join, the nearer one, or of two as near the one that has
- * windows like it: one of a minute may end where one of ten seconds does. */
+/* If a window could follow two sequences, the nearer one is chosen, and at equal distance the one
+ * with windows of similar length: one of a minute may end where one of ten seconds does. */
 static uint64_t unlikeness(const struct sequence *sequence, uint64_t length)
 {
     return timeline_distance(sequence->length, length) / 4;
@@ -126,7 +126,8 @@ static struct sequence *timeline_choose(const struct timeline *timeline,
     return adjacent ? adjacent : in_step;
 }
 
-/* Windows without a length, or moments: whichever sequence of these labels is not past it. */
+/* For windows without a length, or of length 0: any sequence of these labels that is not past
+ * it. */
 static struct sequence *choose_unmeasured(const struct timeline *timeline,
                                           const struct timeline_window *window)
 {
@@ -173,15 +174,15 @@ static struct sequence *timeline_begin(struct timeline *timeline,
     return sequence;
 }
 
-static bool was_told(struct timeline *timeline, const struct timeline_window *window)
+static bool was_seen(struct timeline *timeline, const struct timeline_window *window)
 {
-    for (unsigned i = 0; i < TIMELINE_TOLD; i++)
-        if (timeline->told[i].content == window->content && timeline->told[i].content &&
-            timeline_distance(timeline->told[i].end, window->end) <= NS_PER_S)
+    for (unsigned i = 0; i < TIMELINE_SEEN; i++)
+        if (timeline->seen[i].content == window->content && timeline->seen[i].content &&
+            timeline_distance(timeline->seen[i].end, window->end) <= NS_PER_S)
             return true;
-    unsigned at = timeline->told_at++ % TIMELINE_TOLD;
-    timeline->told[at].end = window->end;
-    timeline->told[at].content = window->content;
+    unsigned at = timeline->seen_at++ % TIMELINE_SEEN;
+    timeline->seen[at].end = window->end;
+    timeline->seen[at].content = window->content;
     return false;
 }
 
@@ -197,13 +198,13 @@ static void note_concurrency(struct timeline *timeline, const struct sequence *o
     }
 }
 
-/* Sequences that nobody heard of for that long. */
+/* Drops sequences without uploads for that long. */
 static void drop_old(struct timeline *timeline, uint64_t now, uint64_t remember)
 {
     struct sequence **at = &timeline->sequences;
     while (*at) {
         struct sequence *each = *at;
-        if (timeline_minus(now, each->heard) <= remember || !each->heard) {
+        if (timeline_minus(now, each->uploaded) <= remember || !each->uploaded) {
             at = &each->next;
             continue;
         }
@@ -228,7 +229,7 @@ struct sequence *timeline_place(struct timeline *timeline, const struct timeline
                                 uint64_t now, uint64_t remember, bool *again)
 {
     struct reach reach = {window->start ? window->start : window->end, window->end};
-    *again = was_told(timeline, window);
+    *again = was_seen(timeline, window);
     if (*again)
         return NULL;
     drop_old(timeline, now, remember);
@@ -268,7 +269,7 @@ static void move_frontier(struct sequence *sequence, uint64_t frontier, uint64_t
     sequence->moved = now;
 }
 
-/* Moves the frontier over windows that follow on from it. */
+/* Advances the frontier over windows that follow it. */
 static void follow(struct sequence *sequence, uint64_t now)
 {
     while (sequence->ahead_count &&
@@ -293,7 +294,7 @@ static void note_length(struct timeline *timeline, uint64_t length, uint64_t now
         timeline->longest = 0;
         timeline->turned = now;
     }
-    /* A window longer than the memory of samples is a mistake of its sender's. */
+    /* A window longer than samples are remembered is a mistake of its sender. */
     timeline->longest = most(timeline->longest, timeline_least(length, remember));
 }
 
@@ -316,7 +317,7 @@ static void take_in_sequence(struct sequence *sequence, const struct timeline_wi
 {
     struct reach reach = {window->start ? window->start : sequence->frontier, window->end};
     sequence->count++;
-    sequence->heard = now;
+    sequence->uploaded = now;
     sequence->begun = timeline_least(sequence->begun, reach.start);
     if (window->length)
         sequence->length = window->length;
@@ -339,14 +340,14 @@ void timeline_take(struct timeline *timeline, struct sequence *sequence,
         note_lateness(timeline, timeline_minus(now, window->end), now);
     else
         timeline->unmeasured = true;
-    /* Without one, uploads come once a window. */
+    /* Without a length, uploads arrive once a window. */
     if (!length && sequence && sequence->count)
         length = timeline_minus(window->end, sequence->frontier);
     note_length(timeline, length, now, remember);
     if (sequence)
         take_in_sequence(sequence, window, now);
     timeline->watermark = most(timeline->watermark, window->end);
-    timeline->heard = now;
+    timeline->uploaded = now;
     timeline->count++;
 }
 
@@ -392,14 +393,14 @@ bool sequence_is_alone(const struct timeline *timeline, const struct sequence *s
 {
     for (const struct sequence *each = timeline->sequences; each; each = each->next) {
         bool before = each->frontier <= sequence->begun && !each->ahead_count;
-        bool gone = timeline_minus(now, each->heard) > GONE_AFTER;
+        bool gone = timeline_minus(now, each->uploaded) > GONE_AFTER;
         if (each != sequence && !before && !gone && (!each->owner || each->owner == process))
             return false;
     }
     return true;
 }
 
-/* The longest window of the sequences that had more than one. */
+/* Returns the longest window of the sequences that had more than one. */
 static uint64_t longest_known(const struct timeline *timeline)
 {
     uint64_t longest = 0;
@@ -423,9 +424,9 @@ bool sequence_is_steady(const struct timeline *timeline, const struct sequence *
                         unsigned windows, uint64_t now)
 {
     uint64_t within =
-        most(HEARD_WINDOWS * sequence->length + timeline_lateness(timeline), HEARD_WITHIN);
+        most(ACTIVE_WINDOWS * sequence->length + timeline_lateness(timeline), ACTIVE_WITHIN);
     return sequence->count >= windows && !timeline->unmeasured &&
-           timeline_minus(now, sequence->heard) <= within;
+           timeline_minus(now, sequence->uploaded) <= within;
 }
 
 uint64_t sequence_passed(struct sequence *sequence, uint64_t now, uint64_t margin, uint64_t *next)
@@ -460,7 +461,7 @@ uint64_t timeline_passed(struct timeline *timeline, uint64_t now, uint64_t margi
         return 0;
     for (struct sequence *each = timeline->sequences; each; each = each->next) {
         if (each != timeline->sequences &&
-            (!several || timeline_minus(now, each->heard) > GONE_AFTER))
+            (!several || timeline_minus(now, each->uploaded) > GONE_AFTER))
             continue; /* the process before, or one that has ended */
         if (!sequence_is_steady(timeline, each, STEADY_WINDOWS, now))
             return 0;

@@ -61,9 +61,9 @@ static uint64_t uploads_distance(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* A pprof's time is the start of its window, with Node the end, and behind another instance the
+/* A pprof's time is the start of its window, with Node its end, and behind another spanlink its
  * middle: whichever puts the end nearest to the upload. Exact where upload_set_window errs on the
- * early side: `until` is cut down to a second. */
+ * early side, since `until` is truncated to a second. */
 static uint64_t middle_of(const struct stated *stated, uint64_t length, uint64_t now)
 {
     uint64_t time = stated->time ? stated->time : stated->from, half = length / 2;
@@ -91,11 +91,11 @@ static uint32_t small(uint64_t value)
     return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-/* Which of a pprof's values matter; -1: there is none such. */
+/* Which of a pprof's values are used; -1: absent. */
 struct columns {
     int samples; /* samples/count */
     int cpu;     /* cpu/nanoseconds */
-    int decides; /* must be positive for a sample to count; -1: any one */
+    int decides; /* must be positive for a sample to count; -1: any */
 };
 
 static int column(const struct pprof *pprof, struct view type, struct view unit)
@@ -157,7 +157,7 @@ static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof, s
     return true;
 }
 
-/* The name that the server will know the series by, a label remapped or set by the SDK; of
+/* The name under which the server knows the series: a label that was remapped or set by the SDK; on
  * /ingest the application's. */
 static struct view service_of(const struct series *series, bool by_ingest)
 {
@@ -222,7 +222,7 @@ struct upload *uploads_of_unread(const struct batch *batch, const struct series 
     return upload;
 }
 
-/* As the server names an OTLP profile. */
+/* The kind, by the name that the server gives an OTLP profile. */
 static enum kind kind_of_otlp(const struct otlp_profile *profile)
 {
     if (view_eq(profile->type, samples) && view_eq(profile->period_type, cpu))
@@ -306,7 +306,7 @@ static struct upload *upload_of_otlp(const struct otlp_dictionary *dictionary,
     return upload;
 }
 
-/* A request whose samples cannot be read; names by reference cannot either. */
+/* A request whose samples cannot be read, nor names stored by reference. */
 static struct upload *unread_otlp(const struct otlp_walk *walk, const char *reason,
                                   struct arena *arena)
 {
@@ -340,7 +340,7 @@ bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct a
     return true;
 }
 
-/* What the query calls the series, its labels among it. NULL: none, or no room. */
+/* Returns the name in the query, with its labels. NULL: none, or no memory. */
 static const char *name_of_query(const char *query, struct arena *arena)
 {
     size_t size = strlen(query) + 1;
@@ -348,7 +348,7 @@ static const char *name_of_query(const char *query, struct arena *arena)
     return name && http_query_get(query, "name", name, size) ? name : NULL;
 }
 
-/* The name that the server gives it. data NULL: none, or no room. */
+/* Returns the service name that the server derives from it. data NULL: none, or no memory. */
 static struct view service_of_name(const char *name, struct arena *arena)
 {
     const char *reason;

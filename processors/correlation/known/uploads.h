@@ -1,6 +1,6 @@
 /*
- * What a profiles batch says to correlation: per profile its service, kind, window and the span ids
- * of its samples. Pure; everything lives in the arena or the batch.
+ * What correlation reads from a profiles batch: for each profile its service, kind, window and the
+ * span ids of its samples. Pure; everything is in the arena or the batch.
  */
 #ifndef PROCESSORS_CORRELATION_KNOWN_UPLOADS_H
 #define PROCESSORS_CORRELATION_KNOWN_UPLOADS_H
@@ -14,60 +14,62 @@
 /* One uploaded window. Times are wall time. */
 struct window {
     enum kind kind;
-    uint64_t start;   /* 0: not told */
-    uint64_t end;     /* already not past the time of arrival; 0: not told */
-    bool capped;      /* the profile says that it ends later */
-    uint64_t length;  /* ns; 0: a moment, or not told */
-    uint64_t labels;  /* hash of what names its sender */
-    uint64_t content; /* hash: a second upload of it has the same */
+    uint64_t start;   /* 0: not given */
+    uint64_t end;     /* capped at the time of arrival; 0: not given */
+    bool capped;      /* the profile gave a later end */
+    uint64_t length;  /* ns; 0: a single moment, or not given */
+    uint64_t labels;  /* hash of the labels that identify its sender */
+    uint64_t content; /* hash: a repeated upload has the same */
 };
 
 struct upload {
     struct upload *next;
-    struct view tenant; /* empty where tenants are not told apart */
+    struct view tenant; /* empty if tenants are not separated */
     struct view service;
-    const char
-        *unread;      /* why its spans cannot be read, static: nothing else is known; NULL: read */
-    bool from_go;     /* pyroscope-go sent it */
-    bool has_samples; /* with or without ids */
+    const char *unread; /* why its span ids cannot be read, static; nothing else is then known;
+                           NULL: read */
+    bool from_go;       /* pyroscope-go sent it */
+    bool has_samples;   /* with or without ids */
     struct window window;
-    /* Wall; of a pprof's window. 0: not known, not past, or its time already. */
+    /* Wall; the middle of a pprof's window. 0: unknown, not in the past, or already its time. */
     uint64_t middle;
-    struct span_figures *ids; /* a row per sample with an id; several may have the same */
+    struct span_figures *ids; /* one for each sample with an id; ids may repeat */
     size_t count;
 };
 
-/* series: remapped. kinds: those whose ids are wanted. now: wall. NULL: no room. */
+/* Reads a pprof. series: remapped. kinds: those whose ids are wanted. now: wall. NULL: no
+ * memory. */
 struct upload *uploads_of_pprof(const struct batch *batch, const struct series *series,
                                 const struct pprof *pprof, unsigned kinds, uint64_t now,
                                 struct arena *arena);
 
-/* The same where the profile could not be read for want of room. */
+/* The same for a profile that could not be read for lack of memory. */
 struct upload *uploads_of_unread(const struct batch *batch, const struct series *series,
                                  struct arena *arena);
 
-/* A list, NULL for none; all unread where the request is in an older layout. False: no room. */
+/* Reads an OTLP request into a list, NULL if empty; all are unread if the request is in an older
+ * layout. False: no memory. */
 bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct arena *arena,
                      struct upload **uploads);
 
-/* Of a body for /ingest, whose service stands in the query: JFR is read, a list of one a kind; any
- * other format is unread, and so is JFR that cannot be read or has no field for span ids. budget:
- * for what is inflated meanwhile. NULL: no room, or no name. */
+/* Reads a body for /ingest, whose service is in the query. JFR gives a list with one upload a kind;
+ * any other format is unread, and so is JFR that is malformed or has no field for span ids. budget:
+ * for data inflated meanwhile. NULL: no memory, or no name. */
 struct upload *uploads_of_opaque(const struct batch *batch, unsigned kinds, uint64_t now,
                                  struct budget *budget, struct arena *arena);
 
-/* What the uploads*.c files share. */
+/* Shared by the uploads*.c files. */
 
-/* Times as a profile states them, 0 where it does not. */
+/* Times given in a profile, 0 if absent. */
 struct stated {
     uint64_t time, duration, from, until;
 };
 
-/* A window ends where the profile says, yet never past `until` or the time of arrival: Node puts
- * the end into time_nanos, and a clock may be ahead. */
+/* Sets a window's times: it ends where the profile says, but not after `until` or the time of
+ * arrival, since Node puts the end into time_nanos and a clock may be ahead. */
 void upload_set_window(struct window *window, const struct stated *stated, uint64_t now);
 
-/* Of the times that were stated, the samples and their ids: equal for equal uploads. */
+/* Hashes the given times, the samples and their ids: equal for equal uploads. */
 uint64_t upload_content(const struct upload *upload, const struct stated *stated, size_t count);
 
 /* uploads_jfr.c: the list without its service. NULL: *why says why it cannot be read. */

@@ -1,4 +1,4 @@
-/* What a JFR upload says to correlation; the server's reading of it is followed. */
+/* What correlation reads from a JFR upload, interpreted as the server does. */
 #include "processors/correlation/known/uploads.h"
 
 #include "lib/base/clock.h"
@@ -13,35 +13,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one part. A server of default limits has no use for a tenth of it. */
+/* Of one part. A server with default limits accepts less than a tenth of it. */
 enum { MAX_INFLATED = 64 << 20, DEFAULT_RATE = 100 };
 
-/* The kinds that a recording can be of: the first ones of enum kind. */
+/* The kinds that a recording can have: the first ones of enum kind. */
 enum { JFR_KINDS = KIND_MUTEX + 1 };
 
-/* A context of dynamic labels that names a span. */
+/* A context of dynamic labels that has a span id. */
 struct context {
     int64_t key;
     uint64_t id;
 };
 
 struct recording {
-    struct view parts[2]; /* jfr, labels: as they came ... */
+    struct view parts[2]; /* jfr, labels: as received ... */
     struct bytes inflated[2];
     struct view raw[2]; /* ... and inflated */
     struct jfr jfr;
-    struct context *contexts; /* by key; those without a span are left out */
+    struct context *contexts; /* by key; without those that have no span */
     size_t context_count;
-    uint64_t period; /* ns that a sample stands for */
+    uint64_t period; /* ns that a sample represents */
     bool times_cpu;  /* its samples measure CPU time */
-    unsigned kinds;  /* that it has windows of */
+    unsigned kinds;  /* kinds that it has windows of */
     unsigned wanted; /* kinds whose ids are wanted */
     struct upload *uploads[JFR_KINDS];
     size_t samples[JFR_KINDS];
     const char *why;
 };
 
-/* File parts only, the first one of a name. Any other body is the recording itself. */
+/* Finds the file parts, the first of each name. Any other body is the recording itself. */
 static bool find_parts(struct recording *recording, const struct batch *batch)
 {
     const char *type = batch->opaque->content_type;
@@ -94,7 +94,7 @@ static bool inflate_part(struct recording *recording, int which, struct budget *
     return false;
 }
 
-/* The span that a context's labels name, as the profiler's user labels by hand. 0: none. */
+/* Returns the span id in a context's labels, as the profiler's user set them. 0: none. */
 static uint64_t span_of(const struct jfr_labels *labels, int64_t key)
 {
     static const char *const names[] = {"span_id", "profile_id"};
@@ -121,7 +121,7 @@ static bool read_contexts(struct recording *recording, struct arena *arena)
         return false;
     for (size_t i = 0; i < map->count; i++) {
         int64_t key = map->entries[i].key;
-        /* Of equal keys the last one counts; to look each up would take the square of them. */
+        /* Of equal keys the last one counts; looking each up would take quadratic time. */
         if (i + 1 < map->count && map->entries[i + 1].key == key)
             continue;
         uint64_t id = span_of(&labels, key);
@@ -137,7 +137,7 @@ static int by_key(const void *key, const void *member)
     return (a > b) - (a < b);
 }
 
-/* As the server: what the labels say, else what the event does. */
+/* As the server does: the span id in the labels, else in the event. */
 static uint64_t span_of_event(const struct recording *recording, const struct jfr_event *event)
 {
     int64_t key = (int64_t)event->context;
@@ -148,7 +148,7 @@ static uint64_t span_of_event(const struct recording *recording, const struct jf
     return context ? context->id : event->span_id;
 }
 
-/* The series that the server makes of an event. */
+/* The series that the server makes from an event. */
 static unsigned kinds_of(const struct recording *recording, const struct jfr_event *event)
 {
     unsigned kinds = 0;
@@ -168,7 +168,7 @@ static uint64_t product(uint64_t a, uint64_t b)
     return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
-/* Counts, or fills in where there are rows to fill. */
+/* Counts samples, or fills rows if there are any to fill. */
 static void uploads_jfr_take(const struct recording *recording, enum kind kind, uint64_t id,
                              const struct jfr_event *event)
 {
@@ -224,7 +224,7 @@ static bool uploads_jfr_read_ids(struct recording *recording, struct arena *aren
     return true;
 }
 
-/* `sampleRate` as the server reads it: what is no number is 100, and past 32 bits it wraps. */
+/* `sampleRate` as the server reads it: 100 if it is not a number, and it wraps past 32 bits. */
 static uint64_t period_of(const char *query)
 {
     char text[32], *end = text;
@@ -242,7 +242,7 @@ static uint64_t query_time(const char *query, const char *name)
     return http_query_get(query, name, text, sizeof text) ? ingest_time_parse(text) : 0;
 }
 
-/* What its mode tells: a window without samples is one, too. */
+/* What its mode implies: a window without samples counts too. */
 static void read_mode(struct recording *recording)
 {
     static const struct {
@@ -288,7 +288,7 @@ static struct upload *list_of(const struct recording *recording, const char *que
         .from = query_time(query, "from"),
         .until = query_time(query, "until"),
     };
-    /* CPU first: where there is such a window, it decides by which kind the others' ids count. */
+    /* CPU first: if there is such a window, it decides which kinds' ids count. */
     for (int kind = JFR_KINDS - 1; kind >= 0; kind--) {
         struct upload *upload = recording->uploads[kind];
         if (!(recording->kinds & KIND_BIT(kind)))

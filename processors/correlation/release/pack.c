@@ -8,13 +8,14 @@
 
 enum { AT_ONCE = 8 /* segments */ };
 
-/* Those that may still be gathered are left alone. */
+/* Segments that may still be merged are skipped. */
 static bool is_settled(const struct segment *segment, uint64_t mono)
 {
     return mono > segment->arrived && mono - segment->arrived > GATHER_WITHIN;
 }
 
-/* The next one that may be packed, kept alive. NULL: none, or there is room. Under the lock. */
+/* Returns the next segment to pack, kept alive. NULL: none, or the hold has room. Under the
+ * lock. */
 static struct segment *pack_choose(struct hold *hold, uint64_t mono)
 {
     struct segment *each = hold->unpacked;
@@ -31,8 +32,8 @@ static struct segment *pack_choose(struct hold *hold, uint64_t mono)
     return each;
 }
 
-/* Puts the compressed messages in the place of the others, unless somebody reads those or nothing
- * is gained. Under the lock. */
+/* Replaces the messages by the compressed ones, unless they are being read or nothing is gained.
+ * Under the lock. */
 static void pack_replace(struct hold *hold, struct segment *segment, const struct bytes *packed)
 {
     uint32_t unwritten = atomic_load_explicit(&segment->unwritten, memory_order_acquire);

@@ -6,7 +6,7 @@
 
 #define AGAIN_AFTER (100 * NS_PER_MS)
 
-/* Asks for a tick where none is due sooner. Under the lock. */
+/* Asks for a tick unless one is due sooner. Under the lock. */
 static void ask_tick(struct correlation *self)
 {
     self->outgoing_due = clock_mono(self->env->clock) + AGAIN_AFTER;
@@ -39,7 +39,7 @@ static bool add_origin(struct batch *batch, const struct origin *origin)
     return true;
 }
 
-/* The receipts of every request that a span of the part came with. */
+/* Adds the receipts of every request that a span of the part came from. */
 static bool add_receipts(struct batch *batch, const struct release_part *part)
 {
     const struct origin *last = NULL;
@@ -91,7 +91,7 @@ static struct outgoing *make_outgoing(struct correlation *self, const struct rel
     return outgoing;
 }
 
-/* The segments let go of the spans; those in a row at once. */
+/* Tells the segments that the spans were written; adjacent ones in one call. */
 static void forget_part(const struct release_part *part)
 {
     struct held *held = part->first;

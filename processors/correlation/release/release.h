@@ -1,21 +1,20 @@
 /*
- * Spans on their way out of the hold: written into requests, many spans to a batch, and handed on;
- * what downstream cannot take yet is offered again. Called without the instance's lock, from any
- * thread.
+ * Writes spans that left the hold into requests, many spans to a batch, and hands them on; what the
+ * next stage cannot take yet is offered again. Called without the instance's lock, on any thread.
  */
 #ifndef PROCESSORS_CORRELATION_RELEASE_RELEASE_H
 #define PROCESSORS_CORRELATION_RELEASE_RELEASE_H
 
 #include "processors/correlation/correlation.h"
 
-/* Writes the spans of a release list, in the order in which they came, and hands them on. Where
- * memory is short, the list goes back to the instance for the next tick. */
+/* Writes the spans of a release list, in order of arrival, and hands them on. Without memory, the
+ * list goes back to the instance for the next tick. */
 void release_send(struct correlation *self, struct release *release);
 
-/* Offers again what downstream could not take, and writes what could not be written. */
+/* Offers again what the next stage could not take, and writes what could not be written. */
 void release_resume(struct correlation *self);
 
-/* At the end: gives up what nobody took, counted. */
+/* At the end: gives up and counts what the next stage did not take. */
 void release_give_up(struct correlation *self);
 
 #endif

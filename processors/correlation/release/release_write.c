@@ -7,7 +7,7 @@
 enum { REQUEST_RESOURCES = 1, RESOURCE_SCOPES = 2, SCOPE_SPANS = 2 };
 enum { PART_MAX_SPANS = 8192, PART_MAX_BYTES = 2 << 20 };
 
-/* A span as it is to be written. */
+/* A span, ready to be written. */
 struct piece {
     const struct interned *resource, *scope;
     struct view body;
@@ -20,7 +20,7 @@ struct release_part release_part(struct held *first)
     struct held *held = first;
     while (held && part.count < PART_MAX_SPANS &&
            (part.count == 0 || bytes + held->size <= PART_MAX_BYTES) &&
-           origin_same_way(segment_of(held)->origin, segment_of(first)->origin)) {
+           origin_matches(segment_of(held)->origin, segment_of(first)->origin)) {
         bytes += held->size;
         part.count++;
         held = held->next;
@@ -29,7 +29,7 @@ struct release_part release_part(struct held *first)
     return part;
 }
 
-/* The span's message with its edits; data NULL: no room. */
+/* Returns the span's message with its edits; data NULL: no memory. */
 static struct view edited(const struct held *held, struct view body,
                           const struct edit_policy *policy, struct arena *arena)
 {
@@ -54,8 +54,8 @@ static struct view edited(const struct held *held, struct view body,
     return (struct view){out, splice_size(&splice)};
 }
 
-/* The spans of one segment from held on, with their edits; data of a packed one is copied out of
- * memory that goes again. Returns the first span behind them; NULL in *piece: no room. */
+/* Edits the spans of one segment from held on; data of a packed segment is copied, since its
+ * inflated memory is freed. Returns the first span after them; NULL in *piece: no memory. */
 static const struct held *cut_segment(const struct held *held, const struct held *behind,
                                       const struct edit_policy *policy, struct arena *arena,
                                       struct piece **piece)
@@ -91,7 +91,7 @@ static struct piece *cut_pieces(const struct release_part *part, const struct ed
     return piece ? pieces : NULL;
 }
 
-/* The end of the run of pieces that share a resource, or a resource and scope. */
+/* Returns the end of the pieces that share a resource, or a resource and scope. */
 static const struct piece *end_of_resource(const struct piece *from, const struct piece *end)
 {
     const struct piece *at = from;

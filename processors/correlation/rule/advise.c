@@ -7,7 +7,7 @@
 #define EVERY_HOUR   (3600 * NS_PER_S)
 #define EVERY_MINUTE (60 * NS_PER_S)
 
-/* Ends a line, whatever names stand in it. */
+/* Ends a line, replacing line breaks in names. */
 static void end_line(struct bytes *advice, size_t from)
 {
     for (size_t i = from; i < advice->size; i++)
@@ -17,7 +17,7 @@ static void end_line(struct bytes *advice, size_t from)
         bytes_append(advice, "\n", 1);
 }
 
-/* Whether it is time to say it again. */
+/* Whether it may be logged again. */
 static bool is_time(uint64_t *told, uint64_t every, uint64_t mono)
 {
     if (*told && mono - *told < every)
@@ -29,7 +29,7 @@ static bool is_time(uint64_t *told, uint64_t every, uint64_t mono)
 void advise_names(struct correlation *self, struct service *profiled, const struct service *traced,
                   uint64_t mono)
 {
-    if (!is_time(&profiled->told[ADVICE_NAMES], EVERY_HOUR, mono))
+    if (!is_time(&profiled->advised[ADVICE_NAMES], EVERY_HOUR, mono))
         return;
     size_t from = self->advice.size;
     bytes_printf(&self->advice,
@@ -40,7 +40,7 @@ void advise_names(struct correlation *self, struct service *profiled, const stru
     end_line(&self->advice, from);
 }
 
-/* What labels samples, by language. */
+/* What adds span ids to samples, by language. */
 static const char *what_labels(const char *language)
 {
     static const struct {
@@ -65,7 +65,7 @@ static const char *what_labels(const char *language)
 
 void advise_no_ids(struct correlation *self, struct service *service, uint64_t mono)
 {
-    if (!is_time(&service->told[ADVICE_NO_IDS], EVERY_HOUR, mono))
+    if (!is_time(&service->advised[ADVICE_NO_IDS], EVERY_HOUR, mono))
         return;
     size_t from = self->advice.size;
     bool cpu = false;
@@ -88,11 +88,11 @@ void advise_no_ids(struct correlation *self, struct service *service, uint64_t m
 void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, uint64_t mono)
 {
     self->hold_full += spans;
-    if (!is_time(&self->hold_full_told, EVERY_MINUTE, mono))
+    if (!is_time(&self->hold_full_logged, EVERY_MINUTE, mono))
         return;
     bytes_printf(&self->advice,
-                 "%s: the hold is full, %" PRIu64 " spans left as they came before their profiles "
-                 "did: raise %s\n",
+                 "%s: the hold is full, %" PRIu64 " spans left unedited before their profiles "
+                 "arrived: raise %s\n",
                  self->env->id, self->hold_full,
                  by_budget              ? "the memory budget (limit_mib of memory_limiter)"
                  : self->hold.max_spans ? "hold_max_spans or hold_max_mib"
@@ -100,7 +100,7 @@ void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, 
     self->hold_full = 0;
 }
 
-void advise_speak(struct correlation *self)
+void advise_log(struct correlation *self)
 {
     pthread_mutex_lock(&self->lock);
     struct bytes said = self->advice;

@@ -1,7 +1,7 @@
 #include "processors/correlation/rule/decide.h"
 
-/* Deeper than any call tree that is not a loop. */
-enum { LONGEST_LINEAGE = 64 };
+/* More than the depth of any call tree without a loop. */
+enum { MOST_ANCESTORS = 64 };
 
 void context_open(struct context *context, struct correlation *self, struct service *service,
                   struct judge_now now)
@@ -28,14 +28,14 @@ static bool decide_find(const struct context *context, uint64_t id, struct span_
                                         context->kinds, context->second, figures);
 }
 
-void decide_expect(const struct context *context, const struct candidate *candidate)
+void decide_prefetch(const struct context *context, const struct candidate *candidate)
 {
     const struct span_index *index = &context->self->index;
     uint64_t scope = service_scope(context->service);
     if (candidate->named)
-        span_index_expect(index, scope, candidate->named);
+        span_index_prefetch(index, scope, candidate->named);
     if (candidate->own != candidate->named)
-        span_index_expect(index, scope, candidate->own);
+        span_index_prefetch(index, scope, candidate->own);
 }
 
 bool decide_lookup(const struct context *context, const struct candidate *candidate,
@@ -51,8 +51,8 @@ struct edit decide_link(const struct span_figures *figures)
     return (struct edit){.action = ACTION_LINK, .figures = *figures};
 }
 
-/* Whether samples that came at a (local) time are known still. Those from before a restart count as
- * ones that came with it. */
+/* Whether samples that arrived at a (local) time are still known. Recalled ones count as arrived at
+ * the restart. */
 static bool is_remembered(const struct correlation *self, uint64_t at, uint64_t mono)
 {
     if (at >= self->recalled_from && at < self->started_mono)
@@ -60,7 +60,7 @@ static bool is_remembered(const struct correlation *self, uint64_t at, uint64_t 
     return mono <= at || mono - at <= self->config.remember;
 }
 
-/* Samples are remembered for so long only, and where there are too many not even that. */
+/* Samples are remembered only for so long, and less if there are too many. */
 static bool may_be_forgotten(const struct context *context, const struct candidate *candidate)
 {
     const struct correlation *self = context->self;
@@ -94,7 +94,7 @@ static void decide_leave(struct decision *decision, enum judge_reason reason)
     decision->reason = reason;
 }
 
-/* A span for which nothing came, where that says something. */
+/* Decides a span whose samples never arrived, unless that proves nothing. */
 static void decide_give_up(const struct context *context, const struct candidate *candidate,
                            enum judge_reason reason, struct decision *decision)
 {
@@ -110,7 +110,7 @@ static void decide_give_up(const struct context *context, const struct candidate
     }
 }
 
-/* What holds for all spans of the process; false: each is judged. */
+/* Decides a span as all of its process; false: they differ. */
 static bool rule_all(const struct context *context, const struct candidate *candidate,
                      struct decision *decision)
 {
@@ -147,7 +147,7 @@ void decide_within(const struct context *context, const struct candidate *candid
         rule_each(context, candidate, limits, decision);
 }
 
-/* A root that waits is decided when the hold is over; one of which nothing more came is gone. */
+/* A waiting root is decided when the hold ends; one without news since then is gone. */
 static bool is_gone(const struct context *context, const struct ancestry_step *root)
 {
     uint64_t age = (uint64_t)(context->second - root->noted) * NS_PER_S;
@@ -159,7 +159,7 @@ static bool is_gone(const struct context *context, const struct ancestry_step *r
 static enum ancestry trace_up(const struct context *context, uint64_t parent,
                               struct span_figures *figures)
 {
-    for (unsigned i = 0; i < LONGEST_LINEAGE; i++) {
+    for (unsigned i = 0; i < MOST_ANCESTORS; i++) {
         if (decide_find(context, parent, figures))
             return ANCESTRY_LINKED;
         struct ancestry_step step = ancestry_get(&context->self->ancestry, parent, context->second);
@@ -195,7 +195,8 @@ void decide_child(const struct context *context, const struct candidate *candida
     decision->edit.action = ACTION_WAIT;
     if (rule_all(context, candidate, decision))
         return;
-    /* Rule 2 is the root's: a child ends first, and the root's samples may come after its end. */
+    /* Rule 2 applies to the root: a child ends first, and the root's samples may arrive after its
+     * end. =MOST_ANCESTORS = 64 => MOST_ANCESTORS = 64 */
     if (above != ANCESTRY_WAITING &&
         context->now.mono - candidate->arrived >= judge_longest(&context->known))
         decide_give_up(context, candidate, REASON_HOLD_RAN_OUT, decision);

@@ -40,7 +40,7 @@ void span_row_time(struct span_row *row, const struct correlation *self, struct 
     }
 }
 
-/* From what the check has noted of the span. */
+/* Fills a row from the note that the check made of the span. */
 static void take_row(struct span_row *row, const struct otlp_span_note *note)
 {
     row->candidate.own = note->id;
@@ -65,7 +65,7 @@ static void read_row(struct span_row *row, const struct proto_field *field)
     row->marked = span.profile_attributes > 0;
 }
 
-/* Requests that were merged repeat their resource: its header is made once. */
+/* Merged requests repeat their resource: its header is made once. */
 static bool read_header(struct trace_plan *plan, const struct correlation *self,
                         struct resource_plan *resource)
 {
@@ -111,8 +111,8 @@ static bool add_scope(struct trace_plan *plan, const struct proto_field *field)
     return true;
 }
 
-/* Takes a span in; resources and scopes are made with their first one, so that empty entries, of
- * which a request can hold millions, take no memory. */
+/* Adds a span. Resources and scopes are made with their first span, so that empty entries, of which
+ * a request can hold millions, take no memory. */
 static bool add_span(struct trace_plan *plan, const struct correlation *self,
                      const struct otlp_walk *walk)
 {
@@ -179,7 +179,7 @@ void trace_plan_count(struct trace_plan *plan)
     }
 }
 
-/* All of a ScopeSpans but its spans, in the arena. */
+/* Returns a ScopeSpans without its spans, in the arena. */
 static struct view scope_header(struct trace_plan *plan, const struct scope_plan *scope)
 {
     struct view entry = scope->field.bytes;
@@ -293,7 +293,7 @@ void trace_plan_hold(struct trace_plan *plan, struct correlation *self, struct o
     trace_plan_count(plan);
 }
 
-/* Spares the second reading of spans that stay as they are. */
+/* Spans that stay unchanged are not read a second time. */
 static bool needs_edit(const struct span_row *row)
 {
     enum action action = row->decision.edit.action;
@@ -319,7 +319,7 @@ static void rewrite_scope(const struct trace_plan *plan, const struct scope_plan
     splice_leave(splice);
 }
 
-/* Every Resource field gives way to the one at the same place in the remapped header. */
+/* Replaces every Resource field by the one at the same position in the remapped header. */
 static void rewrite_resource_field(const struct proto_field *field, struct proto_scan *header,
                                    struct splice *splice)
 {

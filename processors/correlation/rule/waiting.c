@@ -3,7 +3,7 @@
 #include "processors/correlation/release/pack.h"
 #include "processors/correlation/rule/advise.h"
 
-/* More spans of other services with one id than any that is not made up. */
+/* More spans of other services with one id than occur unless ids are made up. */
 enum { MOST_NAMESAKES = 64 };
 
 static struct candidate waiting_ask(const struct held *held)
@@ -20,13 +20,13 @@ static struct candidate waiting_ask(const struct held *held)
     };
 }
 
-/* A waiting span's decision put into effect. */
+/* Applies a waiting span's decision. */
 static void waiting_let_go(const struct context *context, struct held *held,
                            const struct candidate *candidate, const struct decision *decision,
                            struct release *release)
 {
     struct service_counts *counts = &context->service->counts;
-    /* It may have come while the lock was given back. */
+    /* It may have arrived while the lock was released. */
     uint64_t mono = context->now.mono;
     uint64_t waited = mono > candidate->arrived ? mono - candidate->arrived : 0;
     counts->waited++;
@@ -34,7 +34,7 @@ static void waiting_let_go(const struct context *context, struct held *held,
     if (waited > counts->wait_max)
         counts->wait_max = waited;
     if (metric_wanted(METRIC_NORMAL))
-        histogram_add(&context->self->told.delays, &histogram_waits, waited);
+        histogram_add(&context->self->published.delays, &histogram_waits, waited);
     decide_count(context, candidate, decision);
     if (held->flags & HELD_ROOT)
         decide_note_root(context, held->own, &decision->edit);
@@ -44,14 +44,14 @@ static void waiting_let_go(const struct context *context, struct held *held,
         heap_remove(&context->self->due, &process->due);
 }
 
-/* A span is found by the id that it names; one that names another than its own may have samples
- * under that, too. */
+/* Held spans are indexed by the id in their attribute; if that differs from their own, they may
+ * also have samples under their own. */
 static bool has_two_ids(const struct candidate *candidate)
 {
     return candidate->named && candidate->own && candidate->named != candidate->own;
 }
 
-/* One that waits, and is no child of one that does. */
+/* Decides a span that waits and is not the child of one that does. */
 static void rule_held(const struct context *context, const struct candidate *candidate,
                       const struct judge_limits *limits, struct decision *decision)
 {
@@ -62,7 +62,8 @@ static void rule_held(const struct context *context, const struct candidate *can
         *decision = (struct decision){.edit = decide_link(&figures)};
 }
 
-/* Judges the spans of a segment that are no children. It lives until its last span is written. */
+/* Decides the spans of a segment that are not children. It exists until its last span is
+ * written. */
 static void judge_segment(const struct context *context, struct segment *segment,
                           const struct judge_limits *limits, struct release *release)
 {
@@ -98,7 +99,7 @@ static void judge_children(const struct context *context, struct segment *segmen
     }
 }
 
-/* Children are looked at once a second, since what they wait for is their parent. */
+/* Children are checked once a second, since they wait for their parent. */
 static void judge_all_children(const struct context *context, struct release *release)
 {
     struct process *process = context->process;
@@ -119,7 +120,7 @@ static struct segment *first_ended(const struct process *process)
     return node ? (struct segment *)(void *)((char *)node - offsetof(struct segment, ends)) : NULL;
 }
 
-/* The next segment that has a span to judge. NULL: none has. */
+/* Returns the next segment with a span to decide. NULL: none. */
 static struct segment *next_due(const struct context *context, const struct judge_limits *limits,
                                 bool all)
 {
@@ -135,7 +136,7 @@ static struct segment *next_due(const struct context *context, const struct judg
     return NULL;
 }
 
-/* When the process is to be looked at again. */
+/* Sets when the process is checked again. */
 static void schedule(const struct context *context, bool more)
 {
     struct process *process = context->process;
@@ -197,7 +198,7 @@ void waiting_reconsider(struct context *context)
         }
 }
 
-/* Asks the index anew for the spans of a segment. */
+/* Looks up the spans of a segment again. */
 static void look_again(const struct context *context, struct segment *segment,
                        struct release *release)
 {
@@ -228,7 +229,7 @@ void waiting_add(struct context *context, struct segment *segment, bool again,
     schedule(context, false);
 }
 
-/* A sample of another service's profiles names it. */
+/* Another service's profiles have a sample with the span's id. */
 static void learn_from_namesake(const struct context *context, const struct held *held)
 {
     struct service *other = segment_of(held)->process->service;
@@ -255,11 +256,11 @@ static void link_held(const struct context *context, const struct sighting *sigh
         evidence_note_skew(context->service, held->end, sighting->window_start);
     if (sighting->serial)
         process_note_match(process, sighting->timeline, sighting->serial, context->now.mono);
-    /* The order by end is a lower bound now; judge_segment puts it right. */
+    /* The order by end is only a lower bound now; judge_segment corrects it. */
     waiting_let_go(context, held, &candidate, &decision, release);
 }
 
-/* A sample came too late, or nobody waited for it. */
+/* Learns from a sample that arrived too late, or whose span was not held. */
 static void learn_from_missed(const struct context *context, const struct sighting *sighting)
 {
     struct service *service = context->service;
@@ -303,7 +304,7 @@ void waiting_link(const struct context *context, const struct sighting *sighting
         learn_from_namesake(context, namesake);
 }
 
-/* Goes on as it came. */
+/* Lets a span pass unedited. */
 static void let_pass(struct correlation *self, struct held *held, enum judge_reason reason,
                      struct judge_now now, struct release *release)
 {
@@ -328,7 +329,7 @@ void waiting_make_room(struct correlation *self, const struct segment *coming, s
         advise_hold_full(self, spans - hold->spans, by_budget, now.mono);
 }
 
-/* At the end, what waits for anything but rule 2 leaves as it came. */
+/* At the end, spans that wait for anything but rule 2 pass unedited. */
 static void judge_finally(struct correlation *self, struct segment *segment, bool children,
                           struct judge_now now, struct release *release)
 {

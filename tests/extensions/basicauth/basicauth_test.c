@@ -36,7 +36,7 @@ static void write_file(const char *text)
     fclose(file);
 }
 
-/* The keys up to the path of a file of that text, and behind it. */
+/* The keys before and after the path of a file with that text. */
 static void begin_file(const char *text, const char *keys, const char *more)
 {
     char all[256];
@@ -61,7 +61,7 @@ static void expect_faults(const char *keys, const char *words)
     snprintf(yaml, sizeof yaml, "extensions:\n  basicauth: %s\n" REST, keys);
     char *faults = given_faults(yaml);
     ck_assert_msg(strstr(faults, words) != NULL, "no \"%s\" in:\n%s", words, faults);
-    const char *told = strstr(faults, ": extensions."); /* in front of it stands the yaml itself */
+    const char *told = strstr(faults, ": extensions."); /* the place in the yaml precedes it */
     ck_assert_ptr_nonnull(told);
     ck_assert_msg(strstr(told, "sesame") == NULL, "%s", faults);
     free(faults);
@@ -76,7 +76,7 @@ START_TEST(faults_are_told_without_secrets)
     expect_faults("{htpasswd: {inline: sesame}}", "htpasswd.inline: line 1 has no colon");
     expect_faults("{htpasswd: {inline: 'a:$0$sesame'}}", "htpasswd.inline: line 1 has a hash");
     expect_faults("{client_auth: {password: sesame}}", "client_auth.username");
-    expect_faults("{client_auth: {username: 'a:b'}}", "cannot have a colon");
+    expect_faults("{client_auth: {username: 'a:b'}}", "cannot contain a colon");
     expect_faults("{client_auth: {username: a, aws_secrets_manager: {}}}",
                   "a key of the Collector");
 }

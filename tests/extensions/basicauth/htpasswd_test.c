@@ -64,7 +64,7 @@ START_TEST(a_fault_names_its_line_and_nothing_secret)
     ck_assert_ptr_nonnull(strstr(why, "line 3 has a hash"));
     ck_assert_ptr_null(strstr(why, "sesame"));
     ck_assert(!reads(":1\n"));
-    ck_assert_ptr_nonnull(strstr(why, "line 1 names no user"));
+    ck_assert_ptr_nonnull(strstr(why, "line 1 has no user name"));
     ck_assert(!reads("a:\n"));
     ck_assert(!reads(""));
     ck_assert_ptr_nonnull(strstr(why, "no user"));
@@ -88,12 +88,12 @@ START_TEST(what_is_wrong_with_a_hash_is_told)
         const char *line, *why;
     } rows[] = {
         {"u:", "line 1 has no password, expected bcrypt"},
-        {"u:*", "line 1 locks its user out (* or !): take the line out instead"},
+        {"u:*", "line 1 locks its user out (* or !): remove the line instead"},
         {"u:!$6$a$b", "line 1 locks its user out"},
-        {"u:rqXexS6ZhobKA", "line 1 has a hash of DES-crypt, which is too weak, expected"},
-        {"u:$apr1$x", "line 1 has a hash that is damaged or cut off, expected"},
-        {"u:$2y$10$abc", "line 1 has a hash that is damaged or cut off, expected"},
-        {"u:$argon2id$v=19$m=1", "line 1 has a hash of a kind that is not known here, expected"},
+        {"u:rqXexS6ZhobKA", "line 1 has a DES-crypt hash, which is too weak, expected"},
+        {"u:$apr1$x", "line 1 has a damaged or truncated hash, expected"},
+        {"u:$2y$10$abc", "line 1 has a damaged or truncated hash, expected"},
+        {"u:$argon2id$v=19$m=1", "line 1 has a hash of an unknown kind, expected"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ck_assert(!reads(rows[i].line));

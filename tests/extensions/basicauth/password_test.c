@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Of "myPassword" but where said otherwise; from the documentation of Apache's htpasswd, the test
+/* Of "myPassword" unless stated otherwise; from the documentation of Apache's htpasswd, the test
  * values of bcrypt and SHA-crypt, and `openssl passwd`. */
 #define BCRYPT "$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC"
 #define SHA    "{SHA}VBPuJHI7uixaa6LQGWx4s+5GKNE="

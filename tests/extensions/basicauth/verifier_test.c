@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 #define RIGHT "$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC"
-/* A cost that no test outlasts a queue of, and that ends soon enough when the verifier does. */
+/* A cost high enough that no test outlasts a queue of them, and low enough that the verifier ends
+ * soon. */
 #define DEAR "$2y$11$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

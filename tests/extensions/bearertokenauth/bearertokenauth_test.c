@@ -42,7 +42,7 @@ static void expect_faults(const char *keys, const char *words)
     snprintf(yaml, sizeof yaml, "extensions:\n  bearertokenauth: %s\n" REST, keys);
     char *faults = given_faults(yaml);
     ck_assert_msg(strstr(faults, words) != NULL, "no \"%s\" in:\n%s", words, faults);
-    const char *told = strstr(faults, ": extensions."); /* in front of it stands the yaml itself */
+    const char *told = strstr(faults, ": extensions."); /* the place in the yaml precedes it */
     ck_assert_ptr_nonnull(told);
     ck_assert_msg(strstr(told, "sesame") == NULL, "%s", faults);
     free(faults);
@@ -52,7 +52,7 @@ START_TEST(faults_are_told_without_secrets)
 {
     expect_faults("{}", "expected token, tokens or filename");
     expect_faults("{token: sesame, tokens: [sesame]}", "expected only one of token and tokens");
-    expect_faults("{token: \"sesame\\u0001\"}", "no header can hold");
+    expect_faults("{token: \"sesame\\u0001\"}", "headers cannot contain");
     expect_faults("{token: sesame, scheme: 'a b'}", "bearertokenauth.scheme");
     expect_faults("{token: sesame, header: 'a: b'}", "bearertokenauth.header");
     expect_faults("{tokens: {a: b}}", "bearertokenauth.tokens");

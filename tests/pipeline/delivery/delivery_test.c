@@ -20,7 +20,7 @@ static void check(const void *config, struct key_report *report)
     delivery_check(config, report);
 }
 
-/* The first sentence about a section, or NULL. The caller frees it. */
+/* Returns the first problem of a section, or NULL. The caller frees it. */
 static char *read_section(const char *yaml)
 {
     struct problems problems = {0};
@@ -62,7 +62,7 @@ START_TEST(the_defaults_are_the_collectors)
     ck_assert_double_eq(delivery.retry.randomization_factor, 0.5);
     ck_assert_double_eq(delivery.retry.multiplier, 1.5);
     ck_assert_uint_eq(delivery.retry.max_interval, 30 * NS_PER_S);
-    /* The Collector gives up after five minutes; what was acknowledged is kept here. */
+    /* The Collector gives up after five minutes; here acknowledged data are kept. */
     ck_assert_uint_eq(delivery.retry.max_elapsed_time, 0);
 }
 END_TEST

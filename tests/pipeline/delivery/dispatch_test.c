@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The backend of these tests: some span numbers are bad, requests may be too large or unlucky. */
+/* The backend of these tests: some span numbers are bad, requests may be too large or fail. */
 struct backend {
     unsigned bad_from, bad_to; /* numbers that make a request invalid */
-    uint32_t max_items;        /* more: too large; 0: any number */
-    struct outcome always;     /* where not OK: the answer to everything */
+    uint32_t max_items;        /* more are too large; 0: no limit */
+    struct outcome always;     /* if not OK: the answer to everything */
     struct outcome after_next; /* the same, from the request after the next on */
-    unsigned failures;         /* RETRY so often first */
+    unsigned failures;         /* this many RETRY answers first */
     unsigned sends;
     uint64_t took;
     size_t largest;
@@ -89,7 +89,7 @@ static struct queue_element *element_of(unsigned spans)
     return element;
 }
 
-/* Runs an element to its end, moving the clock over the waits; returns how many there were. */
+/* Runs an element to its end, advancing the clock over the waits; returns how many there were. */
 static unsigned run(struct queue_element *element)
 {
     unsigned waits = 0;
@@ -99,7 +99,7 @@ static unsigned run(struct queue_element *element)
         fake_clock_advance(&fake, due - fake.mono);
         waits++;
     }
-    ck_assert_ptr_null(element->current);
+    ck_assert_ptr_null(element->batch);
     queue_element_free(element);
     ck_assert_uint_eq(settled_count, 1);
     return waits;
@@ -260,7 +260,7 @@ static struct queue_element *joined_element(unsigned first, unsigned second)
 START_TEST(what_was_merged_comes_in_one_run_to_those_who_ask_for_that)
 {
     begin();
-    backend.bad_from = 6; /* the backend looks at the bytes */
+    backend.bad_from = 6; /* the backend reads the bytes */
     backend.bad_to = 7;
     run(joined_element(5, 3));
     ck_assert_uint_eq(backend.took, 7);
@@ -386,7 +386,7 @@ START_TEST(after_the_abort_nothing_is_sent)
 }
 END_TEST
 
-/* Each part has the elapsed time to itself, whatever those before it took. */
+/* Each part has the full elapsed time, however long those before it took. */
 START_TEST(a_second_part_is_tried_for_as_long_as_the_first)
 {
     uint64_t due;
@@ -399,7 +399,7 @@ START_TEST(a_second_part_is_tried_for_as_long_as_the_first)
         ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_WAIT);
         fake_clock_advance(&fake, due - fake.mono);
     }
-    /* Now the first goes, and the next is put off for half a minute. */
+    /* Now the first is sent, and the next is put off for half a minute. */
     unsigned sends = backend.sends;
     backend.max_items = 0;
     struct outcome later = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "later");
@@ -439,7 +439,7 @@ START_TEST(a_waiting_client_hears_of_all_that_was_refused)
     begin();
     dispatcher.waits = true;
     backend.bad_from = 2;
-    backend.bad_to = 8; /* they lie in several parts */
+    backend.bad_to = 8; /* the buffer is in several parts */
     run(element_of(64));
     ck_assert_int_eq(settled_worst.verdict, VERDICT_OK);
     ck_assert_uint_ge(settled_worst.rejected, 6);
@@ -448,7 +448,7 @@ START_TEST(a_waiting_client_hears_of_all_that_was_refused)
 }
 END_TEST
 
-/* An exporter that sends an item a request, and is out of luck at some. */
+/* An exporter that sends one item a request, of which some fail. */
 static struct {
     unsigned sent[16];
     unsigned fails_at; /* the request, from 0, that is put off; each further one counts down */
@@ -516,8 +516,8 @@ START_TEST(a_batch_that_moves_on_has_all_its_tries_again)
     begin_steps();
     struct queue_element *element = element_of(4);
     for (unsigned i = 0; i < 4; i++) {
-        stepper.fails_at = stepper.requests + (i > 0); /* one goes, and the next is put off */
-        stepper.failures = 2;                          /* of three that would be the end */
+        stepper.fails_at = stepper.requests + (i > 0); /* one succeeds, and the next is put off */
+        stepper.failures = 2;                          /* three would be the end */
         ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_WAIT);
         ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_WAIT);
     }

@@ -27,7 +27,7 @@ static void lose(enum signal signal, uint64_t items)
     loss_log_add(&losses, signal, items, &why);
 }
 
-/* All lines so far, in memory of the test. */
+/* Returns all lines so far, in the test's memory. */
 static const char *lines(void)
 {
     static char text[4096];

@@ -14,7 +14,7 @@ static struct queue_element *element(unsigned number)
 
 static bool is(const struct queue_element *made, unsigned number)
 {
-    return made && some_batch_has(made->current, number);
+    return made && some_batch_has(made->batch, number);
 }
 
 static void free_list(struct queue_element *list)
@@ -149,7 +149,7 @@ START_TEST(where_all_wait_because_the_server_asked_one_probes_it)
     first->probe_due = 30;
     second->probe_due = 40;
     queue_park(&queue, first, 5000);
-    ck_assert_uint_eq(queue_wake(&queue, 35), 5000); /* the second is under way */
+    ck_assert_uint_eq(queue_wake(&queue, 35), 5000); /* the second is in flight */
     queue_park(&queue, second, 6000);
     ck_assert_uint_eq(queue_wake(&queue, 39), 40);
     ck_assert_uint_eq(queue_takeable(&queue), 0);
@@ -163,7 +163,7 @@ START_TEST(where_all_wait_because_the_server_asked_one_probes_it)
     ck_assert_ptr_eq(queue_take(&queue), second);
     queue_element_free(second);
     queue_finish(&queue, SIGNAL_TRACES);
-    ck_assert_uint_eq(queue_takeable(&queue), 1); /* the third is a probe, too */
+    ck_assert_uint_eq(queue_takeable(&queue), 1); /* the third is a probe too */
     ck_assert_uint_eq(queue_wake(&queue, 101), 5000);
     free_list(queue_clear(&queue));
 }
@@ -224,7 +224,8 @@ START_TEST(what_goes_in_parts_waits_without_a_consumer)
 }
 END_TEST
 
-/* What it was answered before was another exporter's affair; what was delivered stays so. */
+/* Earlier answers came from another exporter and do not count; what was delivered stays
+ * delivered. */
 START_TEST(what_is_inherited_has_all_its_tries_and_keeps_its_progress)
 {
     struct queue from = {.size = 9, .consumers = 1}, to = {.size = 9, .consumers = 1};

@@ -16,7 +16,7 @@ struct exporter {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool gated;
-    unsigned let_out; /* so many leave though the gate is shut */
+    unsigned let_out; /* how many may leave though the gate is closed */
     unsigned inside, most_inside, done;
     unsigned failures;
     uint64_t retry_after_ns; /* of these */
@@ -159,7 +159,7 @@ START_TEST(where_memory_is_short_requests_go_one_by_one)
 }
 END_TEST
 
-/* As it explains itself: also what waits for memory. */
+/* From its explain line, which includes what waits for memory. */
 static unsigned under_way(void)
 {
     struct bytes out;
@@ -168,12 +168,12 @@ static unsigned under_way(void)
     sender_explain(sender, &out);
     bytes_append(&out, "", 1);
     const char *from = strstr((const char *)out.data, "requests, ");
-    ck_assert(from && sscanf(from, "requests, %u under way", &count) == 1);
+    ck_assert(from && sscanf(from, "requests, %u in flight", &count) == 1);
     bytes_release(&out);
     return count;
 }
 
-/* The rest of the memory is for data, also when the backend answers nothing. */
+/* The rest of the memory is for data, even if the backend answers nothing. */
 START_TEST(work_of_all_sends_stays_below_its_share_of_the_memory)
 {
     begin(8);
@@ -182,7 +182,7 @@ START_TEST(work_of_all_sends_stays_below_its_share_of_the_memory)
     for (unsigned i = 0; i < 8; i++)
         put(1);
     wait_for(&exporter.inside, 3);
-    while (under_way() < 4) /* the next one was looked at, and put off */
+    while (under_way() < 4) /* the next one was taken, and put off */
         sched_yield();
     ck_assert_uint_lt(budget_used(&budget), 1 << 20);
     gate(false);
@@ -288,7 +288,7 @@ START_TEST(a_success_wakes_what_waits_because_the_server_asked_for_it)
 }
 END_TEST
 
-/* Nothing new comes that would try it. */
+/* No new data arrive that would be tried. */
 START_TEST(a_backend_that_asked_for_a_year_is_noticed_when_it_is_well_again)
 {
     begin(2);

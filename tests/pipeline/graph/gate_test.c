@@ -7,7 +7,7 @@
 enum { VISITS = 2000, VISITORS = 3 };
 
 static struct gate gate;
-static enum gate_mode way;
+static enum gate_mode mode;
 static _Atomic unsigned entered;
 static _Atomic int inside;
 
@@ -15,7 +15,7 @@ static void *visit_often(void *ctx)
 {
     (void)ctx;
     for (int i = 0; i < VISITS; i++) {
-        ck_assert(gate_enter(&gate, &way));
+        ck_assert(gate_enter(&gate, &mode));
         inside++;
         inside--;
         gate_leave(&gate);
@@ -27,7 +27,7 @@ static void *visit_often(void *ctx)
 START_TEST(nobody_is_inside_while_it_is_closed)
 {
     pthread_t visitors[VISITORS];
-    way = GATE_OPEN;
+    mode = GATE_OPEN;
     gate_init(&gate);
     for (int i = 0; i < VISITORS; i++)
         pthread_create(&visitors[i], NULL, visit_often, NULL);
@@ -44,7 +44,7 @@ END_TEST
 
 static void *enter_once(void *ctx)
 {
-    *(bool *)ctx = gate_enter(&gate, &way);
+    *(bool *)ctx = gate_enter(&gate, &mode);
     return NULL;
 }
 
@@ -52,11 +52,11 @@ static bool enters_after(enum gate_mode now)
 {
     pthread_t visitor;
     bool was_let_in;
-    way = GATE_WAITS;
+    mode = GATE_WAITS;
     gate_init(&gate);
     pthread_create(&visitor, NULL, enter_once, &was_let_in);
     gate_close(&gate);
-    way = now;
+    mode = now;
     gate_open(&gate);
     pthread_join(visitor, NULL);
     gate_release(&gate);
@@ -80,9 +80,9 @@ static void *leave(void *ctx)
 START_TEST(another_thread_may_leave)
 {
     pthread_t other;
-    way = GATE_OPEN;
+    mode = GATE_OPEN;
     gate_init(&gate);
-    ck_assert(gate_enter(&gate, &way));
+    ck_assert(gate_enter(&gate, &mode));
     pthread_create(&other, NULL, leave, NULL);
     gate_close(&gate);
     gate_open(&gate);

@@ -10,7 +10,7 @@
 const struct component *const component_table[] = {&scripted_source, &scripted_holder,
                                                    &scripted_sink, NULL};
 
-/* The order of closing, as ids with spaces between. */
+/* The order of closing, as ids separated by spaces. */
 static void expect_order(const char *pipelines, const char *wanted)
 {
     struct given_runtime given;

@@ -138,7 +138,7 @@ START_TEST(drop_oldest_accepts_and_counts_what_it_loses)
     sink_gate(sink_at(0), false);
     sink_wait_delivered(sink_at(0), 9);
     ck_assert_uint_eq(given_stop(&given), 6);
-    ck_assert_str_eq(given.report, "sink: 6 spans acknowledged and not delivered, 6 queue full\n");
+    ck_assert_str_eq(given.report, "sink: 6 spans acknowledged but not delivered, 6 queue full\n");
 }
 END_TEST
 
@@ -226,8 +226,8 @@ static struct outcome down_once(const struct batch *batch, unsigned nth)
     return nth == 0 ? outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "down") : OUTCOME_OK;
 }
 
-/* Moves the clock until the sink has begun so many sends: a worker parks what failed soon after
- * its answer, not before. */
+/* Advances the clock until the sink has begun this many sends: a worker parks a failed one shortly
+ * after its answer. */
 static void advance_until_begun(struct sink *sink, size_t begun)
 {
     for (;;) {

@@ -20,7 +20,7 @@ static void written(const struct batch *batch, const char *receiver, struct byte
     ck_assert_int_eq(bytes_append_view(record, buffer_view(batch->payload)), BYTES_OK);
 }
 
-/* Through a record and back. */
+/* Writes a record and reads it back. */
 static struct batch *again(struct batch *batch)
 {
     struct bytes record;
@@ -98,7 +98,7 @@ END_TEST
 
 #define FORM "--z\r\nContent-Disposition: form-data; name=\"jfr\"; filename=\"jfr\"\r\n\r\n"
 
-/* Of 5 MiB when inflated; the limit may be lower than it was. */
+/* 5 MiB when inflated; the limit may have been higher before. */
 START_TEST(a_recording_tells_again_what_it_takes_inflated)
 {
     static uint8_t zeros[5 << 20];
@@ -138,7 +138,7 @@ START_TEST(bytes_that_are_no_record_are_refused)
     ck_assert_ptr_null(journal_record_read(VIEW("\x0a\xff"), NULL, &receiver, &reason));
     ck_assert_ptr_null(journal_record_read(VIEW(""), NULL, &receiver, &reason));
     ck_assert_ptr_null(journal_record_read(VIEW("\x10\x09\x7a\x00"), NULL, &receiver, &reason));
-    ck_assert_str_eq(reason, "it is in a form that this version does not know");
+    ck_assert_str_eq(reason, "this version does not know its format");
 }
 END_TEST
 

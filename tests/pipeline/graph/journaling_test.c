@@ -19,7 +19,7 @@ const struct component *const component_table[] = {&scripted_source, &scripted_s
 static struct given_runtime given;
 static char directory[64];
 
-/* A process over the directory. */
+/* A process that uses the directory. */
 static void begin(void)
 {
     char yaml[1024];
@@ -70,7 +70,7 @@ static struct outcome refuse(const struct batch *batch, unsigned nth)
     return fault;
 }
 
-/* Whether what was given up for a reason is offered again by the next process. */
+/* Whether data given up for a reason are offered again by the next process. */
 static bool comes_again(enum verdict verdict, enum cause cause)
 {
     make_directory();
@@ -79,7 +79,7 @@ static bool comes_again(enum verdict verdict, enum cause cause)
     begin();
     offer(7);
     while (meter_get(given_meter(&given, "sink"), METER_DROPPED, SIGNAL_TRACES) < 7)
-        sched_yield(); /* what the stop finds undecided comes again in any case */
+        sched_yield(); /* what the stop leaves undecided is offered again anyway */
     given_stop(&given);
     sink_at(0)->script = NULL;
     sink_at(0)->delivered = 0;
@@ -157,7 +157,7 @@ START_TEST(what_comes_again_goes_the_way_of_its_receiver)
 }
 END_TEST
 
-/* Else a reload would wait for it, and its receiver could never be closed. */
+/* Otherwise a reload would wait for it, and its receiver could never be closed. */
 START_TEST(a_request_that_was_answered_is_through)
 {
     make_directory();
@@ -166,7 +166,7 @@ START_TEST(a_request_that_was_answered_is_through)
     gate_close(&given.runtime->gate);
     gate_open(&given.runtime->gate);
     while (source_env("source")->intakes[SIGNAL_TRACES]->pending)
-        sched_yield(); /* it is counted out behind its answer */
+        sched_yield(); /* it is counted out after its answer */
     sink_wait_delivered(sink_at(0), 3);
     given_stop(&given);
     remove_directory();

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An authenticator of either side, one that only gives, and a receiver with servers. */
+/* An authenticator for both sides, one for clients only, and a receiver with servers. */
 
 static enum auth_result look(void *self, const char *value)
 {
@@ -146,8 +146,8 @@ START_TEST(an_id_that_does_not_serve_is_named_with_its_key)
         ":2: receivers.servers.open.auth.authenticator: references extension \"none\" which is not "
         "configured");
     expect(YAML("{open: {auth: {authenticator: both}}}", "other"), "not in service.extensions");
-    expect(YAML("{open: {auth: {authenticator: other}}}", "other"), "is no authenticator");
-    expect(YAML("{open: {auth: {authenticator: giver}}}", "giver"), "checks none");
+    expect(YAML("{open: {auth: {authenticator: other}}}", "other"), "is not an authenticator");
+    expect(YAML("{open: {auth: {authenticator: giver}}}", "giver"), "does not check them");
     expect(YAML("{more: [{}, {auth: {authenticator: giver}}]}", "giver"),
            "receivers.servers.more[1].auth.authenticator");
 }

@@ -125,8 +125,9 @@ END_TEST
 START_TEST(unknown_keys_and_signals_are_refused)
 {
     expect("    traces: {receivers: [source], exporter: [sink]}\n", "exporter");
-    expect("    trace: {receivers: [source], exporters: [sink]}\n", "\"trace\" is no pipeline");
-    expect("    traces/: {receivers: [source], exporters: [sink]}\n", "\"traces/\" is no pipeline");
+    expect("    trace: {receivers: [source], exporters: [sink]}\n", "\"trace\" is not a pipeline");
+    expect("    traces/: {receivers: [source], exporters: [sink]}\n",
+           "\"traces/\" is not a pipeline");
 }
 END_TEST
 

@@ -17,7 +17,7 @@ const struct component *const component_table[] = {&scripted_source, &scripted_p
     "      receivers: [source]\n"                                                                  \
     "      exporters: [sink]\n"
 
-/* All of these words stand in the faults of a configuration. */
+/* The problems of a configuration must contain all these texts. */
 static void expect(const char *yaml, const char *const *words)
 {
     char *faults = given_faults(yaml);
@@ -88,7 +88,7 @@ START_TEST(a_type_of_the_collectors_is_told_what_stands_for_it_here)
 {
     EXPECT("receivers: {source: , zipkin/b: }\nprocessors: {tail_sampling: }\n"
            "exporters: {sink: , loki: }\nextensions: {file_storage: }\n" REST,
-           "receivers.zipkin/b: spanlink has no receiver \"zipkin\"; instead of it: ",
+           "receivers.zipkin/b: spanlink has no receiver \"zipkin\"; instead: ",
            "as OTLP to the receiver otlp", "a sidecar never sees a whole trace", "/otlp",
            "the extension journal keeps accepted requests on disk");
     EXPECT("receivers: {source: }\nprocessors: {sink: }\nexporters: {sink: }\n" REST,
@@ -112,7 +112,7 @@ START_TEST(no_error_follows_from_an_unknown_type_or_connector)
         lines++;
     ck_assert_msg(lines == 5, "%s", faults);
     ck_assert_ptr_nonnull(strstr(faults, "connectors.spanmetrics: spanlink has no connectors; "
-                                         "instead of this one: Tempo's metrics-generator"));
+                                         "instead: Tempo's metrics-generator"));
     free(faults);
 }
 END_TEST
@@ -120,8 +120,8 @@ END_TEST
 START_TEST(a_bad_id_is_refused)
 {
     EXPECT("receivers: {source: , 'so urce': , source/: , 2source: }\nexporters: {sink: }\n" REST,
-           "\"so urce\" is no component id", "\"source/\" is no component id",
-           "\"2source\" is no component id");
+           "\"so urce\" is not a component id", "\"source/\" is not a component id",
+           "\"2source\" is not a component id");
 }
 END_TEST
 
@@ -153,7 +153,7 @@ START_TEST(all_faults_come_together)
 {
     EXPECT("receivers: {nosuch: }\nexporters: {sink: {slot: many}}\nfoo: 1\n"
            "service: {pipelines: {spans: {}}}\n",
-           "nosuch", "slot", "foo", "\"spans\" is no pipeline");
+           "nosuch", "slot", "foo", "\"spans\" is not a pipeline");
 }
 END_TEST
 

@@ -14,7 +14,7 @@
 static const struct component anchor = {
     .type = "anchor", .text = "cannot be changed", .kind = COMPONENT_EXTENSION, .fixed = true};
 
-/* An authenticator that knows one word, and a receiver that asks one. */
+/* An authenticator that accepts one word, and a receiver that uses one. */
 struct word {
     char *word;
     struct authenticator by;
@@ -364,7 +364,7 @@ static void await_retired_receivers(void)
     pthread_mutex_unlock(&retired->lock);
 }
 
-/* The exporter that goes stops in no hurry: another one takes its requests over. */
+/* The removed exporter stops without hurry: another one takes over its requests. */
 START_TEST(a_client_that_waits_is_answered_by_the_exporter_that_took_the_place)
 {
     struct answer answer;
@@ -418,7 +418,7 @@ START_TEST(what_a_removed_exporter_cannot_deliver_in_time_is_counted_as_lost)
                             "[source], exporters: [sink]}}}\n"),
                      RELOAD_DONE);
     ck_assert_uint_eq(end(), 5);
-    ck_assert_str_eq(report, "sink/2: 5 spans acknowledged and not delivered, 5 shutdown\n");
+    ck_assert_str_eq(report, "sink/2: 5 spans acknowledged but not delivered, 5 shutdown\n");
 }
 END_TEST
 
@@ -430,7 +430,7 @@ static void wait_until_receivers_are_closed(const struct retirement *retirement)
     pthread_mutex_unlock(&retirement->all->lock);
 }
 
-/* So many that the exporter's thread looks around between them: for tsan. */
+/* Enough reloads for the exporter's thread to run between them: for tsan. */
 START_TEST(reloads_find_the_exporter_of_an_earlier_one_still_at_work)
 {
     begin(TWO);
@@ -463,7 +463,7 @@ START_TEST(counters_go_on_and_losses_are_kept)
     const struct meter *meter = instance(COMPONENT_EXPORTER, "sink")->meter;
     ck_assert_uint_eq(meter_get(meter, METER_DROPPED, SIGNAL_TRACES), 3);
     ck_assert_uint_eq(end(), 3);
-    ck_assert_str_eq(report, "sink: 3 spans acknowledged and not delivered, 3 unavailable\n");
+    ck_assert_str_eq(report, "sink: 3 spans acknowledged but not delivered, 3 unavailable\n");
 }
 END_TEST
 
@@ -543,7 +543,7 @@ END_TEST
     "receivers: {source: }\nexporters: {sink: }\n"                                                 \
     "service:\n  pipelines:\n    traces: {receivers: [source], exporters: [sink]}\n" logs
 
-/* What it serves is settled when it opens. */
+/* The signals that it serves are fixed when it opens. */
 START_TEST(a_receiver_whose_signals_change_opens_anew)
 {
     static const char with_logs[] = SIGNALS("    logs: {receivers: [source], exporters: [sink]}\n");
@@ -572,7 +572,7 @@ START_TEST(what_cannot_change_at_run_time_asks_for_a_restart)
 {
     begin(ANCHOR(""));
     ck_assert_int_eq(reload(ANCHOR("anchor")), RELOAD_FAILED);
-    ck_assert_str_eq(faults, "extensions.anchor: a change of it needs a restart\n");
+    ck_assert_str_eq(faults, "extensions.anchor: changing it needs a restart\n");
     ck_assert_uint_eq(end(), 0);
     begin(ANCHOR("anchor"));
     ck_assert_int_eq(reload(ANCHOR("")), RELOAD_FAILED);

@@ -8,7 +8,7 @@
 
 static struct service_settings service;
 
-/* The first sentence about a service section, or NULL; the caller frees. */
+/* Returns the first problem of a service section, or NULL; the caller frees it. */
 static char *read_service(const char *yaml)
 {
     struct problems problems = {0};
@@ -83,14 +83,15 @@ END_TEST
 START_TEST(a_wrong_level_or_key_is_refused)
 {
     refused("{telemetry: {logs: {level: loud}}}",
-            "service.telemetry.logs.level: \"loud\" is no level");
+            "service.telemetry.logs.level: \"loud\" is not a level");
     refused("{telemetry: {log: {level: info}}}", "service.telemetry.log");
     refused("{pipeline: {}}", "service.pipeline");
     refused("{telemetry: {metrics: {level: loud}}}", "service.telemetry.metrics.level");
     refused("{telemetry: {metrics: {readers: [{}]}}}",
             "service.telemetry.metrics.readers[0]: expected either pull or periodic");
     refused("{telemetry: {metrics: {address: nowhere}}}", "service.telemetry.metrics.address");
-    refused("{telemetry: {metrics: {address: 'localhost:1', readers: []}}}", "stands beside");
+    refused("{telemetry: {metrics: {address: 'localhost:1', readers: []}}}",
+            "has the same meaning as readers");
 }
 END_TEST
 

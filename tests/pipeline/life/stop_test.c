@@ -97,7 +97,7 @@ START_TEST(past_the_deadline_the_loss_is_reported)
     offer(5);
     offer(6);
     ck_assert_uint_eq(given_stop(&given), 11);
-    ck_assert_str_eq(given.report, "sink: 11 spans acknowledged and not delivered, 11 shutdown\n");
+    ck_assert_str_eq(given.report, "sink: 11 spans acknowledged but not delivered, 11 shutdown\n");
 }
 END_TEST
 
@@ -121,7 +121,7 @@ START_TEST(a_hurried_stop_does_not_wait_for_the_deadline)
     sink_gate(sink_at(0), true);
     offer(5);
     sink_wait_begun(sink_at(0), 1);
-    /* The clock stands still: only the hurry ends this stop. */
+    /* The clock does not advance: only the hurry ends this stop. */
     ck_assert_uint_eq(runtime_stop(given.runtime, &hurry, &report), 5);
     ck_assert(!runtime_ready(given.runtime));
     bytes_release(&report);
@@ -137,7 +137,7 @@ START_TEST(losses_of_the_whole_run_count)
     offer(3);
     sink_wait_count(sink_at(0), 1);
     ck_assert_uint_eq(given_stop(&given), 3);
-    ck_assert_str_eq(given.report, "sink: 3 spans acknowledged and not delivered, 3 unavailable\n");
+    ck_assert_str_eq(given.report, "sink: 3 spans acknowledged but not delivered, 3 unavailable\n");
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* Over sockets in the file system: no port is taken. */
+/* Over unix sockets: no port is taken. */
 #include "pipeline/telemetry/telemetry.h"
 
 #include "tests/support/given_runtime.h"

@@ -1,7 +1,7 @@
-/* The component's table: its keys, what it refuses, and what it says of itself. */
+/* The component's table: its keys, its checks, and its explain lines. */
 #include "tests/processors/correlation/rig.h"
 
-/* What filling and checking says about a section. Freed by the caller. */
+/* Returns the problems of a section. Freed by the caller. */
 static char *faults_of(const char *yaml)
 {
     struct problems problems = {0};
@@ -75,7 +75,7 @@ START_TEST(confirm_by_is_auto_or_kinds)
     ck_assert(accepts("{confirm_by: [auto]}"));
     ck_assert(accepts("{confirm_by: [process_cpu, wall, memory, alloc, goroutine]}"));
     ck_assert(refuses("{confirm_by: [cpuu]}", "confirm_by: \"cpuu\" is not a kind of profile"));
-    ck_assert(refuses("{confirm_by: [auto, wall]}", "auto stands alone"));
+    ck_assert(refuses("{confirm_by: [auto, wall]}", "expected auto alone"));
     ck_assert(refuses("{confirm_by: []}", "confirm_by: empty"));
 }
 END_TEST

@@ -1,6 +1,6 @@
 /*
- * Arrangements of the field, played on a fake clock by a simulator that knows the truth: processes
- * with their windows, clocks and late uploads. For each it is said how many links are true
+ * Realistic arrangements, played on a fake clock by a simulator that knows the truth: processes
+ * with their windows, clocks and late uploads. For each, the test checks how many links are true
  * (precision), how many spans with samples are linked (recall), and how long spans wait.
  *
  * FIELD_VERBOSE=1 prints the figures of every arrangement.
@@ -15,40 +15,40 @@ enum {
     ROOTS_A_SECOND = 8,
     SAMPLED_PERCENT = 40,
     MOST_ACTORS = 6,
-    UPLOAD_MS = 200 /* an ordinary upload comes up to so late */
+    UPLOAD_MS = 200 /* how late an ordinary upload may be */
 };
 
 enum trait {
-    IDENTIFIED = 1,        /* each process has a resource of its own */
-    CHILDREN_LABELLED = 2, /* samples carry the ids of children, and nothing is marked */
-    NAMELESS = 4,          /* samples carry no ids */
+    IDENTIFIED = 1,        /* each process has its own resource */
+    CHILDREN_LABELLED = 2, /* samples have the ids of children, and nothing is marked */
+    NAMELESS = 4,          /* samples have no ids */
     STARTLESS = 8,         /* no duration_nanos; time_nanos is the start of the window */
     ENDLESS = 16,          /* no duration_nanos; time_nanos is the end of the window */
-    OF_GO = 32,            /* pyroscope-go, with its heap first */
+    OF_GO = 32,            /* pyroscope-go, which sends its heap first */
     OF_NODE = 64,          /* time_nanos is the end; wall; whole seconds in the query */
     MEMORY_ONLY = 128,
     IN_BURSTS = 256 /* load in 5 s of every 40 */
 };
 
-/* A kind of process, with ones that take its place. */
+/* A kind of process, with those that replace it. */
 struct actor {
     uint64_t window; /* ns */
-    uint64_t phase;  /* begins so long after the start */
+    uint64_t phase;  /* how long after the start it begins */
     uint64_t first;  /* length of its first window; 0: any */
-    uint64_t life;   /* replaced after so long; 0: never ... */
-    int64_t pause;   /* ... and the next one begins so much later, or earlier */
+    uint64_t life;   /* after how long it is replaced; 0: never ... */
+    int64_t pause;   /* ... and how much later, or earlier, the next one begins */
     uint64_t late_from, late_to;
-    unsigned late_every;      /* of so many uploads one is late; 0: all */
-    int64_t tracer, profiler; /* by which its clocks are ahead */
+    unsigned late_every;      /* one of this many uploads is late; 0: all */
+    int64_t tracer, profiler; /* how far its clocks are ahead */
     unsigned traits;
 };
 
 struct arrangement {
     const char *name;
     const char *yaml;
-    uint64_t export_every; /* 0: spans leave as they end */
+    uint64_t export_every; /* 0: spans are sent when they end */
     struct actor actors[MOST_ACTORS];
-    /* What must hold; 0: not asked. Times in ms. */
+    /* What must hold; 0: not checked. Times in ms. */
     double recall, whole_recall;
     unsigned p50, p99;
 };
@@ -57,10 +57,10 @@ struct sim_span {
     struct rig_span span;
     char mark[17];
     uint64_t sample; /* when; 0: not sampled */
-    uint64_t ended;  /* truly */
+    uint64_t ended;  /* true time */
     uint64_t exported;
     unsigned process;
-    bool judged; /* one that may have a link */
+    bool judged; /* may have a link */
     bool has_samples;
 };
 
@@ -93,7 +93,7 @@ static uint64_t draw(struct world *world, uint64_t below)
     return below ? world->random % below : 0;
 }
 
-/* Room for one more, in steps that double. */
+/* Makes room for one more, in steps that double. */
 static void *room_for_one(void *items, size_t count, size_t size)
 {
     bool full = (count & (count - 1)) == 0;
@@ -173,7 +173,7 @@ static uint64_t lateness(struct world *world, const struct actor *actor, unsigne
 static void draw_windows(struct world *world, const struct actor *actor, unsigned process,
                          uint64_t from, uint64_t until)
 {
-    /* Profilers that upload at whole multiples of their window begin with a part of one. */
+    /* Profilers that upload at whole multiples of their window begin with a partial one. */
     uint64_t length = draw(world, 2)
                           ? actor->window
                           : actor->window / 8 + draw(world, actor->window - actor->window / 8);
@@ -222,7 +222,7 @@ static int by_time(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* A stamp of a clock that is ahead. */
+/* A time from a clock that is ahead. */
 static uint64_t stamp(uint64_t at, int64_t ahead)
 {
     return at + (uint64_t)ahead;
@@ -293,7 +293,7 @@ static void send_profile(struct world *world, struct batch *batch)
     collecting_sink_clear(&world->rig.profiles);
 }
 
-/* A heap profile of the moment, as Go sends it ahead of its CPU profile. */
+/* An instant heap profile, which Go sends before its CPU profile. */
 static void send_heap(struct world *world, const struct actor *actor)
 {
     const char *const frames[] = {"work", "main", NULL};
@@ -356,7 +356,7 @@ static void export_spans(struct world *world, const struct sim_event *event)
         ck_assert_int_eq(rig_spans(&world->rig, batch, count), VERDICT_OK);
 }
 
-/* Every tick is followed by a look at what left. */
+/* After every tick, collects the spans that left. */
 static void advance(struct world *world, uint64_t at)
 {
     struct rig *rig = &world->rig;

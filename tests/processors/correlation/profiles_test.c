@@ -1,8 +1,8 @@
-/* What profiles say to correlation, and in what shape they go on. */
+/* What correlation reads from profiles, and the form in which they are forwarded. */
 #include "lib/wire/pprof/pprof.h"
 #include "tests/processors/correlation/rig.h"
 
-/* The one profile that went on. */
+/* Returns the only profile that was forwarded. */
 static struct batch *went_on(struct rig *rig)
 {
     ck_assert_uint_eq(rig->profiles.count, 1);
@@ -82,8 +82,8 @@ START_TEST(a_profile_whose_window_ended_before_the_span_did_confirms_it)
 }
 END_TEST
 
-/* Whether a root that ended 4 s after RIG_WARM is judged by rule 2 when this profile came 10 s
- * after it. */
+/* Whether rule 2 decides a root that ended 4 s after RIG_WARM when this profile arrives 10 s after
+ * it. */
 static bool moves_the_watermark(struct rig *rig, struct batch *batch)
 {
     rig_until(rig, RIG_WARM + 5 * S);
@@ -267,7 +267,7 @@ START_TEST(a_profile_with_nothing_to_change_is_the_same_buffer)
 }
 END_TEST
 
-/* All of a profile but its time, which it has once. */
+/* A profile without its time, which it must have once. */
 static struct bytes timeless(struct view raw)
 {
     struct bytes out;
@@ -296,7 +296,8 @@ static uint64_t time_of(struct view raw)
     return time;
 }
 
-/* The time after RIG_START with which a profile goes on, whose other fields stay as they are. */
+/* Returns the time after RIG_START with which a profile is forwarded; its other fields must be
+ * unchanged. */
 static uint64_t time_behind(struct rig *rig, struct batch *batch)
 {
     struct buffer *payload = buffer_ref(batch->payload);
@@ -365,9 +366,9 @@ START_TEST(times_that_every_span_reaches_or_nobody_asks_for_are_kept)
     struct rig_profile kept[] = {
         {.time = 70 * S, .duration = 30 * S},
         {.name = "memory", .type = "x", .time = 40 * S, .duration = 60 * S},
-        {.time = 200 * S, .duration = 60 * S},  /* the middle is not past */
-        {.time = 69 * S, .duration = 60 * S},   /* the middle already */
-        {.time = 90 * S, .duration = 3600 * S}, /* made for something else */
+        {.time = 200 * S, .duration = 60 * S},  /* the middle is not in the past */
+        {.time = 69 * S, .duration = 60 * S},   /* it already is the middle */
+        {.time = 90 * S, .duration = 3600 * S}, /* has another purpose */
         {.time = 90 * S, .duration = 121 * S},
         {.time = 90 * S, .duration = INT64_MAX / 2}, /* nonsense */
     };
@@ -418,12 +419,12 @@ START_TEST(so_it_is_with_one_that_is_not_read)
         rig_advance(&rig, 10 * S);
         rig_window(&rig, 0, 0, 0);
     }
-    ck_assert(rig_bare(&rig, 1)); /* not as it came */
+    ck_assert(rig_bare(&rig, 1)); /* edited */
     rig_close(&rig);
 }
 END_TEST
 
-/* What a span of id 1 is annotated with. */
+/* Returns the annotations of a span with id 1. */
 static struct rig_out annotated(struct rig *rig)
 {
     if (rig_waits(rig, 1))
@@ -439,7 +440,7 @@ START_TEST(the_same_upload_twice_counts_once)
     rig_advance(&rig, 10 * S);
     for (int i = 0; i < 3; i++) {
         RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1, 1, 1, 1, 1});
-        rig_advance(&rig, 2 * S); /* tried again */
+        rig_advance(&rig, 2 * S); /* retried */
     }
     ck_assert_uint_eq(rig.profiles.count, 3);
     ck_assert_int_eq(annotated(&rig).samples, 5);
@@ -464,7 +465,7 @@ START_TEST(different_uploads_of_the_same_times_all_count)
 }
 END_TEST
 
-/* As span_index.h says: 48 bits. */
+/* span_index.h: 48 bits. */
 #define MOST_CPU_NS ((INT64_C(1) << 48) - 1)
 
 START_TEST(figures_stop_at_their_maximum_and_are_never_negative)
@@ -481,7 +482,7 @@ START_TEST(figures_stop_at_their_maximum_and_are_never_negative)
 END_TEST
 
 /* An OTLP profiles request of one resource and profile: sample type, period cpu/nanoseconds, and
- * one sample of this value whose link names span 1. */
+ * one sample of this value whose link is to span 1. */
 static struct bytes otlp_sample(const char *service, bool with_frame, uint64_t value,
                                 uint64_t period)
 {

@@ -1,11 +1,11 @@
-/* A process that was killed, and the one that takes its place with what the journal kept. */
+/* A process that was killed, and its successor with what the journal kept. */
 #include "lib/journal/journal.h"
 #include "processors/correlation/known/notes.h"
 #include "tests/processors/correlation/rig.h"
 
 enum { MOST_NOTES = 64 };
 
-/* What was noted, by any process so far, and until when it is kept. */
+/* What any process so far has noted, and until when it is kept. */
 static struct kept {
     struct bytes content;
     uint64_t until; /* wall */
@@ -28,13 +28,13 @@ void __wrap_journal_note(struct journal *journal, struct view owner, struct view
     note->until = clock_wall(kept_clock) + keep_ns;
 }
 
-/* A process that starts so long after RIG_START, with what was kept until then. */
+/* A process that starts this long after RIG_START, with what was kept until then. */
 static void start(struct rig *rig, const char *yaml, uint64_t at)
 {
     /* Opened once to fill the configuration, and again at its time. */
     rig_open(rig, yaml);
     processor_correlation.close(rig->self);
-    rig->env.journal = (struct journal *)(void *)kept; /* there is one; it is never looked at */
+    rig->env.journal = (struct journal *)(void *)kept; /* only compared with NULL */
     fake_clock_advance(&rig->clock, at);
     kept_clock = &rig->clock.clock;
     char error[256];
@@ -45,7 +45,7 @@ static void start(struct rig *rig, const char *yaml, uint64_t at)
             processor_correlation.recall(rig->self, bytes_view(&kept[i].content));
 }
 
-/* kill -9: nothing is noted or handed on any more. */
+/* kill -9: nothing more is noted or handed on. */
 static void kill_it(struct rig *rig)
 {
     collecting_sink_clear(&rig->traces);
@@ -87,7 +87,7 @@ START_TEST(spans_of_a_process_killed_after_more_than_remember_are_judged_as_with
     }
     kill_it(&rig);
     start(&rig, "{remember: 5m}", killed + 5 * S);
-    /* Replayed: one that has samples, one that has none, and one of which nobody can know. */
+    /* Replayed: one span with samples, one without, and one that cannot be decided. */
     span(&rig, 1, killed - 20 * S, killed - S);
     span(&rig, 2, killed - 20 * S, killed - S);
     span(&rig, 3, killed - 310 * S, killed - S);
@@ -130,7 +130,7 @@ START_TEST(without_notes_what_began_before_the_start_keeps_its_mark)
 }
 END_TEST
 
-/* Spans wait longer than samples are remembered where that is set to a minute. */
+/* Spans wait longer than samples are remembered if that is set to a minute. */
 START_TEST(with_a_short_memory_spans_that_had_waited_are_judged_too)
 {
     struct rig rig;
@@ -225,7 +225,7 @@ START_TEST(that_a_services_profiles_cannot_be_read_is_known_again)
     start(&rig, "{}", 31 * S);
     span(&rig, 7, 21 * S, 29 * S);
     ck_assert_uint_eq(rig_left(&rig, 7)->attributes, 1);
-    ck_assert(rig_explains(&rig, "profiles whose spans cannot be read 1"));
+    ck_assert(rig_explains(&rig, "span ids of profiles cannot be read 1"));
     rig_close(&rig);
     forget_all();
 }

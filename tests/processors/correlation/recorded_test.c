@@ -1,6 +1,6 @@
 /*
- * Traffic of real SDKs, recorded with its times: replayed at the same pace, exactly the spans that
- * have samples leave linked. tests/recorded/ says what was recorded, and how.
+ * Recorded traffic of real SDKs, replayed at its own pace: exactly the spans with samples must
+ * leave linked. tests/recorded/ describes the recordings.
  */
 #include "tests/processors/correlation/rig.h"
 
@@ -16,7 +16,7 @@ enum { MAX_IDS = 10000 };
 struct replay {
     struct rig rig;
     const char *folder;
-    bool by_wall;              /* the configuration names wall as the kind that confirms */
+    bool by_wall;              /* the configuration uses wall to confirm */
     uint64_t sampled[MAX_IDS]; /* ids with a frame and CPU (wall) time */
     size_t sampled_count;
     size_t sent;
@@ -46,7 +46,7 @@ static struct bytes inflated(struct view content)
     return out;
 }
 
-/* The ids that a CPU profile has samples of. */
+/* The ids with samples in a CPU profile. */
 static void note_sampled(struct replay *replay, const struct pprof *pprof)
 {
     struct proto_scan scan = proto_scan_begin(pprof->raw);
@@ -123,7 +123,7 @@ static void note_jfr(struct replay *replay, struct view raw)
     arena_release(&arena);
 }
 
-/* A body that goes on as it came. */
+/* A body that is forwarded unchanged. */
 static void play_opaque(struct replay *replay, const char *query, const char *content_type,
                         struct view body)
 {
@@ -229,7 +229,7 @@ static size_t check(struct replay *replay)
 
 static struct replay replay;
 
-/* How many spans left linked. */
+/* Returns how many spans left linked. */
 static size_t replay_folder(const char *folder, const char *config)
 {
     struct problems problems = {0};
@@ -273,7 +273,7 @@ START_TEST(java)
 }
 END_TEST
 
-/* By the wall clock: of 113 sampled spans, some were running. */
+/* With the wall clock: of 113 sampled spans, some were running. */
 START_TEST(java_wall)
 {
     ck_assert_uint_lt(replay_folder("java_wall", "{}"), 113);

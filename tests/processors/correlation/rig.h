@@ -1,6 +1,7 @@
 /*
  * One instance of the processor between a fake clock and collecting sinks, with spans and profiles
- * in a line each. Times are nanoseconds after RIG_START, the wall time at which the process starts.
+ * in one line each. Times are nanoseconds after RIG_START, the wall time at which the process
+ * starts.
  */
 #ifndef TESTS_PROCESSORS_CORRELATION_RIG_H
 #define TESTS_PROCESSORS_CORRELATION_RIG_H
@@ -28,7 +29,7 @@ struct rig_out {
     unsigned attributes;     /* of that name */
     int64_t samples, cpu_ns; /* annotations; -1: none */
     uint64_t left;           /* when, after RIG_START */
-    size_t batch;            /* which batch it came in */
+    size_t batch;            /* the batch that it was in */
 };
 
 struct rig {
@@ -41,8 +42,8 @@ struct rig {
     struct collecting_sink traces, profiles;
     struct rig_out *out;
     size_t count, batches;
-    struct receipt *receipt;   /* of the requests that follow; NULL: none */
-    struct metadata *metadata; /* of all that follow; NULL: none */
+    struct receipt *receipt;   /* of the following requests; NULL: none */
+    struct metadata *metadata; /* of everything that follows; NULL: none */
 };
 
 struct rig_span {
@@ -120,7 +121,7 @@ static inline uint64_t rig_now(const struct rig *rig)
     return rig->clock.wall - RIG_START;
 }
 
-/* Moves the clock on, with every tick that the instance asks for on the way. */
+/* Advances the clock, with every tick that the instance asks for in between. */
 static inline void rig_advance(struct rig *rig, uint64_t ns)
 {
     uint64_t target = rig->clock.mono + ns;
@@ -140,7 +141,7 @@ static inline void rig_until(struct rig *rig, uint64_t at)
         rig_advance(rig, at - rig_now(rig));
 }
 
-/* Requests that follow come from this tenant; NULL: from none. */
+/* Sets the tenant of the following requests; NULL: none. */
 static inline void rig_tenant(struct rig *rig, const char *tenant)
 {
     bool failed;
@@ -148,7 +149,7 @@ static inline void rig_tenant(struct rig *rig, const char *tenant)
     rig->metadata = metadata_new(view_of(tenant), (struct view){0}, &failed);
 }
 
-/* Messages put together by hand. */
+/* ---- messages written by hand ---- */
 
 static inline void rig_field(struct bytes *out, uint32_t number, struct view content)
 {
@@ -218,7 +219,7 @@ static inline const char *rig_service(const struct rig_span *span)
     return span->service ? span->service : "shop";
 }
 
-/* Spans in a row of one service share a resource. */
+/* Consecutive spans of one service share a resource. */
 static inline struct bytes rig_request(const struct rig_span *spans, size_t count)
 {
     struct bytes request;
@@ -249,7 +250,7 @@ static inline struct bytes rig_request(const struct rig_span *spans, size_t coun
     return request;
 }
 
-/* Takes the bytes over. */
+/* Takes over the bytes. */
 static inline struct buffer *rig_buffer(struct rig *rig, struct bytes *bytes)
 {
     struct buffer *buffer = buffer_new(bytes->size, &rig->budget, true);
@@ -293,7 +294,7 @@ static inline enum verdict rig_root(struct rig *rig, uint64_t id, uint64_t start
     return rig_spans(rig, &span, 1);
 }
 
-/* A profile as an SDK sends it: a type, its value per sample, and ids. */
+/* A profile as an SDK sends it: a type, its value for each sample, and ids. */
 struct rig_profile {
     const char *service;     /* NULL: "shop" */
     const char *name;        /* of the series; NULL: "process_cpu" */
@@ -306,7 +307,7 @@ struct rig_profile {
     bool no_lines;  /* frames without symbols */
     int64_t value;  /* ns per sample; 0: 10 ms */
     bool no_value;  /* 0 ns per sample, though samples were counted */
-    uint64_t first; /* so many more ids, in a row, begin with this one */
+    uint64_t first; /* this many more, consecutive ids, starting with this one */
     unsigned first_count;
     uint64_t ids[8];
 };
@@ -371,8 +372,8 @@ static inline enum verdict rig_push(struct rig *rig, const struct rig_profile *p
 
 #define RIG_PROFILE(rig, ...) rig_push((rig), &(const struct rig_profile){__VA_ARGS__})
 
-/* An ordinary window of the last ten seconds, with samples of up to three ids. Without any, it has
- * a sample of no span. */
+/* An ordinary window of the last ten seconds, with samples of up to three ids, or a sample without
+ * a span. */
 static inline void rig_window(struct rig *rig, uint64_t a, uint64_t b, uint64_t c)
 {
     RIG_PROFILE(rig, .time = rig_now(rig) - 10 * S, .duration = 10 * S, .ids = {a, b, c});
@@ -428,7 +429,7 @@ static inline void rig_collect(struct rig *rig)
     collecting_sink_clear(&rig->traces);
 }
 
-/* The span that left with this id; NULL: not yet. Twice is a failure. */
+/* Returns the span that left with this id; NULL: not yet. Leaving twice is a failure. */
 static inline const struct rig_out *rig_left(struct rig *rig, uint64_t id)
 {
     rig_collect(rig);
@@ -446,7 +447,7 @@ static inline bool rig_waits(struct rig *rig, uint64_t id)
     return rig_left(rig, id) == NULL;
 }
 
-/* Left with exactly one attribute, naming this id. */
+/* Whether it left with exactly one attribute, with this id. */
 static inline bool rig_linked_as(struct rig *rig, uint64_t id, uint64_t link)
 {
     const struct rig_out *out = rig_left(rig, id);
@@ -464,8 +465,8 @@ static inline bool rig_bare(struct rig *rig, uint64_t id)
     return out && out->attributes == 0;
 }
 
-/* Ordinary windows of one process until its service's first minute is over; the clock stands at
- * RIG_WARM then. */
+/* Ordinary windows of one process until its service's first minute is over; the clock is then at
+ * RIG_WARM. */
 #define RIG_WARM (100 * S)
 
 static inline void rig_warm(struct rig *rig)
@@ -476,7 +477,7 @@ static inline void rig_warm(struct rig *rig)
     }
 }
 
-/* Whether what it says of itself has this text. */
+/* Whether its explain lines contain this text. */
 static inline bool rig_explains(struct rig *rig, const char *text)
 {
     struct bytes out;

@@ -1,7 +1,7 @@
 /*
- * Worlds drawn at random: processes of one service with equal labels, their windows, idle gaps,
- * late uploads, restarts and exports. Whatever a world looks like, every span leaves exactly once,
- * and wherever no upload is later than the rules allow, exactly the spans with samples are linked.
+ * Random worlds: processes of one service with equal labels, their windows, idle gaps, late
+ * uploads, restarts and exports. In every world each span leaves exactly once, and if no upload is
+ * later than the rules allow, exactly the spans with samples are linked.
  */
 #include "tests/processors/correlation/rig.h"
 
@@ -12,8 +12,8 @@ struct sim_span {
     char attribute[17];
     unsigned process;
     uint64_t samples[SAMPLES]; /* when it was sampled, after RIG_START; 0: not */
-    bool uploaded;             /* a sample came in time */
-    bool late;                 /* a sample came later than the rules allow, or it cannot be told */
+    bool uploaded;             /* a sample arrived in time */
+    bool late; /* a sample arrived later than the rules allow, or it cannot be known */
 };
 
 struct sim_event {
@@ -77,13 +77,13 @@ static void add_span(struct world *world, unsigned process, uint64_t start, uint
         span_id_format(span->span.id, span->attribute);
 }
 
-/* Load in spells: busy spells have samples, idle ones have spans at most. */
+/* Load alternates: busy periods have samples, idle ones have at most spans. */
 static void draw_load(struct world *world, unsigned process, uint64_t from, uint64_t until)
 {
     uint64_t at = from + 1;
     bool busy = true;
     while (at < until) {
-        /* The first windows are busy: a service of which nothing comes is not profiled. */
+        /* The first windows are busy: a service without uploads is not profiled. */
         uint64_t spell = (busy ? 10 + draw(world, 40) : draw(world, 90)) * S;
         uint64_t end = at + spell < until ? at + spell : until;
         while (at < end) {
@@ -108,7 +108,7 @@ static uint64_t window_length(struct world *world)
     return world->window;
 }
 
-/* Room that rule 2 leaves for an upload after the end of its window. */
+/* How late after the end of its window rule 2 allows an upload. */
 static uint64_t allowed(const struct world *world)
 {
     uint64_t window = world->go ? 30 * S : world->window;
@@ -140,7 +140,7 @@ static void draw_exports(struct world *world, unsigned process, uint64_t until)
                   (struct sim_event){at + 5 * S + draw(world, S), false, process, at, at + 5 * S});
 }
 
-/* A process, restarted now and then: the last window is flushed, or lost with its samples. */
+/* A process, restarted now and then: its last window is flushed, or lost with its samples. */
 static void draw_process(struct world *world, unsigned process)
 {
     uint64_t from = process == 0 ? 0 : draw(world, 20 * S);
@@ -179,7 +179,7 @@ static void draw_world(struct world *world, unsigned seed)
     qsort(world->events, world->event_count, sizeof *world->events, by_time);
 }
 
-/* The ids that a process's window has, and what that means for their spans. */
+/* The ids in a process's window, and their effect on its spans. */
 static size_t collect_window(struct world *world, const struct sim_event *event, uint64_t *ids)
 {
     bool in_time = event->at < event->until + allowed(world);
@@ -313,7 +313,7 @@ START_TEST(precision_and_recall_are_one_in_every_world)
     struct score score = {0};
     for (unsigned seed = 0; seed < SEEDS; seed++)
         run_seed(seed, &score);
-    /* The worlds are worth the name: both kinds of spans in numbers, and some late uploads. */
+    /* The worlds must be realistic: many spans with samples and without, and some late uploads. */
     ck_assert_uint_gt(score.sampled, score.spans / 10);
     ck_assert_uint_lt(score.sampled, score.spans / 2);
     ck_assert_uint_gt(score.undecidable, 10);

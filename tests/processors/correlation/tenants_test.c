@@ -1,4 +1,4 @@
-/* Services of one name in several tenants, where the receivers of both signals tell tenants. */
+/* Services of one name in several tenants, if the receivers of both signals have tenants. */
 #include "tests/processors/correlation/rig.h"
 
 #define BOTH (SIGNAL_BIT(SIGNAL_TRACES) | SIGNAL_BIT(SIGNAL_PROFILES))
@@ -55,7 +55,7 @@ START_TEST(the_same_span_id_in_two_tenants_is_two_spans)
     rig_collect(&rig);
     ck_assert_uint_eq(rig.count, 1);
     ck_assert_uint_eq(rig.out[0].link, 7);
-    rig_advance(&rig, 60 * S); /* no profile of a came */
+    rig_advance(&rig, 60 * S); /* no profile of a arrived */
     rig_collect(&rig);
     ck_assert_uint_eq(rig.count, 2);
     ck_assert(rig_explains(&rig, "service shop of tenant b: spans linked 1"));

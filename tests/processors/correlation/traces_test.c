@@ -1,4 +1,4 @@
-/* What becomes of spans in confirmed mode: the rules as a user of the processor meets them. */
+/* How spans are decided in confirmed mode: the rules as a user of the processor meets them. */
 #include "tests/processors/correlation/rig.h"
 #include "tests/support/otlp_reference.h"
 
@@ -50,7 +50,7 @@ START_TEST(a_root_that_its_window_did_not_have_leaves_without_a_link)
 }
 END_TEST
 
-/* Another process of the service began a moment ago: its first window is not there yet. */
+/* Another process of the service began a moment ago: its first window has not arrived yet. */
 START_TEST(where_a_process_is_new_a_root_waits_a_window_and_a_quarter)
 {
     struct rig rig;
@@ -184,7 +184,7 @@ static struct batch *opaque(const char *query)
     return batch;
 }
 
-/* A link opens the profiles of the span's own service, where there would be nothing. */
+/* A link opens the profiles of the span's own service, which would have none. */
 START_TEST(samples_under_another_services_name_link_nothing)
 {
     struct rig rig;
@@ -518,7 +518,7 @@ START_TEST(spans_that_nobody_edits_leave_the_hold_byte_for_byte)
     struct view got = buffer_view(rig.traces.batches[0]->payload);
     struct bytes before = bodies(bytes_view(&sent)), after = bodies(got);
     ck_assert(view_eq(bytes_view(&before), bytes_view(&after)));
-    /* Resources, scopes and their schemas are all there, if not in their old places. */
+    /* Resources, scopes and their schemas are all present, though reordered. */
     ck_assert_uint_eq(got.size, sent.size);
     ck_assert(otlp_reference_same(SIGNAL_TRACES, got, bytes_view(&sent)));
     bytes_release(&before);
@@ -528,7 +528,7 @@ START_TEST(spans_that_nobody_edits_leave_the_hold_byte_for_byte)
 }
 END_TEST
 
-/* Resources and scopes of all that went on. */
+/* Counts the resources and scopes of everything that was forwarded. */
 static size_t count_steps(struct rig *rig, enum otlp_step wanted)
 {
     size_t count = 0;
@@ -593,7 +593,7 @@ START_TEST(a_request_of_more_services_than_are_known_loses_no_span)
     char(*names)[8] = calloc(SERVICES, sizeof *names);
     for (uint64_t i = 0; i < SERVICES; i++) {
         snprintf(names[i], sizeof names[i], "s%u", (unsigned)i);
-        /* All but a few of them have nothing that waits, so that they could be forgotten. */
+        /* Most of them have no waiting spans, so that they could be forgotten. */
         spans[i] = (struct rig_span){
             .service = names[i], .id = i + 1, .parent = i % 1000 ? 7 : 0, .end = S};
     }

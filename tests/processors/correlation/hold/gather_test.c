@@ -1,9 +1,9 @@
-/* Requests with one span or a few: gathered or not, each span leaves as it would alone. */
+/* Requests with one span or a few: whether merged or not, each span leaves as it would alone. */
 #include "processors/correlation/hold/gather.h"
 
 #include "tests/processors/correlation/rig.h"
 
-/* In the hold; the lists agree in both directions. */
+/* Counts the segments in the hold; the lists must agree in both directions. */
 static size_t segments(struct rig *rig)
 {
     const struct hold *hold = &rig_self(rig)->hold;
@@ -93,7 +93,7 @@ START_TEST(spans_leave_in_the_order_in_which_they_came)
 }
 END_TEST
 
-/* A span of which a part of its request has left stays where it is. */
+/* A segment is not moved once one of its spans has left. */
 START_TEST(spans_beside_one_that_left_are_not_moved)
 {
     struct rig rig;
@@ -149,7 +149,7 @@ START_TEST(a_span_waits_its_hold_and_at_most_a_moment_more)
 }
 END_TEST
 
-/* What a span left under: its resource's language and its scope's schema. */
+/* The headers that a span left with: its resource's language and its scope's schema. */
 struct headers {
     char language[16], schema[16];
 };
@@ -178,7 +178,7 @@ static struct headers headers_of(struct rig *rig, uint64_t id)
     return headers;
 }
 
-/* A root of "shop" in a request whose resource and scopes have these; id + 1000 in scope b. */
+/* A root of "shop" in a request with these resource and scopes; id + 1000 in scope b. */
 static void put_headed(struct rig *rig, uint64_t id, const char *language, const char *a,
                        const char *b)
 {
@@ -208,7 +208,7 @@ START_TEST(spans_keep_their_resource_and_scopes)
     struct rig rig;
     static const char *const languages[] = {"go", "java"};
     rig_open(&rig, "{}");
-    /* Both processes have as many requests as are gathered at once. */
+    /* Both processes have as many requests as are merged at once. */
     for (uint64_t id = 0; id < 2 * GATHER_EACH; id++)
         put_headed(&rig, id + 1, languages[id % 2], id % 4 < 2 ? "x" : "y",
                    id % 8 < 4 ? NULL : "z");

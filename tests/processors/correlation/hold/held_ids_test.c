@@ -1,4 +1,4 @@
-/* Held spans by id, against a list that is searched from end to end. */
+/* Held spans by id, compared with a linear search. */
 #include "processors/correlation/hold/held_ids.h"
 
 #include "lib/wire/otlp/otlp_span.h"
@@ -105,7 +105,7 @@ static void check(const struct model *model, uint64_t id)
     size_t wanted = 0, found = 0;
     for (size_t i = 0; i < SPANS; i++)
         wanted += model->inside[i] && matches(model->spans[i], id);
-    held_ids_expect(&model->ids, id);
+    held_ids_prefetch(&model->ids, id);
     const struct held *each = held_ids_first(&model->ids, id);
     bool right = true;
     for (; each; each = held_ids_next(each), found++)

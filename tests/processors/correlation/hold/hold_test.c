@@ -1,4 +1,4 @@
-/* Spans in the hold: its ceilings, their way out, and the end. */
+/* Spans in the hold: its limits, how they leave, and the end. */
 #include "tests/processors/correlation/rig.h"
 
 #include <pthread.h>
@@ -250,7 +250,7 @@ START_TEST(children_of_a_root_that_never_comes_leave_when_the_hold_runs_out)
 }
 END_TEST
 
-/* Its own hold is over before that of its root, which came later. */
+/* Its own hold ends before that of its root, which arrived later. */
 START_TEST(a_child_waits_for_as_long_as_its_root_does)
 {
     struct rig rig;
@@ -268,7 +268,7 @@ START_TEST(a_child_waits_for_as_long_as_its_root_does)
 }
 END_TEST
 
-/* Its client was told to send it again, and never did. */
+/* Its client was told to retry, and never did. */
 START_TEST(a_child_whose_root_was_seen_and_not_taken_leaves_too)
 {
     struct rig rig;
@@ -346,7 +346,7 @@ START_TEST(a_service_with_spans_in_the_hold_is_not_forgotten)
 }
 END_TEST
 
-/* Also where its requests had to be sent again, and one found no room. */
+/* Even if its requests had to be sent again, and one found no room. */
 START_TEST(a_service_that_was_silent_for_remember_is_waited_for_anew)
 {
     struct rig rig;

@@ -1,4 +1,4 @@
-/* What is known of a service and its processes, as the rules go by it. */
+/* What is known of a service and its processes, as input to the rules. */
 #include "processors/correlation/known/evidence.h"
 
 #include "lib/base/clock.h"
@@ -8,7 +8,7 @@
 #define S     NS_PER_S
 #define MS    NS_PER_MS
 #define HOUR  (3600 * S)
-#define BEGIN (10000 * S) /* when the service is first seen; other times are after it */
+#define BEGIN (10000 * S) /* when the service is first seen; other times are relative to it */
 
 struct bench {
     struct services services;
@@ -30,7 +30,7 @@ static void close_bench(struct bench *bench)
     services_release(&bench->services);
 }
 
-/* A window of 10 s that ends at `end` and is so late. Returns its sequence's serial. */
+/* A window of 10 s that ends at `end` and is this late. Returns its sequence's serial. */
 static uint32_t put(struct bench *bench, enum kind kind, uint64_t end, uint64_t late)
 {
     struct timeline *timeline = service_timeline(bench->shop, kind, NULL);
@@ -176,7 +176,7 @@ START_TEST(a_process_that_its_resource_names_is_known_from_its_first_window_on)
     ck_assert_uint_eq(known.window, 60 * S); /* that window may have been a part of a longer one */
     put(&bench, KIND_PROCESS_CPU, 20 * S, 0);
     ck_assert_uint_eq(known_at(&bench, process, 21 * S).window, 10 * S);
-    /* One that is born into a service that has been known for long has a first minute, too. */
+    /* A process that joins a service known for long has a first minute, too. */
     put_row(&bench, KIND_PROCESS_CPU, 20 * S, 130 * S);
     struct process *late = see(&bench, 2, 120 * S);
     ck_assert_uint_eq(known_at(&bench, late, 131 * S).window, 10 * S);
@@ -257,7 +257,7 @@ START_TEST(profiles_that_name_no_span_show_so_after_the_first_hold_and_two_of_th
     open_bench(&bench);
     put_row(&bench, KIND_PROCESS_CPU, 0, 100 * S);
     note(&bench, false);
-    note(&bench, false); /* before there was a span to name: they say nothing */
+    note(&bench, false); /* before there was a span: they prove nothing */
     bench.shop->first_candidate = BEGIN + 20 * S;
     ck_assert(!known_at(&bench, NULL, 100 * S).no_ids);
     note(&bench, false);

@@ -176,7 +176,7 @@ START_TEST(ids_that_all_belong_at_the_end_of_a_shard_are_taken)
 }
 END_TEST
 
-/* Against a plain array, with ids that come, come again and expire at random. */
+/* Compared with a plain array, with ids that appear, recur and expire at random. */
 START_TEST(it_agrees_with_a_model)
 {
     enum { IDS = 3000, STEPS = 200000, REMEMBER = 50 };

@@ -199,7 +199,7 @@ START_TEST(a_process_is_bound_to_the_sequence_that_has_its_samples)
     ck_assert(!process_is_bound(nameless, 100 * S, HOUR));
     match(&fixture, nameless, serial, 1, 100 * S);
     ck_assert(process_is_bound(nameless, 100 * S, HOUR));
-    match(&fixture, nameless, 12345, 1, 100 * S); /* a sequence that is gone says nothing */
+    match(&fixture, nameless, 12345, 1, 100 * S); /* a sequence that is gone proves nothing */
     ck_assert(process_is_bound(nameless, 100 * S, HOUR));
     close_fixture(&fixture);
 }

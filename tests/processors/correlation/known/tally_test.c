@@ -28,7 +28,7 @@ static void count(struct service *service, unsigned what, uint64_t n, uint64_t m
     tally_add(&services.tallies, service, what, n, mono);
 }
 
-/* The slot's figure of a service; -1: it has none. */
+/* Returns the count in a service's slot; -1: it has none. */
 static long shown(const char *name, unsigned what)
 {
     struct tally_copy copy;

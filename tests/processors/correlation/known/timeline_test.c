@@ -1,4 +1,4 @@
-/* Windows of one service as they come: in a row, late, overtaken, of several processes. */
+/* Windows of one service on arrival: consecutive, late, overtaken, of several processes. */
 #include "processors/correlation/known/timeline.h"
 
 #include "lib/base/clock.h"
@@ -9,7 +9,7 @@
 #define S     NS_PER_S
 #define MS    NS_PER_MS
 #define HOUR  (3600 * S)
-#define BEGIN (10000 * S) /* local time when tests begin; others are told after it */
+#define BEGIN (10000 * S) /* local time when tests begin; other times are relative to it */
 
 struct bench {
     struct timeline timeline;
@@ -31,7 +31,7 @@ static void close_bench(struct bench *bench)
     ck_assert_uint_eq(budget_used(&bench->budget), 0);
 }
 
-/* A window after BEGIN that arrives then; NULL: it came before. */
+/* A window after BEGIN that arrives then; NULL: it is a repeat. */
 static struct sequence *put_window(struct bench *bench, const struct timeline_window *window,
                                    uint64_t now)
 {
@@ -64,7 +64,7 @@ static struct sequence *put_row(struct bench *bench, uint64_t from, uint64_t unt
     return sequence;
 }
 
-/* After BEGIN; 0: it cannot be told. */
+/* Relative to BEGIN; 0: unknown. */
 static uint64_t passed_at(struct bench *bench, uint64_t now, uint64_t margin, uint64_t *next)
 {
     uint64_t at;
@@ -82,7 +82,7 @@ START_TEST(windows_in_a_row_are_of_one_process_and_pass)
     ck_assert_uint_eq(passed_at(&bench, S, 3 * S, &next), 0);
     struct sequence *first = put(&bench, 0, 10 * S, 100 * MS);
     ck_assert_uint_eq(passed_at(&bench, 12 * S, 3 * S, NULL), 0);
-    /* A seam of up to 1.1 s: profilers stop and start again, stamps may be whole seconds. */
+    /* A seam of up to 1.1 s: profilers stop and restart, times may be whole seconds. */
     ck_assert_ptr_eq(put(&bench, 11 * S, 21 * S, 100 * MS), first);
     ck_assert_ptr_eq(put(&bench, 20900 * MS, 31 * S, 100 * MS), first);
     ck_assert_uint_eq(bench.timeline.sequence_count, 1);
@@ -93,7 +93,7 @@ START_TEST(windows_in_a_row_are_of_one_process_and_pass)
 }
 END_TEST
 
-/* Uploads of the same moment are all looked at before spans are given up. */
+/* Uploads of the same moment are all read before spans are given up. */
 START_TEST(a_window_counts_a_moment_after_it_came)
 {
     struct bench bench;
@@ -110,7 +110,7 @@ START_TEST(a_window_counts_a_moment_after_it_came)
 }
 END_TEST
 
-/* Of two uploads that are read at once, the one that came first may be done last. */
+/* Of two uploads read at once, the one that arrived first may finish last. */
 START_TEST(so_it_does_where_another_one_came_later_and_was_read_sooner)
 {
     struct bench bench;
@@ -136,7 +136,7 @@ START_TEST(a_late_window_is_waited_for_as_long_as_the_margin)
     uint64_t next;
     open_bench(&bench);
     put_row(&bench, 0, 30 * S);
-    put(&bench, 40 * S, 50 * S, 0); /* that from 30 to 40 s is not there */
+    put(&bench, 40 * S, 50 * S, 0); /* the window from 30 to 40 s is missing */
     ck_assert_uint_eq(passed_at(&bench, 51 * S, 15 * S, &next), 30 * S);
     ck_assert_uint_eq(next, 55 * S);
     ck_assert_uint_eq(passed_at(&bench, next - 1, 15 * S, NULL), 30 * S);
@@ -200,7 +200,7 @@ START_TEST(more_windows_ahead_than_are_remembered_give_the_gap_up)
     ck_assert_uint_eq(row->frontier, BEGIN + 30 * S);
     put(&bench, at, at + 10 * S, 0);
     ck_assert_uint_eq(row->frontier, BEGIN + at + 10 * S);
-    /* Every second one is missing. */
+    /* Every second window is missing. */
     at += 20 * S;
     for (unsigned i = 0; i <= SEQUENCE_AHEAD; i++)
         put(&bench, at + 20 * S * i, at + 20 * S * i + 10 * S, 0);
@@ -270,8 +270,8 @@ START_TEST(a_process_alone_that_fell_silent_is_not_steady)
 }
 END_TEST
 
-/* A profiler's windows follow its own beat; one that begins elsewhere is of a process that was
- * started anew. */
+/* A profiler's windows keep their rhythm; one that begins out of step is from a restarted
+ * process. */
 START_TEST(an_idle_process_goes_on_in_step_and_a_restarted_one_does_not)
 {
     struct bench bench;
@@ -281,7 +281,7 @@ START_TEST(an_idle_process_goes_on_in_step_and_a_restarted_one_does_not)
     ck_assert_ptr_ne(put(&bench, 506 * S, 516 * S, 0), row);
     ck_assert_uint_eq(bench.timeline.sequence_count, 2);
     ck_assert_uint_eq(bench.timeline.concurrent, 0);
-    /* The one before has ended: it is not waited for. */
+    /* The previous one has ended: it is not waited for. */
     put(&bench, 516 * S, 526 * S, 0);
     ck_assert_uint_eq(passed_at(&bench, 590 * S, 3 * S, NULL), 0);
     put_row(&bench, 526 * S, 626 * S);
@@ -347,7 +347,7 @@ START_TEST(a_sequence_is_alone_where_all_others_have_another_owner)
     ck_assert(!sequence_is_alone(&bench.timeline, first, A, BEGIN + 101 * S));
     sequence_note_owner(second, B, BEGIN + 101 * S);
     ck_assert(sequence_is_alone(&bench.timeline, first, A, BEGIN + 101 * S));
-    /* One that took over from another is of the same process. */
+    /* A sequence that replaced another is of the same process. */
     ck_assert(sequence_is_alone(&bench.timeline, put(&bench, 155 * S, 158 * S, 0), B, BEGIN));
     close_bench(&bench);
 }
@@ -377,7 +377,7 @@ START_TEST(a_second_upload_of_the_same_window_is_known_by_its_content)
     struct timeline_window window = window_of(&bench, 0, 10 * S);
     put_window(&bench, &window, BEGIN + 10 * S);
     ck_assert_ptr_null(put_window(&bench, &window, BEGIN + 15 * S));
-    window.end -= 500 * MS; /* as the clock of another process puts it */
+    window.end -= 500 * MS; /* by another process's clock */
     ck_assert_ptr_null(put_window(&bench, &window, BEGIN + 16 * S));
     ck_assert_uint_eq(bench.timeline.count, 1);
     ck_assert_uint_eq(timeline_lateness(&bench.timeline), 0);
@@ -402,7 +402,7 @@ START_TEST(uploads_without_a_length_tell_one_by_their_distance)
     ck_assert_uint_eq(bench.timeline.sequence_count, 1);
     ck_assert_uint_eq(timeline_longest(&bench.timeline), 30 * S);
     ck_assert_uint_eq(timeline_lateness(&bench.timeline), 0);
-    /* Nobody knows where such windows begin, so no process can be said to have passed. */
+    /* Nobody knows where such windows begin, so no process can be known to have passed. */
     ck_assert_uint_eq(passed_at(&bench, 151 * S, 3 * S, NULL), 0);
     close_bench(&bench);
 }
@@ -490,13 +490,13 @@ START_TEST(doubt_lasts_for_a_minute)
 }
 END_TEST
 
-/* Processes drawn at random, which uploads are held against. */
+/* Random processes, with which uploads are compared. */
 
 enum {
     WORLDS = 60,
     MOST_UPLOADS = 2000,
     MOST_PROCESSES = 4,
-    HEARD = 3 /* windows until a process is told from others */
+    KNOWN_AFTER = 3 /* windows until processes can be distinguished */
 };
 
 struct upload {
@@ -508,8 +508,8 @@ struct world {
     uint64_t random;
     struct upload uploads[MOST_UPLOADS];
     size_t count;
-    uint64_t late;  /* uploads come up to so late */
-    uint64_t known; /* every process was heard */
+    uint64_t late;  /* how late uploads may be */
+    uint64_t known; /* every process had uploaded */
     uint64_t last;  /* end of the last window */
     unsigned processes;
 };
@@ -526,38 +526,38 @@ static void add_upload(struct world *world, uint64_t start, uint64_t end)
 {
     ck_assert_uint_lt(world->count, MOST_UPLOADS);
     struct upload *upload = &world->uploads[world->count++];
-    /* Some come much later than others, which overtake them. */
+    /* Some are much later than others, which overtake them. */
     uint64_t late = draw(world, 4) ? draw(world, 300 * MS) : draw(world, world->late);
     *upload = (struct upload){start, end, end + late};
 }
 
-/* From its start to its end, with windows that are not sent while it is idle. Returns when it was
- * heard. */
+/* From its start to its end, without the windows of idle times. Returns when it had uploaded enough
+ * to be known. */
 static uint64_t draw_life(struct world *world, uint64_t from, uint64_t until, uint64_t length)
 {
-    uint64_t heard = 0;
+    uint64_t known = 0;
     for (unsigned n = 1; from < until; n++) {
         uint64_t end = from + length < until ? from + length : until;
         add_upload(world, from, end);
-        if (n <= HEARD && world->uploads[world->count - 1].arrives > heard)
-            heard = world->uploads[world->count - 1].arrives;
+        if (n <= KNOWN_AFTER && world->uploads[world->count - 1].arrives > known)
+            known = world->uploads[world->count - 1].arrives;
         from = end;
-        if (n >= HEARD && draw(world, 20) == 0)
+        if (n >= KNOWN_AFTER && draw(world, 20) == 0)
             from += length * draw(world, world->processes > 1 ? 8 : 30);
     }
-    return heard;
+    return known;
 }
 
-/* Lives one after the other; the next one begins when the one before has ended. */
+/* Lives one after the other; each begins when the previous one has ended. */
 static void draw_process(struct world *world, uint64_t length)
 {
     uint64_t at = draw(world, 2 * length), end = 900 * S;
     bool first = true;
     while (at < end) {
         uint64_t until = draw(world, 3) ? end : at + 100 * S + draw(world, 300 * S);
-        uint64_t heard = draw_life(world, at, until < end ? until : end, length);
-        if (first && heard > world->known)
-            world->known = heard;
+        uint64_t known = draw_life(world, at, until < end ? until : end, length);
+        if (first && known > world->known)
+            world->known = known;
         first = false;
         at = until + draw(world, 20 * S);
     }
@@ -591,9 +591,9 @@ static struct world *draw_world(unsigned seed)
     return world;
 }
 
-/* No window that begins before what has passed is still to come. Those of two processes that begin
- * within a seam of one another may be taken for one another's. Before all were heard, and in a
- * service's first minute, nobody asks. */
+/* No window may still arrive that begins before the time passed. Windows of two processes that
+ * begin within a seam of one another may be mixed up. Nobody asks before all are known, or in a
+ * service's first minute. */
 static void check_passed(struct world *world, unsigned seed, size_t next, uint64_t now)
 {
     uint64_t passed = passed_at(&world->bench, now, world->late, NULL);
@@ -609,7 +609,7 @@ static void check_passed(struct world *world, unsigned seed, size_t next, uint64
                 world->uploads[i].arrives / MS);
 }
 
-/* Asked again only when it said so, it misses nothing. */
+/* Asking again only when told to misses nothing. */
 static void check_next(struct world *world, uint64_t now, uint64_t until)
 {
     for (;;) {
@@ -643,7 +643,7 @@ START_TEST(what_has_passed_is_true_in_every_world)
         close_bench(&world->bench);
         free(world);
     }
-    ck_assert_uint_gt(told, asked / 4); /* it does say something */
+    ck_assert_uint_gt(told, asked / 4); /* it does give answers */
 }
 END_TEST
 

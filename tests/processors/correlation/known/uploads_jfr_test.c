@@ -1,4 +1,4 @@
-/* What JFR uploads say to correlation; whatever it is, the body goes on as it came. */
+/* What correlation reads from JFR uploads; the body is always forwarded unchanged. */
 #include "lib/wire/codec/compress.h"
 #include "tests/processors/correlation/rig.h"
 #include "tests/support/jfr_build.h"
@@ -22,7 +22,7 @@ static struct batch *batch_of(struct view body, const char *query, const char *t
     return batch;
 }
 
-/* Sends a body, which must come out the same. */
+/* Sends a body, which must leave unchanged. */
 static void send_as(struct view body, const char *query, const char *type)
 {
     sent = memcpy(realloc(sent, body.size + 1), body.data, body.size);
@@ -64,7 +64,7 @@ static void send_form(struct view jfr, struct view labels, const char *query)
     bytes_release(&body);
 }
 
-/* The last ten seconds, in a mode. */
+/* A recording of the last ten seconds, in a mode. */
 static struct jfr_build *recording(const char *mode)
 {
     struct jfr_build *build = jfr_build_new((int64_t)(rig.clock.wall - 10 * S), (int64_t)(10 * S));
@@ -83,7 +83,7 @@ static void add(struct jfr_build *build, const char *class, uint64_t id, uint64_
 #define EXECUTION "jdk.ExecutionSample"
 #define WALL      "profiler.WallClockSample"
 
-/* Sends it off as the agent does. */
+/* Uploads it as the agent does. */
 static void upload_with(struct jfr_build *build, struct view labels, const char *query)
 {
     struct bytes chunk = jfr_build_chunk(build);
@@ -122,7 +122,7 @@ static void begin_with(const char *yaml, const char *mode)
     }
 }
 
-/* Three marked roots of the window behind that: ids 1, 2 and 3. */
+/* Three marked roots in the following window: ids 1, 2 and 3. */
 static void roots(void)
 {
     uint64_t start = RIG_WARM + S, end = RIG_WARM + 4 * S;
@@ -236,7 +236,7 @@ START_TEST(samples_without_a_stack_or_of_no_time_do_not_confirm)
     jfr_build_sample(build, EXECUTION,
                      &(struct jfr_build_sample){.state = JFR_BUILD_RUNNABLE, .span_id = 1});
     upload(build);
-    /* The server counts 1/sampleRate a sample, which is nothing here. */
+    /* The server counts 1/sampleRate for a sample, which is zero here. */
     build = recording("itimer");
     add(build, EXECUTION, 1, JFR_BUILD_RUNNABLE);
     upload_with(build, (struct view){0}, "name=shop&sampleRate=0&format=jfr");
@@ -298,7 +298,7 @@ START_TEST(two_chunks_are_one_window_from_the_first_start_to_the_last_end)
 }
 END_TEST
 
-/* What the span of id 1 has as annotations, after an upload with three samples. */
+/* Returns the annotations of the span with id 1, after an upload with three samples. */
 static const struct rig_out *annotated(const char *mode, const char *class, uint64_t state,
                                        const char *query)
 {
@@ -322,7 +322,7 @@ START_TEST(figures_are_those_that_the_server_draws)
     out = annotated("cpu", EXECUTION, JFR_BUILD_RUNNABLE, "name=shop&sampleRate=x&format=jfr");
     ck_assert(out->samples == 3 && out->cpu_ns == 30000000);
     end();
-    /* Events that are counted, not timed: there is no CPU time to tell. */
+    /* Events that are counted, not timed: there is no CPU time. */
     out = annotated("cache-misses", EXECUTION, JFR_BUILD_RUNNABLE, QUERY);
     ck_assert(out->samples == 3 && out->cpu_ns <= 0);
     end();
@@ -419,15 +419,15 @@ START_TEST(labels_by_hand_name_spans)
 }
 END_TEST
 
-/* Whether marked spans of the service leave as they came after this upload, and why. */
+/* Whether marked spans of the service pass unedited after this upload, and why. */
 static void assert_not_judged(const char *why)
 {
     char text[128];
-    snprintf(text, sizeof text, "sends profiles whose spans cannot be read: %s\n", why);
+    snprintf(text, sizeof text, "sends profiles whose span ids cannot be read: %s\n", why);
     ck_assert(rig_explains(&rig, text));
     RIG_SPANS(&rig, {.id = 9, .start = 11 * S, .end = 19 * S, .attributes = {"0000000000000009"}});
     ck_assert(rig_linked(&rig, 9));
-    ck_assert(rig_explains(&rig, "left as they came 1 (profiles whose spans cannot be read 1)"));
+    ck_assert(rig_explains(&rig, "left as they came 1 (span ids of profiles cannot be read 1)"));
     end();
 }
 
@@ -480,7 +480,7 @@ START_TEST(what_is_malformed_goes_on_and_is_not_judged)
     begin("{}");
     bytes_release(&form);
     bytes_init(&form, SIZE_MAX, NULL);
-    /* The server inflates parts of a form only. */
+    /* The server inflates only parts of a form. */
     ck_assert(deflate_append(ENCODING_GZIP, jfr, &form));
     send_as(bytes_view(&form), QUERY, NULL);
     assert_not_judged("malformed JFR");

@@ -1,6 +1,6 @@
 /*
  * Segments compressed while the hold is more than half full: whatever happens meanwhile, each span
- * leaves once, byte for byte, in order.
+ * must leave once, byte for byte, in order.
  */
 #include "processors/correlation/release/pack.h"
 
@@ -43,7 +43,7 @@ bool __wrap_deflate_append(enum encoding_name encoding, struct view in, struct b
     return __real_deflate_append(encoding, in, out);
 }
 
-/* What a span with this id says; noise: nothing can be compressed. */
+/* The text of a span with this id; noise: not compressible. */
 static void write_text(char out[TEXT + 1], uint64_t id, bool noise)
 {
     uint64_t random = id * UINT64_C(0x9e3779b97f4a7c15) + 1;
@@ -92,8 +92,8 @@ static void send(struct rig *rig, uint64_t first, size_t count, bool noise)
                      VERDICT_OK);
 }
 
-/* Requests from id first on, far enough apart that segments are not gathered any more. Returns the
- * id behind the last. */
+/* Requests from id first on, far enough apart that their segments are not merged. Returns the id
+ * after the last. */
 static uint64_t fill(struct rig *rig, uint64_t first, size_t requests, bool noise)
 {
     for (size_t i = 0; i < requests; i++, first += IN_ONE) {
@@ -111,7 +111,7 @@ static void ck_text(uint64_t id, struct view body, bool noise)
                   "span %llu does not say what it said", (unsigned long long)id);
 }
 
-/* Reads what left into rig->out, and that each still says what it said. */
+/* Reads what left into rig->out, and checks each span's text. */
 static void collect(struct rig *rig, bool noise)
 {
     for (size_t i = 0; i < rig->traces.count; i++) {
@@ -127,7 +127,7 @@ static void collect(struct rig *rig, bool noise)
     rig_collect(rig);
 }
 
-/* Packed segments in the hold, whose figures agree. */
+/* Counts packed segments in the hold, whose sizes must agree. */
 static size_t count_packed(struct rig *rig)
 {
     const struct hold *hold = &rig_self(rig)->hold;
@@ -141,7 +141,7 @@ static size_t count_packed(struct rig *rig)
     return packed;
 }
 
-/* All of first to before behind left, in order. */
+/* Checks that first up to before behind left, in order. */
 static void ck_in_order(struct rig *rig, uint64_t first, uint64_t behind)
 {
     ck_assert_uint_eq(rig->count, behind - first);
@@ -216,7 +216,7 @@ START_TEST(a_sample_links_a_span_whose_segment_is_compressed)
 }
 END_TEST
 
-/* Samples for span 3, and for all of the segment behind it. */
+/* Samples for span 3, and for all of the next segment. */
 static void link_some(void *ctx)
 {
     rig_window(ctx, 3, 0, 0);
@@ -332,7 +332,7 @@ static void *send_many(void *ctx)
         uint64_t first = sender->first + i * IN_ONE;
         send(sender->rig, first, IN_ONE, false);
         fake_clock_advance(&sender->rig->clock, 40 * NS_PER_MS);
-        /* Spans of a moment ago, and older ones. */
+        /* Recent spans, and older ones. */
         if (i % 2)
             RIG_PROFILE(sender->rig, .duration = S,
                         .ids = {first, first - IN_ONE, sender->first + i * IN_ONE / 2});

@@ -1,11 +1,11 @@
-/* What the log says to whoever set things up so that links cannot be. */
+/* Log lines about setups in which spans cannot be linked. */
 #include "processors/correlation/rule/advise.h"
 
 #include "tests/processors/correlation/rig.h"
 
 #include <unistd.h>
 
-/* What is logged from here on. */
+/* Captures what is logged from here on. */
 struct said {
     FILE *file;
     int stderr_was;
@@ -19,7 +19,7 @@ static void listen_to_log(struct said *said)
     dup2(fileno(said->file), STDERR_FILENO);
 }
 
-/* What was said since the last call. */
+/* Returns what was logged since the last call. */
 static const char *said_since(struct said *said)
 {
     rewind(said->file);
@@ -92,7 +92,7 @@ START_TEST(names_that_do_not_match_are_said_once_with_both)
 }
 END_TEST
 
-/* Of two names for one service both are profiled, or roots would not be held for long. */
+/* Of two names for one service both are profiled; otherwise roots would not be held for long. */
 START_TEST(it_is_said_again_after_an_hour)
 {
     struct rig rig;
@@ -170,7 +170,7 @@ START_TEST(a_name_cannot_add_a_line_to_the_log)
 }
 END_TEST
 
-/* Windows whose samples name nothing, until the first hold is over. */
+/* Windows whose samples have no ids, until the first hold is over. */
 static void profile_in_vain(struct rig *rig, const char *kind)
 {
     for (int i = 0; i < 9; i++) {
@@ -268,7 +268,7 @@ START_TEST(a_full_hold_is_said_with_the_number_and_the_key_once_a_minute)
     for (uint64_t id = 1; id <= 11; id++)
         root(&rig, "shop", id, NULL);
     rig_advance(&rig, S);
-    ck_said(&said, "the hold is full, 1 spans left as they came before their profiles did: raise "
+    ck_said(&said, "the hold is full, 1 spans left unedited before their profiles arrived: raise "
                    "hold_max_spans");
     for (uint64_t id = 12; id <= 20; id++) {
         root(&rig, "shop", id, NULL);
@@ -277,13 +277,13 @@ START_TEST(a_full_hold_is_said_with_the_number_and_the_key_once_a_minute)
     ck_silent(&said);
     rig_advance(&rig, 6 * S);
     root(&rig, "shop", 21, NULL);
-    ck_said(&said, "the hold is full, 10 spans left as they came");
+    ck_said(&said, "the hold is full, 10 spans left unedited");
     stop_listening(&said);
     rig_close(&rig);
 }
 END_TEST
 
-/* A request of some KiB, every span of which waits. */
+/* A request of some KiB whose spans all wait. */
 static void large_request(struct rig *rig, uint64_t first, size_t count)
 {
     struct rig_span *spans = calloc(count, sizeof *spans);
@@ -308,7 +308,7 @@ START_TEST(where_its_memory_is_full_that_is_the_key)
             id += sizes[i];
         }
         rig_advance(&rig, S);
-        ck_said(&said, "before their profiles did: raise hold_max_mib");
+        ck_said(&said, "before their profiles arrived: raise hold_max_mib");
         stop_listening(&said);
         rig_close(&rig);
     }
@@ -326,7 +326,7 @@ START_TEST(where_the_budget_refuses_that_is_the_key)
     rig.budget.limit = budget_used(&rig.budget);
     root(&rig, "shop", 101, NULL);
     rig_advance(&rig, S);
-    ck_said(&said, "spans left as they came before their profiles did: raise the memory budget "
+    ck_said(&said, "spans left unedited before their profiles arrived: raise the memory budget "
                    "(limit_mib of memory_limiter)");
     stop_listening(&said);
     rig_close(&rig);
@@ -343,7 +343,7 @@ START_TEST(where_the_budget_refuses_the_first_spans_that_is_said_too)
     root(&rig, "shop", 1, NULL);
     rig_advance(&rig, S);
     ck_assert(rig_bare(&rig, 1));
-    ck_said(&said, "1 spans left as they came before their profiles did: raise the memory budget");
+    ck_said(&said, "1 spans left unedited before their profiles arrived: raise the memory budget");
     stop_listening(&said);
     rig_close(&rig);
 }
@@ -357,7 +357,7 @@ START_TEST(where_a_request_is_larger_than_the_hold_that_is_said_too)
     listen_to_log(&said);
     large_request(&rig, 1, 5);
     rig_advance(&rig, S);
-    ck_said(&said, "3 spans left as they came before their profiles did: raise hold_max_spans");
+    ck_said(&said, "3 spans left unedited before their profiles arrived: raise hold_max_spans");
     stop_listening(&said);
     rig_close(&rig);
 }

@@ -1,4 +1,4 @@
-/* Spans of which nobody can tell whether they had samples keep their mark. */
+/* Spans that cannot be decided keep their mark. */
 #include "tests/processors/correlation/rig.h"
 
 static void span(struct rig *rig, uint64_t id, uint64_t start, uint64_t end)
@@ -19,10 +19,10 @@ static void go_on(struct rig *rig, uint64_t until, uint64_t id)
 
 static bool is_as_it_came(struct rig *rig, uint64_t id)
 {
-    return rig_linked(rig, id); /* its mark names it */
+    return rig_linked(rig, id); /* its mark has the id */
 }
 
-/* More ids than an index of a MiB takes. */
+/* More ids than an index of 1 MiB can hold. */
 static void overflow(struct rig *rig)
 {
     uint64_t first = UINT64_C(1) << 40;
@@ -62,7 +62,7 @@ START_TEST(a_span_that_waits_while_ids_leave_the_index_is_linked_by_its_sample)
     rig_window(&rig, 1, 0, 0);
     ck_assert(rig_linked(&rig, 1));
     rig_advance(&rig, 60 * S);
-    ck_assert(rig_bare(&rig, 2)); /* no sample of it came before it did */
+    ck_assert(rig_bare(&rig, 2)); /* none of its samples arrived before it */
     rig_close(&rig);
 }
 END_TEST
@@ -141,7 +141,7 @@ START_TEST(what_cannot_be_read_keeps_marks_where_profiles_would_remove_them)
     rig_advance(&rig, 20 * S);
     ck_assert(rig_linked(&rig, 2));
     ck_assert(is_as_it_came(&rig, 1));
-    ck_assert(rig_explains(&rig, "profiles whose spans cannot be read 1"));
+    ck_assert(rig_explains(&rig, "span ids of profiles cannot be read 1"));
     rig_close(&rig);
 }
 END_TEST

@@ -1,5 +1,5 @@
-/* Spans in the hold: which sample links which, what is learnt from samples, and who is looked at.
- */
+/* Spans in the hold: which sample links which, what is learnt from samples, and which spans are
+ * checked. */
 #include "processors/correlation/rule/waiting.h"
 
 #include "tests/processors/correlation/rig.h"
@@ -61,7 +61,7 @@ START_TEST(a_span_that_names_another_id_and_has_samples_under_its_own_is_linked_
     rig_advance(&rig, S);
     ck_assert(rig_linked_as(&rig, 2, 2));
     ck_assert(rig_bare(&rig, 3));
-    /* So it is at the end. */
+    /* The same holds at the end. */
     root(&rig, 4, "0000000000000009");
     rig_window(&rig, 4, 0, 0);
     ck_assert(rig_waits(&rig, 4));
@@ -113,8 +113,8 @@ START_TEST(labelled_children_are_waited_for_and_linked_from_the_second_upload_on
         rig_advance(&rig, 9 * S);
         rig_window(&rig, 0, 0, 0);
     }
-    ck_assert(rig_explains(&rig, "spans that are no local roots have samples"));
-    ck_assert(rig_explains(&rig, "1 came after their span had left"));
+    ck_assert(rig_explains(&rig, "spans that are not local roots have samples"));
+    ck_assert(rig_explains(&rig, "1 arrived after their span had left"));
     rig_close(&rig);
 }
 END_TEST
@@ -204,8 +204,8 @@ START_TEST(roots_of_a_service_with_memory_profiles_alone_pass_at_once_after_the_
     }
     for (uint64_t id = 1; id <= 12; id++)
         ck_assert(rig_bare(&rig, id));
-    ck_assert(rig_explains(&rig, "not linked 12 (no sample that confirms names a span 12)"));
-    /* The first CPU profile brings judging back. */
+    ck_assert(rig_explains(&rig, "not linked 12 (no confirming sample has a span id 12)"));
+    /* The first CPU profile makes spans wait again. */
     RIG_PROFILE(&rig, .time = rig_now(&rig) - 10 * S, .duration = 10 * S, .ids = {78});
     root(&rig, 20, NULL);
     ck_assert(rig_waits(&rig, 20));
@@ -228,8 +228,7 @@ START_TEST(roots_of_a_service_whose_samples_carry_no_ids_pass_at_once_until_one_
         ck_assert(rig_bare(&rig, id)); /* with its mark removed */
         go_on(&rig, rig_now(&rig) + 10 * S);
     }
-    ck_assert(rig_explains(
-        &rig, "spans pass at once, since no sample of a kind that confirms names one"));
+    ck_assert(rig_explains(&rig, "spans pass at once, since no confirming sample has a span id"));
     rig_window(&rig, 99, 0, 0);
     root(&rig, 20, "0000000000000014");
     ck_assert(rig_waits(&rig, 20));
@@ -244,7 +243,7 @@ START_TEST(a_sample_without_an_id_is_no_reason_before_there_was_a_root_to_name)
 {
     struct rig rig;
     rig_open(&rig, "{}");
-    go_on(&rig, 100 * S); /* a service that did nothing but start up */
+    go_on(&rig, 100 * S); /* a service that only started up */
     root(&rig, 1, NULL);
     ck_assert(rig_waits(&rig, 1));
     rig_advance(&rig, 5 * S);
@@ -261,7 +260,7 @@ START_TEST(after_a_long_idle_time_the_next_profile_judges)
     rig_warm(&rig);
     root(&rig, 1, "0000000000000001");
     rig_window(&rig, 1, 0, 0);
-    /* Roots trickle on, and nothing is sampled. */
+    /* Roots keep arriving, and nothing is sampled. */
     uint64_t id = 100, resumed = RIG_WARM + 600 * S;
     for (; rig_now(&rig) < resumed; rig_advance(&rig, 10 * S))
         root(&rig, id++, "0000000000000001");
@@ -289,7 +288,7 @@ START_TEST(a_late_sample_of_a_span_given_up_makes_the_rules_careful_for_a_minute
     ck_assert(rig_bare(&rig, 1)); /* at the end of its window */
     ck_assert(rig_explains(&rig, "decided once their process has uploaded up to their end"));
     RIG_PROFILE(&rig, .time = RIG_WARM - 5 * S, .duration = 10 * S, .ids = {1});
-    ck_assert(rig_explains(&rig, "1 came after their span had left"));
+    ck_assert(rig_explains(&rig, "1 arrived after their span had left"));
     ck_assert(rig_explains(&rig, "s after their end"));
     rig_close(&rig);
 }
@@ -300,7 +299,7 @@ START_TEST(a_clock_that_is_behind_is_learnt_from_the_first_span_given_up_too_ear
     struct rig rig;
     rig_open(&rig, "{}");
     rig_warm(&rig);
-    /* Spans' stamps are 5 s behind: what ends at 9 s seems to end at 4 s. */
+    /* Spans' times are 5 s behind: one that ends at 9 s seems to end at 4 s. */
     RIG_SPANS(&rig, {.id = 1, .start = RIG_WARM - 6 * S, .end = RIG_WARM - 4 * S});
     rig_advance(&rig, S);
     ck_assert(rig_bare(&rig, 1));
@@ -311,7 +310,7 @@ START_TEST(a_clock_that_is_behind_is_learnt_from_the_first_span_given_up_too_ear
 }
 END_TEST
 
-/* So many roots of "shop" in requests of a hundred, which began now and end one after another. */
+/* Roots of "shop" in requests of a hundred, which began now and end one after another. */
 static uint64_t hold_many(struct rig *rig, uint64_t first, size_t count)
 {
     struct rig_span spans[100];
@@ -358,7 +357,7 @@ START_TEST(an_upload_with_many_ids_links_them_all)
 }
 END_TEST
 
-/* What happens while a large upload is read, each time that the lock is given back. */
+/* What happens while a large upload is read, each time that the lock is released. */
 static void (*meanwhile)(struct rig *rig, unsigned turn);
 static struct rig *meanwhile_rig;
 static unsigned turns;
@@ -370,14 +369,14 @@ void __wrap_release_send(struct correlation *self, struct release *release);
 void __wrap_release_send(struct correlation *self, struct release *release)
 {
     if (meanwhile && reads_the_upload) {
-        reads_the_upload = false; /* but for what happens meanwhile */
+        reads_the_upload = false; /* except for what happens meanwhile */
         meanwhile(meanwhile_rig, ++turns);
         reads_the_upload = true;
     }
     __real_release_send(self, release);
 }
 
-/* An upload of so many ids from 1 on. */
+/* An upload with this many ids, from 1 on. */
 static void read_upload(struct rig *rig, unsigned ids, void (*hook)(struct rig *rig, unsigned turn))
 {
     meanwhile_rig = rig;
@@ -410,7 +409,7 @@ START_TEST(a_span_that_comes_while_its_samples_are_read_is_linked_and_waited_no_
 }
 END_TEST
 
-/* A request's other spans on their way, while samples of those that wait arrive. */
+/* A request's other spans are handed on while samples of the waiting ones arrive. */
 static struct on_the_way {
     struct rig *rig;
     const struct component *sink;
@@ -445,7 +444,7 @@ static void hook_sink(struct rig *rig, bool in_thread)
     rig->traces.instance.component = &slow;
 }
 
-/* A root that is to wait, and a child that is not. */
+/* A root that has to wait, and a child that does not. */
 static void *send_both(void *ctx)
 {
     struct rig *rig = ctx;
@@ -468,8 +467,8 @@ START_TEST(a_root_whose_samples_come_while_the_rest_of_its_request_goes_on_is_li
 }
 END_TEST
 
-/* Of 2,000 ids the index has 511, 1023 and 1535 at turns 1 to 3; then spans that wait are looked
- * for, up to these ids at turns 4 to 6. The root is decided at turn 1 and held at turn 5. */
+/* Of 2,000 ids the index has 511, 1023 and 1535 at turns 1 to 3; then held spans are looked up, up
+ * to these ids at turns 4 to 6. The root is decided at turn 1 and held at turn 5. */
 static void decide_and_hold(struct rig *rig, unsigned turn)
 {
     if (turn == 1) {
@@ -495,7 +494,7 @@ START_TEST(so_it_is_where_the_upload_is_being_read_all_the_while)
 }
 END_TEST
 
-/* Held spans may not be looked at meanwhile; a report of the sanitizer says so where they are. */
+/* Held spans must not be accessed meanwhile; the sanitizer reports it if they are. */
 static void forbid(struct rig *rig, bool forbidden)
 {
     const struct segment *each = rig_self(rig)->hold.oldest;
@@ -533,7 +532,7 @@ START_TEST(children_that_wait_for_a_root_leave_with_what_became_of_it)
     struct rig rig;
     rig_open(&rig, "{children: inherit}");
     rig_warm(&rig);
-    /* The child's own window comes and goes while its root still runs. */
+    /* The child's own window is over while its root still runs. */
     RIG_SPANS(&rig, {.id = 2, .parent = 1, .start = RIG_WARM - S, .end = RIG_WARM});
     RIG_SPANS(&rig, {.id = 12, .parent = 11, .start = RIG_WARM - S, .end = RIG_WARM});
     go_on(&rig, RIG_WARM + 10 * S);
