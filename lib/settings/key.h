@@ -58,8 +58,7 @@ enum key_flag {
     KEY_AUTH_SERVER = 32, /* GROUP: a struct auth_settings; its authenticator checks clients */
     KEY_AUTH_CLIENT = 64, /* likewise; it gives credentials */
     KEY_MULTIPLE = 128,   /* MAP: a value may be a list, each of which is a pair of that name */
-    KEY_ATTRIBUTES = 512, /* MAP: may have the list `attributes` of {name, value}, as the
-                             declarative configuration of OpenTelemetry's SDKs */
+    KEY_ATTRIBUTES = 512, /* MAP: its item `attributes` may be a list of {name, value} */
     KEY_TOLD = 256        /* IGNORED: where it is given, the log says that it has no effect */
 };
 
