@@ -88,9 +88,6 @@ struct batch *batch_with_payload(const struct batch *batch, struct buffer *paylo
  * NULL: no memory. */
 struct batch *batch_flat(struct batch *batch);
 
-/* The same batch with other series labels (taken over). NULL: no memory. */
-struct batch *batch_with_series(const struct batch *batch, struct series *series);
-
 /* Adds references to all receipts of another batch, for one that holds some of its data. Only
  * before the batch is handed on. False: no memory. */
 bool batch_add_receipts(struct batch *batch, const struct batch *from);

@@ -62,7 +62,4 @@ void runtime_close_processors(const struct graph *graph, const struct graph *but
 /* Stops what runtime_start opened, in order, up to a deadline of the runtime's clock. */
 void runtime_close_all(struct runtime *runtime, uint64_t deadline_mono_ns);
 
-/* For tests with a clock of their own: runs the ticks that are due; returns the next time. */
-uint64_t runtime_step(struct runtime *runtime);
-
 #endif

@@ -332,11 +332,6 @@ void grpc_call_refused(const struct grpc_call *call, const struct outcome *why)
         options->refused(options->ctx, grpc_call_path(call), &call->peer, why);
 }
 
-struct view grpc_call_message(const struct grpc_call *call)
-{
-    return bytes_view(&call->message);
-}
-
 void grpc_call_take_message(struct grpc_call *call, struct bytes *out)
 {
     *out = call->message;

@@ -277,11 +277,6 @@ const char *http_request_header(const struct http_request *request, const char *
     return NULL;
 }
 
-struct view http_request_body(const struct http_request *request)
-{
-    return bytes_view(&request->body);
-}
-
 enum http_fault http_request_fault(const struct http_request *request)
 {
     return request->fault;
