@@ -288,7 +288,7 @@ static struct outcome check_speedscope(const struct ingest *ingest)
     bool read = speedscope_read(&file, ingest->body, &stack);
     bytes_release(&stack);
     if (!read)
-        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
+        return outcome_no_memory();
     if (file.fault && file.profile)
         return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the speedscope file: profile %zu has %s",
                           file.profile, file.fault);

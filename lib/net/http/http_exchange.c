@@ -95,7 +95,7 @@ static enum MHD_Result http_exchange_refuse(struct http_request *request,
     snprintf(line, sizeof line, "%s\n", why.text);
     request->last = true;
     return queue(request, connection, status,
-                 http_response_new("text/plain", view_of(line), why.verdict == VERDICT_RETRY));
+                 http_response_new("text/plain", view_of(line), outcome_retry_seconds(&why)));
 }
 
 /* Under the server's mutex. */
