@@ -10,7 +10,8 @@
 struct intake;
 
 /* Called exactly once per accepted call, inline or later from another thread. OK: the data are
- * ours now. RETRY, REJECT: nothing was kept. */
+ * ours now. RETRY, REJECT: nothing was kept, unless one of several pipelines had taken the batch
+ * before another refused it (pipeline/graph/intake_run.h). */
 typedef void intake_done_fn(void *ctx, const struct outcome *outcome);
 
 /* Offers a batch (borrowed; its receipts are set here). A place is reserved in every queue that

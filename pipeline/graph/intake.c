@@ -1,3 +1,4 @@
+/* The intake (pipeline/intake.h), and its steps for journaling.c (intake_run.h). */
 #include "pipeline/intake.h"
 
 #include "pipeline/graph/intake_run.h"

@@ -1,3 +1,4 @@
+/* The batch of a pprof that was pushed (receivers/pyroscope/pyroscope.h). */
 #include "receivers/pyroscope/pyroscope.h"
 
 #include "lib/wire/pprof/pprof_agents.h"

@@ -1,3 +1,4 @@
+/* The batches of one request and its one answer (receivers/pyroscope/pyroscope.h). */
 #include "receivers/pyroscope/pyroscope.h"
 
 #include <pthread.h>

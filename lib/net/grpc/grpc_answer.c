@@ -1,3 +1,6 @@
+/* Answers of calls: header, message and trailer (lib/net/grpc/grpc_call.h, grpc_server.h). */
+#include "lib/net/grpc/grpc_call.h"
+
 #include "lib/net/grpc/grpc_connection.h"
 
 #include "lib/base/clock.h"

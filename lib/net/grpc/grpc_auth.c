@@ -1,4 +1,6 @@
 /* Calls and the authenticator of their server. */
+#include "lib/net/grpc/grpc_call.h"
+
 #include "lib/base/clock.h"
 #include "lib/net/auth.h"
 #include "lib/net/grpc/grpc_connection.h"

@@ -1,5 +1,7 @@
 /* The path of one request through the library's callbacks, from its URI to the end of its answer.
  */
+#include "lib/net/http/http_internal.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -1,8 +1,10 @@
+/* A request and its body (lib/net/http/http_server.h, http_internal.h). */
+#include "lib/net/http/http_internal.h"
+
 #include <stdlib.h>
 #include <strings.h>
 
 #include "lib/net/http/http_head.h"
-#include "lib/net/http/http_internal.h"
 #include "lib/wire/codec/inflate_told.h"
 
 #define HEADERS_MAX  (128u << 10) /* the library's own limit per connection is lower */

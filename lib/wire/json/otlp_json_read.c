@@ -1,5 +1,7 @@
-#include "lib/wire/http/base64.h"
+/* OTLP requests from JSON (lib/wire/json/otlp_json.h). */
 #include "lib/wire/json/otlp_json.h"
+
+#include "lib/wire/http/base64.h"
 #include "lib/wire/json/otlp_json_plain.h"
 #include "lib/wire/json/otlp_json_value.h"
 #include "lib/wire/otlp/otlp.h"

@@ -1,3 +1,4 @@
+/* The dictionary of a profiles request, checked (lib/wire/profiles/otlp_profiles.h). */
 #include "lib/wire/profiles/otlp_profiles.h"
 
 enum { REQUEST_DICTIONARY = 2, PROFILE_SAMPLES = 2, LOCATION_LINES = 3, SAMPLE_LINK = 3 };
