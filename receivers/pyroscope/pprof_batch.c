@@ -36,7 +36,7 @@ struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pp
     struct bytes raw;
     bool repaired = false;
     *batch = NULL;
-    bytes_init(&raw, budget_cap(self->env->budget, (size_t)self->max_request_body_size),
+    bytes_init(&raw, budget_cap(self->env->budget, (size_t)self->http.max_request_body_size),
                self->env->budget);
     struct outcome outcome = check_labels(self, series);
     if (outcome.verdict == VERDICT_OK)
