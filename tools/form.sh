@@ -28,7 +28,8 @@ while read -r file; do say "$file does not name its licence in its first two lin
     head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
   done)
 while read -r file; do say "$file has no header of its own, and no comment at its top"; done < <(
-  for file in $(git ls-files lib pipeline receivers processors exporters extensions cli); do
+  for file in "${own[@]}"; do
+    case $file in bench/* | */tests/*) continue ;; esac
     [[ $file != *.c || -e ${file%.c}.h || $(head -c 2 "$file") = '/*' ]] || echo "$file"
   done)
 functions=$(
