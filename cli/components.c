@@ -1,3 +1,4 @@
+/* The command components (cli/commands.h). */
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "lib/settings/fill.h"

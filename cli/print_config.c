@@ -1,3 +1,4 @@
+/* The command print-config (cli/commands.h). */
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/plan.h"

@@ -1,3 +1,4 @@
+/* The command run (cli/commands.h). */
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/plan.h"

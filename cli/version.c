@@ -1,3 +1,4 @@
+/* The command version (cli/commands.h). */
 #include "cli/cli.h"
 #include "cli/commands.h"
 

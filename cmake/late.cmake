@@ -53,6 +53,20 @@ if(SPANLINK_LATE AND CURL_STATIC AND MICROHTTPD_ARCHIVE AND GNUTLS_SHARED AND ID
   set(LATE_TABLE ${CMAKE_BINARY_DIR}/generated/late.S)
   configure_file(${CMAKE_SOURCE_DIR}/cmake/late.S.in ${LATE_TABLE} @ONLY)
 endif()
+# The build fails where a program of these layers calls what the table does not have.
+function(check_late program)
+  set(archives ${MICROHTTPD_ARCHIVE} ${CURL_ARCHIVE})
+  foreach(layer ${ARGN})
+    list(APPEND archives $<TARGET_FILE:${layer}>)
+  endforeach()
+  list(JOIN archives "|" archives)
+  set(check ${CMAKE_SOURCE_DIR}/cmake/late_check.cmake)
+  add_custom_command(TARGET ${program} PRE_LINK COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM}
+    -DTABLE=${LATE_TABLE} -DBY_HAND=${CMAKE_SOURCE_DIR}/lib/late/late.c "-DARCHIVES=${archives}"
+    -P ${check} VERBATIM)
+  add_custom_command(TARGET ${program} POST_BUILD COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM}
+    -DPROGRAM=$<TARGET_FILE:${program}> -P ${check} VERBATIM)
+endfunction()
 message(STATUS "GnuTLS is loaded late: ${LATE}")
 
 # For tools/build.sh, which says it at the end of a build: why an idle spanlink takes more memory.

@@ -150,16 +150,6 @@ struct batch *batch_flat(struct batch *batch)
     return payload ? batch_with_payload(batch, payload, batch->items) : NULL;
 }
 
-struct batch *batch_with_series(const struct batch *batch, struct series *series)
-{
-    struct batch *copy = batch_with_payload(batch, buffer_ref(batch->payload), batch->items);
-    if (copy)
-        batch_set_series(copy, series);
-    else
-        series_unref(series);
-    return copy;
-}
-
 /* Makes room for one more: the array doubles whenever its count is a power of two. */
 static bool grow_receipts(struct batch *batch)
 {

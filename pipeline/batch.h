@@ -89,9 +89,6 @@ struct batch *batch_with_payload(const struct batch *batch, struct buffer *paylo
  * it already is. NULL: no memory. */
 struct batch *batch_flat(struct batch *batch);
 
-/* Returns the batch with other series labels (taken over). NULL: no memory. */
-struct batch *batch_with_series(const struct batch *batch, struct series *series);
-
 /* Adds references to all receipts of batch to another one, which now contains some of its data.
  * Only before that one is handed on. False: no memory. */
 bool batch_add_receipts(struct batch *to, const struct batch *batch);

@@ -9,14 +9,6 @@
 /* Memory for the edits that remove invalid spans from one request, and for an index of profiles. */
 enum { EDIT_CAP = 64 << 20, INDEX_CAP = 256 << 20 };
 
-static struct outcome otlp_request_no_memory(void)
-{
-    struct outcome outcome =
-        outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
-    outcome.retry_after_ns = UINT64_C(1000000000);
-    return outcome;
-}
-
 static struct outcome from_json(enum signal signal, struct bytes *body)
 {
     struct bytes binary;
@@ -29,7 +21,7 @@ static struct outcome from_json(enum signal signal, struct bytes *body)
         return OUTCOME_OK;
     bytes_release(body);
     if (!*reason)
-        return otlp_request_no_memory();
+        return outcome_no_memory();
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed JSON: %s", reason);
 }
 
@@ -74,7 +66,7 @@ static struct outcome upgrade(struct bytes *body)
     if (result == PROFILES_REFUSED) {
         bool starved = arena.starved || reason == proto_write_no_memory;
         bytes_release(&current);
-        return starved ? otlp_request_no_memory() : bad_profiles(reason);
+        return starved ? outcome_no_memory() : bad_profiles(reason);
     }
     if (result == PROFILES_UPGRADED) {
         bytes_release(body);
@@ -95,7 +87,7 @@ static struct outcome otlp_request_check_profiles(struct view request)
     arena_release(&arena);
     if (good)
         return OUTCOME_OK;
-    return arena.starved ? otlp_request_no_memory() : bad_profiles(reason);
+    return arena.starved ? outcome_no_memory() : bad_profiles(reason);
 }
 
 /* Removes from the request what no backend accepts; *buffer NULL: no memory. */
@@ -136,7 +128,7 @@ static struct outcome otlp_request_wrap(enum signal signal, bool valid, struct b
         return outcome;
     if (buffer)
         request->batch = batch_new(signal, BATCH_OTLP, buffer, items, NULL);
-    return request->batch ? OUTCOME_OK : otlp_request_no_memory();
+    return request->batch ? OUTCOME_OK : outcome_no_memory();
 }
 
 /* Gives the batch the notes, if they describe its payload. */

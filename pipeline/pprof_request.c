@@ -23,7 +23,7 @@ struct outcome pprof_request_inflate(struct view pprof, struct bytes *raw)
                           "profile too large after decompression, the maximum is %zu bytes",
                           raw->max);
     case INFLATE_NO_MEMORY:
-        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
+        return outcome_no_memory();
     case INFLATE_BAD:
         break;
     }
@@ -52,7 +52,7 @@ struct outcome pprof_request_check(struct view raw, struct pprof_facts *facts)
     if (good)
         return OUTCOME_OK;
     if (arena.starved)
-        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
+        return outcome_no_memory();
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
                       "the profile is not a valid pprof: %s in %s, field %u, at byte %zu",
                       fault.reason, fault.message, fault.field, fault.offset);

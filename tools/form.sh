@@ -27,6 +27,11 @@ while read -r file; do say "$file does not name its licence in its first two lin
   for file in CMakeLists.txt */CMakeLists.txt cmake/* run.sh test.sh; do
     head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
   done)
+while read -r file; do say "$file has no header of its own, and no comment at its top"; done < <(
+  for file in "${own[@]}"; do
+    case $file in bench/* | */tests/*) continue ;; esac
+    [[ $file != *.c || -e ${file%.c}.h || $(head -c 2 "$file") = '/*' ]] || echo "$file"
+  done)
 functions=$(
   ctags --output-format=json --languages=C --langmap=C:.c.h --fields=+ne --kinds-C=f -f- \
     "${own[@]}" | python3 -c '

@@ -1,3 +1,4 @@
+/* What is kept for a trace that is not complete yet (exporters/debug/debug.h). */
 #include "exporters/debug/debug.h"
 #include "lib/wire/otlp/otlp.h"
 

@@ -1,3 +1,4 @@
+/* Standard output, and text made fit for it (exporters/debug/debug.h). */
 #include "exporters/debug/debug.h"
 
 #include <errno.h>

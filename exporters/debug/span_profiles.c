@@ -1,3 +1,4 @@
+/* The profiles of spans, kept for their traces (exporters/debug/debug.h). */
 #include "exporters/debug/debug.h"
 
 #include "lib/wire/pprof/pprof_symbols.h"

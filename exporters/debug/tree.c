@@ -1,3 +1,4 @@
+/* A trace written as a tree (exporters/debug/debug.h). */
 #include "exporters/debug/debug.h"
 
 #include <stdio.h>

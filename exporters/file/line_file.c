@@ -1,3 +1,4 @@
+/* A file of lines that is rotated (exporters/file/file.h). */
 #include "exporters/file/file.h"
 
 #include <dirent.h>

@@ -290,15 +290,9 @@ static bool otlp_grpc_probe(void *instance, enum signal signal, struct probe_res
                               .client = &self->client};
     dial_where(&dial, result->where, sizeof result->where);
     struct batch *empty = batch_new(signal, BATCH_OTLP, buffer_new(0, NULL, false), 0, NULL);
-    bool good = false;
-    if (!empty || !call(self, empty, &reply)) {
-        snprintf(result->text, sizeof result->text, "out of memory");
-    } else {
-        good = dial_explain(&dial, &reply, result->text, sizeof result->text);
-        http_reply_release(&reply);
-    }
+    bool posted = empty && call(self, empty, &reply);
     batch_unref(empty);
-    return good;
+    return dial_conclude(&dial, posted, &reply, result->text, sizeof result->text);
 }
 
 static void otlp_grpc_abort(void *instance)

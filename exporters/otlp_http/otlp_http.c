@@ -319,15 +319,9 @@ static bool otlp_http_probe(void *instance, enum signal signal, struct probe_res
     }
     dial_where(&dial, result->where, sizeof result->where);
     struct batch *empty = batch_new(signal, BATCH_OTLP, buffer_new(0, NULL, false), 0, NULL);
-    bool good = false;
-    if (!empty || !post(self, empty, &reply)) {
-        snprintf(result->text, sizeof result->text, "out of memory");
-    } else {
-        good = dial_explain(&dial, &reply, result->text, sizeof result->text);
-        http_reply_release(&reply);
-    }
+    bool posted = empty && post(self, empty, &reply);
     batch_unref(empty);
-    return good;
+    return dial_conclude(&dial, posted, &reply, result->text, sizeof result->text);
 }
 
 static void otlp_http_abort(void *instance)

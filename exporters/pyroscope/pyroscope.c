@@ -146,9 +146,7 @@ static bool pyroscope_probe(void *instance, enum signal signal, struct probe_res
     *result = (struct probe_result){.key = "endpoint"};
     dial_where(&dial, result->where, sizeof result->where);
     http_client_post(self->http, dial.url, &header, 1, (struct view){0}, &reply);
-    bool good = dial_explain(&dial, &reply, result->text, sizeof result->text);
-    http_reply_release(&reply);
-    return good;
+    return dial_conclude(&dial, true, &reply, result->text, sizeof result->text);
 }
 
 static void pyroscope_abort(void *instance)

@@ -2,7 +2,7 @@
  * process exits. */
 #include "lib/base/log.h"
 #include "lib/net/endpoint.h"
-#include "lib/net/server/listen.h"
+#include "lib/net/server/page_server.h"
 #include "lib/wire/proto/text.h"
 #include "pipeline/component.h"
 #include "pipeline/life/runtime.h"
@@ -13,7 +13,7 @@
 #include <strings.h>
 #include <time.h>
 
-enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64, SLICES = 16 };
+enum { SLICES = 16 };
 
 struct response_body {
     char *healthy;
@@ -27,14 +27,12 @@ struct pipeline_check {
 };
 
 struct health_check {
-    char *endpoint;
+    struct page_server pages;
     char *path;
-    struct tls_server_settings tls;
     bool has_body;
     struct response_body body;
     struct pipeline_check check;
     const struct env *env;
-    struct http_server *server;
     uint64_t since_wall, since_mono;   /* when it was opened, nanoseconds */
     _Atomic uint64_t failures[SLICES]; /* at the beginning of each slice of the interval, a ring */
     _Atomic size_t slice;              /* the latest one */
@@ -58,10 +56,8 @@ static const struct key check_keys[] = {
 };
 
 static const struct key keys[] = {
-    KEY_STRING(struct health_check, endpoint, "endpoint", "localhost:13133", KEY_REQUIRED,
-               "where to listen: host:port, [ipv6]:port or unix:/path"),
+    PAGE_SERVER_KEYS(struct health_check, pages, "localhost:13133"),
     KEY_STRING(struct health_check, path, "path", "/", KEY_REQUIRED, "path of the health check"),
-    TLS_SERVER_KEY(struct health_check, tls),
     KEY_SWITCHED(struct health_check, body, struct response_body, has_body, "response_body",
                  body_keys, "bodies instead of the JSON status"),
     KEY_GROUP(struct health_check, check, struct pipeline_check, "check_collector_pipeline",
@@ -69,34 +65,10 @@ static const struct key keys[] = {
     KEY_END,
 };
 
-static struct listen_on health_check_place(const struct health_check *self)
-{
-    return (struct listen_on){.key = "endpoint",
-                              .endpoint = self->endpoint,
-                              .tls_key = "tls",
-                              .tls = &self->tls,
-                              .id = self->env ? self->env->id : "",
-                              .yields = self->env ? &self->env->yields : NULL,
-                              .what = "health checks"};
-}
-
-static void health_check_places(const void *config, place_visit_fn *visit, void *ctx)
-{
-    struct listen_on on = health_check_place(config);
-    listen_place(&on, visit, ctx);
-}
-
-static void health_check_rehearse(const void *config, struct key_report *report)
-{
-    struct listen_on on = health_check_place(config);
-    listen_rehearse(&on, report);
-}
-
 static void check(const void *config, struct key_report *report)
 {
     const struct health_check *self = config;
-    struct listen_on on = health_check_place(self);
-    listen_check(&on, report);
+    page_server_check(self, report);
     if (self->check.interval == 0)
         key_report_add(report, "check_collector_pipeline.interval", "must be positive");
     if (*self->path != '/')
@@ -196,50 +168,30 @@ static void tell_pod(const struct health_check *self)
     struct endpoint endpoint;
     char reason[256];
     if (!getenv("KUBERNETES_SERVICE_HOST") ||
-        !endpoint_parse(self->endpoint, false, &endpoint, reason, sizeof reason) ||
+        !endpoint_parse(self->pages.endpoint, false, &endpoint, reason, sizeof reason) ||
         (strcasecmp(endpoint.host, "localhost") != 0 && strcmp(endpoint.host, "::1") != 0 &&
          strncmp(endpoint.host, "127.", 4) != 0))
         return;
     log_info("%s: %s cannot be reached by httpGet probes, which use the pod's address: listen "
              "on ${env:POD_IP}:%s, or probe with exec: spanlink health",
-             self->env->id, self->endpoint, endpoint.service);
+             self->env->id, self->pages.endpoint, endpoint.service);
 }
 
 static bool health_check_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct health_check *self = instance;
-    struct http_server_options options = {
-        .max_body = MAX_BODY,
-        .threads = 1,
-        .max_connections = MAX_CONNECTIONS,
-        .header_timeout_ns = 10 * NS_PER_S,
-        .idle_timeout_ns = 60 * NS_PER_S,
-        .handler = health_check_handle,
-        .ctx = self,
-    };
+    const struct page_server_use use = {.id = env->id,
+                                        .yields = &env->yields,
+                                        .what = "health checks",
+                                        .handler = health_check_handle,
+                                        .ctx = self};
     self->env = env;
-    struct listen_on on = health_check_place(self);
     self->since_wall = clock_wall(env->clock);
     self->since_mono = clock_mono(env->clock);
-    self->server = listen_http(&on, &options, error, error_size);
-    if (self->server)
-        tell_pod(self);
-    return self->server != NULL;
-}
-
-static void health_check_retire(void *instance)
-{
-    const struct health_check *self = instance;
-    if (self->server)
-        http_server_retire(self->server);
-}
-
-static void health_check_close(void *instance)
-{
-    struct health_check *self = instance;
-    if (self->server)
-        http_server_close(self->server, 0);
-    self->server = NULL;
+    if (!page_server_open(&self->pages, &use, error, error_size))
+        return false;
+    tell_pod(self);
+    return true;
 }
 
 const struct component extension_health_check = {
@@ -250,10 +202,10 @@ const struct component extension_health_check = {
     .size = sizeof(struct health_check),
     .keys = keys,
     .check = check,
-    .places = health_check_places,
-    .rehearse = health_check_rehearse,
+    .places = page_server_places,
+    .rehearse = page_server_rehearse,
     .open = health_check_open,
     .tick = health_check_tick,
-    .retire = health_check_retire,
-    .close = health_check_close,
+    .retire = page_server_retire,
+    .close = page_server_close,
 };

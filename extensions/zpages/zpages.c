@@ -1,57 +1,23 @@
 /* The running components and their own reports over HTTP, under the Collector's paths: tables, as
  * text for curl and as HTML for a browser; and /debug/explain, always text. */
-#include "lib/net/server/listen.h"
+#include "lib/net/server/page_server.h"
 #include "pipeline/component.h"
 #include "pipeline/life/runtime.h"
 
 #include <string.h>
 
-enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64, MAX_PAGE = 4 << 20 };
+enum { MAX_PAGE = 4 << 20 };
 
 struct zpages {
-    char *endpoint;
-    struct tls_server_settings tls;
+    struct page_server pages;
     const struct env *env;
-    struct http_server *server;
 };
 
 static const struct key keys[] = {
-    KEY_STRING(struct zpages, endpoint, "endpoint", "localhost:55679", KEY_REQUIRED,
-               "where to listen: host:port, [ipv6]:port or unix:/path"),
-    TLS_SERVER_KEY(struct zpages, tls),
+    PAGE_SERVER_KEYS(struct zpages, pages, "localhost:55679"),
     KEY_IGNORED("expvar", "accepted, without effect"),
     KEY_END,
 };
-
-static struct listen_on zpages_place(const struct zpages *self)
-{
-    return (struct listen_on){.key = "endpoint",
-                              .endpoint = self->endpoint,
-                              .tls_key = "tls",
-                              .tls = &self->tls,
-                              .id = self->env ? self->env->id : "",
-                              .yields = self->env ? &self->env->yields : NULL,
-                              .what = "zpages at /"};
-}
-
-static void zpages_places(const void *config, place_visit_fn *visit, void *ctx)
-{
-    struct listen_on on = zpages_place(config);
-    listen_place(&on, visit, ctx);
-}
-
-static void zpages_rehearse(const void *config, struct key_report *report)
-{
-    struct listen_on on = zpages_place(config);
-    listen_rehearse(&on, report);
-}
-
-static void zpages_check(const void *config, struct key_report *report)
-{
-    const struct zpages *self = config;
-    struct listen_on on = zpages_place(self);
-    listen_check(&on, report);
-}
 
 /* ---- tables ---- */
 
@@ -233,34 +199,13 @@ static void zpages_handle(void *ctx, struct http_request *request)
 static bool zpages_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct zpages *self = instance;
-    struct http_server_options options = {
-        .max_body = MAX_BODY,
-        .threads = 1,
-        .max_connections = MAX_CONNECTIONS,
-        .header_timeout_ns = 10 * NS_PER_S,
-        .idle_timeout_ns = 60 * NS_PER_S,
-        .handler = zpages_handle,
-        .ctx = self,
-    };
+    const struct page_server_use use = {.id = env->id,
+                                        .yields = &env->yields,
+                                        .what = "pages about itself at /",
+                                        .handler = zpages_handle,
+                                        .ctx = self};
     self->env = env;
-    struct listen_on on = zpages_place(self);
-    self->server = listen_http(&on, &options, error, error_size);
-    return self->server != NULL;
-}
-
-static void zpages_retire(void *instance)
-{
-    const struct zpages *self = instance;
-    if (self->server)
-        http_server_retire(self->server);
-}
-
-static void zpages_close(void *instance)
-{
-    struct zpages *self = instance;
-    if (self->server)
-        http_server_close(self->server, 0);
-    self->server = NULL;
+    return page_server_open(&self->pages, &use, error, error_size);
 }
 
 const struct component extension_zpages = {
@@ -270,10 +215,10 @@ const struct component extension_zpages = {
     .kind = COMPONENT_EXTENSION,
     .size = sizeof(struct zpages),
     .keys = keys,
-    .check = zpages_check,
-    .places = zpages_places,
-    .rehearse = zpages_rehearse,
+    .check = page_server_check,
+    .places = page_server_places,
+    .rehearse = page_server_rehearse,
     .open = zpages_open,
-    .retire = zpages_retire,
-    .close = zpages_close,
+    .retire = page_server_retire,
+    .close = page_server_close,
 };

@@ -1,5 +1,7 @@
 #include "lib/base/verdict.h"
 
+#include "lib/base/clock.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -11,4 +13,17 @@ struct outcome outcome_of(enum verdict verdict, enum cause cause, const char *fo
     vsnprintf(outcome.text, sizeof outcome.text, format, args);
     va_end(args);
     return outcome;
+}
+
+unsigned outcome_retry_seconds(const struct outcome *outcome)
+{
+    if (outcome->verdict != VERDICT_RETRY)
+        return 0;
+    unsigned seconds = (unsigned)((outcome->retry_after_ns + NS_PER_S - 1) / NS_PER_S);
+    return seconds > RETRY_AFTER_S ? seconds : RETRY_AFTER_S;
+}
+
+struct outcome outcome_no_memory(void)
+{
+    return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
 }

@@ -42,8 +42,18 @@ struct outcome {
 
 #define OUTCOME_OK ((struct outcome){.verdict = VERDICT_OK})
 
+/* The least that a client is asked to wait before it sends again (Retry-After, RetryInfo). */
+enum { RETRY_AFTER_S = 1 };
+
+/* What a client is asked to wait that gets this outcome, in whole seconds: its retry_after_ns,
+ * rounded up, at least RETRY_AFTER_S; 0 where it is not RETRY. */
+unsigned outcome_retry_seconds(const struct outcome *outcome);
+
 /* An outcome with a text made by printf. */
 struct outcome outcome_of(enum verdict verdict, enum cause cause, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* RETRY: the memory budget has no room for the data. */
+struct outcome outcome_no_memory(void);
 
 #endif

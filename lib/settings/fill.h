@@ -24,9 +24,6 @@ size_t key_path_length(const char *sentence);
 /* Frees what keys_fill made. */
 void keys_release(const struct key *table, void *config);
 
-/* True where two sections mean the same configuration. */
-bool nodes_equal(const struct node *a, const struct node *b);
-
 /* One row as it is walked for people: dotted name, words for type and default. */
 typedef void keys_visit_fn(void *ctx, const char *name, const struct key *key,
                            const char *type_words);

@@ -169,28 +169,3 @@ void keys_release(const struct key *table, void *config)
     for (const struct key *key = table; key && key->type != KEY_TYPE_END; key++)
         field_release(key, (char *)config + key->offset);
 }
-
-static bool text_equal(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-bool nodes_equal(const struct node *a, const struct node *b)
-{
-    bool none_a = !a || (a->kind == NODE_NULL && !a->original);
-    bool none_b = !b || (b->kind == NODE_NULL && !b->original);
-    if (none_a || none_b)
-        return none_a && none_b;
-    if (a->kind != b->kind || a->count != b->count || a->quoted != b->quoted ||
-        !text_equal(a->original, b->original))
-        return false;
-    if (a->kind == NODE_SCALAR && strcmp(a->text, b->text) != 0)
-        return false;
-    for (size_t i = 0; i < a->count; i++) {
-        const struct node *other =
-            a->kind == NODE_MAP ? node_get(b, a->items[i]->key) : b->items[i];
-        if (!other || !nodes_equal(a->items[i], other))
-            return false;
-    }
-    return true;
-}

@@ -1,3 +1,4 @@
+/* The intake (pipeline/intake.h), and its steps for journaling.c (intake_run.h). */
 #include "pipeline/intake.h"
 
 #include "pipeline/graph/intake_run.h"
@@ -10,18 +11,6 @@ struct waiter {
     intake_done_fn *done;
     void *ctx;
 };
-
-static struct outcome intake_refuse(enum cause cause, const char *text)
-{
-    struct outcome outcome = outcome_of(VERDICT_RETRY, cause, "%s", text);
-    outcome.retry_after_ns = NS_PER_S;
-    return outcome;
-}
-
-static struct outcome intake_no_memory(void)
-{
-    return intake_refuse(CAUSE_MEMORY, "data refused due to high memory usage");
-}
 
 static void release(struct intake *intake, size_t count)
 {
@@ -60,14 +49,14 @@ struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
     size_t work = batch_work(batch);
     if (!budget_begin_work(intake->budget, work)) {
         count_no_memory(intake, batch);
-        return intake_no_memory();
+        return outcome_no_memory();
     }
     for (size_t i = 0; i < intake->queue_count; i++)
         if (!sender_reserve(intake->queues[i].sender, intake->queues[i].places)) {
             release(intake, i);
             budget_end_work(intake->budget, work);
             sender_count_full(intake->queues[i].sender, batch);
-            return intake_refuse(CAUSE_FULL, "sending queue is full");
+            return outcome_of(VERDICT_RETRY, CAUSE_FULL, "sending queue is full");
         }
     budget_pledge(intake->budget, work);
     return OUTCOME_OK;
@@ -78,7 +67,7 @@ struct outcome intake_run(struct intake *intake, struct batch *batch)
     for (size_t i = 0; i < intake->head_count; i++) {
         enum verdict verdict = outlet_push(intake->heads[i], batch);
         if (verdict == VERDICT_RETRY)
-            return intake_no_memory();
+            return outcome_no_memory();
         if (verdict == VERDICT_REJECT)
             return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "refused by a processor");
     }
@@ -114,7 +103,7 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
 
 static struct outcome unwanted(void)
 {
-    return intake_refuse(CAUSE_UNAVAILABLE, "no pipeline uses this receiver any more");
+    return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "no pipeline uses this receiver any more");
 }
 
 static struct outcome intake_begin(struct intake *intake, const struct batch *batch)
@@ -142,7 +131,7 @@ void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *d
     bool answered = false;
     if (intake->waits) {
         answered = run_waiting(intake, batch, done, ctx);
-        outcome = intake_no_memory();
+        outcome = outcome_no_memory();
     } else {
         outcome = intake_run(intake, batch);
     }

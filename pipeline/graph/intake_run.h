@@ -13,7 +13,7 @@ void intake_release(struct intake *intake, const struct batch *batch);
 /* Hands a batch with reserved places to each pipeline in turn, and stops at the first that does not
  * take it. RETRY: that pipeline's processor had no memory; REJECT: it refused the batch. Pipelines
  * before it have taken the batch in either case, so a client that offers it again after RETRY
- * doubles the data there. */
+ * doubles the data there. Any thread. */
 struct outcome intake_run(struct intake *intake, struct batch *batch);
 
 #endif

@@ -96,8 +96,7 @@ static struct outcome disk_outcome(const struct journal_write *write, enum journ
         outcome =
             outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "the request is larger than the journal");
     else if (fault == JOURNAL_NO_MEMORY)
-        outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
-    outcome.retry_after_ns = outcome.verdict == VERDICT_RETRY ? NS_PER_S : 0;
+        outcome = outcome_no_memory();
     return outcome;
 }
 

@@ -278,11 +278,6 @@ uint64_t runtime_failures(struct runtime *runtime)
     return failures;
 }
 
-uint64_t runtime_step(struct runtime *runtime)
-{
-    return ticker_step(runtime->ticker);
-}
-
 static void explain_instance(struct instance *instance, struct bytes *out)
 {
     struct bytes text;

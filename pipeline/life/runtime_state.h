@@ -63,7 +63,4 @@ void runtime_close_processors(const struct graph *graph, const struct graph *but
 /* Stops what runtime_start opened, in order, up to a deadline on the runtime's clock. */
 void runtime_close_all(struct runtime *runtime, uint64_t deadline_mono_ns);
 
-/* For tests with their own clock: runs the ticks that are due; returns the next time. */
-uint64_t runtime_step(struct runtime *runtime);
-
 #endif

@@ -105,12 +105,6 @@ void process_resource_release(struct process_resource *resource)
     *resource = (struct process_resource){0};
 }
 
-const char *process_resource_get(const struct process_resource *resource, const char *name)
-{
-    const struct process_attribute *attribute = process_find(resource, name);
-    return attribute && *attribute->value ? attribute->value : NULL;
-}
-
 /* ---- figures ---- */
 
 enum { UPTIME, CPU, RSS, TARGET, CERTIFICATE };

@@ -20,9 +20,6 @@ struct process_resource {
 bool process_resource_init(struct process_resource *resource, const struct key_map *given);
 void process_resource_release(struct process_resource *resource);
 
-/* Returns the value of an attribute; NULL: it has none. */
-const char *process_resource_get(const struct process_resource *resource, const char *name);
-
 /* Adds otelcol_process_* and target_info. Any thread. */
 void process_measure(const struct process_resource *resource, struct metrics *metrics);
 

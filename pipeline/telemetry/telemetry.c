@@ -62,7 +62,7 @@ static void telemetry_handle(void *ctx, struct http_request *request)
     if (write_page(telemetry, format, &page))
         http_respond(request, 200, page_media_type(format), bytes_view(&page), 0);
     else
-        http_respond(request, 503, "text/plain", VIEW("503 out of memory\n"), 1);
+        http_respond(request, 503, "text/plain", VIEW("503 out of memory\n"), RETRY_AFTER_S);
     bytes_release(&page);
 }
 

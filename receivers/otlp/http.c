@@ -12,7 +12,7 @@ static const char *const paths[SIGNAL_COUNT] = {
 
 static bool sends_metadata_on(const struct otlp_receiver *self)
 {
-    return self->protocols.http.include_metadata;
+    return self->protocols.http.server.include_metadata;
 }
 
 static const char *header(const struct otlp_export *export, const char *name)
@@ -48,7 +48,7 @@ static void handle_export(struct otlp_receiver *self, struct http_request *reque
     struct otlp_export export = {
         .self = self, .transport = &transport, .call = request, .signal = signal, .json = json};
     struct bytes body;
-    bytes_init(&body, (size_t)self->protocols.http.max_request_body_size, self->env->budget);
+    bytes_init(&body, (size_t)self->protocols.http.server.max_request_body_size, self->env->budget);
     struct outcome outcome = request_take_body(request, &body);
     if (outcome.verdict == VERDICT_OK)
         otlp_export_run(&export, &body);

@@ -29,29 +29,13 @@ static const struct key grpc_keys[] = {
 };
 
 static const struct key http_keys[] = {
-    KEY_STRING(struct otlp_http_settings, endpoint, "endpoint", "localhost:4318", KEY_REQUIRED,
-               "where to listen: host:port, [ipv6]:port or unix:/path"),
-    KEY_CHOICE(struct otlp_http_settings, transport, "transport", "tcp", listen_transports,
-               "tcp, or unix with a path as endpoint"),
-    KEY_INT(struct otlp_http_settings, max_request_body_size, "max_request_body_size", "67108864",
-            0, 2147483647, "largest body in bytes, before and after decompression; 0: the default"),
-    KEY_INT(struct otlp_http_settings, threads, "threads", "1", 1, 64,
-            "threads that read connections"),
-    AUTH_SERVER_KEY(struct otlp_http_settings, auth),
-    KEY_BOOL(struct otlp_http_settings, include_metadata, "include_metadata", "false",
-             "send the client's X-Scope-OrgID and Authorization on"),
+    SERVER_HTTP_KEYS(struct otlp_http_settings, server, "localhost:4318"),
     KEY_STRING(struct otlp_http_settings, paths[SIGNAL_TRACES], "traces_url_path", "/v1/traces", 0,
                "path of traces"),
     KEY_STRING(struct otlp_http_settings, paths[SIGNAL_METRICS], "metrics_url_path", "/v1/metrics",
                0, "path of metrics"),
     KEY_STRING(struct otlp_http_settings, paths[SIGNAL_LOGS], "logs_url_path", "/v1/logs", 0,
                "path of logs"),
-    KEY_DURATION(struct otlp_http_settings, read_header_timeout, "read_header_timeout", "10s", 0,
-                 "time for a request's header; 0: none"),
-    KEY_DURATION(struct otlp_http_settings, idle_timeout, "idle_timeout", "120s", 0,
-                 "time between requests, and for an answer; 0: none"),
-    SERVER_HTTP_KEYS(struct otlp_http_settings, server),
-    TLS_SERVER_KEY(struct otlp_http_settings, tls),
     KEY_IGNORED("read_timeout", "accepted; a body has 10s for its next byte, and a least rate"),
     KEY_IGNORED("write_timeout", "accepted; idle_timeout limits a slow reader"),
     KEY_END,
@@ -73,26 +57,12 @@ static const struct key keys[] = {
 
 static struct listen_on grpc_place(const struct otlp_receiver *self)
 {
-    return (struct listen_on){.key = "protocols.grpc.endpoint",
-                              .endpoint = self->protocols.grpc.endpoint,
-                              .transport = self->protocols.grpc.transport,
-                              .tls_key = "protocols.grpc.tls",
-                              .tls = &self->protocols.grpc.tls,
-                              .id = self->env ? self->env->id : "",
-                              .yields = self->env ? &self->env->yields : NULL,
-                              .what = "OTLP over gRPC"};
+    return LISTEN_ON(&self->protocols.grpc, "protocols.grpc.", "OTLP over gRPC");
 }
 
 static struct listen_on http_place(const struct otlp_receiver *self)
 {
-    return (struct listen_on){.key = "protocols.http.endpoint",
-                              .endpoint = self->protocols.http.endpoint,
-                              .transport = self->protocols.http.transport,
-                              .tls_key = "protocols.http.tls",
-                              .tls = &self->protocols.http.tls,
-                              .id = self->env ? self->env->id : "",
-                              .yields = self->env ? &self->env->yields : NULL,
-                              .what = "OTLP over HTTP"};
+    return LISTEN_ON(&self->protocols.http.server, "protocols.http.", "OTLP over HTTP");
 }
 
 static void otlp_receiver_check(const void *config, struct key_report *report)
@@ -132,23 +102,19 @@ static void otlp_rehearse(const void *config, struct key_report *report)
 
 static bool open_http(struct otlp_receiver *self, char *error, size_t error_size)
 {
-    struct otlp_http_settings *http = &self->protocols.http;
     struct http_server_options options = {
-        .threads = (unsigned)http->threads,
-        .max_connections = MAX_CONNECTIONS,
-        .header_timeout_ns = http->read_header_timeout,
-        .idle_timeout_ns = http->idle_timeout,
         .budget = self->env->budget,
         .handler = otlp_http_handle,
-        .auth = http->auth.by,
         .deny = otlp_http_deny,
         .refuses_own = true,
         .refused = otlp_http_refused,
         .grpc_is_at = self->grpc_is_at,
         .ctx = self,
     };
-    server_http_apply(&http->server, &http->max_request_body_size, &options);
     struct listen_on on = http_place(self);
+    server_http_apply(&self->protocols.http.server, &options);
+    on.id = self->env->id;
+    on.yields = &self->env->yields;
     self->http_server = listen_http(&on, &options, error, error_size);
     return self->http_server != NULL;
 }
@@ -178,6 +144,8 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
         .ctx = self,
     };
     struct listen_on on = grpc_place(self);
+    on.id = self->env->id;
+    on.yields = &self->env->yields;
     self->grpc_server = listen_grpc(&on, &options, error, error_size);
     return self->grpc_server != NULL;
 }
@@ -201,7 +169,7 @@ static bool otlp_open(void *instance, const struct env *env, char *error, size_t
     self->env = env;
     say_where(protocols->has_grpc ? protocols->grpc.endpoint : NULL, "protocols.grpc",
               self->grpc_is_at, sizeof self->grpc_is_at);
-    say_where(protocols->has_http ? protocols->http.endpoint : NULL, "protocols.http",
+    say_where(protocols->has_http ? protocols->http.server.endpoint : NULL, "protocols.http",
               self->http_is_at, sizeof self->http_is_at);
     return (!self->protocols.has_grpc || open_grpc(self, error, error_size)) &&
            (!self->protocols.has_http || open_http(self, error, error_size));
@@ -235,7 +203,7 @@ static void otlp_close(void *instance)
 static bool otlp_gives_metadata(const void *instance)
 {
     const struct otlp_receiver *self = instance;
-    return self->protocols.grpc.include_metadata || self->protocols.http.include_metadata;
+    return self->protocols.grpc.include_metadata || self->protocols.http.server.include_metadata;
 }
 
 const struct component receiver_otlp = {

@@ -23,17 +23,8 @@ struct otlp_grpc_settings {
 };
 
 struct otlp_http_settings {
-    char *endpoint;
-    int transport;
-    int64_t max_request_body_size;
-    int64_t threads;
-    struct auth_settings auth;
-    bool include_metadata;
-    char *paths[SIGNAL_COUNT];
-    uint64_t read_header_timeout;
-    uint64_t idle_timeout;
     struct server_http_settings server;
-    struct tls_server_settings tls;
+    char *paths[SIGNAL_COUNT];
 };
 
 struct otlp_protocols {

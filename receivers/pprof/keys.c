@@ -117,25 +117,9 @@ static const struct key remote_keys[] = {
 };
 
 static const struct key server_keys[] = {
-    KEY_STRING(struct server_settings, endpoint, "endpoint", "localhost:4041", KEY_REQUIRED,
-               "where to listen: host:port, [ipv6]:port or unix:/path"),
-    KEY_CHOICE(struct server_settings, transport, "transport", "tcp", listen_transports,
-               "tcp, or unix with a path as endpoint"),
+    SERVER_HTTP_KEYS(struct server_settings, http, "localhost:4041"),
     KEY_STRING(struct server_settings, service_name, "service_name", "unknown_service",
                KEY_REQUIRED, "of profiles that come without ?name="),
-    KEY_INT(struct server_settings, max_request_body_size, "max_request_body_size", "67108864", 0,
-            2147483647, "largest body in bytes, before and after decompression; 0: the default"),
-    KEY_INT(struct server_settings, threads, "threads", "1", 1, 64,
-            "threads that read connections"),
-    AUTH_SERVER_KEY(struct server_settings, auth),
-    KEY_BOOL(struct server_settings, include_metadata, "include_metadata", "false",
-             "send the client's X-Scope-OrgID and Authorization on"),
-    KEY_DURATION(struct server_settings, read_header_timeout, "read_header_timeout", "10s", 0,
-                 "time for a request's header; 0: none"),
-    KEY_DURATION(struct server_settings, idle_timeout, "idle_timeout", "120s", 0,
-                 "time between requests and between parts of a body; 0: none"),
-    SERVER_HTTP_KEYS(struct server_settings, http),
-    TLS_SERVER_KEY(struct server_settings, tls),
     KEY_IGNORED("read_timeout", "accepted; a body has 10s for its next byte, and a least rate"),
     KEY_IGNORED("write_timeout", "accepted; idle_timeout limits a slow reader"),
     KEY_END,
@@ -278,14 +262,7 @@ static void check_twins(const struct pprof_receiver *self, struct key_report *re
 
 struct listen_on pprof_place(const struct pprof_receiver *self)
 {
-    return (struct listen_on){.key = "server.endpoint",
-                              .endpoint = self->server.endpoint,
-                              .transport = self->server.transport,
-                              .tls_key = "server.tls",
-                              .tls = &self->server.tls,
-                              .id = self->env ? self->env->id : "",
-                              .yields = self->env ? &self->env->yields : NULL,
-                              .what = "pushed pprof"};
+    return LISTEN_ON(&self->server.http, "server.", "pushed pprof");
 }
 
 void pprof_places(const void *config, place_visit_fn *visit, void *ctx)

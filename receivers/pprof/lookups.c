@@ -1,6 +1,8 @@
+/* Names of targets looked up (receivers/pprof/scraper.h). */
+#include "receivers/pprof/scraper.h"
+
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
-#include "receivers/pprof/scraper.h"
 
 enum { PLACES_MAX = 1 << 20 };
 

@@ -3,25 +3,21 @@
 #include "lib/net/server/listen.h"
 #include "receivers/pprof/scraper.h"
 
-enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000 };
+enum { DRAIN_GRACE_MS = 2000 };
 
 static bool open_server(struct pprof_receiver *self, char *error, size_t error_size)
 {
-    struct server_settings *server = &self->server;
     struct http_server_options options = {
-        .threads = (unsigned)server->threads,
-        .max_connections = MAX_CONNECTIONS,
-        .header_timeout_ns = server->read_header_timeout,
-        .idle_timeout_ns = server->idle_timeout,
         .budget = self->env->budget,
         .handler = push_handle,
         .refuses_own = true,
         .refused = push_refused,
-        .auth = server->auth.by,
         .ctx = self,
     };
-    const struct listen_on on = pprof_place(self);
-    server_http_apply(&server->http, &server->max_request_body_size, &options);
+    struct listen_on on = pprof_place(self);
+    server_http_apply(&self->server.http, &options);
+    on.id = self->env->id;
+    on.yields = &self->env->yields;
     self->http_server = listen_http(&on, &options, error, error_size);
     return self->http_server != NULL;
 }
@@ -71,7 +67,7 @@ static void pprof_receiver_close(void *instance)
 static bool pprof_gives_metadata(const void *instance)
 {
     const struct pprof_receiver *self = instance;
-    return self->has_server && self->server.include_metadata;
+    return self->has_server && self->server.http.include_metadata;
 }
 
 const struct component receiver_pprof = {

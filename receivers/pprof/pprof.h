@@ -68,17 +68,8 @@ struct remote_settings {
 };
 
 struct server_settings {
-    char *endpoint;
-    int transport;
-    char *service_name;
-    int64_t max_request_body_size;
-    int64_t threads;
-    struct auth_settings auth;
-    bool include_metadata;
-    uint64_t read_header_timeout;
-    uint64_t idle_timeout;
     struct server_http_settings http;
-    struct tls_server_settings tls;
+    char *service_name;
 };
 
 struct pprof_receiver {

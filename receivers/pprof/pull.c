@@ -100,9 +100,9 @@ static struct outcome offer_once(struct scraper *scraper, struct batch *batch)
 }
 
 /* False: the receiver stops. */
-static bool wait_a_while(struct scraper *scraper, uint64_t ns)
+static bool wait_a_while(struct scraper *scraper, unsigned seconds)
 {
-    uint64_t until = clock_mono(&clock_system) + (ns > NS_PER_S ? ns : NS_PER_S);
+    uint64_t until = clock_mono(&clock_system) + seconds * NS_PER_S;
     pthread_mutex_lock(&scraper->lock);
     while (!scraper->stopping && clock_mono(&clock_system) < until)
         thread_cond_wait_until(&scraper->answered, &scraper->lock, until);
@@ -121,7 +121,7 @@ static struct outcome offer_copies(struct scraper *scraper, const struct batch *
             return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
         outcome = offer_once(scraper, copy);
         if (outcome.verdict != VERDICT_RETRY || tries == OFFERS ||
-            !wait_a_while(scraper, outcome.retry_after_ns))
+            !wait_a_while(scraper, outcome_retry_seconds(&outcome)))
             return outcome;
     }
 }

@@ -94,7 +94,7 @@ static bool set_origin(const struct pprof_receiver *self, struct http_request *r
     origin->by_ingest = true;
     origin->from_ns = clock_wall(self->env->clock);
     batch_set_profile(batch, origin);
-    if (self->server.include_metadata) {
+    if (self->server.http.include_metadata) {
         struct view tenant = view_of(http_request_header(request, "X-Scope-OrgID"));
         struct view authorization = view_of(http_request_header(request, "Authorization"));
         batch_set_metadata(batch, metadata_new(tenant, authorization, &failed));
@@ -122,8 +122,8 @@ static struct outcome read_batch(const struct pprof_receiver *self, struct http_
     *batch = NULL;
     if (!series)
         return outcome;
-    bytes_init(&body, (size_t)self->server.max_request_body_size, self->env->budget);
-    bytes_init(&raw, budget_cap(self->env->budget, (size_t)self->server.max_request_body_size),
+    bytes_init(&body, (size_t)self->server.http.max_request_body_size, self->env->budget);
+    bytes_init(&raw, budget_cap(self->env->budget, (size_t)self->server.http.max_request_body_size),
                self->env->budget);
     outcome = push_read_profile(request, &body, &raw);
     if (outcome.verdict == VERDICT_OK) {

@@ -238,7 +238,7 @@ static const char *check_jfr_labels(const struct ingest *ingest, struct view lab
         return NULL;
     if (labels.size == 1)
         return "the part \"labels\" is cut off";
-    bytes_init(&plain, (size_t)ingest->self->max_request_body_size, ingest->self->env->budget);
+    bytes_init(&plain, (size_t)ingest->self->http.max_request_body_size, ingest->self->env->budget);
     if (looks_gzip(labels)) {
         enum inflate_result result = inflate_append(ENCODING_GZIP, labels, &plain);
         wrong = result == INFLATE_BAD ? "the part \"labels\" is not valid gzip" : NULL;
@@ -284,11 +284,11 @@ static struct outcome check_speedscope(const struct ingest *ingest)
     struct speedscope file;
     struct bytes stack;
     struct view type = ingest_text_unknown_type(series_get(ingest->series, VIEW("__name__")));
-    bytes_init(&stack, (size_t)ingest->self->max_request_body_size, ingest->self->env->budget);
+    bytes_init(&stack, (size_t)ingest->self->http.max_request_body_size, ingest->self->env->budget);
     bool read = speedscope_read(&file, ingest->body, &stack);
     bytes_release(&stack);
     if (!read)
-        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
+        return outcome_no_memory();
     if (file.fault && file.profile)
         return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the speedscope file: profile %zu has %s",
                           file.profile, file.fault);
@@ -342,7 +342,7 @@ static struct outcome ingest_read_body(struct ingest *ingest, struct batch **bat
 {
     struct bytes body;
     *batch = NULL;
-    bytes_init(&body, (size_t)ingest->self->max_request_body_size, ingest->self->env->budget);
+    bytes_init(&body, (size_t)ingest->self->http.max_request_body_size, ingest->self->env->budget);
     struct outcome outcome = request_take_body(ingest->request, &body);
     ingest->body = bytes_view(&body);
     bool empty = body.size == 0;

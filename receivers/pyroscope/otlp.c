@@ -32,7 +32,7 @@ static struct outcome otlp_read_request(const struct pyroscope_receiver *self,
 {
     struct bytes body;
     struct otlp_request read = {0};
-    bytes_init(&body, (size_t)self->max_request_body_size, self->env->budget);
+    bytes_init(&body, (size_t)self->http.max_request_body_size, self->env->budget);
     struct outcome outcome = request_take_body(request, &body);
     if (outcome.verdict == VERDICT_OK)
         outcome = otlp_request_read(SIGNAL_PROFILES, otlp_is_json(request), &body, &read);

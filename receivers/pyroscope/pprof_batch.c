@@ -1,12 +1,8 @@
+/* The batch of a pprof that was pushed (receivers/pyroscope/pyroscope.h). */
 #include "receivers/pyroscope/pyroscope.h"
 
 #include "lib/wire/pprof/pprof_agents.h"
 #include "pipeline/pprof_request.h"
-
-static struct outcome pprof_batch_no_memory(void)
-{
-    return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
-}
 
 /* The time that the server files it under: by Push that of 1970 is one, which it refuses. */
 static uint64_t time_of(const struct pprof_source *way, const struct pprof_facts *facts)
@@ -23,7 +19,7 @@ static struct outcome read(const struct pyroscope_receiver *self, struct view pp
     struct pprof_facts facts;
     struct outcome outcome = pprof_request_inflate(pprof, raw);
     if (outcome.verdict == VERDICT_OK && way->is_dotnet && !pprof_repair_dotnet(raw, repaired))
-        return pprof_batch_no_memory();
+        return outcome_no_memory();
     if (outcome.verdict != VERDICT_OK || raw->size == 0)
         return outcome;
     outcome = pprof_request_check(bytes_view(raw), &facts);
@@ -40,7 +36,7 @@ struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pp
     struct bytes raw;
     bool repaired = false;
     *batch = NULL;
-    bytes_init(&raw, budget_cap(self->env->budget, (size_t)self->max_request_body_size),
+    bytes_init(&raw, budget_cap(self->env->budget, (size_t)self->http.max_request_body_size),
                self->env->budget);
     struct outcome outcome = check_labels(self, series);
     if (outcome.verdict == VERDICT_OK)
@@ -48,7 +44,7 @@ struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pp
     if (outcome.verdict == VERDICT_OK && raw.size > 0) {
         *batch = pprof_request_batch(&raw, repaired ? VIEW("") : pprof, series_ref(series));
         if (!*batch)
-            outcome = pprof_batch_no_memory();
+            outcome = outcome_no_memory();
     }
     bytes_release(&raw);
     series_unref(series);

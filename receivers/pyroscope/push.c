@@ -41,7 +41,7 @@ static void push_answer(const struct pyroscope_receiver *self, struct http_reque
 static struct outcome read_message(const struct pyroscope_receiver *self,
                                    struct http_request *request, struct bytes *message)
 {
-    bytes_init(message, (size_t)self->max_request_body_size, self->env->budget);
+    bytes_init(message, (size_t)self->http.max_request_body_size, self->env->budget);
     struct outcome outcome = request_take_body(request, message);
     if (outcome.verdict == VERDICT_OK && push_is_json(request)) {
         struct bytes binary;

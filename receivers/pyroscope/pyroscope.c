@@ -3,24 +3,10 @@
 #include "lib/net/server/listen.h"
 #include "lib/wire/http/status.h"
 
-enum { MAX_CONNECTIONS = 4096, DRAIN_GRACE_MS = 2000 };
+enum { DRAIN_GRACE_MS = 2000 };
 
 static const struct key keys[] = {
-    KEY_STRING(struct pyroscope_receiver, endpoint, "endpoint", "localhost:4040", KEY_REQUIRED,
-               "where to listen: host:port, [ipv6]:port or unix:/path"),
-    KEY_CHOICE(struct pyroscope_receiver, transport, "transport", "tcp", listen_transports,
-               "tcp, or unix with a path as endpoint"),
-    KEY_INT(struct pyroscope_receiver, max_request_body_size, "max_request_body_size", "67108864",
-            0, 2147483647, "largest body in bytes, before and after decompression; 0: the default"),
-    KEY_INT(struct pyroscope_receiver, threads, "threads", "1", 1, 64,
-            "threads that read connections"),
-    AUTH_SERVER_KEY(struct pyroscope_receiver, auth),
-    KEY_BOOL(struct pyroscope_receiver, include_metadata, "include_metadata", "false",
-             "send the client's X-Scope-OrgID and Authorization on"),
-    KEY_DURATION(struct pyroscope_receiver, read_header_timeout, "read_header_timeout", "10s", 0,
-                 "time for a request's header; 0: none"),
-    KEY_DURATION(struct pyroscope_receiver, idle_timeout, "idle_timeout", "120s", 0,
-                 "time between requests, and for an answer; 0: none"),
+    SERVER_HTTP_KEYS(struct pyroscope_receiver, http, "localhost:4040"),
     KEY_DURATION(struct pyroscope_receiver, reject_older_than, "reject_older_than", "1h", 0,
                  "age from which profiles are refused, as the server's limit; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, reject_newer_than, "reject_newer_than", "10m", 0,
@@ -29,8 +15,6 @@ static const struct key keys[] = {
             2147483647, "bytes of a series label's name, as the server's limit; 0: any"),
     KEY_INT(struct pyroscope_receiver, max_label_value_length, "max_label_value_length", "2048", 0,
             2147483647, "likewise of its value"),
-    SERVER_HTTP_KEYS(struct pyroscope_receiver, http),
-    TLS_SERVER_KEY(struct pyroscope_receiver, tls),
     KEY_END,
 };
 
@@ -111,14 +95,7 @@ static void deny(void *ctx, struct http_request *request, const struct outcome *
 
 static struct listen_on pyroscope_place(const struct pyroscope_receiver *self)
 {
-    return (struct listen_on){.key = "endpoint",
-                              .endpoint = self->endpoint,
-                              .transport = self->transport,
-                              .tls_key = "tls",
-                              .tls = &self->tls,
-                              .id = self->env ? self->env->id : "",
-                              .yields = self->env ? &self->env->yields : NULL,
-                              .what = "Pyroscope"};
+    return LISTEN_ON(&self->http, "", "Pyroscope");
 }
 
 static void pyroscope_receiver_places(const void *config, place_visit_fn *visit, void *ctx)
@@ -145,21 +122,18 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
 {
     struct pyroscope_receiver *self = instance;
     struct http_server_options options = {
-        .threads = (unsigned)self->threads,
-        .max_connections = MAX_CONNECTIONS,
-        .header_timeout_ns = self->read_header_timeout,
-        .idle_timeout_ns = self->idle_timeout,
         .budget = env->budget,
         .handler = handle,
-        .auth = self->auth.by,
         .deny = deny,
         .refuses_own = true,
         .refused = refused,
         .ctx = self,
     };
-    self->env = env;
-    server_http_apply(&self->http, &self->max_request_body_size, &options);
     struct listen_on on = pyroscope_place(self);
+    self->env = env;
+    server_http_apply(&self->http, &options);
+    on.id = env->id;
+    on.yields = &env->yields;
     self->server = listen_http(&on, &options, error, error_size);
     return self->server != NULL;
 }
@@ -184,7 +158,7 @@ static void pyroscope_close(void *instance)
 static bool pyroscope_gives_metadata(const void *instance)
 {
     const struct pyroscope_receiver *self = instance;
-    return self->include_metadata;
+    return self->http.include_metadata;
 }
 
 const struct component receiver_pyroscope = {

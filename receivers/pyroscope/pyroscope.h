@@ -9,16 +9,7 @@
 #include "pipeline/component.h"
 
 struct pyroscope_receiver {
-    char *endpoint;
-    int transport;
-    int64_t max_request_body_size;
-    int64_t threads;
-    struct auth_settings auth;
-    bool include_metadata;
-    uint64_t read_header_timeout;
-    uint64_t idle_timeout;
     struct server_http_settings http;
-    struct tls_server_settings tls;
     uint64_t reject_older_than; /* 0: never */
     uint64_t reject_newer_than;
     int64_t max_label_name_length;

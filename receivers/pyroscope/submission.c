@@ -1,3 +1,4 @@
+/* The batches of one request and its one answer (receivers/pyroscope/pyroscope.h). */
 #include "receivers/pyroscope/pyroscope.h"
 
 #include <pthread.h>
@@ -60,7 +61,7 @@ struct submission *submission_new(const struct pyroscope_receiver *self,
 static bool set_metadata(const struct submission *submission, struct batch *batch)
 {
     bool failed = false;
-    if (!submission->self->include_metadata)
+    if (!submission->self->http.include_metadata)
         return true;
     struct view tenant = view_of(http_request_header(submission->request, "X-Scope-OrgID"));
     struct view authorization = view_of(http_request_header(submission->request, "Authorization"));

@@ -26,7 +26,7 @@ static void handle(void *ctx, struct grpc_call *call)
         return;
     }
     enum grpc_code code = grpc_call_metadata(call, "x-fail") ? GRPC_UNAVAILABLE : GRPC_OK;
-    grpc_respond(call, code, grpc_call_path(call), NS_PER_S, grpc_call_message(call));
+    grpc_respond(call, code, grpc_call_path(call), NS_PER_S, bytes_view(&call->message));
 }
 
 static bool serves(void *ctx, const char *path)
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         grpc_connection_kill(connection);
     }
     for (size_t i = 0; i < held.count; i++)
-        grpc_respond(held.calls[i], GRPC_OK, "", 0, grpc_call_message(held.calls[i]));
+        grpc_respond(held.calls[i], GRPC_OK, "", 0, bytes_view(&held.calls[i]->message));
     grpc_loop_answer(loop);
     grpc_loop_bury(loop);
     grpc_server_unref(server);

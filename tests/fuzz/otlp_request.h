@@ -3,6 +3,7 @@
 #ifndef TESTS_FUZZ_OTLP_REQUEST_H
 #define TESTS_FUZZ_OTLP_REQUEST_H
 
+#include "lib/wire/edit/otlp_remap.h"
 #include "lib/wire/json/otlp_json.h"
 #include "lib/wire/otlp/otlp.h"
 #include "lib/wire/otlp/otlp_span.h"

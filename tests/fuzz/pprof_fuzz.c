@@ -1,6 +1,6 @@
 /* A profile is opened, walked and rewritten; what comes out is a profile again with the same
  * samples. What is taken passes the check too. */
-#include "lib/wire/pprof/pprof.h"
+#include "tests/support/frame_count.h"
 
 #include <stdlib.h>
 
@@ -15,8 +15,7 @@ static size_t walk(const struct pprof *pprof, int64_t *sum)
         if (sample.value_count != pprof->type_count)
             abort();
         for (size_t i = 0; i < sample.value_count; i++)
-            *sum =
-                (int64_t)((uint64_t)*sum + (uint64_t)sample.values[i] + pprof_frame_count(&sample));
+            *sum = (int64_t)((uint64_t)*sum + (uint64_t)sample.values[i] + frame_count(&sample));
         count++;
     }
     if (count != pprof->sample_count)

@@ -1,6 +1,7 @@
 /* The first two bytes are the limits, the rest a profile: its parts are profiles, and their samples
  * are the profile's. */
 #include "lib/wire/pprof/pprof_split.h"
+#include "tests/support/frame_count.h"
 
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@ static void add(const struct pprof *pprof, struct totals *totals)
     struct pprof_sample sample;
     while (pprof_next_sample(pprof, &scan, &sample)) {
         totals->samples++;
-        totals->frames += pprof_frame_count(&sample);
+        totals->frames += frame_count(&sample);
         for (size_t i = 0; i < sample.value_count; i++)
             totals->values += (uint64_t)sample.values[i] * (i + 1);
     }

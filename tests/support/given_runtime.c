@@ -26,7 +26,7 @@ void given_start(struct given_runtime *given, const char *yaml)
     problems_print(&problems, stderr);
     problems_release(&problems);
     ck_assert(started);
-    runtime_step(given->runtime);
+    ticker_step(given->runtime->ticker);
 }
 
 uint64_t given_stop(struct given_runtime *given)
@@ -47,7 +47,7 @@ uint64_t given_stop(struct given_runtime *given)
 void given_advance(struct given_runtime *given, uint64_t ns)
 {
     fake_clock_advance(&given->fake, ns);
-    runtime_step(given->runtime);
+    ticker_step(given->runtime->ticker);
 }
 
 const struct meter *given_meter(const struct given_runtime *given, const char *id)

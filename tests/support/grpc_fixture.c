@@ -1,6 +1,7 @@
 #include "tests/support/grpc_fixture.h"
 
 #include "lib/base/clock.h"
+#include "lib/net/grpc/grpc_call.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,11 @@ size_t grpc_fixture_held(void)
     size_t held = grpc_fixture.held_count;
     pthread_mutex_unlock(&grpc_fixture.mutex);
     return held;
+}
+
+struct view grpc_fixture_message(const struct grpc_call *call)
+{
+    return bytes_view(&call->message);
 }
 
 static void handle(void *ctx, struct grpc_call *call)

@@ -33,6 +33,8 @@ void grpc_fixture_open(const struct grpc_server_options *options); /* NULL: unch
 void grpc_fixture_close(void);
 void grpc_fixture_await_held(size_t count);
 size_t grpc_fixture_held(void);
+/* The message of a call that is not answered yet. */
+struct view grpc_fixture_message(const struct grpc_call *call);
 void grpc_fixture_answer_held(enum grpc_code code);
 
 #endif

@@ -36,6 +36,8 @@ void http_fixture_init(struct http_fixture *fixture);
 void http_fixture_start(struct http_fixture *fixture);
 /* Waits until n requests were kept. */
 void http_fixture_await_kept(struct http_fixture *fixture, unsigned n);
+/* The body of a kept request as it came. */
+struct view http_fixture_body(const struct http_request *request);
 unsigned http_fixture_handled(struct http_fixture *fixture);
 /* Closes the server with a deadline of 20 s and checks that the budget is released. */
 void http_fixture_stop(struct http_fixture *fixture);

@@ -1,3 +1,6 @@
+/* Answers of calls: header, message and trailer (lib/net/grpc/grpc_call.h, grpc_server.h). */
+#include "lib/net/grpc/grpc_call.h"
+
 #include "lib/net/grpc/grpc_connection.h"
 
 #include "lib/base/clock.h"
@@ -167,12 +170,11 @@ void grpc_call_submit(struct grpc_call *call)
     grpc_connection_mark(connection);
 }
 
-static void submit_refusal(struct grpc_call *call, enum grpc_code code, uint64_t retry_after_ns,
-                           const char *text)
+static void submit_refusal(struct grpc_call *call, enum grpc_code code, const struct outcome *why)
 {
     call->code = code;
-    call->retry_after_ns = retry_after_ns;
-    set_text(call, text);
+    call->retry_after_ns = outcome_retry_seconds(why) * NS_PER_S;
+    set_text(call, why->text);
     bytes_release(&call->head);
     arrival_drop(&call->arrival);
     bytes_release(&call->message);
@@ -194,8 +196,7 @@ static enum cause cause_of(const struct grpc_call *call, enum grpc_code code)
                                                                   : CAUSE_INVALID;
 }
 
-void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, uint64_t retry_after_ns,
-                      const char *format, ...)
+void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, const char *format, ...)
 {
     struct outcome why = {.verdict = VERDICT_REJECT, .cause = cause_of(call, code)};
     va_list args;
@@ -205,11 +206,11 @@ void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, uint64_t retr
     if (why.cause == CAUSE_MEMORY)
         why.verdict = VERDICT_RETRY;
     grpc_call_refused(call, &why);
-    submit_refusal(call, code, retry_after_ns, why.text);
+    submit_refusal(call, code, &why);
 }
 
 void grpc_call_refuse_by(struct grpc_call *call, const struct outcome *why)
 {
     grpc_call_refused(call, why);
-    submit_refusal(call, status_grpc(why), why->verdict == VERDICT_RETRY ? NS_PER_S : 0, why->text);
+    submit_refusal(call, status_grpc(why), why);
 }

@@ -1,4 +1,6 @@
 /* Calls and the authenticator of their server. */
+#include "lib/net/grpc/grpc_call.h"
+
 #include "lib/base/clock.h"
 #include "lib/net/auth.h"
 #include "lib/net/grpc/grpc_connection.h"
@@ -45,7 +47,7 @@ static void decided(void *ctx, enum auth_result result)
     if (!atomic_load(&call->loop->server->draining))
         grpc_call_refused(call, &outcome);
     grpc_respond(call, status_grpc(&outcome), outcome.text,
-                 outcome.verdict == VERDICT_RETRY ? NS_PER_S : 0, (struct view){0});
+                 outcome_retry_seconds(&outcome) * NS_PER_S, (struct view){0});
 }
 
 void grpc_auth_handle(struct grpc_call *call)

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#define RETRY_SOON NS_PER_S
-
 /* ---- the time it may take ---- */
 
 /* When a call that comes in is too late or too slow, if nothing more of it comes. */
@@ -39,7 +37,7 @@ void grpc_calls_hurry(struct grpc_connection *connection)
         if (call->state != GRPC_CALL_ARRIVING)
             continue;
         if (due_at(call) <= connection->loop->now)
-            grpc_call_refuse(call, GRPC_DEADLINE_EXCEEDED, 0, "the message did not arrive in time");
+            grpc_call_refuse(call, GRPC_DEADLINE_EXCEEDED, "the message did not arrive in time");
         else
             look_by(connection, due_at(call));
     }
@@ -119,13 +117,13 @@ static bool content_type_fits(const char *type)
 
 static void starve(struct grpc_call *call)
 {
-    grpc_call_refuse(call, GRPC_UNAVAILABLE, RETRY_SOON, "the memory limit is reached");
+    grpc_call_refuse(call, GRPC_UNAVAILABLE, "the memory limit is reached");
 }
 
 static void refuse_http(struct grpc_call *call, unsigned status, const char *text)
 {
     call->http_status = status;
-    grpc_call_refuse(call, GRPC_INTERNAL, 0, "%s", text);
+    grpc_call_refuse(call, GRPC_INTERNAL, "%s", text);
 }
 
 static enum encoding_name encoding_of(const struct grpc_call *call)
@@ -149,7 +147,7 @@ static void check_service(struct grpc_call *call)
         grpc_call_refuse_by(call, &why);
     } else if (encoding_of(call) == ENCODING_UNKNOWN || !encoding_ready(encoding_of(call))) {
         call->tell_encodings = true;
-        grpc_call_refuse(call, GRPC_UNIMPLEMENTED, 0, "grpc-encoding %.64s is not supported",
+        grpc_call_refuse(call, GRPC_UNIMPLEMENTED, "grpc-encoding %.64s is not supported",
                          head_text(call, call->encoding));
     }
 }
@@ -158,7 +156,7 @@ void grpc_call_begin(struct grpc_call *call)
 {
     const char *method = head_text(call, call->method);
     if (call->header_overflow)
-        grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED, 0,
+        grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED,
                          "the header is larger than the maximum of %d bytes", GRPC_HEADER_LIMIT);
     else if (call->header_starved)
         starve(call);
@@ -178,13 +176,13 @@ static void start_message(struct grpc_call *call)
     const uint8_t *at = call->prefix;
     size_t size = (size_t)at[1] << 24 | (size_t)at[2] << 16 | (size_t)at[3] << 8 | at[4];
     if (at[0] > 1)
-        grpc_call_refuse(call, GRPC_INTERNAL, 0, "the message's flag is %u, not 0 or 1", at[0]);
+        grpc_call_refuse(call, GRPC_INTERNAL, "the message's flag is %u, not 0 or 1", at[0]);
     else if (size > options->max_message)
-        grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED, 0,
+        grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED,
                          "the message of %zu bytes is larger than the maximum of %zu", size,
                          options->max_message);
     else if (budget_never_fits(options->budget, size))
-        grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED, 0,
+        grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED,
                          "the message of %zu bytes is larger than the maximum of %zu that the "
                          "memory limit allows",
                          size, budget_largest(options->budget));
@@ -208,7 +206,7 @@ void grpc_call_data(struct grpc_call *call, struct view data)
         return;
     enum bytes_result result = arrival_append(&call->arrival, data.data, data.size);
     if (result == BYTES_FULL)
-        grpc_call_refuse(call, GRPC_INTERNAL, 0, "bytes follow the message of a unary call");
+        grpc_call_refuse(call, GRPC_INTERNAL, "bytes follow the message of a unary call");
     else if (result == BYTES_NO_MEMORY)
         starve(call);
 }
@@ -229,11 +227,11 @@ static bool inflate_message(struct grpc_call *call)
         call->message = plain;
         return true;
     case INFLATE_BAD:
-        grpc_call_refuse(call, GRPC_INVALID_ARGUMENT, 0, "the message is not valid %s",
+        grpc_call_refuse(call, GRPC_INVALID_ARGUMENT, "the message is not valid %s",
                          encoding_text(encoding_of(call)));
         break;
     case INFLATE_TOO_LARGE:
-        grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED, 0,
+        grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED,
                          "the decompressed message is larger than the maximum of %zu bytes",
                          plain.max);
         break;
@@ -248,11 +246,11 @@ static bool inflate_message(struct grpc_call *call)
 static bool finish_message(struct grpc_call *call)
 {
     if (call->prefix_size == 0) {
-        grpc_call_refuse(call, GRPC_INTERNAL, 0, "the call came without a message");
+        grpc_call_refuse(call, GRPC_INTERNAL, "the call came without a message");
         return false;
     }
     if (call->prefix_size < GRPC_PREFIX_SIZE || call->arrival.received < call->arrival.declared) {
-        grpc_call_refuse(call, GRPC_INTERNAL, 0, "the message is cut off");
+        grpc_call_refuse(call, GRPC_INTERNAL, "the message is cut off");
         return false;
     }
     if (!arrival_end(&call->arrival, &call->message)) {
@@ -262,7 +260,7 @@ static bool finish_message(struct grpc_call *call)
     if (!call->prefix[0])
         return true;
     if (encoding_of(call) == ENCODING_IDENTITY) {
-        grpc_call_refuse(call, GRPC_INTERNAL, 0, "a compressed message without grpc-encoding");
+        grpc_call_refuse(call, GRPC_INTERNAL, "a compressed message without grpc-encoding");
         return false;
     }
     return inflate_message(call);
@@ -330,11 +328,6 @@ void grpc_call_refused(const struct grpc_call *call, const struct outcome *why)
     const struct grpc_server_options *options = &call->loop->server->options;
     if (options->refused)
         options->refused(options->ctx, grpc_call_path(call), &call->peer, why);
-}
-
-struct view grpc_call_message(const struct grpc_call *call)
-{
-    return bytes_view(&call->message);
 }
 
 void grpc_call_take_message(struct grpc_call *call, struct bytes *out)

@@ -78,7 +78,7 @@ void grpc_call_refused(const struct grpc_call *call, const struct outcome *why);
 void grpc_call_submit(struct grpc_call *call); /* after grpc_respond; the loop's thread */
 /* Fill the answer of a call that no handler has or gets, tell of it, and submit it. */
 void grpc_call_refuse_by(struct grpc_call *call, const struct outcome *why);
-void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, uint64_t retry_after_ns,
-                      const char *format, ...) __attribute__((format(printf, 4, 5)));
+void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

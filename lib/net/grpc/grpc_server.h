@@ -72,7 +72,6 @@ void grpc_server_close(struct grpc_server *server, uint64_t deadline_mono_ns);
 /* The call; valid until it is answered, also where its stream or connection has died. */
 const char *grpc_call_path(const struct grpc_call *call);
 const char *grpc_call_metadata(const struct grpc_call *call, const char *name); /* NULL: absent */
-struct view grpc_call_message(const struct grpc_call *call);
 const struct peer *grpc_call_peer(const struct grpc_call *call);
 
 /* Moves the message out, charged to the budget. */

@@ -407,3 +407,15 @@ bool dial_explain(const struct dial *dial, const struct http_reply *reply, char 
     }
     return false;
 }
+
+bool dial_conclude(const struct dial *dial, bool posted, struct http_reply *reply, char *text,
+                   size_t size)
+{
+    if (!posted) {
+        snprintf(text, size, "out of memory");
+        return false;
+    }
+    bool good = dial_explain(dial, reply, text, size);
+    http_reply_release(reply);
+    return good;
+}

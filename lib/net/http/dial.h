@@ -21,6 +21,11 @@ struct dial {
 /* True: it would take data, and text is empty. False: text is what is wrong. */
 bool dial_explain(const struct dial *dial, const struct http_reply *reply, char *text, size_t size);
 
+/* The same for a post that may not have been made (false: no memory), and whose reply, where it
+ * was, is released. */
+bool dial_conclude(const struct dial *dial, bool posted, struct http_reply *reply, char *text,
+                   size_t size);
+
 /* The URL or socket of a dial, without secrets and without a gRPC method. */
 void dial_where(const struct dial *dial, char *out, size_t size);
 

@@ -26,7 +26,7 @@ static void http_auth_refuse(struct http_request *request, const struct outcome 
         options->deny(options->ctx, request, outcome);
     else
         http_respond(request, status_http(outcome), "text/plain", view_of(outcome->text),
-                     outcome->verdict == VERDICT_RETRY);
+                     outcome_retry_seconds(outcome));
 }
 
 /* A stop may have overtaken a check: who is behind the handler is closing then. */

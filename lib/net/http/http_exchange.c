@@ -1,5 +1,7 @@
 /* The path of one request through the library's callbacks, from its URI to the end of its answer.
  */
+#include "lib/net/http/http_internal.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -95,7 +97,7 @@ static enum MHD_Result http_exchange_refuse(struct http_request *request,
     snprintf(line, sizeof line, "%s\n", why.text);
     request->last = true;
     return queue(request, connection, status,
-                 http_response_new("text/plain", view_of(line), why.verdict == VERDICT_RETRY));
+                 http_response_new("text/plain", view_of(line), outcome_retry_seconds(&why)));
 }
 
 /* Under the server's mutex. */

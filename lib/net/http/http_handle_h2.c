@@ -1,3 +1,4 @@
+/* A call over h2_session in place of libcurl's HTTP (lib/net/http/http_handle.h). */
 #include "lib/net/http/http_handle.h"
 
 #include "lib/base/clock.h"

@@ -1,6 +1,8 @@
+/* Why a call failed, in a sentence (lib/net/http/http_handle.h). */
+#include "lib/net/http/http_handle.h"
+
 #include "lib/base/clock.h"
 #include "lib/base/redact.h"
-#include "lib/net/http/http_handle.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,10 @@
+/* A request and its body (lib/net/http/http_server.h, http_internal.h). */
+#include "lib/net/http/http_internal.h"
+
 #include <stdlib.h>
 #include <strings.h>
 
 #include "lib/net/http/http_head.h"
-#include "lib/net/http/http_internal.h"
 #include "lib/wire/codec/inflate_told.h"
 
 #define HEADERS_MAX  (128u << 10) /* the library's own limit per connection is lower */
@@ -275,11 +277,6 @@ const char *http_request_header(const struct http_request *request, const char *
         at = value + strlen(value) + 1;
     }
     return NULL;
-}
-
-struct view http_request_body(const struct http_request *request)
-{
-    return bytes_view(&request->body);
 }
 
 enum http_fault http_request_fault(const struct http_request *request)

@@ -86,7 +86,6 @@ const char *http_request_method(const struct http_request *request);
 const char *http_request_path(const struct http_request *request);  /* without query */
 const char *http_request_query(const struct http_request *request); /* raw; "" for none */
 const char *http_request_header(const struct http_request *request, const char *name); /* NULL */
-struct view http_request_body(const struct http_request *request);
 enum http_fault http_request_fault(const struct http_request *request);
 const struct peer *http_request_peer(const struct http_request *request);
 unsigned http_request_encodings(const struct http_request *request); /* that its server takes */

@@ -16,11 +16,6 @@ bool media_type_is(const char *header, const char *type)
     return *header == '\0' || *header == ';' || *header == ' ';
 }
 
-static struct outcome otlp_http_no_memory(void)
-{
-    return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "data refused due to high memory usage");
-}
-
 /* With those that it could be. */
 static struct outcome unknown_encoding(const struct http_request *request, const char *name)
 {
@@ -42,7 +37,7 @@ struct outcome request_take_body(struct http_request *request, struct bytes *out
                           "request body too large, the maximum is %zu bytes",
                           budget_cap(out->budget, out->max));
     if (http_request_fault(request) == HTTP_FAULT_MEMORY)
-        return otlp_http_no_memory();
+        return outcome_no_memory();
     enum encoding_name encoding = encoding_parse(view_of(name));
     if (!(http_request_encodings(request) & ENCODING_BIT(encoding)) || !encoding_ready(encoding))
         return unknown_encoding(request, name);
@@ -56,20 +51,12 @@ struct outcome request_take_body(struct http_request *request, struct bytes *out
                           "request body too large after decompression, the maximum is %zu bytes",
                           out->max);
     case INFLATE_NO_MEMORY:
-        return otlp_http_no_memory();
+        return outcome_no_memory();
     case INFLATE_BAD:
         break;
     }
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the body is not valid %s",
                       encoding_text(encoding));
-}
-
-unsigned outcome_retry_seconds(const struct outcome *outcome)
-{
-    if (outcome->verdict != VERDICT_RETRY)
-        return 0;
-    unsigned seconds = (unsigned)((outcome->retry_after_ns + NS_PER_S - 1) / NS_PER_S);
-    return seconds ? seconds : 1;
 }
 
 void otlp_http_succeed(struct http_request *request, enum signal signal, bool json,

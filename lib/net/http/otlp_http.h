@@ -25,7 +25,4 @@ void otlp_http_succeed(struct http_request *request, enum signal signal, bool js
  * here, like any body that cannot be read. */
 void otlp_http_refuse(struct http_request *request, bool json, const struct outcome *outcome);
 
-/* Whole seconds for Retry-After: the outcome's, at least one; 0 where it is not RETRY. */
-unsigned outcome_retry_seconds(const struct outcome *outcome);
-
 #endif

@@ -73,29 +73,42 @@ void listen_place(const struct listen_on *on, place_visit_fn *visit, void *ctx)
     visit(ctx, &place);
 }
 
-static void listen_tell(const struct listen_on *on, bool open, const char *words, char *error,
-                        size_t error_size)
+/* Fills what a server is opened with. False: error is a sentence. */
+static bool prepare(const struct listen_on *on, struct endpoint *endpoint, struct tls_server **tls,
+                    char *error, size_t error_size)
 {
-    if (open)
-        log_info("%s: %s%s, listening on %s", on->id, on->what,
-                 on->tls && on->tls->given ? " with TLS" : "", words);
-    else
-        snprintf(error, error_size, "%s: %s", on->key, words);
+    char reason[REASON_SIZE];
+    if (!open_tls(on, tls, error, error_size))
+        return false;
+    if (parse(on, endpoint, reason))
+        return true;
+    snprintf(error, error_size, "%s: %s", on->key, reason);
+    tls_server_free(*tls);
+    return false;
+}
+
+/* text: the address that the server is bound to or, where it is not open, the reason. */
+static void listen_tell(const struct listen_on *on, bool open, const char *text,
+                        struct tls_server *tls, char *error, size_t error_size)
+{
+    if (open) {
+        log_info("%s: %s%s, listening on %s", on->id, on->what, tls ? " with TLS" : "", text);
+        return;
+    }
+    snprintf(error, error_size, "%s: %s", on->key, text);
+    tls_server_free(tls);
 }
 
 struct http_server *listen_http(const struct listen_on *on, struct http_server_options *options,
                                 char *error, size_t error_size)
 {
     char reason[REASON_SIZE], bound[ADDRESS_SIZE];
-    struct http_server *server = NULL;
     options->yields = on->yields;
-    if (!open_tls(on, &options->tls, error, error_size))
+    if (!prepare(on, &options->endpoint, &options->tls, error, error_size))
         return NULL;
-    if (parse(on, &options->endpoint, reason))
-        server = http_server_open(options, bound, sizeof bound, reason, sizeof reason);
-    if (!server)
-        tls_server_free(options->tls);
-    listen_tell(on, server != NULL, server ? bound : reason, error, error_size);
+    struct http_server *server =
+        http_server_open(options, bound, sizeof bound, reason, sizeof reason);
+    listen_tell(on, server, server ? bound : reason, options->tls, error, error_size);
     return server;
 }
 
@@ -103,14 +116,11 @@ struct grpc_server *listen_grpc(const struct listen_on *on, struct grpc_server_o
                                 char *error, size_t error_size)
 {
     char reason[REASON_SIZE], bound[ADDRESS_SIZE];
-    struct grpc_server *server = NULL;
     options->yields = on->yields;
-    if (!open_tls(on, &options->tls, error, error_size))
+    if (!prepare(on, &options->endpoint, &options->tls, error, error_size))
         return NULL;
-    if (parse(on, &options->endpoint, reason))
-        server = grpc_server_open(options, bound, sizeof bound, reason, sizeof reason);
-    if (!server)
-        tls_server_free(options->tls);
-    listen_tell(on, server != NULL, server ? bound : reason, error, error_size);
+    struct grpc_server *server =
+        grpc_server_open(options, bound, sizeof bound, reason, sizeof reason);
+    listen_tell(on, server, server ? bound : reason, options->tls, error, error_size);
     return server;
 }

@@ -25,6 +25,18 @@ struct listen_on {
     const _Atomic bool *yields;            /* of env; NULL: before open */
 };
 
+/* The place of settings with the members endpoint, transport and tls; prefix is what stands in
+ * front of those names, e.g. "protocols.grpc.", and service is what is served. Before it opens, the
+ * component sets id and yields. */
+#define LISTEN_ON(settings, prefix, service)                                                       \
+    ((struct listen_on){.key = prefix "endpoint",                                                  \
+                        .endpoint = (settings)->endpoint,                                          \
+                        .transport = (settings)->transport,                                        \
+                        .tls_key = prefix "tls",                                                   \
+                        .tls = &(settings)->tls,                                                   \
+                        .id = "",                                                                  \
+                        .what = (service)})
+
 /* Reports an endpoint that cannot be parsed, and what of TLS does not go together. */
 void listen_check(const struct listen_on *on, struct key_report *report);
 

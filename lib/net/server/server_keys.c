@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <strings.h>
 
+enum { MAX_CONNECTIONS = 4096 };
+
 /* Of one word of compression_algorithms; UNKNOWN: it is none. */
 static enum encoding_name algorithm(const char *word)
 {
@@ -43,16 +45,20 @@ void server_http_check(const struct server_http_settings *settings, const char *
         check_origins(&settings->cors, key, report);
 }
 
-void server_http_apply(const struct server_http_settings *settings, int64_t *max_request_body_size,
-                       struct http_server_options *options)
+void server_http_apply(struct server_http_settings *settings, struct http_server_options *options)
 {
+    options->threads = (unsigned)settings->threads;
+    options->max_connections = MAX_CONNECTIONS;
+    options->header_timeout_ns = settings->read_header_timeout;
+    options->idle_timeout_ns = settings->idle_timeout;
+    options->auth = settings->auth.by;
     for (size_t i = 0; i < settings->compression_algorithms.count; i++)
         options->encodings |= ENCODING_BIT(algorithm(settings->compression_algorithms.items[i]));
     if (settings->compression_algorithms.count == 0)
         options->encodings = ENCODING_BIT(ENCODING_IDENTITY);
-    if (*max_request_body_size == 0)
-        *max_request_body_size = SERVER_BODY_DEFAULT;
-    options->max_body = (size_t)*max_request_body_size;
+    if (settings->max_request_body_size == 0)
+        settings->max_request_body_size = SERVER_BODY_DEFAULT;
+    options->max_body = (size_t)settings->max_request_body_size;
     options->cors = settings->has_cors ? &settings->cors : NULL;
     options->response_headers = &settings->response_headers;
     options->closes = !settings->keep_alives_enabled;

@@ -4,6 +4,19 @@
 
 enum { FIRST_ROOM = 64 * 1024 };
 
+enum inflate_result coding_copy(struct view in, struct bytes *out)
+{
+    switch (bytes_append_view(out, in)) {
+    case BYTES_OK:
+        return INFLATE_OK;
+    case BYTES_FULL:
+        return INFLATE_TOO_LARGE;
+    case BYTES_NO_MEMORY:
+        break;
+    }
+    return INFLATE_NO_MEMORY;
+}
+
 enum inflate_result coding_make_room(struct bytes *out, struct coding_room *room)
 {
     size_t left = out->max - out->size;

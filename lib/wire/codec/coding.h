@@ -12,6 +12,9 @@ struct coding_room {
     uint8_t spare; /* at out's ceiling, one byte that tells too large from just fitting */
 };
 
+/* Bytes that are not compressed, appended. */
+enum inflate_result coding_copy(struct view in, struct bytes *out);
+
 /* At the end of what out has it grows, doubling. The room is part of out, or the spare byte. */
 enum inflate_result coding_make_room(struct bytes *out, struct coding_room *room);
 

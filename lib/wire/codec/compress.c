@@ -86,19 +86,6 @@ bool looks_gzip(struct view data)
     return data.size >= 2 && data.data[0] == 0x1f && data.data[1] == 0x8b;
 }
 
-static enum inflate_result copy(struct view in, struct bytes *out)
-{
-    switch (bytes_append_view(out, in)) {
-    case BYTES_OK:
-        return INFLATE_OK;
-    case BYTES_FULL:
-        return INFLATE_TOO_LARGE;
-    case BYTES_NO_MEMORY:
-        break;
-    }
-    return INFLATE_NO_MEMORY;
-}
-
 static enum inflate_result zstd_failure(size_t code)
 {
     switch ((int)ZSTD_getErrorCode(code)) {
@@ -191,7 +178,7 @@ enum inflate_result inflate_append(enum encoding_name encoding, struct view in, 
 {
     switch (encoding) {
     case ENCODING_IDENTITY:
-        return copy(in, out);
+        return coding_copy(in, out);
     case ENCODING_GZIP:
         return gzip_inflate(gzip_engine_here(), in, out);
     case ENCODING_ZSTD:

@@ -1,5 +1,7 @@
-#include "lib/late/library.h"
+/* LZ4's frame format, by liblz4 (lib/wire/codec/coding.h). */
 #include "lib/wire/codec/coding.h"
+
+#include "lib/late/library.h"
 
 #include <lz4frame.h>
 

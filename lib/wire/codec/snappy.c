@@ -81,15 +81,7 @@ static enum inflate_result read_plain(struct view content, struct bytes *out)
 {
     if (content.size > CHUNK_MOST)
         return INFLATE_BAD;
-    switch (bytes_append_view(out, content)) {
-    case BYTES_OK:
-        return INFLATE_OK;
-    case BYTES_FULL:
-        return INFLATE_TOO_LARGE;
-    case BYTES_NO_MEMORY:
-        break;
-    }
-    return INFLATE_NO_MEMORY;
+    return coding_copy(content, out);
 }
 
 static enum inflate_result read_data(uint8_t type, struct view content, struct bytes *out)

@@ -1,3 +1,6 @@
+#include "lib/wire/edit/otlp_remap.h"
+
+#include "lib/wire/otlp/otlp.h"
 #include "lib/wire/profiles/otlp_label.h"
 
 enum { ENTRY_RESOURCE = 1, RESOURCE_ATTRIBUTES = 1, KEY_VALUE_KEY = 1, KEY_VALUE_KEY_STRINDEX = 3 };

@@ -1,4 +1,8 @@
-/* Base64 (RFC 4648) as protobuf's JSON mapping reads it: either alphabet, padded or not. Pure. */
+/*
+ * Base64 (RFC 4648) as protobuf's JSON mapping reads it: either alphabet, padded or not. Pure.
+ * By hand: of the libraries that are linked only GnuTLS has Base64. It takes no more than the
+ * standard alphabet with padding, and would be loaded for JSON without TLS.
+ */
 #ifndef LIB_WIRE_HTTP_BASE64_H
 #define LIB_WIRE_HTTP_BASE64_H
 

@@ -1,3 +1,4 @@
+/* connect's error body (lib/wire/http/status.h). */
 #include "lib/wire/http/status.h"
 #include "lib/wire/proto/text.h"
 

@@ -1,4 +1,8 @@
-/* SRV records of a DNS message (RFC 1035, RFC 2782), read in place. Pure. */
+/*
+ * SRV records of a DNS message (RFC 1035, RFC 2782), read in place. Pure.
+ * By hand: glibc's ns_initparse and ns_parserr are in libresolv, one more library to load for this
+ * alone, and take any byte in a host's name.
+ */
 #ifndef LIB_WIRE_HTTP_DNS_ANSWER_H
 #define LIB_WIRE_HTTP_DNS_ANSWER_H
 

@@ -2,6 +2,8 @@
  * multipart/form-data bodies (RFC 7578, RFC 2046), whole in memory, read in place. Lines end in
  * CRLF; a body whose first delimiter line ends in a bare LF is read with bare LFs throughout, as
  * Go's and other servers do. Pure.
+ * By hand: libmicrohttpd's post processor takes its boundary from a connection and copies the parts
+ * out as they come, while bodies here are inflated first and read in place.
  */
 #ifndef LIB_WIRE_HTTP_MULTIPART_H
 #define LIB_WIRE_HTTP_MULTIPART_H

@@ -1,3 +1,4 @@
+/* Plans to read the events of declared classes (lib/wire/jfr/jfr_metadata.h). */
 #include "lib/wire/jfr/jfr_metadata.h"
 
 /* A plan in the making. */

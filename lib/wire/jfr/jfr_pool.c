@@ -1,3 +1,4 @@
+/* The constant pools of a chunk (lib/wire/jfr/jfr_chunk.h). */
 #include "lib/wire/jfr/jfr_chunk.h"
 
 static const char part[] = "constant pool";

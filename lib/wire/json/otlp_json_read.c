@@ -1,5 +1,7 @@
-#include "lib/wire/http/base64.h"
+/* OTLP requests from JSON (lib/wire/json/otlp_json.h). */
 #include "lib/wire/json/otlp_json.h"
+
+#include "lib/wire/http/base64.h"
 #include "lib/wire/json/otlp_json_plain.h"
 #include "lib/wire/json/otlp_json_value.h"
 #include "lib/wire/otlp/otlp.h"
@@ -250,28 +252,14 @@ static bool read_value(struct reader *reader, const struct proto_row *row, uint3
                        enum json_kind kind, const struct place *place)
 {
     size_t mark;
-    switch (row->type) {
-    case PROTO_TYPE_MESSAGE:
-        if (kind != JSON_KIND_OBJECT)
-            return expected(reader, place, "an object");
-        return open_field(reader, number, &mark) && read_message(reader, row->shape, place) &&
-               close_field(reader, mark);
-    case PROTO_TYPE_STRING:
-    case PROTO_TYPE_BASE64:
-    case PROTO_TYPE_HEX:
+    if (proto_type_is_scalar(row->type))
+        return otlp_json_read_read_number(reader, row, number, kind, place);
+    if (row->type != PROTO_TYPE_MESSAGE)
         return read_text(reader, row, number, kind, place);
-    case PROTO_TYPE_NONE:
-    case PROTO_TYPE_BOOL:
-    case PROTO_TYPE_INT32:
-    case PROTO_TYPE_UINT32:
-    case PROTO_TYPE_INT64:
-    case PROTO_TYPE_UINT64:
-    case PROTO_TYPE_SINT32:
-    case PROTO_TYPE_DOUBLE:
-    case PROTO_TYPE_ENUM:
-        break;
-    }
-    return otlp_json_read_read_number(reader, row, number, kind, place);
+    if (kind != JSON_KIND_OBJECT)
+        return expected(reader, place, "an object");
+    return open_field(reader, number, &mark) && read_message(reader, row->shape, place) &&
+           close_field(reader, mark);
 }
 
 static bool otlp_json_read_read_list(struct reader *reader, const struct proto_row *row,

@@ -1,5 +1,7 @@
-#include "lib/wire/http/base64.h"
+/* OTLP requests as JSON (lib/wire/json/otlp_json.h). */
 #include "lib/wire/json/otlp_json.h"
+
+#include "lib/wire/http/base64.h"
 #include "lib/wire/otlp/otlp.h"
 #include "lib/wire/proto/text.h"
 
@@ -83,27 +85,15 @@ static bool write_number(enum proto_type type, uint64_t bits, struct bytes *out)
 static bool write_value(const struct proto_row *row, const struct proto_field *field,
                         struct bytes *out)
 {
-    switch (row->type) {
-    case PROTO_TYPE_MESSAGE:
+    if (row->type == PROTO_TYPE_MESSAGE)
         return write_message(row->shape, field->bytes, out);
-    case PROTO_TYPE_STRING:
+    if (row->type == PROTO_TYPE_STRING)
         return text_json(field->bytes, out);
-    case PROTO_TYPE_BASE64:
+    if (row->type == PROTO_TYPE_BASE64)
         return otlp_json_write_put(out, VIEW("\"")) && base64_encode(field->bytes, out) &&
                otlp_json_write_put(out, VIEW("\""));
-    case PROTO_TYPE_HEX:
+    if (row->type == PROTO_TYPE_HEX)
         return write_hex(field->bytes, out);
-    case PROTO_TYPE_NONE:
-    case PROTO_TYPE_BOOL:
-    case PROTO_TYPE_INT32:
-    case PROTO_TYPE_UINT32:
-    case PROTO_TYPE_INT64:
-    case PROTO_TYPE_UINT64:
-    case PROTO_TYPE_SINT32:
-    case PROTO_TYPE_DOUBLE:
-    case PROTO_TYPE_ENUM:
-        break;
-    }
     return write_number(row->type, field->value, out);
 }
 

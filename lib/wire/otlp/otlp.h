@@ -1,8 +1,9 @@
 /*
- * OTLP requests of every signal in wire form: the check, counting, merging and splitting,
- * and attributes on resources. Field numbers: opentelemetry-proto 1.11. All four requests share
- * one skeleton (Resource* = 1 { Resource = 1, Scope* = 2 { scope = 1, items = 2 } }), which is
- * why one module serves them; profiles add a dictionary = 2 beside the list. Pure.
+ * OTLP requests of every signal in wire form: the check (otlp_check.c), the walk (otlp_walk.c),
+ * counting, splitting (otlp_split.c) and invalid spans (otlp_invalid.c). Field numbers:
+ * opentelemetry-proto 1.11. All four requests share one skeleton (Resource* = 1 { Resource = 1,
+ * Scope* = 2 { scope = 1, items = 2 } }), which is why one module serves them; profiles add a
+ * dictionary = 2 beside the list. Pure.
  */
 #ifndef LIB_WIRE_OTLP_OTLP_H
 #define LIB_WIRE_OTLP_OTLP_H
@@ -71,19 +72,5 @@ uint32_t otlp_traces_drop_invalid(struct view request, struct splice *splice, co
  * Buffers are forced on the budget. */
 bool otlp_split(enum signal signal, struct view request, uint32_t max_items, size_t max_bytes,
                 struct budget *budget, struct buffer **front, struct buffer **rest);
-
-/* One remap: the value of attribute `from` is also to stand under `to`. */
-struct remap_pair {
-    const char *from;
-    const char *to;
-};
-
-/* Copies resource attributes by the table: for each resource with `from` and without `to`, an
- * attribute `to` with the same AnyValue bytes is inserted behind the resource's last attribute.
- * A resource that occurs twice in one entry is judged as protobuf merges it. Keys of profiles may
- * be references into the dictionary. Text memory comes from the splice's arena, and where keys are
- * references 16 bytes a string of the dictionary. */
-void otlp_remap(enum signal signal, struct view request, const struct remap_pair *pairs,
-                size_t count, struct splice *splice);
 
 #endif

@@ -62,14 +62,6 @@ bool otlp_attribute_find(struct view message, uint32_t list, struct view key,
     return false;
 }
 
-struct view otlp_attribute(struct view message, uint32_t list, struct view key)
-{
-    struct proto_field field;
-    if (!otlp_attribute_find(message, list, key, &field))
-        return (struct view){0};
-    return otlp_string_value(field.bytes);
-}
-
 static bool find_in_resource(struct view entry, struct view key, struct proto_field *found)
 {
     struct proto_scan scan = proto_scan_begin(entry);

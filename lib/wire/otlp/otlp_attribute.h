@@ -17,10 +17,6 @@ struct view otlp_string_value(struct view key_value);
 bool otlp_attribute_find(struct view message, uint32_t list, struct view key,
                          struct proto_field *key_value);
 
-/* String value of a KeyValue list's attribute (field `list` of message, e.g. 1 of Resource).
- * Data NULL: absent or not a string. The first one with the key counts. */
-struct view otlp_attribute(struct view message, uint32_t list, struct view key);
-
 /* resource attributes of a Resource* entry, merged over repeated Resource fields. */
 struct view otlp_resource_attribute(struct view resource_entry, struct view key);
 

@@ -253,12 +253,6 @@ static inline bool otlp_plain_look(struct view body, struct otlp_span_note *note
     return good;
 }
 
-bool otlp_span_is_plain(struct view body)
-{
-    struct otlp_span_note note;
-    return otlp_plain_look(body, &note);
-}
-
 bool otlp_span_check(struct view body, void *notes)
 {
     struct otlp_span_note note;

@@ -10,10 +10,8 @@
 #include "lib/wire/proto/proto_plain.h"
 
 /* A Span that is well-formed and that every backend takes: with good ids (otlp_traces_drop_invalid
- * has nothing against it), plain attributes, and no field that is not of today's protocol. */
-bool otlp_span_is_plain(struct view body);
-
-/* The same, for the check of a request: notes (struct otlp_notes; NULL: none) gets what it saw. */
+ * has nothing against it), plain attributes, and no field that is not of today's protocol. notes
+ * (struct otlp_notes; NULL: none) gets what it saw. */
 bool otlp_span_check(struct view body, void *notes);
 
 #endif

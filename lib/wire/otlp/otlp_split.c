@@ -1,3 +1,4 @@
+/* Splitting a request (lib/wire/otlp/otlp.h). */
 #include "lib/wire/otlp/otlp.h"
 
 enum { LEVELS = 3 };

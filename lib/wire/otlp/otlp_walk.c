@@ -1,3 +1,4 @@
+/* The walk over a request's entries (lib/wire/otlp/otlp.h). */
 #include "lib/wire/otlp/otlp.h"
 #include "lib/wire/proto/proto_plain.h"
 

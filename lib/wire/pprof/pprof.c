@@ -104,14 +104,3 @@ bool pprof_next_sample(const struct pprof *pprof, struct proto_scan *scan,
         }
     return false;
 }
-
-size_t pprof_frame_count(const struct pprof_sample *sample)
-{
-    struct proto_scan scan = proto_scan_begin(sample->field.bytes);
-    struct proto_field field;
-    size_t count = 0;
-    while (pprof_next(&scan, &field))
-        if (field.number == SAMPLE_LOCATION_ID)
-            count += field.type == WIRE_LEN ? pprof_count_packed(field.bytes) : 1;
-    return count;
-}

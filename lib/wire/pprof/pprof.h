@@ -80,9 +80,6 @@ struct proto_scan pprof_samples(const struct pprof *pprof);
 bool pprof_next_sample(const struct pprof *pprof, struct proto_scan *scan,
                        struct pprof_sample *sample);
 
-/* How many locations a sample has. */
-size_t pprof_frame_count(const struct pprof_sample *sample);
-
 /* The string of an index; empty for an index outside the table. */
 struct view pprof_string(const struct pprof *pprof, uint64_t index);
 

@@ -1,3 +1,4 @@
+/* The names that a profile's types are shown under (lib/wire/pprof/pprof.h). */
 #include "lib/wire/pprof/pprof.h"
 
 #include <jansson.h>

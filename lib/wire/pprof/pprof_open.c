@@ -1,3 +1,4 @@
+/* A profile checked and indexed (lib/wire/pprof/pprof.h). */
 #include "lib/wire/pprof/pprof.h"
 
 #include "lib/wire/pprof/pprof_cursor.h"

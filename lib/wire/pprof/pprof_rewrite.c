@@ -1,3 +1,4 @@
+/* Edits of a profile (lib/wire/pprof/pprof.h). */
 #include "lib/wire/pprof/pprof.h"
 #include "lib/wire/pprof/pprof_fields.h"
 

@@ -1,5 +1,7 @@
-#include "lib/wire/http/base64.h"
+/* push.v1 requests in JSON (lib/wire/pprof/push.h). */
 #include "lib/wire/pprof/push.h"
+
+#include "lib/wire/http/base64.h"
 
 #include <jansson.h>
 

@@ -102,20 +102,6 @@ struct series *series_with(const struct series *series, struct view name, struct
     return copy;
 }
 
-struct series *series_without(const struct series *series, struct view name)
-{
-    struct series_label *labels = calloc(series->count + 1, sizeof *labels);
-    if (!labels)
-        return NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < series->count; i++)
-        if (!view_eq(series->labels[i].name, name))
-            labels[count++] = series->labels[i];
-    struct series *copy = make(labels, count);
-    free(labels);
-    return copy;
-}
-
 static bool is_space(uint8_t c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');

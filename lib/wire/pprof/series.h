@@ -30,8 +30,6 @@ struct view series_get(const struct series *series, struct view name);
 
 /* A copy with one label set: replaced where it stands, else added behind. NULL: no memory. */
 struct series *series_with(const struct series *series, struct view name, struct view value);
-/* A copy without a label. NULL: no memory. */
-struct series *series_without(const struct series *series, struct view name);
 
 /* Parses `app{k=v,k2=v2}` as the server does (reference: Pyroscope's labelset): app name in
  * [A-Za-z0-9_.-/], label names in [A-Za-z0-9_.], values raw up to ',' or '}', white space trimmed,

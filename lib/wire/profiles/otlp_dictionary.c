@@ -1,27 +1,10 @@
+/* The dictionary of a profiles request, checked (lib/wire/profiles/otlp_profiles.h). */
 #include "lib/wire/profiles/otlp_profiles.h"
+
+#include "lib/wire/profiles/otlp_references.h"
 
 enum { REQUEST_DICTIONARY = 2, PROFILE_SAMPLES = 2, LOCATION_LINES = 3, SAMPLE_LINK = 3 };
 enum { SAMPLE_ATTRIBUTES = 2, SAMPLE_VALUES = 4, SAMPLE_TIMESTAMPS = 5 };
-
-/* Which table the numbers of a field are indices into, one past it; 0: the field holds none. */
-struct references {
-    uint8_t to[12];
-};
-
-#define TO(table) (OTLP_TABLE_##table + 1)
-
-static const struct references entry_references[OTLP_TABLES] = {
-    [OTLP_TABLE_MAPPING] = {{[4] = TO(STRING), [5] = TO(ATTRIBUTE)}},
-    [OTLP_TABLE_LOCATION] = {{[1] = TO(MAPPING), [4] = TO(ATTRIBUTE)}},
-    [OTLP_TABLE_FUNCTION] = {{[1] = TO(STRING), [2] = TO(STRING), [3] = TO(STRING)}},
-    [OTLP_TABLE_ATTRIBUTE] = {{[1] = TO(STRING), [3] = TO(STRING)}},
-    [OTLP_TABLE_STACK] = {{[1] = TO(LOCATION)}},
-};
-static const struct references line_references = {{[1] = TO(FUNCTION)}};
-static const struct references value_type_references = {{[1] = TO(STRING), [2] = TO(STRING)}};
-static const struct references profile_references = {{[11] = TO(ATTRIBUTE)}};
-static const struct references sample_references = {
-    {[1] = TO(STACK), [2] = TO(ATTRIBUTE), [3] = TO(LINK)}};
 
 static const char *const outside[OTLP_TABLES] = {
     [OTLP_TABLE_MAPPING] = "an index lies outside the mapping table",
@@ -54,7 +37,7 @@ static bool check_field(const struct otlp_dictionary *dictionary, unsigned table
 
 /* The fault of a message's own indices; NULL: none. */
 static const char *check_message(const struct otlp_dictionary *dictionary, struct view message,
-                                 const struct references *references)
+                                 const struct otlp_references *references)
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
@@ -68,7 +51,7 @@ static const char *check_message(const struct otlp_dictionary *dictionary, struc
 
 /* The same for the messages in a field of a message. */
 static const char *check_inner(const struct otlp_dictionary *dictionary, struct view message,
-                               uint32_t number, const struct references *references)
+                               uint32_t number, const struct otlp_references *references)
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
@@ -87,9 +70,9 @@ static const char *check_tables(const struct otlp_dictionary *dictionary)
             continue;
         for (size_t i = 0; i < dictionary->of[table].count && !fault; i++) {
             struct view entry = dictionary->of[table].entries[i];
-            fault = check_message(dictionary, entry, &entry_references[table]);
+            fault = check_message(dictionary, entry, &otlp_entry_references[table]);
             if (!fault && table == OTLP_TABLE_LOCATION)
-                fault = check_inner(dictionary, entry, LOCATION_LINES, &line_references);
+                fault = check_inner(dictionary, entry, LOCATION_LINES, &otlp_line_references);
         }
     }
     return fault;
@@ -115,14 +98,14 @@ static const char *check_profile(const struct otlp_dictionary *dictionary, struc
 {
     struct proto_scan scan = proto_scan_begin(profile);
     struct proto_field field;
-    const char *fault = check_message(dictionary, profile, &profile_references);
+    const char *fault = check_message(dictionary, profile, &otlp_profile_references);
     while (!fault && proto_scan_next(&scan, &field)) {
         if (field.number == PROFILE_SAMPLES && is_old_layout(field.bytes))
             fault = "the samples are in the layout of OTLP 1.8 or 1.9; 1.10 or newer is needed";
         else if (field.number == PROFILE_SAMPLES)
-            fault = check_message(dictionary, field.bytes, &sample_references);
+            fault = check_message(dictionary, field.bytes, &otlp_sample_references);
         else if (field.number == 1 || field.number == 5)
-            fault = check_message(dictionary, field.bytes, &value_type_references);
+            fault = check_message(dictionary, field.bytes, &otlp_value_type_references);
     }
     return fault;
 }

@@ -1,9 +1,9 @@
 #include "lib/wire/profiles/profiles_prune.h"
 
-#include "lib/wire/profiles/otlp_profiles.h"
+#include "lib/wire/profiles/otlp_references.h"
 #include "lib/wire/proto/proto_numbers.h"
 
-enum { REQUEST_DICTIONARY = 2, FIELDS = 12 };
+enum { REQUEST_DICTIONARY = 2 };
 enum { RESOURCE = 1, RESOURCE_ATTRIBUTES = 1, SCOPE = 1, SCOPE_ATTRIBUTES = 3 };
 enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLES = 2, PROFILE_PERIOD_TYPE = 5 };
 enum { LOCATION_LINES = 3, ATTRIBUTE_VALUE = 2 };
@@ -14,25 +14,6 @@ struct pruning {
     struct otlp_dictionary dictionary;
     bool *used[OTLP_TABLES]; /* of each entry */
 };
-
-/* Which table the numbers of a field are indices into, one past it; 0: the field holds none. */
-struct references {
-    uint8_t to[FIELDS];
-};
-
-#define TO(table) (OTLP_TABLE_##table + 1)
-
-static const struct references of_entries[OTLP_TABLES] = {
-    [OTLP_TABLE_MAPPING] = {{[4] = TO(STRING), [5] = TO(ATTRIBUTE)}},
-    [OTLP_TABLE_LOCATION] = {{[1] = TO(MAPPING), [4] = TO(ATTRIBUTE)}},
-    [OTLP_TABLE_FUNCTION] = {{[1] = TO(STRING), [2] = TO(STRING), [3] = TO(STRING)}},
-    [OTLP_TABLE_ATTRIBUTE] = {{[1] = TO(STRING), [3] = TO(STRING)}},
-    [OTLP_TABLE_STACK] = {{[1] = TO(LOCATION)}},
-};
-static const struct references of_line = {{[1] = TO(FUNCTION)}};
-static const struct references of_value_type = {{[1] = TO(STRING), [2] = TO(STRING)}};
-static const struct references of_profile = {{[11] = TO(ATTRIBUTE)}};
-static const struct references of_sample = {{[1] = TO(STACK), [2] = TO(ATTRIBUTE), [3] = TO(LINK)}};
 
 static void mark(struct pruning *pruning, enum otlp_table table, const struct proto_field *field)
 {
@@ -45,12 +26,12 @@ static void mark(struct pruning *pruning, enum otlp_table table, const struct pr
 
 /* Marks what a message's own fields refer to. */
 static void mark_message(struct pruning *pruning, struct view message,
-                         const struct references *references)
+                         const struct otlp_references *references)
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
     while (proto_scan_next(&scan, &field))
-        if (field.number < FIELDS && references->to[field.number])
+        if (field.number < sizeof references->to && references->to[field.number])
             mark(pruning, (enum otlp_table)(references->to[field.number] - 1), &field);
 }
 
@@ -107,12 +88,12 @@ static void mark_profile(struct pruning *pruning, struct view profile)
 {
     struct proto_scan scan = proto_scan_begin(profile);
     struct proto_field field;
-    mark_message(pruning, profile, &of_profile);
+    mark_message(pruning, profile, &otlp_profile_references);
     while (proto_scan_next(&scan, &field)) {
         if (field.number == PROFILE_SAMPLES)
-            mark_message(pruning, field.bytes, &of_sample);
+            mark_message(pruning, field.bytes, &otlp_sample_references);
         else if (field.number == PROFILE_SAMPLE_TYPE || field.number == PROFILE_PERIOD_TYPE)
-            mark_message(pruning, field.bytes, &of_value_type);
+            mark_message(pruning, field.bytes, &otlp_value_type_references);
     }
 }
 
@@ -139,10 +120,10 @@ static void mark_table(struct pruning *pruning, enum otlp_table table)
         struct proto_field field;
         if (!pruning->used[table][i])
             continue;
-        mark_message(pruning, entry, &of_entries[table]);
+        mark_message(pruning, entry, &otlp_entry_references[table]);
         while (proto_scan_next(&scan, &field)) {
             if (table == OTLP_TABLE_LOCATION && field.number == LOCATION_LINES)
-                mark_message(pruning, field.bytes, &of_line);
+                mark_message(pruning, field.bytes, &otlp_line_references);
             else if (table == OTLP_TABLE_ATTRIBUTE && field.number == ATTRIBUTE_VALUE)
                 mark_any(pruning, field.bytes);
         }

@@ -41,6 +41,12 @@ enum proto_type {
     PROTO_TYPE_MESSAGE
 };
 
+/* Whether text forms show it as a number, a bool or a name. */
+static inline bool proto_type_is_scalar(enum proto_type type)
+{
+    return type < PROTO_TYPE_STRING;
+}
+
 struct proto_row {
     enum proto_kind kind;
     uint8_t size; /* PROTO_ID */

@@ -2,6 +2,7 @@
 #ifndef PROCESSORS_CORRELATION_KNOWN_REMAP_H
 #define PROCESSORS_CORRELATION_KNOWN_REMAP_H
 
+#include "lib/wire/edit/otlp_remap.h"
 #include "lib/wire/otlp/otlp.h"
 #include "lib/wire/pprof/series.h"
 

@@ -1,4 +1,4 @@
-#include "tests/support/given_runtime.h"
+#include "tests/support/given_auth.h"
 #include "tests/support/scripted.h"
 #include "tests/support/suite.h"
 
@@ -10,61 +10,30 @@ extern const struct component extension_basicauth;
 const struct component *const component_table[] = {&scripted_source, &scripted_sink,
                                                    &extension_basicauth, NULL};
 
-#define REST                                                                                       \
-    "receivers: {source: }\nexporters: {sink: }\n"                                                 \
-    "service:\n  extensions: [basicauth]\n"                                                        \
-    "  pipelines: {traces: {receivers: [source], exporters: [sink]}}\n"
-
-static struct given_runtime given;
-static const struct authenticator *by;
-static char folder[64], path[96];
+static struct given_auth auth;
 
 static void begin(const char *keys)
 {
-    char yaml[1024];
-    snprintf(yaml, sizeof yaml, "extensions:\n  basicauth: %s\n" REST, keys);
-    given_start(&given, yaml);
-    const struct instance *instance = given.runtime->graph.extensions.items[0];
-    by = instance->component->authenticator(instance->self);
-}
-
-static void write_file(const char *text)
-{
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
+    given_auth_start(&auth, "basicauth", keys);
 }
 
 /* The keys before and after the path of a file with that text. */
 static void begin_file(const char *text, const char *keys, const char *more)
 {
     char all[256];
-    strcpy(folder, "/tmp/spanlink-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/secret", folder);
-    write_file(text);
-    snprintf(all, sizeof all, "%s'%s'%s", keys, path, more);
+    given_auth_write(&auth, text);
+    snprintf(all, sizeof all, "%s'%s'%s", keys, auth.path, more);
     begin(all);
 }
 
 static void end(void)
 {
-    given_stop(&given);
-    unlink(path);
-    rmdir(folder);
+    given_auth_stop(&auth);
 }
 
 static void expect_faults(const char *keys, const char *words)
 {
-    char yaml[1024];
-    snprintf(yaml, sizeof yaml, "extensions:\n  basicauth: %s\n" REST, keys);
-    char *faults = given_faults(yaml);
-    ck_assert_msg(strstr(faults, words) != NULL, "no \"%s\" in:\n%s", words, faults);
-    const char *told = strstr(faults, ": extensions."); /* the place in the yaml precedes it */
-    ck_assert_ptr_nonnull(told);
-    ck_assert_msg(strstr(told, "sesame") == NULL, "%s", faults);
-    free(faults);
+    given_auth_faults("basicauth", keys, words);
 }
 
 START_TEST(faults_are_told_without_secrets)
@@ -89,20 +58,20 @@ END_TEST
 
 static enum auth_result look(const char *value)
 {
-    return by->look(by->self, value);
+    return auth.by->look(auth.by->self, value);
 }
 
 START_TEST(clients_are_told_apart)
 {
     begin("{htpasswd: {inline: 'ann:open'}}");
-    ck_assert_str_eq(by->header, "Authorization");
-    ck_assert_ptr_nonnull(strstr(by->challenge, "Basic realm="));
+    ck_assert_str_eq(auth.by->header, "Authorization");
+    ck_assert_ptr_nonnull(strstr(auth.by->challenge, "Basic realm="));
     ck_assert_int_eq(look(ANN), AUTH_GRANTED);
     ck_assert_int_eq(look(WRONG), AUTH_DENIED);
     ck_assert_int_eq(look(BOB), AUTH_DENIED);
     ck_assert_int_eq(look("Bearer x"), AUTH_DENIED);
     ck_assert_int_eq(look(NULL), AUTH_DENIED);
-    ck_assert_ptr_null(by->give);
+    ck_assert_ptr_null(auth.by->give);
     end();
 }
 END_TEST
@@ -115,7 +84,7 @@ static void keep(void *ctx, enum auth_result result)
 static enum auth_result decide(const char *value)
 {
     _Atomic int result = AUTH_PENDING;
-    by->check(by->self, value, keep, (void *)&result);
+    auth.by->check(auth.by->self, value, keep, (void *)&result);
     while (atomic_load(&result) == AUTH_PENDING)
         continue;
     return (enum auth_result)atomic_load(&result);
@@ -142,18 +111,18 @@ START_TEST(a_changed_file_counts_within_a_second_and_a_broken_one_does_not)
 {
     begin_file("ann:open\n", "{htpasswd: {file: ", "}}");
     ck_assert_int_eq(look(ANN), AUTH_GRANTED);
-    write_file("bob:open\n");
-    given_advance(&given, NS_PER_S);
+    given_auth_write(&auth, "bob:open\n");
+    given_advance(&auth.given, NS_PER_S);
     ck_assert_int_eq(look(ANN), AUTH_DENIED);
     ck_assert_int_eq(look(BOB), AUTH_GRANTED);
-    write_file("what is this\n");
-    given_advance(&given, NS_PER_S);
+    given_auth_write(&auth, "what is this\n");
+    given_advance(&auth.given, NS_PER_S);
     ck_assert_int_eq(look(BOB), AUTH_GRANTED);
-    unlink(path);
-    given_advance(&given, NS_PER_S);
+    unlink(auth.path);
+    given_advance(&auth.given, NS_PER_S);
     ck_assert_int_eq(look(BOB), AUTH_GRANTED);
-    write_file("ann:open\n");
-    given_advance(&given, NS_PER_S);
+    given_auth_write(&auth, "ann:open\n");
+    given_advance(&auth.given, NS_PER_S);
     ck_assert_int_eq(look(BOB), AUTH_DENIED);
     ck_assert_int_eq(look(ANN), AUTH_GRANTED);
     end();
@@ -173,7 +142,7 @@ static void expect_given(const char *value)
 {
     struct bytes out;
     bytes_init(&out, 4096, NULL);
-    ck_assert(by->give(by->self, &out));
+    ck_assert(auth.by->give(auth.by->self, &out));
     ck_assert(view_eq(bytes_view(&out), view_of(value)));
     bytes_release(&out);
 }
@@ -181,7 +150,7 @@ static void expect_given(const char *value)
 START_TEST(credentials_are_given)
 {
     begin("{client_auth: {username: ann, password: open}}");
-    ck_assert_ptr_null(by->look);
+    ck_assert_ptr_null(auth.by->look);
     expect_given(ANN);
     end();
 }
@@ -191,14 +160,14 @@ START_TEST(a_password_file_may_change)
 {
     begin_file("open\n", "{client_auth: {username: ann, password_file: ", "}}");
     expect_given(ANN);
-    write_file("wrong");
-    given_advance(&given, NS_PER_S);
+    given_auth_write(&auth, "wrong");
+    given_advance(&auth.given, NS_PER_S);
     expect_given(WRONG);
-    write_file("");
-    given_advance(&given, NS_PER_S);
+    given_auth_write(&auth, "");
+    given_advance(&auth.given, NS_PER_S);
     expect_given(WRONG);
-    unlink(path);
-    given_advance(&given, NS_PER_S);
+    unlink(auth.path);
+    given_advance(&auth.given, NS_PER_S);
     expect_given(WRONG);
     end();
 }
@@ -207,7 +176,10 @@ END_TEST
 START_TEST(a_missing_file_is_an_error_at_the_start)
 {
     struct problems problems = {0};
-    const char *yaml = "yaml:extensions: {basicauth: {htpasswd: {file: /no/such}}}\n" REST;
+    const char *yaml = "yaml:extensions: {basicauth: {htpasswd: {file: /no/such}}}\n"
+                       "receivers: {source: }\nexporters: {sink: }\n"
+                       "service:\n  extensions: [basicauth]\n"
+                       "  pipelines: {traces: {receivers: [source], exporters: [sink]}}\n";
     struct settings *settings =
         settings_load(&(struct settings_source){SETTINGS_FILE, yaml}, 1, &problems);
     struct runtime *runtime = runtime_plan(settings, &clock_system, &problems);

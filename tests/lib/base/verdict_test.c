@@ -1,5 +1,6 @@
 #include "lib/base/verdict.h"
 
+#include "lib/base/clock.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
@@ -25,4 +26,20 @@ START_TEST(a_long_sentence_is_cut)
 }
 END_TEST
 
-SUITE_MAIN("verdict", an_outcome_carries_its_sentence, a_long_sentence_is_cut)
+START_TEST(waits_are_whole_seconds_and_only_for_what_may_be_tried_again)
+{
+    struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_FULL, "full");
+    ck_assert_uint_eq(outcome_retry_seconds(&outcome), 1);
+    outcome.retry_after_ns = 1;
+    ck_assert_uint_eq(outcome_retry_seconds(&outcome), 1);
+    outcome.retry_after_ns = 2 * NS_PER_S;
+    ck_assert_uint_eq(outcome_retry_seconds(&outcome), 2);
+    outcome.retry_after_ns++;
+    ck_assert_uint_eq(outcome_retry_seconds(&outcome), 3);
+    outcome.verdict = VERDICT_REJECT;
+    ck_assert_uint_eq(outcome_retry_seconds(&outcome), 0);
+}
+END_TEST
+
+SUITE_MAIN("verdict", an_outcome_carries_its_sentence, a_long_sentence_is_cut,
+           waits_are_whole_seconds_and_only_for_what_may_be_tried_again)

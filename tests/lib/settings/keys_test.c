@@ -47,35 +47,12 @@ START_TEST(rows_are_walked_for_people)
 }
 END_TEST
 
-static bool equal(const char *a, const char *b)
-{
-    struct problems problems = {0};
-    struct settings *left = given_load(&problems, a, NULL, NULL);
-    struct settings *right = given_load(&problems, b, NULL, NULL);
-    bool same = nodes_equal(settings_root(left), settings_root(right));
-    settings_free(left);
-    settings_free(right);
-    return same;
-}
-
-START_TEST(sections_are_equal_where_they_mean_the_same)
-{
-    ck_assert(equal("yaml:{a: 1, b: [x, y]}", "yaml:{b: [x, y], a: 1}"));
-    ck_assert(!equal("yaml:{b: [x, y]}", "yaml:{b: [y, x]}"));
-    ck_assert(!equal("yaml:{a: 1}", "yaml:{a: '1'}"));
-    ck_assert(!equal("yaml:{a: 1}", "yaml:{a: 1, b: 2}"));
-    ck_assert(!equal("yaml:{a: 1}", "yaml:{a: {b: 1}}"));
-    ck_assert(nodes_equal(NULL, &(struct node){.kind = NODE_NULL}));
-}
-END_TEST
-
 int main(void)
 {
     return given_run("keys", (const TTest *const[]){
                                  rows_are_found_by_path,
                                  secrets_are_known_by_path,
                                  rows_are_walked_for_people,
-                                 sections_are_equal_where_they_mean_the_same,
                                  NULL,
                              });
 }

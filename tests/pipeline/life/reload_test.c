@@ -272,19 +272,25 @@ START_TEST(a_removed_receiver_serves_its_clients_by_the_pipelines_it_had)
 }
 END_TEST
 
-START_TEST(a_receiver_is_there_until_its_last_client_is_answered)
+/* A client of a receiver waits for a backend that is stuck, and the receiver is removed. */
+static void remove_while_sending(struct answer *answer)
 {
-    struct answer answer;
     begin(GUEST("a", "0, sending_queue: {enabled: false}"));
-    answer_init(&answer);
+    answer_init(answer);
     sink_gate(sink_at(0), true);
-    source_offer_by(source_env("guest"), some_spans(0, 2, NULL), &answer);
+    source_offer_by(source_env("guest"), some_spans(0, 2, NULL), answer);
     sink_wait_begun(sink_at(0), 1);
     ck_assert_int_eq(reload("receivers: {source: }\nexporters: {sink: {sending_queue: {enabled: "
                             "false}}}\n"
                             "service: {shutdown_timeout: 1ms, pipelines: {traces: {receivers: "
                             "[source], exporters: [sink]}}}\n"),
                      RELOAD_DONE);
+}
+
+START_TEST(a_receiver_is_there_until_its_last_client_is_answered)
+{
+    struct answer answer;
+    remove_while_sending(&answer);
     while (source_env("guest"))
         sched_yield();
     sink_gate(sink_at(0), false);
@@ -296,16 +302,7 @@ END_TEST
 START_TEST(an_answer_that_comes_with_the_stop_finds_its_receiver)
 {
     struct answer answer;
-    begin(GUEST("a", "0, sending_queue: {enabled: false}"));
-    answer_init(&answer);
-    sink_gate(sink_at(0), true);
-    source_offer_by(source_env("guest"), some_spans(0, 2, NULL), &answer);
-    sink_wait_begun(sink_at(0), 1);
-    ck_assert_int_eq(reload("receivers: {source: }\nexporters: {sink: {sending_queue: {enabled: "
-                            "false}}}\n"
-                            "service: {shutdown_timeout: 1ms, pipelines: {traces: {receivers: "
-                            "[source], exporters: [sink]}}}\n"),
-                     RELOAD_DONE);
+    remove_while_sending(&answer);
     ck_assert_uint_eq(end(), 0);
     ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_RETRY);
 }

@@ -10,6 +10,7 @@
 #include "lib/wire/jfr/jfr.h"
 #include "lib/wire/pprof/pprof.h"
 #include "lib/wire/pprof/push.h"
+#include "tests/support/frame_count.h"
 
 enum { MAX_IDS = 10000 };
 
@@ -53,8 +54,7 @@ static void note_sampled(struct replay *replay, const struct pprof *pprof)
     struct pprof_sample sample;
     while (pprof_next_sample(pprof, &scan, &sample)) {
         uint64_t id;
-        if (!pprof_frame_count(&sample) || !sample.span_id.data ||
-            !span_id_parse(sample.span_id, &id))
+        if (!frame_count(&sample) || !sample.span_id.data || !span_id_parse(sample.span_id, &id))
             continue;
         for (size_t i = 0; i < pprof->type_count; i++)
             if (view_eq(pprof->types[i].type, VIEW("cpu")) && sample.values[i] > 0) {

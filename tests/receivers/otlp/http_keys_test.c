@@ -2,8 +2,8 @@
 #include "receivers/otlp/otlp.h"
 
 #include "tests/support/forever.h"
-#include "tests/support/keeper.h"
 #include "tests/support/proto_build.h"
+#include "tests/support/receiver_rig.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -19,22 +19,6 @@ const struct component *const component_table[] = {&receiver_otlp, &scripted_kee
     "exporters: {keeper: }\n"                                                                      \
     "service: {pipelines: {traces: {receivers: [otlp], exporters: [keeper]}}}\n"
 #define PREFLIGHT(headers) "OPTIONS /v1/traces HTTP/1.1\r\nHost: x\r\n" headers "\r\n"
-
-static struct given_runtime given;
-static struct http_answer answer;
-static int fd;
-
-static void begin(const char *yaml)
-{
-    receiver_start(&given, yaml);
-    fd = receiver_connect("http");
-}
-
-static void end(void)
-{
-    close(fd);
-    ck_assert_uint_eq(given_stop(&given), 0);
-}
 
 static struct view span(void)
 {
@@ -54,25 +38,25 @@ static void post_packed(enum encoding_name encoding, const char *name, int statu
 
 START_TEST(every_encoding_of_the_collector_is_read)
 {
-    begin(HTTP());
+    rig_begin(HTTP());
     for (int encoding = ENCODING_GZIP; encoding < ENCODING_UNKNOWN; encoding++)
         post_packed((enum encoding_name)encoding, encoding_text((enum encoding_name)encoding), 200);
     post_packed(ENCODING_SNAPPY_FRAMED, "snappy", 200);
     for (size_t i = 0; i < ENCODING_UNKNOWN; i++)
         ck_assert(view_eq(buffer_view(keeper_batch(i)->payload), span()));
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(compression_algorithms_are_obeyed)
 {
-    begin(HTTP(", compression_algorithms: [snappy, zstd]"));
+    rig_begin(HTTP(", compression_algorithms: [snappy, zstd]"));
     post_packed(ENCODING_SNAPPY, "snappy", 200);
     post_packed(ENCODING_ZSTD, "zstd", 200);
     post_packed(ENCODING_GZIP, "gzip", 400);
     ck_assert_ptr_nonnull(strstr(answer.body, "\"gzip\", expected zstd or snappy"));
     receiver_post(fd, "/v1/traces", PROTO, span(), 400, &answer);
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -108,16 +92,16 @@ END_TEST
 START_TEST(a_body_size_of_0_is_the_default)
 {
     static uint8_t large[100000];
-    begin(HTTP(", max_request_body_size: 0"));
+    rig_begin(HTTP(", max_request_body_size: 0"));
     receiver_post(fd, "/v1/traces", PROTO, (struct view){large, sizeof large}, 400, &answer);
     receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(response_headers_are_on_every_answer)
 {
-    begin(HTTP(", response_headers: {X-Frame-Options: DENY, Content-Type: none}"));
+    rig_begin(HTTP(", response_headers: {X-Frame-Options: DENY, Content-Type: none}"));
     receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
     ck_assert(answer_has(&answer, "\r\nX-Frame-Options: DENY"));
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/x-protobuf"));
@@ -125,17 +109,17 @@ START_TEST(response_headers_are_on_every_answer)
     ck_assert(answer_has(&answer, "\r\nX-Frame-Options: DENY"));
     receiver_post(fd, "/other", PROTO, span(), 404, &answer);
     ck_assert(answer_has(&answer, "\r\nX-Frame-Options: DENY"));
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(without_keep_alives_a_connection_ends_with_its_answer)
 {
-    begin(HTTP(", keep_alives_enabled: false"));
+    rig_begin(HTTP(", keep_alives_enabled: false"));
     receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
     ck_assert(answer_has(&answer, "\r\nConnection: close"));
     raw_await_close(fd);
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -143,7 +127,7 @@ END_TEST
 
 START_TEST(a_preflight_of_an_allowed_origin_is_answered)
 {
-    begin(HTTP(CORS));
+    rig_begin(HTTP(CORS));
     raw_exchange(fd,
                  PREFLIGHT("Origin: https://app.EXAMPLE.com\r\nAccess-Control-Request-Method: "
                            "POST\r\nAccess-Control-Request-Headers: content-type,accept\r\n"),
@@ -154,7 +138,7 @@ START_TEST(a_preflight_of_an_allowed_origin_is_answered)
     ck_assert(answer_has(&answer, "\r\nAccess-Control-Allow-Credentials: true"));
     ck_assert(answer_has(&answer, "\r\nAccess-Control-Max-Age: 7200"));
     ck_assert(answer_has(&answer, "\r\nVary: Origin, Access-Control-Request-Method"));
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -168,18 +152,18 @@ START_TEST(others_are_told_nothing_of_what_is_allowed)
                   "Access-Control-Request-Headers: content-type,x-other\r\n"),
         PREFLIGHT("Access-Control-Request-Method: POST\r\n"),
     };
-    begin(HTTP(CORS));
+    rig_begin(HTTP(CORS));
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         raw_exchange(fd, refused[i], 204, &answer);
         ck_assert_msg(!answer_has(&answer, "Access-Control-Allow"), "%zu %s", i, answer.head);
     }
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(a_request_of_an_allowed_origin_has_its_headers_also_where_it_is_refused)
 {
-    begin(HTTP(CORS));
+    rig_begin(HTTP(CORS));
     receiver_post(fd, "/v1/traces", PROTO "Origin: http://a.b\r\n", span(), 200, &answer);
     ck_assert(answer_has(&answer, "\r\nAccess-Control-Allow-Origin: http://a.b"));
     ck_assert(answer_has(&answer, "\r\nVary: Origin"));
@@ -189,13 +173,13 @@ START_TEST(a_request_of_an_allowed_origin_has_its_headers_also_where_it_is_refus
     ck_assert(!answer_has(&answer, "Access-Control-Allow"));
     receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
     ck_assert(!answer_has(&answer, "Access-Control-Allow"));
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(all_origins_and_headers_may_be_allowed)
 {
-    begin(
+    rig_begin(
         HTTP(", cors: {allowed_origins: ['*'], allowed_headers: ['*'], exposed_headers: [A, B]}"));
     raw_exchange(fd,
                  PREFLIGHT("Origin: null\r\nAccess-Control-Request-Method: POST\r\n"
@@ -206,17 +190,17 @@ START_TEST(all_origins_and_headers_may_be_allowed)
     ck_assert(!answer_has(&answer, "Max-Age"));
     receiver_post(fd, "/v1/traces", PROTO "Origin: http://b.b\r\n", span(), 200, &answer);
     ck_assert(answer_has(&answer, "\r\nAccess-Control-Expose-Headers: A, B"));
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(without_cors_a_preflight_is_a_method_that_is_not_allowed)
 {
-    begin(HTTP());
+    rig_begin(HTTP());
     raw_exchange(fd, PREFLIGHT("Origin: http://a.b\r\nAccess-Control-Request-Method: POST\r\n"),
                  405, &answer);
     ck_assert(!answer_has(&answer, "Access-Control-Allow"));
-    end();
+    rig_end();
 }
 END_TEST
 

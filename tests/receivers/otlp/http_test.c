@@ -2,8 +2,8 @@
 #include "receivers/otlp/otlp.h"
 
 #include "lib/wire/http/status.h"
-#include "tests/support/keeper.h"
 #include "tests/support/proto_build.h"
+#include "tests/support/receiver_rig.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -26,22 +26,6 @@ const struct component *const component_table[] = {&receiver_otlp, &scripted_kee
     "    metrics: {receivers: [otlp], exporters: [keeper]}\n"                                      \
     "    logs: {receivers: [otlp], exporters: [keeper]}\n"                                         \
     "    profiles: {receivers: [otlp], exporters: [keeper]}\n"
-
-static struct given_runtime given;
-static struct http_answer answer;
-static int fd;
-
-static void begin(const char *yaml)
-{
-    receiver_start(&given, yaml);
-    fd = receiver_connect("http");
-}
-
-static void end(void)
-{
-    close(fd);
-    ck_assert_uint_eq(given_stop(&given), 0);
-}
 
 static uint64_t counted(enum meter_count what)
 {
@@ -92,7 +76,7 @@ static void assert_json_body(const char *words)
 
 START_TEST(accepted_protobuf_goes_on_as_it_came_and_is_answered_empty)
 {
-    begin(HTTP() KEEPER() TRACES);
+    rig_begin(HTTP() KEEPER() TRACES);
     struct view body = spans(3);
     receiver_post(fd, "/v1/traces", PROTO, body, 200, &answer);
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/x-protobuf"));
@@ -102,25 +86,25 @@ START_TEST(accepted_protobuf_goes_on_as_it_came_and_is_answered_empty)
     ck_assert_uint_eq(batch->items, 3);
     ck_assert_ptr_null(batch->metadata);
     ck_assert_uint_eq(counted(METER_ACCEPTED), 3);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(accepted_json_is_answered_in_json)
 {
-    begin(HTTP() KEEPER() TRACES);
+    rig_begin(HTTP() KEEPER() TRACES);
     receiver_post(fd, "/v1/traces", "content-type: Application/JSON; charset=utf-8\r\n",
                   VIEW(JSON_SPANS(JSON_SPAN(GOOD_TRACE))), 200, &answer);
     ck_assert_str_eq(answer.body, "{\"partialSuccess\":{}}");
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/json"));
     ck_assert_uint_eq(keeper_batch(0)->items, 1);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(compressed_bodies_are_read)
 {
-    begin(HTTP() KEEPER(WAITING) TRACES);
+    rig_begin(HTTP() KEEPER(WAITING) TRACES);
     struct bytes zstd;
     bytes_init(&zstd, 1 << 16, NULL);
     ck_assert(deflate_append(ENCODING_ZSTD, spans(1), &zstd));
@@ -132,25 +116,25 @@ START_TEST(compressed_bodies_are_read)
     ck_assert_uint_eq(keeper_batch(1)->items, 1);
     ck_assert_uint_eq(keeper_batch(2)->items, 3);
     bytes_release(&zstd);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(a_request_without_items_is_a_success_that_goes_nowhere)
 {
-    begin(HTTP() KEEPER(WAITING) TRACES);
+    rig_begin(HTTP() KEEPER(WAITING) TRACES);
     receiver_post(fd, "/v1/traces", PROTO, VIEW(""), 200, &answer);
     receiver_post(fd, "/v1/traces", PROTO, PB_MESSAGE(1, PB_EMPTY(2)), 200, &answer);
     receiver_post(fd, "/v1/traces", JSON, VIEW("{}"), 200, &answer);
     ck_assert_str_eq(answer.body, "{\"partialSuccess\":{}}");
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(spans_without_good_ids_are_left_out_and_told_of)
 {
-    begin(HTTP() KEEPER() TRACES);
+    rig_begin(HTTP() KEEPER() TRACES);
     uint64_t rejected;
     char text[128];
     receiver_post(fd, "/v1/traces", PROTO, mixed_spans(), 200, &answer);
@@ -162,13 +146,13 @@ START_TEST(spans_without_good_ids_are_left_out_and_told_of)
     ck_assert_ptr_null(memmem(batch->payload->data, batch->payload->size, "bad", 3));
     ck_assert_uint_eq(counted(METER_ACCEPTED), 2);
     ck_assert_uint_eq(counted(METER_REFUSED), 1);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(a_partial_success_in_json_has_the_signals_own_field)
 {
-    begin(HTTP() KEEPER() TRACES);
+    rig_begin(HTTP() KEEPER() TRACES);
     receiver_post(fd, "/v1/traces", JSON,
                   VIEW(JSON_SPANS(JSON_SPAN("") "," JSON_SPAN(GOOD_TRACE) "," JSON_SPAN(
                       "00000000000000000000000000000000"))),
@@ -176,13 +160,13 @@ START_TEST(a_partial_success_in_json_has_the_signals_own_field)
     assert_json_body("\"rejectedSpans\":\"2\"");
     assert_json_body("\"errorMessage\":\"");
     ck_assert_uint_eq(keeper_batch(0)->items, 1);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(where_no_span_has_good_ids_nothing_goes_on)
 {
-    begin(HTTP() KEEPER(WAITING) TRACES);
+    rig_begin(HTTP() KEEPER(WAITING) TRACES);
     uint64_t rejected;
     char text[128];
     receiver_post(fd, "/v1/traces", PROTO,
@@ -192,13 +176,13 @@ START_TEST(where_no_span_has_good_ids_nothing_goes_on)
     ck_assert(export_response_decode(answer_body(&answer), &rejected, text, sizeof text));
     ck_assert_uint_eq(rejected, 2);
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(what_a_waited_for_backend_left_out_is_told_too)
 {
-    begin(HTTP() KEEPER(WAITING) TRACES);
+    rig_begin(HTTP() KEEPER(WAITING) TRACES);
     struct outcome partial = {.verdict = VERDICT_OK, .rejected = 1, .text = "too old"};
     uint64_t rejected;
     char text[128];
@@ -218,7 +202,7 @@ END_TEST
 START_TEST(malformed_bodies_are_400_at_any_depth)
 {
     static const uint8_t cut[] = {0x0a, 0x7f, 0x01};
-    begin(HTTP() KEEPER(WAITING) TRACES);
+    rig_begin(HTTP() KEEPER(WAITING) TRACES);
     receiver_post(fd, "/v1/traces", PROTO, (struct view){cut, sizeof cut}, 400, &answer);
     assert_status_body(GRPC_INVALID_ARGUMENT, "malformed protobuf");
     /* A good span, then one whose attribute's value ends too early. */
@@ -232,13 +216,13 @@ START_TEST(malformed_bodies_are_400_at_any_depth)
                   400, &answer);
     assert_json_body("malformed JSON");
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(unknown_and_broken_compression_is_400)
 {
-    begin(HTTP() KEEPER(WAITING) TRACES);
+    rig_begin(HTTP() KEEPER(WAITING) TRACES);
     receiver_post(fd, "/v1/traces", PROTO "Content-Encoding: br\r\n", spans(1), 400, &answer);
     assert_status_body(GRPC_INVALID_ARGUMENT, "\"br\", expected gzip, zstd, zlib,");
     receiver_post(fd, "/v1/traces", JSON GZIP, VIEW("no gzip"), 400, &answer);
@@ -247,13 +231,13 @@ START_TEST(unknown_and_broken_compression_is_400)
     receiver_post(fd, "/v1/traces", PROTO GZIP, (struct view){whole.data, whole.size - 1}, 400,
                   &answer);
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(too_large_is_413_before_and_after_decompression)
 {
-    begin(HTTP(", max_request_body_size: 2000") KEEPER(WAITING) TRACES);
+    rig_begin(HTTP(", max_request_body_size: 2000") KEEPER(WAITING) TRACES);
     struct view large = PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(pb_fill(5, 3000, 'x'))));
     receiver_post(fd, "/v1/traces", PROTO, large, 413, &answer);
     assert_status_body(GRPC_RESOURCE_EXHAUSTED, "2000 bytes");
@@ -265,13 +249,13 @@ START_TEST(too_large_is_413_before_and_after_decompression)
     receiver_post(fd, "/v1/traces", JSON GZIP, receiver_gzip(large), 413, &answer);
     assert_json_body("\"code\":8");
     receiver_post(fd, "/v1/traces", PROTO, spans(1), 200, &answer);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(wrong_media_types_are_415_and_say_what_is_read)
 {
-    begin(HTTP() KEEPER(WAITING) ALL);
+    rig_begin(HTTP() KEEPER(WAITING) ALL);
     receiver_post(fd, "/v1/traces", "Content-Type: text/plain\r\n", spans(1), 415, &answer);
     assert_json_body("[application/json, application/x-protobuf]");
     receiver_post(fd, "/v1/traces", "", spans(1), 415, &answer);
@@ -280,17 +264,17 @@ START_TEST(wrong_media_types_are_415_and_say_what_is_read)
     receiver_post(fd, "/v1development/profiles", "Content-Type: text/plain\r\n", VIEW("{}"), 415,
                   &answer);
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(wrong_methods_are_405)
 {
-    begin(HTTP() KEEPER() TRACES);
+    rig_begin(HTTP() KEEPER() TRACES);
     raw_exchange(fd, "GET /v1/traces HTTP/1.1\r\nHost: x\r\n\r\n", 405, &answer);
     ck_assert(answer_has(&answer, "\r\nAllow: POST"));
     ck_assert_str_eq(answer.body, "405 method not allowed, supported: [POST]");
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -298,21 +282,21 @@ START_TEST(unknown_paths_and_signals_without_a_pipeline_are_404)
 {
     static const char *const paths[] = {"/v1/metrics", "/v1/logs", "/v1development/profiles",
                                         "/v1/traces/", "/",        "/v1/Traces"};
-    begin(HTTP() KEEPER() TRACES);
+    rig_begin(HTTP() KEEPER() TRACES);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         receiver_post(fd, paths[i], PROTO, VIEW(""), 404, &answer);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(paths_are_configurable_and_get_their_slash)
 {
-    begin(HTTP(", traces_url_path: t/r, logs_url_path: /l") KEEPER() ALL);
+    rig_begin(HTTP(", traces_url_path: t/r, logs_url_path: /l") KEEPER() ALL);
     receiver_post(fd, "/t/r", PROTO, spans(1), 200, &answer);
     receiver_post(fd, "/l", PROTO, VIEW(""), 200, &answer);
     receiver_post(fd, "/v1/metrics", PROTO, VIEW(""), 200, &answer);
     receiver_post(fd, "/v1/traces", PROTO, spans(1), 404, &answer);
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -331,7 +315,7 @@ START_TEST(every_signal_with_a_pipeline_passes_in_wire_form)
     };
     static const uint32_t items[] = {
         [SIGNAL_METRICS] = 2, [SIGNAL_LOGS] = 2, [SIGNAL_PROFILES] = 1};
-    begin(HTTP() KEEPER(WAITING) ALL);
+    rig_begin(HTTP() KEEPER(WAITING) ALL);
     for (int i = SIGNAL_METRICS; i < SIGNAL_COUNT; i++) {
         receiver_post(fd, paths[i], PROTO, bodies[i], 200, &answer);
         const struct batch *batch = keeper_batch((size_t)i - SIGNAL_METRICS);
@@ -339,13 +323,13 @@ START_TEST(every_signal_with_a_pipeline_passes_in_wire_form)
         ck_assert_uint_eq(batch->items, items[i]);
         ck_assert(view_eq(buffer_view(batch->payload), bodies[i]));
     }
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(profiles_in_json_are_read_and_answered_in_json)
 {
-    begin(HTTP() KEEPER(WAITING) ALL);
+    rig_begin(HTTP() KEEPER(WAITING) ALL);
     receiver_post(
         fd, "/v1development/profiles", JSON,
         VIEW("{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{\"timeUnixNano\":"
@@ -357,25 +341,25 @@ START_TEST(profiles_in_json_are_read_and_answered_in_json)
     receiver_post(fd, "/v1development/profiles", JSON, VIEW("{\"resourceProfiles\":1}"), 400,
                   &answer);
     assert_json_body("malformed JSON");
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(profiles_with_broken_tables_are_400)
 {
-    begin(HTTP() KEEPER(WAITING) ALL);
+    rig_begin(HTTP() KEEPER(WAITING) ALL);
     struct view outside = PB_MESSAGE(2, pb_varint(1, 7)); /* a sample with stack 7 of none */
     receiver_post(fd, "/v1development/profiles", PROTO,
                   PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, outside))), 400, &answer);
     assert_status_body(GRPC_INVALID_ARGUMENT, "malformed profiles");
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(backpressure_is_503_with_a_wait)
 {
-    begin(HTTP() KEEPER(WAITING) TRACES);
+    rig_begin(HTTP() KEEPER(WAITING) TRACES);
     struct outcome later = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "come back");
     later.retry_after_ns = 2500 * NS_PER_MS;
     keeper_answers(&later);
@@ -389,39 +373,39 @@ START_TEST(backpressure_is_503_with_a_wait)
     assert_json_body("\"code\":14");
     ck_assert_uint_eq(counted(METER_ACCEPTED), 0);
     ck_assert_uint_eq(counted(METER_REFUSED), 2);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(a_full_queue_refuses_and_loses_nothing_that_was_accepted)
 {
-    begin(HTTP() KEEPER("sending_queue: {queue_size: 1, num_consumers: 1}") TRACES);
+    rig_begin(HTTP() KEEPER("sending_queue: {queue_size: 1, num_consumers: 1}") TRACES);
     keeper_gate(true);
     receiver_post(fd, "/v1/traces", PROTO, spans(2), 200, &answer);
     receiver_post(fd, "/v1/traces", PROTO, spans(1), 503, &answer);
     assert_status_body(GRPC_UNAVAILABLE, "queue is full");
     keeper_gate(false);
     ck_assert_uint_eq(keeper_batch(0)->items, 2);
-    end();
+    rig_end();
     ck_assert_uint_eq(keeper_count(), 1);
 }
 END_TEST
 
 START_TEST(a_refusal_for_good_is_what_a_waiting_client_is_told)
 {
-    begin(HTTP() KEEPER(WAITING) TRACES);
+    rig_begin(HTTP() KEEPER(WAITING) TRACES);
     struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_AUTH, "who are you");
     keeper_answers(&outcome);
     receiver_post(fd, "/v1/traces", PROTO, spans(1), 401, &answer);
     assert_status_body(GRPC_UNAUTHENTICATED, "who are you");
     ck_assert(!answer_has(&answer, "Retry-After"));
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(metadata_are_sent_on_exactly_and_only_where_configured)
 {
-    begin(HTTP(", include_metadata: true") KEEPER(WAITING) TRACES);
+    rig_begin(HTTP(", include_metadata: true") KEEPER(WAITING) TRACES);
     receiver_post(fd, "/v1/traces",
                   PROTO "X-Scope-OrgID: a\r\nAuthorization: Basic eA==\r\nX-Other: o\r\n", spans(1),
                   200, &answer);
@@ -432,23 +416,23 @@ START_TEST(metadata_are_sent_on_exactly_and_only_where_configured)
     ck_assert_str_eq(keeper_batch(1)->metadata->tenant, "b");
     ck_assert_ptr_null(keeper_batch(1)->metadata->authorization);
     ck_assert_ptr_null(keeper_batch(2)->metadata);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(metadata_stay_here_by_default)
 {
-    begin(HTTP() KEEPER(WAITING) TRACES);
+    rig_begin(HTTP() KEEPER(WAITING) TRACES);
     receiver_post(fd, "/v1/traces", PROTO "X-Scope-OrgID: a\r\nAuthorization: b\r\n", spans(1), 200,
                   &answer);
     ck_assert_ptr_null(keeper_batch(0)->metadata);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(recorded_traffic_of_sdks_is_accepted_whole)
 {
-    begin(HTTP() KEEPER(WAITING) TRACES);
+    rig_begin(HTTP() KEEPER(WAITING) TRACES);
     receiver_post(fd, "/v1/traces", PROTO,
                   receiver_recorded(SOURCE_DIR "/tests/recorded/python/001-5.282-traces.bin"), 200,
                   &answer);
@@ -459,7 +443,7 @@ START_TEST(recorded_traffic_of_sdks_is_accepted_whole)
     ck_assert_uint_eq(answer.size, 0);
     ck_assert_uint_gt(keeper_batch(0)->items, 10);
     ck_assert_uint_gt(keeper_batch(1)->items, 10);
-    end();
+    rig_end();
 }
 END_TEST
 

@@ -4,8 +4,8 @@
 #include "lib/net/http/http_client.h"
 #include "lib/wire/http/grpc_frame.h"
 #include "tests/support/captured.h"
-#include "tests/support/keeper.h"
 #include "tests/support/proto_build.h"
+#include "tests/support/receiver_rig.h"
 #include "tests/support/suite.h"
 
 #include <poll.h>
@@ -26,16 +26,12 @@ const struct component *const component_table[] = {&receiver_otlp, &scripted_kee
 #define SERVICE(name) "/opentelemetry.proto.collector." name "/Export"
 #define TRACE_EXPORT  SERVICE("trace.v1.TraceService")
 
-static struct given_runtime given;
-static struct http_answer answer;
 static struct http_reply reply;
-static int fd;
 
 static void begin(const char *yaml)
 {
     captured_begin();
-    receiver_start(&given, yaml);
-    fd = receiver_connect("http");
+    rig_begin(yaml);
 }
 
 static void end(void)

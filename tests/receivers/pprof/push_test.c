@@ -2,8 +2,8 @@
 #include "receivers/pprof/pprof.h"
 
 #include "tests/support/forever.h"
-#include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
+#include "tests/support/receiver_rig.h"
 #include "tests/support/suite.h"
 
 #include <unistd.h>
@@ -11,27 +11,8 @@
 extern const struct component receiver_pprof;
 const struct component *const component_table[] = {&receiver_pprof, &scripted_keeper, NULL};
 
-#define RECEIVER(keys)                                                                             \
-    "receivers: {pprof: {server: {endpoint: 'unix:%s/http'" keys "}}}\n"                           \
-    "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
-    "service: {pipelines: {profiles: {receivers: [pprof], exporters: [keeper]}}}\n"
-#define OCTETS "Content-Type: application/octet-stream\r\n"
-
-static struct given_runtime given;
-static struct http_answer answer;
-static int fd;
-
-static void begin(const char *yaml)
-{
-    receiver_start(&given, yaml);
-    fd = receiver_connect("http");
-}
-
-static void end(void)
-{
-    close(fd);
-    ck_assert_uint_eq(given_stop(&given), 0);
-}
+#define RECEIVER(keys) RIG_PROFILES("pprof", "{server: {endpoint: 'unix:%s/http'" keys "}}")
+#define OCTETS         "Content-Type: application/octet-stream\r\n"
 
 static struct view cpu_profile(void)
 {
@@ -48,7 +29,7 @@ static void assert_label(const struct batch *batch, const char *name, const char
 START_TEST(a_profile_is_taken_gzipped_twice_over_or_plain)
 {
     struct view gzip = cpu_profile();
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/v1/pprof", OCTETS, gzip, 204, &answer);
     ck_assert_uint_eq(answer.size, 0);
     const struct batch *batch = keeper_batch(0);
@@ -62,13 +43,13 @@ START_TEST(a_profile_is_taken_gzipped_twice_over_or_plain)
     receiver_post(fd, "/v1/pprof", OCTETS "Content-Encoding: gzip\r\n", receiver_gzip(gzip), 204,
                   &answer);
     ck_assert(view_eq(buffer_view(keeper_batch(2)->payload), raw));
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(the_query_or_the_configuration_names_the_service)
 {
-    begin(RECEIVER(", service_name: mine, include_metadata: true"));
+    rig_begin(RECEIVER(", service_name: mine, include_metadata: true"));
     receiver_post(fd, "/v1/pprof?name=shop%7Benv%3Ddev%7D", "X-Scope-OrgID: me\r\n", cpu_profile(),
                   204, &answer);
     assert_label(keeper_batch(0), "__name__", "shop");
@@ -76,13 +57,13 @@ START_TEST(the_query_or_the_configuration_names_the_service)
     ck_assert_str_eq(keeper_batch(0)->metadata->tenant, "me");
     receiver_post(fd, "/v1/pprof", "", cpu_profile(), 204, &answer);
     assert_label(keeper_batch(1), "__name__", "mine");
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(what_cannot_be_taken_is_refused_with_its_status)
 {
-    begin(RECEIVER(", max_request_body_size: 5000"));
+    rig_begin(RECEIVER(", max_request_body_size: 5000"));
     receiver_post(fd, "/v1/pprof", OCTETS, VIEW("no profile"), 400, &answer);
     ck_assert_msg(strstr(answer.body, "not a valid pprof"), "%s", answer.body);
     receiver_post(fd, "/v1/pprof", OCTETS, VIEW("\x1f\x8b no gzip"), 400, &answer);
@@ -92,7 +73,7 @@ START_TEST(what_cannot_be_taken_is_refused_with_its_status)
     raw_exchange(fd, "GET /v1/pprof HTTP/1.1\r\nHost: x\r\n\r\n", 405, &answer);
     ck_assert(answer_has(&answer, "\r\nAllow: POST"));
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -100,13 +81,13 @@ START_TEST(a_backend_that_is_busy_is_503_and_one_that_refuses_is_not)
 {
     const struct outcome busy = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "busy");
     const struct outcome broken = outcome_of(VERDICT_REJECT, CAUSE_INTERNAL, "broken");
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     keeper_answers(&busy);
     receiver_post(fd, "/v1/pprof", OCTETS, cpu_profile(), 503, &answer);
     ck_assert(answer_has(&answer, "\r\nRetry-After: "));
     keeper_answers(&broken);
     receiver_post(fd, "/v1/pprof", OCTETS, cpu_profile(), 500, &answer);
-    end();
+    rig_end();
 }
 END_TEST
 

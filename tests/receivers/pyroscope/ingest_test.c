@@ -3,9 +3,9 @@
 
 #include "lib/wire/pprof/pprof.h"
 #include "tests/support/forever.h"
-#include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/proto_build.h"
+#include "tests/support/receiver_rig.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -15,10 +15,7 @@
 extern const struct component receiver_pyroscope;
 const struct component *const component_table[] = {&receiver_pyroscope, &scripted_keeper, NULL};
 
-#define SERVED_BY(keys)                                                                            \
-    "receivers: {pyroscope: {endpoint: 'unix:%s/http'" keys "}}\n"                                 \
-    "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
-    "service: {pipelines: {profiles: {receivers: [pyroscope], exporters: [keeper]}}}\n"
+#define SERVED_BY(keys) RIG_PROFILES("pyroscope", "{endpoint: 'unix:%s/http'" keys "}")
 /* Profiles of any time. */
 #define RECEIVER(keys) SERVED_BY(", reject_older_than: 0s, reject_newer_than: 0s" keys)
 #define FORM           "Content-Type: multipart/form-data; boundary=xyz\r\n"
@@ -32,22 +29,6 @@ const struct component *const component_table[] = {&receiver_pyroscope, &scripte
 
 /* The fake clock's day. */
 #define NOW INT64_C(1767225600000000000)
-
-static struct given_runtime given;
-static struct http_answer answer;
-static int fd;
-
-static void begin(const char *yaml)
-{
-    receiver_start(&given, yaml);
-    fd = receiver_connect("http");
-}
-
-static void end(void)
-{
-    close(fd);
-    ck_assert_uint_eq(given_stop(&given), 0);
-}
 
 static struct view profile_of(int64_t time, const char *type, const char *file)
 {
@@ -120,7 +101,7 @@ static void assert_error(const char *code, const char *words)
 START_TEST(a_multipart_profile_is_inflated_and_keeps_what_stands_beside_it)
 {
     struct view raw = cpu_profile();
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(
         fd,
         "/ingest?aggregationType=&from=1700000000000000001&name=shop.cart%7Bregion%3Deu%2C"
@@ -142,14 +123,14 @@ START_TEST(a_multipart_profile_is_inflated_and_keeps_what_stands_beside_it)
     ck_assert_uint_eq(batch->profile->until_ns, 1700000015000000000);
     ck_assert_str_eq(batch->profile->sample_type_config, "{\"cpu\":{}}");
     ck_assert_str_eq(batch->profile->spy_name, "gospy");
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(a_plain_profile_in_a_form_is_read_too_and_plain_fields_are_not)
 {
     struct view raw = cpu_profile();
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/pyroscope/ingest?name=a", FORM,
                   FORM_OF({"profile", NULL, VIEW("no file part")}, {"profile", "p", raw}), 200,
                   &answer);
@@ -160,14 +141,14 @@ START_TEST(a_plain_profile_in_a_form_is_read_too_and_plain_fields_are_not)
                   FORM_OF({"profile", "p", raw}, {"profile", "p", VIEW("the first one counts")}),
                   200, &answer);
     ck_assert(view_eq(buffer_view(keeper_batch(1)->payload), raw));
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(a_raw_profile_is_read_plain_gzipped_encoded_and_chunked)
 {
     struct view raw = cpu_profile();
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, raw, 200, &answer);
     receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, receiver_gzip(raw), 200, &answer);
     receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS "Content-Encoding: gzip\r\n",
@@ -176,13 +157,13 @@ START_TEST(a_raw_profile_is_read_plain_gzipped_encoded_and_chunked)
                           &answer);
     for (size_t i = 0; i < 4; i++)
         ck_assert(view_eq(buffer_view(keeper_batch(i)->payload), raw));
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(times_come_in_seconds_too_and_from_is_the_arrival_where_it_is_missing)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/ingest?format=pprof&name=n&from=1700000000&until=1700000010", OCTETS,
                   cpu_profile(), 200, &answer);
     receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 200, &answer);
@@ -190,13 +171,13 @@ START_TEST(times_come_in_seconds_too_and_from_is_the_arrival_where_it_is_missing
     ck_assert_uint_eq(keeper_batch(0)->profile->until_ns, UINT64_C(1700000010) * NS_PER_S);
     ck_assert_uint_eq(keeper_batch(1)->profile->from_ns, clock_wall(&given.fake.clock));
     ck_assert_uint_eq(keeper_batch(1)->profile->until_ns, 0);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(names_have_spaces_pluses_and_repeated_and_empty_parameters)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd,
                   "/ingest?format=&name=&name=app%7Bprocess.runtime.name%3DOpenJDK+Runtime,"
                   "process.runtime.version%3D17.0.15%2B6-Debian%7D&name=other&format=pprof",
@@ -206,13 +187,13 @@ START_TEST(names_have_spaces_pluses_and_repeated_and_empty_parameters)
     assert_label(batch, "__name__", "app");
     assert_label(batch, "process.runtime.name", "OpenJDK Runtime");
     assert_label(batch, "process.runtime.version", "17.0.15+6-Debian");
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(a_bad_name_is_400_with_the_reason)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/ingest?format=pprof", OCTETS, cpu_profile(), 400, &answer);
     assert_error("\"invalid_argument\"", "name: ");
     receiver_post(fd, "/ingest?format=pprof&name=", OCTETS, cpu_profile(), 400, &answer);
@@ -220,14 +201,14 @@ START_TEST(a_bad_name_is_400_with_the_reason)
                   &answer);
     receiver_post(fd, "/ingest?format=jfr&name=a%20b", OCTETS, VIEW("FLR"), 400, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(garbage_is_422_with_the_reason)
 {
     struct view raw = cpu_profile();
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW("garbage"), 422, &answer);
     assert_error("\"invalid_argument\"", "not a valid pprof");
     receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW("\x1f\x8b\x08 no gzip"), 422,
@@ -247,18 +228,18 @@ START_TEST(garbage_is_422_with_the_reason)
                   FORM_OF({"profile", "p", raw}, {"prev_profile", "p", raw}), 422, &answer);
     assert_error("\"invalid_argument\"", "prev_profile");
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(an_empty_profile_is_accepted_and_goes_nowhere)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, VIEW(""), 200, &answer);
     receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, receiver_gzip(VIEW("")), 200, &answer);
     receiver_post(fd, "/ingest?name=n", FORM, FORM_OF({"profile", "p", VIEW("")}), 200, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -277,7 +258,7 @@ START_TEST(other_formats_are_forwarded_byte_for_byte)
         {"/ingest?name=f.cpu", "binary/octet-stream+tree", VIEW("tree")},
         {"/ingest?name=f.cpu&format=speedscope", "application/json", SPEEDSCOPE("")},
     };
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         char header[128];
         snprintf(header, sizeof header, "Content-Type: %s\r\n", requests[i].type);
@@ -288,13 +269,13 @@ START_TEST(other_formats_are_forwarded_byte_for_byte)
         ck_assert_str_eq(batch->opaque->query, strchr(requests[i].target, '?') + 1);
         ck_assert_str_eq(batch->opaque->content_type, requests[i].type);
     }
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(text_is_refused_where_the_server_would_lose_it)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/ingest?name=my.service", "", VIEW("a;b 10\n"), 400, &answer);
     assert_error("\"invalid_argument\"", "unknown profile type \\\"service\\\"");
     receiver_post(fd, "/ingest?name=my.service&format=trie", OCTETS, VIEW(""), 400, &answer);
@@ -307,13 +288,13 @@ START_TEST(text_is_refused_where_the_server_would_lose_it)
                   &answer);
     receiver_post(fd, "/ingest?name=f&format=lines", OCTETS, VIEW("a b"), 200, &answer);
     ck_assert_uint_eq(keeper_count(), 3);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(what_is_no_recording_is_refused_before_it_is_lost)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/ingest?name=j&format=jfr", OCTETS, VIEW("garbage"), 422, &answer);
     assert_error("\"invalid_argument\"", "no JFR recording");
     receiver_post(fd, "/ingest?name=j&format=jfr", OCTETS, receiver_gzip(VIEW("FLR\0")), 422,
@@ -332,7 +313,7 @@ START_TEST(what_is_no_recording_is_refused_before_it_is_lost)
     receiver_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"jfr", "j", VIEW("FLR\0")}), 200,
                   &answer);
     ck_assert_uint_eq(keeper_count(), 1);
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -340,7 +321,7 @@ START_TEST(broken_labels_of_a_recording_are_refused_with_it)
 {
     struct view packed = receiver_gzip(VIEW("\x12\x07\x08\x01\x12\x03GET"));
     const struct view bad[] = {VIEW("x"), VIEW("\xff\xff\xff\xff"), {packed.data, packed.size - 9}};
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         receiver_post(fd, "/ingest?name=j&format=jfr", FORM,
                       FORM_OF({"jfr", "j", VIEW("FLR\0")}, {"labels", "l", bad[i]}), 422, &answer);
@@ -350,13 +331,13 @@ START_TEST(broken_labels_of_a_recording_are_refused_with_it)
                   FORM_OF({"jfr", "j", VIEW("FLR\0")}, {"labels", "l", VIEW("")}), 200, &answer);
     receiver_post(fd, "/ingest?name=j&format=jfr", FORM,
                   FORM_OF({"jfr", "j", VIEW("FLR\0")}, {"labels", "l", packed}), 200, &answer);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(a_speedscope_file_that_the_server_refuses_is_refused)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/ingest?name=f&format=speedscope", OCTETS,
                   SPEEDSCOPE(EVENTED("{\"type\":\"C\",\"frame\":0,\"at\":1}")), 422, &answer);
     assert_error("\"invalid_argument\"", "profile 1 has an event closes a frame and none is open");
@@ -365,7 +346,7 @@ START_TEST(a_speedscope_file_that_the_server_refuses_is_refused)
                   422, &answer);
     receiver_post(fd, "/ingest?name=f.cpu&format=speedscope", OCTETS, SPEEDSCOPE(EVENTED("")), 200,
                   &answer);
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -375,7 +356,7 @@ START_TEST(times_and_labels_that_the_server_refuses_are_refused)
     char target[4096], value[3000];
     memset(value, 'v', 2049);
     value[2049] = '\0';
-    begin(SERVED_BY());
+    rig_begin(SERVED_BY());
     const struct view old = profile_of(NOW - 2 * hour, "cpu", "f");
     receiver_post(fd, "/ingest?name=a&format=pprof", OCTETS, old, 422, &answer);
     assert_error("\"invalid_argument\"", "2025-12-31T22:00:00Z, is more than 3600 s");
@@ -398,15 +379,15 @@ START_TEST(times_and_labels_that_the_server_refuses_are_refused)
     receiver_post(fd, target, OCTETS, profile_of(NOW, "cpu", "f"), 422, &answer);
     assert_error("\"invalid_argument\"", "the value of label");
     ck_assert_uint_eq(keeper_count(), 2);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(ready_is_answered)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     raw_exchange(fd, "GET /ready HTTP/1.1\r\nHost: x\r\n\r\n", 200, &answer);
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -426,7 +407,7 @@ START_TEST(what_old_agents_of_dotnet_send_is_repaired)
     struct arena arena;
     struct pprof pprof;
     struct proto_fault fault;
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/ingest?name=a&format=pprof", OCTETS, broken_dotnet(), 422, &answer);
     receiver_post(fd, "/ingest?name=a&format=pprof&spyName=dotnetspy", OCTETS, broken_dotnet(), 200,
                   &answer);
@@ -441,23 +422,23 @@ START_TEST(what_old_agents_of_dotnet_send_is_repaired)
         ck_assert_ptr_null(keeper_batch(i)->payload->packed);
         arena_release(&arena);
     }
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(a_format_without_a_content_type_is_forwarded_without_one)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post_chunked(fd, "/ingest?name=j&format=jfr", "", VIEW("FLR\x00"), 200, &answer);
     ck_assert_ptr_null(keeper_batch(0)->opaque->content_type);
     ck_assert(view_eq(buffer_view(keeper_batch(0)->payload), VIEW("FLR\x00")));
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(unknown_encodings_and_large_bodies_are_refused)
 {
-    begin(RECEIVER(", max_request_body_size: 500"));
+    rig_begin(RECEIVER(", max_request_body_size: 500"));
     struct pprof_build *build = pprof_build_new();
     char text[3000];
     memset(text, 'x', sizeof text);
@@ -473,7 +454,7 @@ START_TEST(unknown_encodings_and_large_bodies_are_refused)
     assert_error("\"resource_exhausted\"", "after decompression");
     receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, raw, 413, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -481,7 +462,7 @@ END_TEST
 START_TEST(a_recording_that_inflates_beyond_the_memory_limit_is_413)
 {
     static uint8_t zeros[60 << 20] = "FLR";
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     given.runtime->budget.limit = 64 << 20;
     given.runtime->budget.reserve = 4 << 20;
     receiver_post(fd, "/ingest?name=a&format=jfr", FORM,
@@ -492,28 +473,28 @@ START_TEST(a_recording_that_inflates_beyond_the_memory_limit_is_413)
                   FORM_OF({"jfr", "jfr", receiver_gzip((struct view){zeros, 20 << 20})}), 200,
                   &answer);
     ck_assert_uint_eq(keeper_count(), 1);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(backpressure_is_503_with_a_wait)
 {
     struct outcome later = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "come back");
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     keeper_answers(&later);
     receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS, cpu_profile(), 503, &answer);
     ck_assert(answer_has(&answer, "\r\nRetry-After: 1"));
     assert_error("\"unavailable\"", "come back");
     ck_assert_uint_eq(meter_get(given_meter(&given, "pyroscope"), METER_REFUSED, SIGNAL_PROFILES),
                       1);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(what_is_refused_for_good_is_never_a_status_that_java_offers_again)
 {
     enum cause causes[] = {CAUSE_INTERNAL, CAUSE_UNAVAILABLE, CAUSE_INVALID, CAUSE_NONE};
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         struct outcome never = outcome_of(VERDICT_REJECT, causes[i], "no use");
         keeper_answers(&never);
@@ -521,13 +502,13 @@ START_TEST(what_is_refused_for_good_is_never_a_status_that_java_offers_again)
         ck_assert(!answer_has(&answer, "\r\nRetry-After"));
         ck_assert_ptr_nonnull(strstr(answer.body, "no use"));
     }
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(metadata_are_sent_on_request_by_request)
 {
-    begin(RECEIVER(", include_metadata: true"));
+    rig_begin(RECEIVER(", include_metadata: true"));
     receiver_post(fd, "/ingest?format=pprof&name=n",
                   OCTETS "X-Scope-OrgID: a\r\nAuthorization: Basic eA==\r\nCookie: c\r\n",
                   cpu_profile(), 200, &answer);
@@ -539,35 +520,35 @@ START_TEST(metadata_are_sent_on_request_by_request)
     ck_assert_str_eq(keeper_batch(1)->metadata->tenant, "b");
     ck_assert_ptr_null(keeper_batch(1)->metadata->authorization);
     ck_assert_ptr_null(keeper_batch(2)->metadata);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(metadata_stay_here_by_default)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/ingest?format=pprof&name=n", OCTETS "X-Scope-OrgID: a\r\n", cpu_profile(),
                   200, &answer);
     ck_assert_ptr_null(keeper_batch(0)->metadata);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(other_paths_and_methods_are_refused)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, "/", OCTETS, VIEW(""), 404, &answer);
     receiver_post(fd, "/ingest/x", OCTETS, VIEW(""), 404, &answer);
     raw_exchange(fd, "GET /ingest?name=a HTTP/1.1\r\nHost: x\r\n\r\n", 405, &answer);
     ck_assert(answer_has(&answer, "\r\nAllow: POST"));
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(recorded_uploads_of_the_go_sdk_are_read)
 {
     static const char *const files[] = {"004-15.016-ingest.bin", "009-30.017-ingest.bin"};
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     for (size_t i = 0; i < 2; i++) {
         char path[256], header[256];
         snprintf(path, sizeof path, "%s/tests/recorded/go/%s", SOURCE_DIR, files[i]);
@@ -586,7 +567,7 @@ START_TEST(recorded_uploads_of_the_go_sdk_are_read)
         ck_assert_uint_gt(pprof.sample_count, 0);
         arena_release(&arena);
     }
-    end();
+    rig_end();
 }
 END_TEST
 

@@ -5,9 +5,9 @@
 #include "lib/wire/http/status.h"
 #include "lib/wire/pprof/push.h"
 #include "tests/support/forever.h"
-#include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/proto_build.h"
+#include "tests/support/receiver_rig.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -17,32 +17,13 @@
 extern const struct component receiver_pyroscope;
 const struct component *const component_table[] = {&receiver_pyroscope, &scripted_keeper, NULL};
 
-#define SERVED_BY(keys)                                                                            \
-    "receivers: {pyroscope: {endpoint: 'unix:%s/http'" keys "}}\n"                                 \
-    "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
-    "service: {pipelines: {profiles: {receivers: [pyroscope], exporters: [keeper]}}}\n"
+#define SERVED_BY(keys) RIG_PROFILES("pyroscope", "{endpoint: 'unix:%s/http'" keys "}")
 /* Profiles of any time. */
 #define RECEIVER(keys) SERVED_BY(", reject_older_than: 0s, reject_newer_than: 0s" keys)
 #define PUSH           "/push.v1.PusherService/Push"
 #define PROTO          "Content-Type: application/proto\r\n"
 #define JSON           "Content-Type: application/json\r\n"
 #define OTLP           "/v1development/profiles"
-
-static struct given_runtime given;
-static struct http_answer answer;
-static int fd;
-
-static void begin(const char *yaml)
-{
-    receiver_start(&given, yaml);
-    fd = receiver_connect("http");
-}
-
-static void end(void)
-{
-    close(fd);
-    ck_assert_uint_eq(given_stop(&given), 0);
-}
 
 static struct view profile(int64_t time)
 {
@@ -69,7 +50,7 @@ static void assert_error(const char *code, const char *words)
 START_TEST(a_push_is_read_plain_and_gzipped_in_every_layer)
 {
     struct view raw = profile(5);
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(raw)), 200, &answer);
     ck_assert_uint_eq(answer.size, 0);
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/proto"));
@@ -84,7 +65,7 @@ START_TEST(a_push_is_read_plain_and_gzipped_in_every_layer)
         ck_assert_uint_eq(batch->series->count, 2);
         ck_assert(view_eq(series_get(batch->series, VIEW("service_name")), VIEW("shop")));
     }
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -97,19 +78,19 @@ START_TEST(a_push_in_json_is_answered_in_json)
                         "\"samples\":[{\"rawProfile\":\"");
     ck_assert(base64_encode(raw, &text));
     bytes_printf(&text, "\",\"ID\":\"x\"}]}]}");
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, PUSH, JSON, bytes_view(&text), 200, &answer);
     ck_assert_str_eq(answer.body, "{}");
     ck_assert(answer_has(&answer, "\r\nContent-Type: application/json"));
     ck_assert(view_eq(buffer_view(keeper_batch(0)->payload), raw));
     bytes_release(&text);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(every_series_and_sample_of_a_request_is_a_profile)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, PUSH, PROTO,
                   PB_JOIN(PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1)), SAMPLE(profile(2))),
                           PB_MESSAGE(1, LABEL("__name__", "memory"), SAMPLE(profile(3))),
@@ -122,26 +103,26 @@ START_TEST(every_series_and_sample_of_a_request_is_a_profile)
     ck_assert_uint_eq(memory, 1);
     ck_assert_uint_eq(meter_get(given_meter(&given, "pyroscope"), METER_ACCEPTED, SIGNAL_PROFILES),
                       3);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(one_bad_profile_refuses_the_whole_request)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, PUSH, PROTO,
                   PB_JOIN(PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1))),
                           PB_MESSAGE(1, CPU_LABELS, SAMPLE(VIEW("garbage")))),
                   400, &answer);
     assert_error("{\"code\":\"invalid_argument\"", "not a valid pprof");
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(labels_and_times_that_the_server_refuses_are_refused)
 {
-    begin(SERVED_BY());
+    rig_begin(SERVED_BY());
     struct view now = profile(0), old = profile(1);
     receiver_post(fd, PUSH, PROTO,
                   PB_MESSAGE(1, CPU_LABELS, LABEL("a", "1"), LABEL("a", "1"), SAMPLE(now)), 400,
@@ -155,13 +136,13 @@ START_TEST(labels_and_times_that_the_server_refuses_are_refused)
     ck_assert_uint_eq(keeper_count(), 0);
     receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, LABEL("a-b c", "1"), SAMPLE(now)), 200,
                   &answer);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(malformed_requests_are_invalid_argument)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, PUSH, PROTO, VIEW("\x0a\x7f\x01"), 400, &answer);
     assert_error("\"invalid_argument\"", "malformed protobuf");
     receiver_post(fd, PUSH, JSON, VIEW("{\"series\":1}"), 400, &answer);
@@ -172,24 +153,24 @@ START_TEST(malformed_requests_are_invalid_argument)
     receiver_post(fd, PUSH, PROTO "Content-Encoding: gzip\r\n", VIEW("no gzip"), 400, &answer);
     assert_error("\"invalid_argument\"", "gzip");
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(empty_requests_and_empty_profiles_are_accepted_and_go_nowhere)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, PUSH, PROTO, VIEW(""), 200, &answer);
     receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(VIEW(""))), 200, &answer);
     receiver_post(fd, PUSH, JSON, VIEW("{}"), 200, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(what_is_not_spoken_has_connects_own_statuses)
 {
-    begin(RECEIVER(", max_request_body_size: 2000"));
+    rig_begin(RECEIVER(", max_request_body_size: 2000"));
     receiver_post(fd, PUSH, PROTO "Content-Encoding: br\r\n", VIEW("x"), 501, &answer);
     assert_error("\"unimplemented\"", "Content-Encoding");
     receiver_post(fd, PUSH, "Content-Type: application/grpc\r\n", VIEW("x"), 415, &answer);
@@ -197,36 +178,36 @@ START_TEST(what_is_not_spoken_has_connects_own_statuses)
     raw_exchange(fd, "GET " PUSH " HTTP/1.1\r\nHost: x\r\n\r\n", 405, &answer);
     receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, pb_fill(2, 3000, 0)), 413, &answer);
     assert_error("\"resource_exhausted\"", "2000 bytes");
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(backpressure_is_unavailable_with_a_wait)
 {
     struct outcome later = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "come back");
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     keeper_answers(&later);
     receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1))), 503, &answer);
     assert_error("\"unavailable\"", "come back");
     ck_assert(answer_has(&answer, "\r\nRetry-After: 1"));
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(what_is_refused_for_good_is_never_a_code_that_alloy_offers_again)
 {
     struct outcome never = outcome_of(VERDICT_REJECT, CAUSE_INTERNAL, "no use");
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     keeper_answers(&never);
     receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1))), 400, &answer);
     assert_error("\"invalid_argument\"", "no use");
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(metadata_are_sent_on_with_every_profile_of_their_request_only)
 {
-    begin(RECEIVER(", include_metadata: true"));
+    rig_begin(RECEIVER(", include_metadata: true"));
     receiver_post(fd, PUSH, PROTO "X-Scope-OrgID: a\r\n",
                   PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(1)), SAMPLE(profile(2))), 200, &answer);
     receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, SAMPLE(profile(3))), 200, &answer);
@@ -235,27 +216,27 @@ START_TEST(metadata_are_sent_on_with_every_profile_of_their_request_only)
         of_a += strcmp(keeper_batch(i)->metadata->tenant, "a") == 0;
     ck_assert_uint_eq(of_a, 2);
     ck_assert_ptr_null(keeper_batch(2)->metadata);
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(recorded_pushes_of_the_python_sdk_are_read)
 {
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, PUSH, PROTO "Content-Encoding: gzip\r\n",
                   receiver_recorded(SOURCE_DIR "/tests/recorded/python/002-10.122-push.bin"), 200,
                   &answer);
     const struct batch *batch = keeper_batch(0);
     ck_assert(view_eq(series_get(batch->series, VIEW("__name__")), VIEW("process_cpu")));
     ck_assert_ptr_nonnull(memmem(batch->payload->data, batch->payload->size, "span_id", 7));
-    end();
+    rig_end();
 }
 END_TEST
 
 START_TEST(otlp_profiles_are_read_as_the_java_agent_sends_them)
 {
     struct view body = PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, pb_fixed64(3, 1))));
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post_chunked(fd, OTLP,
                           "Content-Type: application/x-protobuf\r\n"
                           "Content-Encoding: gzip\r\n",
@@ -267,7 +248,7 @@ START_TEST(otlp_profiles_are_read_as_the_java_agent_sends_them)
     ck_assert_uint_eq(keeper_count(), 2);
     ck_assert_int_eq(keeper_batch(0)->encoding, BATCH_OTLP);
     ck_assert(view_eq(buffer_view(keeper_batch(1)->payload), body));
-    end();
+    rig_end();
 }
 END_TEST
 
@@ -277,7 +258,7 @@ START_TEST(bad_otlp_profiles_are_refused_with_a_status)
     int code;
     bool has_retry_info;
     uint64_t wait;
-    begin(RECEIVER());
+    rig_begin(RECEIVER());
     receiver_post(fd, OTLP, "Content-Type: text/plain\r\n", VIEW("{}"), 415, &answer);
     ck_assert(
         rpc_status_decode(answer_body(&answer), &code, text, sizeof text, &has_retry_info, &wait));
@@ -290,7 +271,7 @@ START_TEST(bad_otlp_profiles_are_refused_with_a_status)
     receiver_post(fd, OTLP, "Content-Type: application/x-protobuf\r\nContent-Encoding: br\r\n",
                   VIEW("x"), 400, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
-    end();
+    rig_end();
 }
 END_TEST
 

@@ -4,8 +4,8 @@
 #include "lib/wire/pprof/push.h"
 #include "tests/support/captured.h"
 #include "tests/support/forever.h"
-#include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
+#include "tests/support/receiver_rig.h"
 #include "tests/support/suite.h"
 
 #include <unistd.h>
@@ -14,21 +14,14 @@ extern const struct component receiver_pyroscope;
 const struct component *const component_table[] = {&receiver_pyroscope, &scripted_keeper, NULL};
 
 #define RECEIVER                                                                                   \
-    "receivers: {pyroscope: {endpoint: 'unix:%s/http', max_request_body_size: 4000, "              \
-    "reject_older_than: 0s}}\n"                                                                    \
-    "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
-    "service: {pipelines: {profiles: {receivers: [pyroscope], exporters: [keeper]}}}\n"
+    RIG_PROFILES("pyroscope", "{endpoint: 'unix:%s/http', max_request_body_size: 4000, "           \
+                              "reject_older_than: 0s}")
 #define OCTETS "Content-Type: application/octet-stream\r\n"
-
-static struct given_runtime given;
-static struct http_answer answer;
-static int fd;
 
 static void begin(void)
 {
     captured_begin();
-    receiver_start(&given, RECEIVER);
-    fd = receiver_connect("http");
+    rig_begin(RECEIVER);
 }
 
 static void end(void)

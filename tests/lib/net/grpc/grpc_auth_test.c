@@ -2,52 +2,11 @@
 #include "lib/net/grpc/grpc_server.h"
 
 #include "lib/base/clock.h"
+#include "tests/support/asking.h"
 #include "tests/support/grpc_fixture.h"
 #include "tests/support/h2_peer.h"
 
 #include <stdlib.h>
-
-/* "yes" is let in, "ask" once the test says so, "busy" may come again. */
-static struct {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    auth_done_fn *done;
-    void *ctx;
-} asked = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-static enum auth_result look(void *self, const char *value)
-{
-    (void)self;
-    if (!value)
-        return AUTH_DENIED;
-    return strcmp(value, "yes") == 0    ? AUTH_GRANTED
-           : strcmp(value, "ask") == 0  ? AUTH_PENDING
-           : strcmp(value, "busy") == 0 ? AUTH_LATER
-                                        : AUTH_DENIED;
-}
-
-static void check(void *self, const char *value, auth_done_fn *done, void *ctx)
-{
-    (void)self;
-    ck_assert_str_eq(value, "ask");
-    pthread_mutex_lock(&asked.mutex);
-    asked.done = done;
-    asked.ctx = ctx;
-    pthread_cond_signal(&asked.changed);
-    pthread_mutex_unlock(&asked.mutex);
-}
-
-static void say(enum auth_result result)
-{
-    pthread_mutex_lock(&asked.mutex);
-    while (!asked.done)
-        pthread_cond_wait(&asked.changed, &asked.mutex);
-    asked.done(asked.ctx, result);
-    asked.done = NULL;
-    pthread_mutex_unlock(&asked.mutex);
-}
-
-static const struct authenticator auth = {.header = "X-Who", .look = look, .check = check};
 
 static struct h2_peer peer;
 static struct h2_answer answer;
@@ -55,7 +14,7 @@ static struct h2_answer answer;
 static void begin(void)
 {
     struct grpc_server_options options = grpc_fixture_options();
-    options.auth = &auth;
+    options.auth = &asking;
     grpc_fixture_open(&options);
     h2_peer_open(&peer, grpc_fixture.address);
 }
@@ -104,7 +63,7 @@ static void count_told(void *ctx, const char *path, const struct peer *from,
 START_TEST(who_is_refused_is_told_of_with_path_and_address)
 {
     struct grpc_server_options options = grpc_fixture_options();
-    options.auth = &auth;
+    options.auth = &asking;
     options.refused = count_told;
     grpc_fixture_open(&options);
     h2_peer_open(&peer, grpc_fixture.address);
@@ -113,7 +72,7 @@ START_TEST(who_is_refused_is_told_of_with_path_and_address)
     ck_assert_uint_eq(told, 1);
     h2_peer_call(&peer, 3, GRPC_FIXTURE_PATH, "x-who", "ask");
     h2_peer_message(&peer, 3, false, VIEW("hi"));
-    say(AUTH_DENIED);
+    asking_say(AUTH_DENIED);
     h2_peer_answer(&peer, 3, &answer);
     ck_assert_uint_eq(told, 2);
     h2_peer_close(&peer);
@@ -124,7 +83,7 @@ static void ask_and_say(int32_t stream, enum auth_result result, enum grpc_code 
 {
     h2_peer_call(&peer, stream, GRPC_FIXTURE_PATH, "x-who", "ask");
     h2_peer_message(&peer, stream, false, VIEW("hi"));
-    say(result);
+    asking_say(result);
     h2_peer_answer(&peer, stream, &answer);
     ck_assert_int_eq(answer.grpc_status, (int)code);
 }
@@ -144,12 +103,9 @@ START_TEST(a_check_that_ends_in_a_stop_lets_nobody_in)
     begin();
     h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, "x-who", "ask");
     h2_peer_message(&peer, 1, false, VIEW("hi"));
-    pthread_mutex_lock(&asked.mutex);
-    while (!asked.done)
-        pthread_cond_wait(&asked.changed, &asked.mutex);
-    pthread_mutex_unlock(&asked.mutex);
+    asking_await();
     grpc_server_drain(grpc_fixture.server);
-    say(AUTH_GRANTED);
+    asking_say(AUTH_GRANTED);
     h2_peer_answer(&peer, 1, &answer);
     ck_assert_int_eq(answer.grpc_status, GRPC_UNAVAILABLE);
     h2_peer_close(&peer);
@@ -163,7 +119,7 @@ START_TEST(a_check_may_outlast_its_caller)
     h2_peer_message(&peer, 1, false, VIEW("hi"));
     h2_peer_settle(&peer);
     h2_peer_close(&peer);
-    say(AUTH_GRANTED);
+    asking_say(AUTH_GRANTED);
 }
 END_TEST
 

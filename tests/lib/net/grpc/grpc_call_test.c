@@ -216,7 +216,7 @@ START_TEST(a_call_may_be_answered_after_its_stream_was_reset)
     grpc_fixture_await_held(1);
     h2_peer_frame(&peer, NGHTTP2_RST_STREAM, 0, 1, VIEW("\0\0\0\x8"));
     h2_peer_settle(&peer);
-    ck_assert(view_eq(grpc_call_message(grpc_fixture.held[0]), VIEW("gone")));
+    ck_assert(view_eq(grpc_fixture_message(grpc_fixture.held[0]), VIEW("gone")));
     grpc_fixture_answer_held(GRPC_OK);
     h2_peer_call(&peer, 3, GRPC_FIXTURE_PATH, NULL, NULL);
     h2_peer_message(&peer, 3, false, VIEW("here"));
@@ -235,7 +235,7 @@ START_TEST(a_call_may_be_answered_after_its_connection_died)
     h2_peer_message(&peer, 1, false, VIEW("gone"));
     grpc_fixture_await_held(1);
     h2_peer_close(&peer);
-    ck_assert(view_eq(grpc_call_message(grpc_fixture.held[0]), VIEW("gone")));
+    ck_assert(view_eq(grpc_fixture_message(grpc_fixture.held[0]), VIEW("gone")));
     grpc_fixture_answer_held(GRPC_UNAVAILABLE);
 }
 END_TEST
@@ -250,7 +250,7 @@ START_TEST(a_call_may_be_answered_after_the_server_was_closed)
     grpc_fixture_await_held(1);
     grpc_server_close(grpc_fixture.server, 0);
     grpc_fixture.server = NULL;
-    ck_assert(view_eq(grpc_call_message(grpc_fixture.held[0]), VIEW("gone")));
+    ck_assert(view_eq(grpc_fixture_message(grpc_fixture.held[0]), VIEW("gone")));
     grpc_fixture_answer_held(GRPC_OK);
     h2_peer_close(&peer);
 }

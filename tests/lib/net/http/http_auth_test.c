@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/support/asking.h"
 #include "tests/support/http_fixture.h"
 #include "tests/support/suite.h"
 
@@ -11,51 +12,10 @@
 static struct http_fixture fixture;
 static struct http_answer answer;
 
-/* "yes" is let in, "ask" once the test says so, "busy" may come again. */
-static struct {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    auth_done_fn *done;
-    void *ctx;
-} asked = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-static enum auth_result look(void *self, const char *value)
-{
-    (void)self;
-    if (!value)
-        return AUTH_DENIED;
-    return strcmp(value, "yes") == 0    ? AUTH_GRANTED
-           : strcmp(value, "ask") == 0  ? AUTH_PENDING
-           : strcmp(value, "busy") == 0 ? AUTH_LATER
-                                        : AUTH_DENIED;
-}
-
-static void check(void *self, const char *value, auth_done_fn *done, void *ctx)
-{
-    (void)self;
-    ck_assert_str_eq(value, "ask");
-    pthread_mutex_lock(&asked.mutex);
-    asked.done = done;
-    asked.ctx = ctx;
-    pthread_cond_signal(&asked.changed);
-    pthread_mutex_unlock(&asked.mutex);
-}
-
-static void await_asked(void)
-{
-    pthread_mutex_lock(&asked.mutex);
-    while (!asked.done)
-        pthread_cond_wait(&asked.changed, &asked.mutex);
-    pthread_mutex_unlock(&asked.mutex);
-}
-
-static const struct authenticator auth = {
-    .header = "X-Who", .challenge = "Test realm=\"t\"", .look = look, .check = check};
-
 static int begun(void)
 {
     http_fixture_init(&fixture);
-    fixture.options.auth = &auth;
+    fixture.options.auth = &asking;
     http_fixture_start(&fixture);
     int fd = raw_connect(fixture.bound);
     ck_assert_int_ge(fd, 0);
@@ -102,7 +62,7 @@ START_TEST(a_browser_may_ask_without_credentials_whether_it_may_send)
     char *origins[] = {"http://a.b"};
     const struct cors_settings cors = {.allowed_origins = {origins, 1}};
     http_fixture_init(&fixture);
-    fixture.options.auth = &auth;
+    fixture.options.auth = &asking;
     fixture.options.cors = &cors;
     http_fixture_start(&fixture);
     int fd = raw_connect(fixture.bound);
@@ -135,7 +95,7 @@ static void count_told(void *ctx, const char *path, const struct peer *peer,
 START_TEST(who_is_refused_is_told_of_with_path_and_address)
 {
     http_fixture_init(&fixture);
-    fixture.options.auth = &auth;
+    fixture.options.auth = &asking;
     fixture.options.refused = count_told;
     http_fixture_start(&fixture);
     int fd = raw_connect(fixture.bound);
@@ -170,9 +130,7 @@ END_TEST
 static void ask_and_say(int fd, enum auth_result result, int status)
 {
     raw_send(fd, POST("X-Who: ask\r\nContent-Length: 2\r\n", "hi"));
-    await_asked();
-    asked.done(asked.ctx, result);
-    asked.done = NULL;
+    asking_say(result);
     raw_read(fd, &answer);
     ck_assert_int_eq(answer.status, status);
 }
@@ -193,9 +151,9 @@ START_TEST(a_check_that_ends_in_a_stop_lets_nobody_in)
 {
     int fd = begun();
     raw_send(fd, POST("X-Who: ask\r\nContent-Length: 2\r\n", "hi"));
-    await_asked();
+    asking_await();
     http_server_drain(fixture.server);
-    asked.done(asked.ctx, AUTH_GRANTED);
+    asking_say(AUTH_GRANTED);
     raw_read(fd, &answer);
     ck_assert_int_eq(answer.status, 503);
     ck_assert_uint_eq(http_fixture_handled(&fixture), 0);
@@ -207,9 +165,9 @@ START_TEST(a_check_may_outlast_its_server)
 {
     int fd = begun();
     raw_send(fd, POST("X-Who: ask\r\nContent-Length: 2\r\n", "hi"));
-    await_asked();
+    asking_await();
     http_server_close(fixture.server, 0);
-    asked.done(asked.ctx, AUTH_GRANTED);
+    asking_say(AUTH_GRANTED);
     close(fd);
     ck_assert_uint_eq(fixture.handled, 0);
     ck_assert_uint_eq(budget_used(&fixture.budget), 0);
@@ -226,7 +184,7 @@ static void deny(void *ctx, struct http_request *request, const struct outcome *
 START_TEST(a_protocol_words_its_own_refusal)
 {
     http_fixture_init(&fixture);
-    fixture.options.auth = &auth;
+    fixture.options.auth = &asking;
     fixture.options.deny = deny;
     http_fixture_start(&fixture);
     int fd = raw_connect(fixture.bound);

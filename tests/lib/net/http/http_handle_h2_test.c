@@ -3,6 +3,7 @@
 #include "lib/net/grpc/grpc_server.h"
 #include "lib/net/http/http_client.h"
 #include "lib/wire/http/grpc_frame.h"
+#include "tests/support/grpc_fixture.h"
 #include "tests/support/tls_world.h"
 
 #include <check.h>
@@ -16,7 +17,7 @@ static void answer_grpc(void *ctx, struct grpc_call *call)
 {
     unsigned *calls = ctx;
     ++*calls;
-    struct view message = grpc_call_message(call);
+    struct view message = grpc_fixture_message(call);
     if (view_eq(message, VIEW("fail")))
         grpc_respond(call, GRPC_UNAVAILABLE, "50% caf\xc3\xa9", 3 * NS_PER_S, (struct view){0});
     else

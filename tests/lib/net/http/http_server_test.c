@@ -218,7 +218,7 @@ START_TEST(drain_refuses_new_connections_and_requests_and_answers_old_ones)
     ck_assert(head_has("Retry-After: 1\r\n"));
     ck_assert(head_has("Connection: close\r\n"));
     raw_await_close(idle);
-    struct view body = http_request_body(fixture.kept[0]);
+    struct view body = http_fixture_body(fixture.kept[0]);
     http_respond(fixture.kept[0], 200, NULL, body, 0);
     raw_read(kept, &answer);
     ck_assert_str_eq(answer.body, "body");
@@ -301,7 +301,7 @@ START_TEST(a_request_outlives_the_server_until_it_is_answered)
     struct http_request *request = fixture.kept[0];
     ck_assert_str_eq(http_request_header(request, "x-test"), "still");
     ck_assert_str_eq(http_request_query(request), "a=b");
-    ck_assert(view_eq(http_request_body(request), VIEW("body")));
+    ck_assert(view_eq(http_fixture_body(request), VIEW("body")));
     http_response_header(request, "X-Late", "yes");
     http_respond(request, 200, NULL, VIEW("too late"), 0);
     ck_assert_uint_eq(budget_used(&fixture.budget), 0);

@@ -98,22 +98,6 @@ START_TEST(what_could_never_fit_the_budget_is_413_that_names_it)
 }
 END_TEST
 
-START_TEST(waits_are_whole_seconds_and_only_for_what_may_be_tried_again)
-{
-    struct outcome outcome = outcome_of(VERDICT_RETRY, CAUSE_FULL, "full");
-    ck_assert_uint_eq(outcome_retry_seconds(&outcome), 1);
-    outcome.retry_after_ns = 1;
-    ck_assert_uint_eq(outcome_retry_seconds(&outcome), 1);
-    outcome.retry_after_ns = 2 * NS_PER_S;
-    ck_assert_uint_eq(outcome_retry_seconds(&outcome), 2);
-    outcome.retry_after_ns++;
-    ck_assert_uint_eq(outcome_retry_seconds(&outcome), 3);
-    outcome.verdict = VERDICT_REJECT;
-    ck_assert_uint_eq(outcome_retry_seconds(&outcome), 0);
-}
-END_TEST
-
 SUITE_MAIN("otlp_http", media_types_are_told_without_case_and_parameters,
            bodies_come_out_of_their_encoding, an_unknown_encoding_is_400_where_otlp_is_spoken,
-           what_could_never_fit_the_budget_is_413_that_names_it,
-           waits_are_whole_seconds_and_only_for_what_may_be_tried_again)
+           what_could_never_fit_the_budget_is_413_that_names_it)

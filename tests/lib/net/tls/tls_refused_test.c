@@ -71,7 +71,7 @@ static struct outcome await_told(int server, unsigned nth)
 static void echo(void *ctx, struct grpc_call *call)
 {
     (void)ctx;
-    grpc_respond(call, GRPC_OK, "", 0, grpc_call_message(call));
+    grpc_respond(call, GRPC_OK, "", 0, grpc_fixture_message(call));
 }
 
 static bool serves(void *ctx, const char *path)

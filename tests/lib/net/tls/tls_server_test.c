@@ -26,7 +26,7 @@ static struct servers servers;
 static void echo(void *ctx, struct grpc_call *call)
 {
     (void)ctx;
-    struct view message = grpc_call_message(call);
+    struct view message = grpc_fixture_message(call);
     grpc_respond(call, GRPC_OK, "", 0, message);
 }
 

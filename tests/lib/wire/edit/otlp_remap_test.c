@@ -1,5 +1,6 @@
-#include "lib/wire/otlp/otlp.h"
+#include "lib/wire/edit/otlp_remap.h"
 
+#include "lib/wire/otlp/otlp.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
 

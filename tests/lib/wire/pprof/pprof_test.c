@@ -1,6 +1,7 @@
 #include "lib/wire/pprof/pprof.h"
 
 #include "pprof.pb-c.h"
+#include "tests/support/frame_count.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/pprof_random.h"
 #include "tests/support/proto_build.h"
@@ -61,14 +62,14 @@ static void read_ordinary(bool packed)
     struct proto_scan scan = proto_scan_begin(pprof.raw);
     struct pprof_sample sample;
     ck_assert(pprof_next_sample(&pprof, &scan, &sample));
-    ck_assert_uint_eq(pprof_frame_count(&sample), 3);
+    ck_assert_uint_eq(frame_count(&sample), 3);
     ck_assert_uint_eq(sample.value_count, 2);
     ck_assert_int_eq(sample.values[1], 30000000);
     ck_assert(view_eq(sample.span_id, VIEW("00f067aa0ba902b7")));
     ck_assert(view_eq(sample.trace_id, VIEW("4bf92f3577b34da6a3ce929d0e0e4736")));
 
     ck_assert(pprof_next_sample(&pprof, &scan, &sample));
-    ck_assert_uint_eq(pprof_frame_count(&sample), 0);
+    ck_assert_uint_eq(frame_count(&sample), 0);
     ck_assert_int_eq(sample.values[0], -1);
     ck_assert_ptr_null(sample.span_id.data);
     ck_assert_ptr_null(sample.trace_id.data);
@@ -155,7 +156,7 @@ static void compare(const Perftools__Profiles__Profile *reference)
     for (size_t i = 0; i < pprof.sample_count; i++) {
         const Perftools__Profiles__Sample *same = reference->sample[i];
         ck_assert(pprof_next_sample(&pprof, &scan, &sample));
-        ck_assert_uint_eq(pprof_frame_count(&sample), same->n_location_id);
+        ck_assert_uint_eq(frame_count(&sample), same->n_location_id);
         ck_assert_uint_eq(sample.value_count, same->n_value);
         for (size_t j = 0; j < same->n_value; j++)
             ck_assert_int_eq(sample.values[j], same->value[j]);

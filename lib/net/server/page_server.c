@@ -1,0 +1,67 @@
+#include "lib/net/server/page_server.h"
+
+#include "lib/base/clock.h"
+
+enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64 };
+
+static struct listen_on page_server_place(const struct page_server *pages)
+{
+    return (struct listen_on){.key = "endpoint",
+                              .endpoint = pages->endpoint,
+                              .tls_key = "tls",
+                              .tls = &pages->tls,
+                              .id = ""};
+}
+
+void page_server_check(const void *instance, struct key_report *report)
+{
+    struct listen_on on = page_server_place(instance);
+    listen_check(&on, report);
+}
+
+void page_server_places(const void *instance, place_visit_fn *visit, void *ctx)
+{
+    struct listen_on on = page_server_place(instance);
+    listen_place(&on, visit, ctx);
+}
+
+void page_server_rehearse(const void *instance, struct key_report *report)
+{
+    struct listen_on on = page_server_place(instance);
+    listen_rehearse(&on, report);
+}
+
+bool page_server_open(struct page_server *pages, const struct page_server_use *use, char *error,
+                      size_t error_size)
+{
+    struct http_server_options options = {
+        .max_body = MAX_BODY,
+        .threads = 1,
+        .max_connections = MAX_CONNECTIONS,
+        .header_timeout_ns = 10 * NS_PER_S,
+        .idle_timeout_ns = 60 * NS_PER_S,
+        .handler = use->handler,
+        .ctx = use->ctx,
+    };
+    struct listen_on on = page_server_place(pages);
+    on.id = use->id;
+    on.yields = use->yields;
+    on.what = use->what;
+    pages->server = listen_http(&on, &options, error, error_size);
+    return pages->server != NULL;
+}
+
+void page_server_retire(void *instance)
+{
+    const struct page_server *pages = instance;
+    if (pages->server)
+        http_server_retire(pages->server);
+}
+
+void page_server_close(void *instance)
+{
+    struct page_server *pages = instance;
+    if (pages->server)
+        http_server_close(pages->server, 0);
+    pages->server = NULL;
+}
