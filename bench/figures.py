@@ -133,19 +133,19 @@ class Profiles:
 def figure_1(bench):
     for spans in (512, 100):
         results = compared(bench, [Collector], spans)
-        bench.row("1", f"CPU per span, HTTP none, {spans} a request", "Collector",
+        bench.row("1", f"CPU per span, HTTP none, {spans} per request", "Collector",
                   ratios(results, "Collector", "spanlink"), must=8, aim=12)
     requests = pool(bench, 512)
     with started(Spanlink(bench), Collector(bench)) as (own, peer):
         settle(bench, [own, peer], requests)
         with Profiles(own, requests.roots):
             results = rounds(bench, [own, peer], requests)
-    bench.row("1", "the same at 512, a profile a second confirms one span in ten", "Collector",
+    bench.row("1", "the same at 512, one profile per second confirms one span in ten", "Collector",
               ratios(results, "Collector", "spanlink"), must=5, aim=9)
     results = compared(bench, [Collector], 100, requests=payloads.json_pool(pool(bench, 100)))
-    bench.row("1", "CPU per span, HTTP none, JSON, 100 a request", "Collector",
+    bench.row("1", "CPU per span, HTTP none, JSON, 100 per request", "Collector",
               ratios(results, "Collector", "spanlink"))
-    bench.row("1", "CPU per span, HTTP none, 100 a request, driven by wrk", "Collector",
+    bench.row("1", "CPU per span, HTTP none, 100 per request, driven by wrk", "Collector",
               ratios(driven(bench, "http"), "Collector", "spanlink"), must=8, aim=12)
 
 
@@ -158,16 +158,16 @@ def http_beside_grpc(bench):
     with started(http, grpc) as subjects:
         settle(bench, subjects, requests)
         results = rounds(bench, subjects, requests, clients=8, streams=1)
-    bench.row("2", "CPU per span of HTTP, 100 a request, 8 connections with one request at a time",
+    bench.row("2", "CPU per span of HTTP, 100 per request, 8 connections with one request at a time",
               "gRPC alike", ratios(results, http.name, grpc.name), low=True)
 
 
 def figure_2(bench):
     for spans in (512, 100):
         results = compared(bench, [Collector], spans, "grpc")
-        bench.row("2", f"CPU per span, gRPC none, {spans} a request", "Collector",
+        bench.row("2", f"CPU per span, gRPC none, {spans} per request", "Collector",
                   ratios(results, "Collector", "spanlink"), must=6, aim=10)
-    bench.row("2", "CPU per span, gRPC none, 100 a request, driven by h2load", "Collector",
+    bench.row("2", "CPU per span, gRPC none, 100 per request, driven by h2load", "Collector",
               ratios(driven(bench, "grpc"), "Collector", "spanlink"), must=6, aim=10)
     http_beside_grpc(bench)
 
@@ -177,7 +177,7 @@ def figure_3(bench):
     for form, aim in (("http", 12), ("grpc", 13)):
         for spans in (512, 100):
             results = compared(bench, peers, spans, form, gzip=True)
-            case = f"CPU per span, {form.upper().replace('GRPC', 'gRPC')} gzip, {spans} a request"
+            case = f"CPU per span, {form.upper().replace('GRPC', 'gRPC')} gzip, {spans} per request"
             bench.row("3", case, "Collector", ratios(results, "Collector", "spanlink"), must=8,
                       aim=aim)
             if "rotel" in results:
@@ -190,24 +190,24 @@ def figure_4(bench):
                            spans)
         if "dataflow" in results:
             must, aim = {512: (2.0, 1.2), 100: (1.2, 0.8)}[spans]
-            bench.row("4b", f"CPU per span over the dataflow engine, HTTP none, {spans} a request",
+            bench.row("4b", f"CPU per span over the dataflow engine, HTTP none, {spans} per request",
                       "dataflow", ratios(results, "spanlink", "dataflow"), must=must, aim=aim,
                       low=True)
-        bench.row("4", f"CPU per span over nginx proxy_pass, {spans} a request", "nginx",
+        bench.row("4", f"CPU per span over nginx proxy_pass, {spans} per request", "nginx",
                   ratios(results, "spanlink", "nginx"), must=2.0, aim=1.2, low=True)
 
 
 def figure_5_and_6(bench):
-    """A fixed rate of 40,000 spans a second, 100 a request."""
+    """A fixed rate of 40,000 spans a second, 100 per request."""
     peers = [(Collector, False)] + [(Rotel, True)] * bench.has("rotel")
     for peer, gzip in peers:
         results = compared(bench, [peer], 100, gzip=gzip, rate=400, seconds=2 * bench.seconds)
         name, coding = peer.name, "gzip" if gzip else "none"
         cpu, latency = ((6, 10), (2, 5)) if peer is Collector else ((3, 6), (1.5, 2.5))
-        bench.row("5", f"CPU per span at 40,000 spans/s, HTTP {coding}, 100 a request", name,
+        bench.row("5", f"CPU per span at 40,000 spans/s, HTTP {coding}, 100 per request", name,
                   ratios(results, name, "spanlink"), must=cpu[0], aim=cpu[1])
         for key in ("p50_us", "p99_us"):
-            bench.row("6", f"latency {key[:3]} at that rate, HTTP {coding}", name,
+            bench.row("6", f"latency {key[:3]} at the same rate, HTTP {coding}", name,
                       ratios(results, name, "spanlink", key), must=latency[0], aim=latency[1])
 
 
@@ -244,7 +244,7 @@ def figure_7(bench):
                     rests.setdefault((subject.name, key), []).append(value)
     for key, case, must, aim in (("rss", "idle RSS", 2.5, 3.5),
                                  ("private_dirty", "idle private dirty memory", 8, 12),
-                                 ("peak", "peak RSS at saturation, HTTP none, 512 a request", 5, 10)):
+                                 ("peak", "peak RSS at saturation, HTTP none, 512 per request", 5, 10)):
         ours, peers = rests["spanlink", key], rests["Collector", key]
         scale = 1 if key == "peak" else 1 << 20
         bench.say(f"  {case}: spanlink {ours[-1] / scale:.2f} MiB, "
@@ -272,7 +272,7 @@ def figure_8(bench):
                   [b / a for a, b in zip(times["spanlink"], times[peer.name])], must=2, aim=aim)
 
 
-AGAINST = {"9": "gunzip", "10": "itself with 1e4 ids", "11": "the bytes on the wire",
+AGAINST = {"9": "gunzip", "10": "itself with 1e4 ids", "11": "bytes on the wire",
            "15": "itself with none held"}
 
 
@@ -358,11 +358,11 @@ def figure_12(bench):
         two.name = "two threads"
         settle(bench, [one, two], requests)
         results = rounds(bench, [one, two], requests)
-    bench.row("12", "CPU per span with two threads over one, HTTP none, 512 a request", "itself",
+    bench.row("12", "CPU per span with two threads over one, HTTP none, 512 per request", "itself",
               ratios(results, "two threads", "spanlink"), must=1.15, aim=1.05, low=True)
     with started(Spanlink(bench)) as (own,):
         time.sleep(start.QUIET_S)
-        bench.row("12", "idle wakeups", "itself", [start.wakeups(own.pid, 10)], unit="a second",
+        bench.row("12", "idle wakeups", "itself", [start.wakeups(own.pid, 10)], unit="per second",
                   must=1, aim=0, low=True)
 
 
@@ -379,7 +379,7 @@ def figure_13(bench):
             settle(bench, [on, off], requests)
             results = rounds(bench, [on, off], requests, clients=32)
         bench.row("13", f"throughput with a journal (fsync: always) over without, 32 clients, "
-                  f"{spans} a request", "itself",
+                  f"{spans} per request", "itself",
                   ratios(results, "with a journal", "spanlink", "spans_per_s"), must=0.3, aim=0.6)
         shutil.rmtree(folder, ignore_errors=True)
 
