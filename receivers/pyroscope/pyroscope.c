@@ -16,19 +16,19 @@ static const struct key keys[] = {
             "threads that read connections"),
     AUTH_SERVER_KEY(struct pyroscope_receiver, auth),
     KEY_BOOL(struct pyroscope_receiver, include_metadata, "include_metadata", "false",
-             "send the client's X-Scope-OrgID and Authorization on"),
+             "forward the client's X-Scope-OrgID and Authorization"),
     KEY_DURATION(struct pyroscope_receiver, read_header_timeout, "read_header_timeout", "10s", 0,
                  "time for a request's header; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, idle_timeout, "idle_timeout", "120s", 0,
                  "time between requests, and for an answer; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, reject_older_than, "reject_older_than", "1h", 0,
-                 "age from which profiles are refused, as the server's limit; 0: none"),
+                 "age at which profiles are refused, as the server's limit; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, reject_newer_than, "reject_newer_than", "10m", 0,
-                 "how far ahead a profile's time may be; 0: any"),
+                 "how far in the future a profile's time may be; 0: any"),
     KEY_INT(struct pyroscope_receiver, max_label_name_length, "max_label_name_length", "1024", 0,
-            2147483647, "bytes of a series label's name, as the server's limit; 0: any"),
+            2147483647, "maximum bytes of a label's name, as the server's limit; 0: any"),
     KEY_INT(struct pyroscope_receiver, max_label_value_length, "max_label_value_length", "2048", 0,
-            2147483647, "likewise of its value"),
+            2147483647, "maximum bytes of a label's value"),
     SERVER_HTTP_KEYS(struct pyroscope_receiver, http),
     TLS_SERVER_KEY(struct pyroscope_receiver, tls),
     KEY_END,
@@ -92,7 +92,7 @@ static void handle(void *ctx, struct http_request *request)
         route->handle(ctx, request);
 }
 
-/* As the paths' own errors are: OTLP's for OTLP, connect's for the others. */
+/* Answers in the form of the path's other errors: OTLP's for OTLP, connect's for the others. */
 static void deny(void *ctx, struct http_request *request, const struct outcome *outcome)
 {
     const char *type = http_request_header(request, "Content-Type");

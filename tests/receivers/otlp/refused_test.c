@@ -107,7 +107,7 @@ START_TEST(refusals_over_http_are_counted_by_signal_and_cause)
     receiver_post(fd, "/v1/traces", PROTO "Content-Encoding: gzip\r\n", VIEW("x"), 400, &answer);
     receiver_post(fd, "/v1/traces", "Content-Type: text/plain\r\n", VIEW("x"), 415, &answer);
     receiver_post(fd, "/v1/logs", PROTO, span(), 404, &answer);
-    ck_assert_str_eq(answer.body, "no pipeline of logs names this receiver\n");
+    ck_assert_str_eq(answer.body, "no pipeline for logs uses this receiver\n");
     receiver_post(fd, "/v1/trace", PROTO, span(), 404, &answer);
     ck_assert_str_eq(answer.body, "404 page not found\n");
     raw_exchange(fd, "GET /v1/traces HTTP/1.1\r\nHost: a\r\n\r\n", 405, &answer);
@@ -126,7 +126,7 @@ START_TEST(refusals_over_http_are_counted_by_signal_and_cause)
     ck_assert_uint_eq(captured_with("refused: unsupported: unsupported media type"), 1);
     ck_assert_uint_eq(captured_with("refused: unsupported: 405 method not allowed"), 1);
     ck_assert_uint_eq(
-        captured_with("otlp: 1 request refused: no pipeline: no pipeline of logs names "
+        captured_with("otlp: 1 request refused: no pipeline: no pipeline for logs uses "
                       "this receiver (logs over HTTP from a unix socket)"),
         1);
     end();
@@ -164,7 +164,7 @@ START_TEST(a_service_without_a_pipeline_names_its_signal)
     snprintf(url, sizeof url, "http://localhost%s", SERVICE("metrics.v1.MetricsService"));
     http_client_post(client, url, headers, 1, VIEW("\0\0\0\0\0"), &reply);
     ck_assert_int_eq(reply.grpc_status, GRPC_UNIMPLEMENTED);
-    ck_assert_str_eq(reply.grpc_message, "no pipeline of metrics names this receiver");
+    ck_assert_str_eq(reply.grpc_message, "no pipeline for metrics uses this receiver");
     http_reply_release(&reply);
     http_client_free(client);
     end();

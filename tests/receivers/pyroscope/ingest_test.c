@@ -315,7 +315,7 @@ START_TEST(what_is_no_recording_is_refused_before_it_is_lost)
 {
     begin(RECEIVER());
     receiver_post(fd, "/ingest?name=j&format=jfr", OCTETS, VIEW("garbage"), 422, &answer);
-    assert_error("\"invalid_argument\"", "no JFR recording");
+    assert_error("\"invalid_argument\"", "not a JFR recording");
     receiver_post(fd, "/ingest?name=j&format=jfr", OCTETS, receiver_gzip(VIEW("FLR\0")), 422,
                   &answer);
     receiver_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"profile", "p", VIEW("FLR\0")}),

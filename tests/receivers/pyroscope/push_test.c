@@ -146,7 +146,7 @@ START_TEST(labels_and_times_that_the_server_refuses_are_refused)
     receiver_post(fd, PUSH, PROTO,
                   PB_MESSAGE(1, CPU_LABELS, LABEL("a", "1"), LABEL("a", "1"), SAMPLE(now)), 400,
                   &answer);
-    assert_error("\"invalid_argument\"", "twice");
+    assert_error("\"invalid_argument\"", "duplicate");
     receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, LABEL("", "1"), SAMPLE(now)), 400,
                   &answer);
     assert_error("\"invalid_argument\"", "empty name");
