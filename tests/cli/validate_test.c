@@ -264,10 +264,10 @@ START_TEST(endpoints_that_are_hardly_meant_are_warned_of)
 {
     static const char otlp[] = "  otlp: {protocols: {http: {endpoint: 'localhost:0'}}}\n";
     passes(otlp, "  otlp_http: {endpoint: 'http://x:4318/v1/traces'}\n",
-           ": exporters.otlp_http.endpoint: ends in /v1/traces, which is added once more: leave "
-           "it out, or write traces_endpoint\n");
+           ": exporters.otlp_http.endpoint: ends in /v1/traces, which is added again: remove it, "
+           "or use traces_endpoint\n");
     passes(otlp, "  otlp_http: {endpoint: 'http://x:4317'}\n",
-           ": exporters.otlp_http.endpoint: names port 4317, which is that of gRPC: use the "
+           ": exporters.otlp_http.endpoint: uses port 4317, which is for gRPC: use the "
            "exporter otlp_grpc, or port 4318\n");
     passes(otlp, "  otlp_http: {endpoint: 'http://x:4318/otlp'}\n", NULL);
     passes(otlp, "  otlp_http: {traces_endpoint: 'http://x:4318/v1/traces'}\n", NULL);

@@ -1,4 +1,4 @@
-/* What the debug exporter writes for people. */
+/* The debug exporter's output. */
 #include "exporters/debug/debug.h"
 
 #include "pipeline/otlp_form.h"
@@ -234,7 +234,7 @@ START_TEST(memory_is_bounded_and_the_oldest_traces_give_way)
     const char *text = written();
     ck_assert_msg(strncmp(text, "trace 0101", 10) == 0, "%.100s", text);
     ck_assert_ptr_nonnull(strstr(text, "  1500 spans, 0 linked\n"));
-    ck_assert_ptr_nonnull(strstr(text, "\n  and 500 spans more\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\n  and 500 more spans\n"));
     ck_assert_uint_eq(lines(text), 1002);
     end();
 }

@@ -250,7 +250,7 @@ START_TEST(a_disk_that_fails_is_tried_again_and_named)
     struct outcome outcome = exporter_send(&exporter, pprof_batch_of(VIEW("one"), "shop", NULL));
     ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
     ck_assert_msg(strstr(outcome.text, "t.jsonl/no-folder") &&
-                      strstr(outcome.text, "cannot be written: Not a directory"),
+                      strstr(outcome.text, ": Not a directory"),
                   "%s", outcome.text);
     exporter_stop(&exporter);
 }
@@ -267,7 +267,7 @@ START_TEST(a_line_that_finds_no_room_leaves_no_half)
     begin("path: /dev/full");
     struct outcome outcome = send_spans("x");
     ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
-    ck_assert_str_eq(outcome.text, "/dev/full cannot be written: No space left on device");
+    ck_assert_str_eq(outcome.text, "cannot write /dev/full: No space left on device");
     exporter_stop(&exporter);
 }
 END_TEST
@@ -301,7 +301,7 @@ START_TEST(a_path_that_cannot_be_is_an_error_at_start)
     char *text =
         start_faults("receivers: {source: }\nexporters: {file: {path: /proc/no/such.jsonl}}\n"
                      "service: {pipelines: {traces: {receivers: [source], exporters: [file]}}}\n");
-    ck_assert_msg(strstr(text, "exporters.file.path: /proc/no/such.jsonl cannot be written"), "%s",
+    ck_assert_msg(strstr(text, "exporters.file.path: cannot write /proc/no/such.jsonl"), "%s",
                   text);
     free(text);
 }

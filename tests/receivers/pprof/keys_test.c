@@ -52,7 +52,9 @@ END_TEST
 
 START_TEST(what_cannot_work_is_named)
 {
-    expect("", ": nothing to pull or serve, expected targets, dns, file_sd_configs, remote or server\n");
+    expect(
+        "",
+        ": nothing to pull or serve, expected targets, dns, file_sd_configs, remote or server\n");
     expect("interval: 1s, " TARGET,
            ".interval: must be at least 2s if a timed profile (process_cpu, fgprof) is"
            " enabled\n");
@@ -66,8 +68,9 @@ START_TEST(what_cannot_work_is_named)
     expect("dns: [{name: a, service_name: a, refresh: 0s}]",
            ".dns[0].port: required for records without a port\n"
            ".dns[0].refresh: must be at least 1s\n");
-    expect("profiles: {godeltaprof_mutex: {enabled: true}}, " TARGET,
-           ".profiles.mutex: would be sent twice: set enabled: false, as godeltaprof provides it\n");
+    expect(
+        "profiles: {godeltaprof_mutex: {enabled: true}}, " TARGET,
+        ".profiles.mutex: would be sent twice: set enabled: false, as godeltaprof provides it\n");
     expect("file_sd_configs: [{files: [/etc/targets, '/e*/a.json']}, {}]",
            ".file_sd_configs[0].files: \"/etc/targets\" does not end in .json, .yml or .yaml, or"
            " has a * or ? before its last part\n"
