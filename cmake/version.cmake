@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `spanlink --version` tells beside the version: the commit, read anew at every build, and the
+# What `spanlink --version` prints besides the version: the commit, determined at every build, and the
 # libraries. Included by CMakeLists.txt; with -P, COMMIT_FILE and SPANLINK_COMMIT it writes the commit.
 if(CMAKE_SCRIPT_MODE_FILE)
   set(commit "${SPANLINK_COMMIT}")
@@ -10,7 +10,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
     set(commit unknown)
     execute_process(COMMAND git -C ${SOURCE_DIR} describe --always --dirty --exclude=* --abbrev=12
       RESULT_VARIABLE failed OUTPUT_VARIABLE said OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-    # A source tree inside somebody else's repository has none of its own.
+    # Ignore the commit of a repository that merely contains this source tree.
     if(NOT failed AND EXISTS ${SOURCE_DIR}/.git)
       set(commit ${said})
     endif()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the man pages and the shells' completion from what the program says of itself.
+"""Generates the man pages and shell completion from the program's own output.
 
-Usage: manual.py FOLDER [EMULATOR...] PROGRAM. It reads --help and `components`, which come from the
-tables that the command line and the configuration are read by, and writes spanlink.1,
+Usage: manual.py FOLDER [EMULATOR...] PROGRAM. Reads the output of --help and `components`, which come
+from the tables that parse the command line and the configuration. Writes spanlink.1,
 spanlink.yaml.5, spanlink.bash, _spanlink (zsh) and spanlink.fish.
 """
 import pathlib
@@ -75,7 +75,7 @@ def roff(text):
 
 
 def title(name, section, version):
-    # Without a date, so that every build writes the same.
+    # Without a date, so that every build writes the same file.
     return [f'.TH {name} {section} "" "spanlink {version}"', ".nh"]
 
 

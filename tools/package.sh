@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds a release and its .deb, build/package/spanlink_VERSION_ARCHITECTURE.deb, and prints its path.
-# Two runs on one commit make equal files; their time is SOURCE_DATE_EPOCH, else the commit's.
+# Two runs on one commit make identical files; their time is SOURCE_DATE_EPOCH, or the commit's.
 # Usage: tools/package.sh [arm64]    arm64 is cross-compiled; see tools/install_debian.sh arm64
 set -euo pipefail
 cd "$(dirname "$0")/.."
