@@ -1,4 +1,4 @@
-"""The figures, one function each. All are ratios taken in one run: subjects take turns, A B A B."""
+"""The figures, one function each. All are ratios from one run: subjects take turns, A B A B."""
 
 import contextlib
 import json
@@ -28,8 +28,8 @@ def pool(bench, spans, gzip=False):
 
 
 def settle(bench, subjects, requests):
-    """Warms every subject up, until nothing is held any more: a service that has not been seen to
-    send profiles is waited for once. Returns the requests a second that each took, by name."""
+    """Warms up every subject until no spans are held: spans of a new service wait once for its first
+    profiles. Returns the requests per second of each subject, by name."""
     rates = {}
     for subject in subjects:
         before = subject.sink.counts()
@@ -44,7 +44,7 @@ def form_of(subject):
 
 
 def rounds(bench, subjects, requests, **options):
-    """The measurements of each subject, by name, one a round, with our own load."""
+    """The measurements of each subject, by name, one per round, with our own load."""
     def measure(subject):
         return drive.measure(bench.load, subject, requests, **{
             "seconds": bench.seconds, **CLIENTS[form_of(subject)], **options})
@@ -83,8 +83,8 @@ def compared(bench, peers, spans, form="http", gzip=False, own=None, requests=No
 
 
 def driven(bench, form):
-    """Beside the Collector at 100 spans a request, with a load that is not ours. h2load, which sends
-    so many requests, is given as many as our own load got answered in the time of a round."""
+    """Compares with the Collector at 100 spans per request, with wrk or h2load. h2load sends a fixed
+    number of requests: as many as our own load achieved in the time of a round."""
     requests = pool(bench, 100)
     with started(Spanlink(bench, form), Collector(bench, form)) as subjects:
         rates = settle(bench, subjects, requests)
@@ -100,7 +100,7 @@ def driven(bench, form):
 
 
 class Profiles:
-    """Sends spanlink a profile a second, whose samples carry the given span ids."""
+    """Sends spanlink one profile per second whose samples carry the given span ids."""
 
     def __init__(self, subject, ids, service="checkout"):
         self.subject, self.ids, self.service = subject, ids, service
@@ -150,8 +150,8 @@ def figure_1(bench):
 
 
 def http_beside_grpc(bench):
-    """Both doors under the same number of requests at a time, each on a connection of its own: what
-    HTTP costs more than gRPC, without what gRPC saves by answering several streams at once."""
+    """HTTP and gRPC with the same number of concurrent requests, each on its own connection: the cost of
+    HTTP over gRPC, without gRPC's advantage of answering several streams at once."""
     http, grpc = Spanlink(bench), Spanlink(bench, "grpc")
     http.name, grpc.name = "spanlink, HTTP", "spanlink, gRPC"
     requests = pool(bench, 100)
@@ -159,7 +159,7 @@ def http_beside_grpc(bench):
         settle(bench, subjects, requests)
         results = rounds(bench, subjects, requests, clients=8, streams=1)
     bench.row("2", "CPU per span of HTTP, 100 per request, 8 connections with one request at a time",
-              "gRPC alike", ratios(results, http.name, grpc.name), low=True)
+              "gRPC, same load", ratios(results, http.name, grpc.name), low=True)
 
 
 def figure_2(bench):
@@ -198,7 +198,7 @@ def figure_4(bench):
 
 
 def figure_5_and_6(bench):
-    """A fixed rate of 40,000 spans a second, 100 per request."""
+    """A fixed rate of 40,000 spans per second, 100 per request."""
     peers = [(Collector, False)] + [(Rotel, True)] * bench.has("rotel")
     for peer, gzip in peers:
         results = compared(bench, [peer], 100, gzip=gzip, rate=400, seconds=2 * bench.seconds)
@@ -212,7 +212,7 @@ def figure_5_and_6(bench):
 
 
 def saturated_peak(bench, subject):
-    """The highest RSS while it is under full load, MiB."""
+    """The peak RSS under full load, in MiB."""
     requests = pool(bench, 512)
     settle(bench, [subject], requests)
     drive.forget_peak(subject.pid)
@@ -221,7 +221,7 @@ def saturated_peak(bench, subject):
 
 
 def stalled_peak(bench, limit, seconds):
-    """What its RSS exceeds idle by, over the budget, with a backend that never answers."""
+    """(peak RSS - idle RSS) / budget, with a backend that never responds."""
     with started(Spanlink(bench, stall=True, limit_mib=limit)) as (own,):
         idle = drive.rss_mib(own.pid)
         process = bench.load.start(own, pool(bench, 512), seconds=seconds, clients=16)
@@ -277,7 +277,7 @@ AGAINST = {"9": "gunzip", "10": "itself with 1e4 ids", "11": "bytes on the wire"
 
 
 def limits(figure, case):
-    """What must and should be reached, for rows that programs print."""
+    """The required value and the target, for rows that programs print."""
     if figure == "9":
         return 1.5, 0.8
     if figure == "11":
@@ -290,7 +290,7 @@ def limits(figure, case):
 
 
 def program_rows(bench, argv):
-    """Rows that a program of the suite prints, a JSON object a line."""
+    """Adds the rows that a program of the suite prints, one JSON object per line."""
     out = subprocess.run(argv, check=True, text=True, stdout=subprocess.PIPE,
                          preexec_fn=drive.pinned(bench.core)).stdout
     for line in out.splitlines():
