@@ -63,8 +63,9 @@ if [ "$own_config" = no ]; then
 fi
 [ "$sample" = no ] && exec build/release/spanlink "${arguments[@]}"
 
-# Runs beside spanlink, which replaces this shell and keeps its process id, so that it gets the signals
-# and sets the exit code. spanlink is listening long before the first request of the sample is due.
+# Runs beside spanlink, which replaces this shell and keeps its process id, so that it gets the
+# signals and sets the exit code. spanlink is listening long before the first request of the sample
+# is due.
 play_sample() {
   python3 tests/recorded/play.py tests/recorded/python \
     --otlp http://localhost:4318 --pyroscope http://localhost:4040 &

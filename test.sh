@@ -5,8 +5,9 @@
 #                 [field]
 # Without a part, it runs all except release and field. arm64 cross-compiles, runs spanlink and the
 # tests of lib/base and lib/wire under qemu, and makes the .deb.
-# --soak: the end-to-end tests run every language in every mode, the fault tests run many more rounds,
-# the fuzz targets run a minute each, and field runs every scenario instead of only the first.
+# --soak: the end-to-end tests run every language in every mode, the fault tests run many more
+# rounds, the fuzz targets run a minute each, and field runs every scenario instead of only the
+# first.
 set -uo pipefail
 cd "$(dirname "$0")" || exit
 

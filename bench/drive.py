@@ -43,8 +43,8 @@ def tasks(pid):
 
 
 def cpu_seconds(pid):
-    """The run time of its threads according to the scheduler, in nanoseconds. Threads that have ended are
-    missing, so the result is the larger of this and the process's own sum."""
+    """The run time of its threads according to the scheduler, in nanoseconds. Threads that have
+    ended are missing, so the result is the larger of this and the process's own sum."""
     total = sum(int((task / "schedstat").read_text().split()[0]) for task in tasks(pid)) / 1e9
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return max(total, (int(fields[11]) + int(fields[12])) / TICK)
@@ -146,8 +146,8 @@ def check(name, got, sent):
 
 
 def measure(load, subject, pool, **options):
-    """One round: CPU per span including the drain, response latency, bytes out. load: an object whose run
-    method returns what was accepted."""
+    """One round: CPU per span including the drain, response latency, bytes out. load: an object
+    whose run method returns what was accepted."""
     before, cpu = subject.sink.counts(), cpu_seconds(subject.pid)
     sent = load.run(subject, pool, **options)
     got = drain(subject.sink, before, sent)

@@ -28,8 +28,8 @@ def pool(bench, spans, gzip=False):
 
 
 def settle(bench, subjects, requests):
-    """Warms up every subject until no spans are held: spans of a new service wait once for its first
-    profiles. Returns the requests per second of each subject, by name."""
+    """Warms up every subject until no spans are held: spans of a new service wait once for its
+    first profiles. Returns the requests per second of each subject, by name."""
     rates = {}
     for subject in subjects:
         before = subject.sink.counts()
@@ -83,8 +83,8 @@ def compared(bench, peers, spans, form="http", gzip=False, own=None, requests=No
 
 
 def driven(bench, form):
-    """Compares with the Collector at 100 spans per request, with wrk or h2load. h2load sends a fixed
-    number of requests: as many as our own load achieved in the time of a round."""
+    """Compares with the Collector at 100 spans per request, with wrk or h2load. h2load sends a
+    fixed number of requests: as many as our own load achieved in the time of a round."""
     requests = pool(bench, 100)
     with started(Spanlink(bench, form), Collector(bench, form)) as subjects:
         rates = settle(bench, subjects, requests)
@@ -150,15 +150,16 @@ def figure_1(bench):
 
 
 def http_beside_grpc(bench):
-    """HTTP and gRPC with the same number of concurrent requests, each on its own connection: the cost of
-    HTTP over gRPC, without gRPC's advantage of answering several streams at once."""
+    """HTTP and gRPC with the same number of concurrent requests, each on its own connection: the
+    cost of HTTP over gRPC, without gRPC's advantage of answering several streams at once."""
     http, grpc = Spanlink(bench), Spanlink(bench, "grpc")
     http.name, grpc.name = "spanlink, HTTP", "spanlink, gRPC"
     requests = pool(bench, 100)
     with started(http, grpc) as subjects:
         settle(bench, subjects, requests)
         results = rounds(bench, subjects, requests, clients=8, streams=1)
-    bench.row("2", "CPU per span of HTTP, 100 per request, 8 connections with one request at a time",
+    bench.row("2",
+              "CPU per span of HTTP, 100 per request, 8 connections with one request at a time",
               "gRPC, same load", ratios(results, http.name, grpc.name), low=True)
 
 
@@ -190,7 +191,8 @@ def figure_4(bench):
                            spans)
         if "dataflow" in results:
             must, aim = {512: (2.0, 1.2), 100: (1.2, 0.8)}[spans]
-            bench.row("4b", f"CPU per span over the dataflow engine, HTTP none, {spans} per request",
+            bench.row("4b",
+                      f"CPU per span over the dataflow engine, HTTP none, {spans} per request",
                       "dataflow", ratios(results, "spanlink", "dataflow"), must=must, aim=aim,
                       low=True)
         bench.row("4", f"CPU per span over nginx proxy_pass, {spans} per request", "nginx",
@@ -244,7 +246,8 @@ def figure_7(bench):
                     rests.setdefault((subject.name, key), []).append(value)
     for key, case, must, aim in (("rss", "idle RSS", 2.5, 3.5),
                                  ("private_dirty", "idle private dirty memory", 8, 12),
-                                 ("peak", "peak RSS at saturation, HTTP none, 512 per request", 5, 10)):
+                                 ("peak", "peak RSS at saturation, HTTP none, 512 per request",
+                                  5, 10)):
         ours, peers = rests["spanlink", key], rests["Collector", key]
         scale = 1 if key == "peak" else 1 << 20
         bench.say(f"  {case}: spanlink {ours[-1] / scale:.2f} MiB, "

@@ -42,8 +42,8 @@ class Wrk:
 
 
 class H2load:
-    """gRPC, always the first body of the pool, and an exact number of requests. h2load does not read
-    grpc-status; only the sink shows whether a request was accepted."""
+    """gRPC, always the first body of the pool, and an exact number of requests. h2load does not
+    read grpc-status; only the sink shows whether a request was accepted."""
 
     def __init__(self, core):
         self.core = core

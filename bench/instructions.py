@@ -3,10 +3,11 @@
 bench/instructions.txt. Usage: bench/instructions.py [--update] [CASE...]
 
 Counted with callgrind on fixed input, so that two runs of one binary differ by less than one in a
-thousand. A count can also change with the compiler, libc or ISA-L, and with the processor, for which
-libc and ISA-L choose their routines (libc's choice is fixed here, ISA-L's cannot be). Therefore a
-count fails at more than 5 percent above the file with the compiler that wrote it, and at more than 15
-percent with another one. A count 5 percent below passes with a request to run --update.
+thousand. A count can also change with the compiler, libc or ISA-L, and with the processor, for
+which libc and ISA-L choose their routines (libc's choice is fixed here, ISA-L's cannot be).
+Therefore a count fails at more than 5 percent above the file with the compiler that wrote it, and
+at more than 15 percent with another one. A count 5 percent below passes with a request to run
+--update.
 """
 import argparse
 import concurrent.futures

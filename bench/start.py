@@ -4,8 +4,8 @@
     bench/start.py --spanlink build/release/spanlink [--collector FILE] [--rotel FILE] [--starts N]
 
 Every subject receives OTLP over HTTP and gRPC and exports it over HTTP to a sink in this process.
-All are started in turn, so that disturbances of the machine affect all of them. Prints a JSON line for
-each figure, then one for each ratio of a peer to spanlink.
+All are started in turn, so that disturbances of the machine affect all of them. Prints a JSON line
+for each figure, then one for each ratio of a peer to spanlink.
 """
 import argparse
 import contextlib
@@ -207,8 +207,8 @@ class Subject:
 
 
 def at_rest(subject, seconds):
-    """Figures of a process after an empty request, and again after a span has reached the sink, when
-    everything needed for exporting has been loaded and allocated."""
+    """Figures of a process after an empty request, and again after a span has reached the sink,
+    when everything needed for exporting has been loaded and allocated."""
     figures = {}
     pid, _ = started(subject.argv(), subject.http)
     try:

@@ -144,8 +144,8 @@ class Subject:
 
 
 class Spanlink(Subject):
-    """Its hold is shorter than the default, so that the wait for profiles of the new services, which
-    send none, ends before the rounds start."""
+    """Its hold is shorter than the default, so that the wait for profiles of the new services,
+    which send none, ends before the rounds start."""
 
     name = "spanlink"
     settings = f"compression as the row says, memory_limiter of {SPANLINK_LIMIT_MIB} MiB, hold 2s"

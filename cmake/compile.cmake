@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Flags for all of our targets. Assertions stay enabled in release builds: they catch only our own bugs.
+# Flags for all of our targets. Assertions stay enabled in release builds: they catch only our own
+# bugs.
 add_library(compile_options INTERFACE)
 target_compile_options(compile_options INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wswitch-enum -Wstrict-prototypes
@@ -22,8 +23,8 @@ if(SPANLINK_FUZZ)
   target_compile_options(compile_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT sanitizers)
-  # Removes build paths, so that two builds of one commit are identical byte for byte. The linker needs
-  # the option too, because it compiles whole programs.
+  # Removes build paths, so that two builds of one commit are identical byte for byte. The linker
+  # needs the option too, because it compiles whole programs.
   foreach(map "${CMAKE_BINARY_DIR}=build" "${CMAKE_SOURCE_DIR}=.")
     add_compile_options("-ffile-prefix-map=${map}")
     add_link_options("-ffile-prefix-map=${map}")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# libcurl, linked statically if possible. Debian's shared library loads 18 others (Kerberos, LDAP, RTMP,
-# SSH and with it OpenSSL, ...) for features that lib/net/http/http_client never uses. They took 3.0 of
-# the 6.0 ms to readiness, 4.3 of 10.4 MiB resident and 0.7 of 1.4 MiB private dirty; the archive adds
-# 0.6 MiB to the binary. curl_absent.c defines the functions that it needs from them. The drawback: a
-# newer libcurl requires a rebuild. The shared library is used with OFF, without an archive, or if the
-# archive does not link.
+# libcurl, linked statically if possible. Debian's shared library loads 18 others (Kerberos, LDAP,
+# RTMP, SSH and with it OpenSSL, ...) for features that lib/net/http/http_client never uses. They
+# took 3.0 of the 6.0 ms to readiness, 4.3 of 10.4 MiB resident and 0.7 of 1.4 MiB private dirty;
+# the archive adds 0.6 MiB to the binary. curl_absent.c defines the functions that it needs from
+# them. The drawback: a newer libcurl requires a rebuild. The shared library is used with OFF,
+# without an archive, or if the archive does not link.
 option(SPANLINK_STATIC_CURL "link libcurl from its archive, without what HTTP does not need" ON)
 
 set(curl_absent ${CMAKE_BINARY_DIR}/generated/curl_absent.c)

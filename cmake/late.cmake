@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Libraries that are loaded when one of their functions is first called (lib/late/late.h). This requires
-# static libmicrohttpd and libcurl, because their shared libraries load GnuTLS, and a page of assembler
-# for the processor; otherwise everything is linked normally.
+# Libraries that are loaded when one of their functions is first called (lib/late/late.h). This
+# requires static libmicrohttpd and libcurl, because their shared libraries load GnuTLS, and a page
+# of assembler for the processor; otherwise everything is linked normally.
 option(SPANLINK_LATE "load GnuTLS on first use" ON)
 
 # Sets out to the functions of a shared library that our sources and the static libraries use.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` installs besides the binary: man pages and shell completion, generated from the
-# binary's own output, and the documentation. Files of the .deb only are in packaging/debian.
+# What `cmake --install` installs besides the binary: man pages and shell completion, generated from
+# the binary's own output, and the documentation. Files of the .deb only are in packaging/debian.
 include(GNUInstallDirs)
 set(doc_folder ${CMAKE_INSTALL_DATAROOTDIR}/doc/spanlink)
 install(FILES README.md SECURITY.md DESTINATION ${doc_folder})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `spanlink --version` prints besides the version: the commit, determined at every build, and the
-# libraries. Included by CMakeLists.txt; with -P, COMMIT_FILE and SPANLINK_COMMIT it writes the commit.
+# What `spanlink --version` prints besides the version: the commit, determined at every build, and
+# the libraries. Included by CMakeLists.txt; with -P, COMMIT_FILE and SPANLINK_COMMIT it writes the
+# commit.
 if(CMAKE_SCRIPT_MODE_FILE)
   set(commit "${SPANLINK_COMMIT}")
   if(NOT commit)
@@ -19,7 +20,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-set(SPANLINK_COMMIT "" CACHE STRING "the commit that --version tells; empty: SPANLINK_COMMIT of the environment, else git's")
+set(SPANLINK_COMMIT "" CACHE STRING "the commit that --version prints; empty: SPANLINK_COMMIT of the environment, else git's")
 add_custom_target(commit BYPRODUCTS ${CMAKE_BINARY_DIR}/generated/commit.h
   COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${CMAKE_SOURCE_DIR} -DSPANLINK_COMMIT=${SPANLINK_COMMIT}
     -DCOMMIT_FILE=${CMAKE_BINARY_DIR}/generated/commit.h -P ${CMAKE_CURRENT_LIST_FILE}

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Creates the root file system of the container image: the binary, the libraries that it links or loads
-# on first use, the CA certificates, a configuration and a user. packaging/Dockerfile copies it into an
-# image from scratch. If SOURCE_DATE_EPOCH is set, all files get that time.
-# Requires g++ and the packages that tools/install_debian.sh build installs.
+# Creates the root file system of the container image: the binary, the libraries that it links or
+# loads on first use, the CA certificates, a configuration and a user. packaging/Dockerfile copies
+# it into an image from scratch. If SOURCE_DATE_EPOCH is set, all files get that time. Requires g++
+# and the packages that tools/install_debian.sh build installs.
 # Usage: packaging/rootfs.sh BINARY FOLDER    (FOLDER must not exist)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

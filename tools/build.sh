@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Configures and builds a preset of CMakePresets.json into build/PRESET. The output of cmake and ninja
-# goes to build/PRESET.log and is shown if they fail. At the end, prints which optional library is
-# missing. Usage: tools/build.sh PRESET [OPTION of cmake --build]...
+# Configures and builds a preset of CMakePresets.json into build/PRESET. The output of cmake and
+# ninja goes to build/PRESET.log and is shown if they fail. At the end, prints which optional
+# library is missing. Usage: tools/build.sh PRESET [OPTION of cmake --build]...
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:?tools/build.sh: which preset?}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes every target with asan and ubsan, SECONDS each (default 60), one per processor at a time. New
-# inputs are kept in build/fuzz/corpus, including those of findings; after a finding the exit code is 1.
+# Fuzzes every target with asan and ubsan, SECONDS each (default 60), one per processor at a time.
+# New inputs are kept in build/fuzz/corpus, including those of findings; after a finding the exit
+# code is 1.
 # Usage: tools/fuzz.sh [SECONDS [TARGET...]]
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Rejects includes that do not point down. Usage: layers.py [ROOT]
 
-The table lists for every folder with C files what it may include besides itself: folders (with "/*",
-their subfolders too) or single headers. docs/design.md shows it as a picture.
+The table lists for every folder with C files what it may include besides itself: folders (with
+"/*", their subfolders too) or single headers. docs/design.md shows it as a picture.
 """
 import pathlib
 import re

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates the man pages and shell completion from the program's own output.
 
-Usage: manual.py FOLDER [EMULATOR...] PROGRAM. Reads the output of --help and `components`, which come
-from the tables that parse the command line and the configuration. Writes spanlink.1,
+Usage: manual.py FOLDER [EMULATOR...] PROGRAM. Reads the output of --help and `components`, which
+come from the tables that parse the command line and the configuration. Writes spanlink.1,
 spanlink.yaml.5, spanlink.bash, _spanlink (zsh) and spanlink.fish.
 """
 import pathlib

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Creates the files of a release in build/files: the sources, a tarball with the binary, the .deb, the
-# image's root file system, the bill of materials, the notes from CHANGELOG.md, and SHA256SUMS.
-# Two runs on one commit make identical files in any folder. Refuses to run with uncommitted changes.
-# Without git, it uses all files, and SPANLINK_COMMIT and SOURCE_DATE_EPOCH provide commit and time.
+# Creates the files of a release in build/files: the sources, a tarball with the binary, the .deb,
+# the image's root file system, the bill of materials, the notes from CHANGELOG.md, and SHA256SUMS.
+# Two runs on one commit make identical files in any folder. Refuses to run with uncommitted
+# changes. Without git, it uses all files, and SPANLINK_COMMIT and SOURCE_DATE_EPOCH provide commit
+# and time.
 # Usage: tools/release.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."

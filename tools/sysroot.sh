@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Downloads the libraries of another Debian architecture into build/ARCH-sysroot, where the toolchain
-# file cmake/ARCH.cmake looks for them. It uses the machine's apt sources and keys, but does not change
-# its packages or architectures, and does not need root. Does nothing if the sysroot exists already for
-# the same list of packages.
+# Downloads the libraries of another Debian architecture into build/ARCH-sysroot, where the
+# toolchain file cmake/ARCH.cmake looks for them. It uses the machine's apt sources and keys, but
+# does not change its packages or architectures, and does not need root. Does nothing if the sysroot
+# exists already for the same list of packages.
 # Usage: tools/sysroot.sh arm64
 set -euo pipefail
 cd "$(dirname "$0")/.."

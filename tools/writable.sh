@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Exits with 1 if the caller cannot write or create one of the paths, and prints which. After --below,
-# everything inside the folders is checked too: a single object file of another user makes a build
-# fail. Usage: tools/writable.sh [PATH]... [--below FOLDER...]
+# Exits with 1 if the caller cannot write or create one of the paths, and prints which. After
+# --below, everything inside the folders is checked too: a single object file of another user makes
+# a build fail. Usage: tools/writable.sh [PATH]... [--below FOLDER...]
 set -euo pipefail
 
 depth=(-maxdepth 0)

@@ -1,4 +1,4 @@
-"""./run.sh, as somebody at a terminal uses it."""
+"""./run.sh, as used in a terminal."""
 import os
 import shutil
 import signal
@@ -65,7 +65,7 @@ def test_one_ctrl_c_during_the_sample_stops_everything_in_order(tmp_path):
 
 
 def group_lives(group):
-    """Whether a process of the group runs; those that nobody reaped do not count."""
+    """Whether a process of the group is running; zombies do not count."""
     states = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True).stdout
     return any(int(pgid) == group and not state.startswith("Z")
                for pgid, state in map(str.split, states.splitlines()))
@@ -73,7 +73,7 @@ def group_lives(group):
 
 @pytest.fixture
 def checkout():
-    """What run.sh and test.sh stand on, with a binary that was built once, for every user to read."""
+    """The files that run.sh and test.sh need, with an existing binary, readable by every user."""
     folder = harness.pathlib.Path(tempfile.mkdtemp())
     for name in ("run.sh", "test.sh"):
         shutil.copy(harness.ROOT / name, folder)
