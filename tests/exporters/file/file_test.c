@@ -1,4 +1,4 @@
-/* What the file exporter leaves on disk. */
+/* The files that the file exporter writes. */
 #include "exporters/file/file.h"
 
 #include "lib/wire/codec/compress.h"
@@ -55,7 +55,7 @@ static struct outcome send_spans(const char *name)
     return exporter_send(&exporter, otlp_batch_of(SIGNAL_TRACES, spans(name), 1));
 }
 
-/* Names in a folder that begin with a prefix, in order; their number. */
+/* Lists the names in a folder that start with a prefix, sorted. Returns their number. */
 static size_t list(const char *folder, const char *prefix, char names[][256], size_t max)
 {
     struct dirent **entries;
@@ -78,7 +78,7 @@ START_TEST(requests_are_lines_of_otlp_json)
     send_spans("one");
     send_spans("line\\nbreak");
     struct view content =
-        receiver_recorded(in_folder("traces.jsonl")); /* before the exporter ends */
+        receiver_recorded(in_folder("traces.jsonl")); /* before the exporter is closed */
     for (unsigned i = 0; i < 2; i++) {
         const uint8_t *end = memchr(content.data, '\n', content.size);
         ck_assert_ptr_nonnull(end);
@@ -136,7 +136,7 @@ START_TEST(full_files_are_renamed_and_only_the_latest_are_kept)
     char names[16][256];
     static char long_name[600 << 10];
     memset(long_name, 'n', sizeof long_name - 1);
-    fclose(fopen(in_folder("traces-2.jsonl"), "w"));          /* somebody else's */
+    fclose(fopen(in_folder("traces-2.jsonl"), "w"));          /* not the exporter's */
     fclose(fopen(in_folder("traces-2026-01-01.jsonl"), "w")); /* likewise */
     begin("path: %s/traces.jsonl, rotation: {max_megabytes: 1, max_backups: 2}");
     for (unsigned i = 0; i < 6; i++) {

@@ -1,4 +1,4 @@
-/* What the receivers refuse is counted by signal and cause, and told with the client's address. */
+/* Refused requests are counted by signal and cause, and logged with the client's address. */
 #include "receivers/otlp/otlp.h"
 
 #include "lib/net/http/http_client.h"
@@ -250,7 +250,7 @@ START_TEST(grpc_at_the_http_port_is_told_where_it_belongs)
                                     "on the HTTP socket "),
                       1);
     ck_assert_uint_eq(captured_with(want), 1);
-    /* GOAWAY with HTTP_1_1_REQUIRED and the same words. */
+    /* GOAWAY with HTTP_1_1_REQUIRED and the same text. */
     ck_assert_mem_eq(heard, "\0\0\0\4\0\0\0\0\0", 9);
     ck_assert_mem_eq(heard + 12, "\7\0\0\0\0\0\0\0\0\0\0\0\0\x0d", 14);
     ck_assert_ptr_nonnull(memmem(heard, n, want, strlen(want)));

@@ -1,4 +1,4 @@
-/* What is said of configurations that cannot work. */
+/* Errors for configurations that cannot work. */
 #include "tests/support/given_runtime.h"
 #include "tests/support/keeper.h"
 #include "tests/support/suite.h"
@@ -9,8 +9,8 @@
 extern const struct component receiver_pprof;
 const struct component *const component_table[] = {&receiver_pprof, &scripted_keeper, NULL};
 
-/* The sentences about the receiver's keys are `want`, each with "receivers.pprof" and its place
- * taken off. */
+/* Checks that the errors about the receiver's keys are `want`, each without its place and
+ * "receivers.pprof". */
 static void expect(const char *keys, const char *want)
 {
     char *yaml, *got = calloc(1, 4096);

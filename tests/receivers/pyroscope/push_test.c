@@ -21,7 +21,7 @@ const struct component *const component_table[] = {&receiver_pyroscope, &scripte
     "receivers: {pyroscope: {endpoint: 'unix:%s/http'" keys "}}\n"                                 \
     "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
     "service: {pipelines: {profiles: {receivers: [pyroscope], exporters: [keeper]}}}\n"
-/* Profiles of any time. */
+/* Accepts profiles of any time. */
 #define RECEIVER(keys) SERVED_BY(", reject_older_than: 0s, reject_newer_than: 0s" keys)
 #define PUSH           "/push.v1.PusherService/Push"
 #define PROTO          "Content-Type: application/proto\r\n"
