@@ -314,7 +314,7 @@ def figure_15(bench):
 
 
 class Scrapes:
-    """Fetches the page of the own metrics once a second."""
+    """Fetches the page of internal metrics once per second."""
 
     def __init__(self, port):
         self.url, self.end = f"http://127.0.0.1:{port}/metrics", threading.Event()
@@ -338,17 +338,17 @@ def figure_16(bench):
     page = ("  telemetry: {metrics: {level: detailed, readers: [{pull: {exporter: {prometheus: "
             f"{{host: 127.0.0.1, port: {port}}}}}}}}}]}}}}\n")
     on, off = Spanlink(bench, used=page), Spanlink(bench, used=page.replace("detailed", "none"))
-    on.name = "own metrics, detailed"
+    on.name = "internal metrics, detailed"
     with started(on, off), Scrapes(port):
         time.sleep(start.QUIET_S)
-        bench.row("16", "idle memory with own metrics, scraped, over without", "itself",
+        bench.row("16", "idle memory with internal metrics, scraped, over without", "itself",
                   [drive.rss_mib(on.pid) - drive.rss_mib(off.pid)], unit="MiB", must=0.3, low=True)
         for spans in (512, 100):
             requests = pool(bench, spans)
             settle(bench, [on, off], requests)
             results = rounds(bench, [on, off], requests)
-            bench.row("16", f"CPU per span with own metrics, detailed and scraped, over without, "
-                      f"HTTP none, {spans} a request", "itself",
+            bench.row("16", f"CPU per span with internal metrics, detailed and scraped, over without, "
+                      f"HTTP none, {spans} per request", "itself",
                       ratios(results, on.name, off.name), must=1.03, low=True)
 
 
