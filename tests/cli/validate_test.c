@@ -255,7 +255,7 @@ START_TEST(what_does_nothing_is_warned_of)
     passes("  otlp: {protocols: {http: {endpoint: 'localhost:0'}}}\n",
            "  otlp_grpc: {endpoint: 'x:4317', keepalive: {time: 10s}, balancer_name: round_robin, "
            "authority: y, wait_for_ready: true}\n",
-           ": exporters.otlp_grpc.keepalive: has no effect: a connection that has died is "
+           ": exporters.otlp_grpc.keepalive: has no effect: a dead connection is "
            "replaced");
 }
 END_TEST
