@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing, builds spanlink and runs it. See --help.
+# Installs missing packages, builds spanlink and runs it. See --help.
 set -euo pipefail
 called_from=$PWD
 cd "$(dirname "$0")"
@@ -10,17 +10,17 @@ usage() {
 usage: ./run.sh [--config FILE]... [--set KEY=VALUE]... [--no-sample]
        ./run.sh --build
 
-Without --config it runs configs/standalone.yaml, which needs no backend, plays a small recorded
-sample of real SDK traffic through it once, and then keeps listening.
+Without --config, it runs configs/standalone.yaml, which needs no backend, replays a small sample of
+recorded SDK traffic once, and then keeps listening.
 
-  --config FILE   run this configuration instead (no sample is played)
+  --config FILE   run this configuration instead (no sample is replayed)
   --set A.B=C     set one key of the configuration
-  --no-sample     do not play the sample
-  --build         only install and build
+  --no-sample     do not replay the sample
+  --build         only install packages and build
 TEXT
 }
 
-# A file is named from where the caller stands.
+# Relative paths are relative to the caller's folder.
 config() {
   sample=no
   case $1 in
@@ -63,25 +63,26 @@ if [ "$own_config" = no ]; then
 fi
 [ "$sample" = no ] && exec build/release/spanlink "${arguments[@]}"
 
-# Beside spanlink, which takes this shell's place and its process id: signals and the exit code are
-# its own. The first request of the sample is due when spanlink has long begun to listen.
+# Runs beside spanlink, which replaces this shell and keeps its process id, so that it gets the
+# signals and sets the exit code. spanlink is listening long before the first request of the sample
+# is due.
 play_sample() {
   python3 tests/recorded/play.py tests/recorded/python \
     --otlp http://localhost:4318 --pyroscope http://localhost:4040 &
   local player=$!
   while kill -0 $player 2>/dev/null; do
-    [ -e /proc/$$/exe ] || { kill $player 2>/dev/null; return; } # also when nobody reaped it yet
+    [ -e /proc/$$/exe ] || { kill $player 2>/dev/null; return; } # also true for a zombie
     sleep 0.2
   done
   cat <<'TEXT'
 
-The sample has been played. Linked spans appear above as their profiles decide them (a few seconds
-more for the last ones). spanlink keeps listening; point an SDK at it:
+The sample has been replayed. Linked spans appear above once their profiles have arrived (the last ones
+a few seconds later). spanlink keeps listening; point an SDK at it:
   OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318   (gRPC: http://localhost:4317)
   PYROSCOPE_SERVER_ADDRESS=http://localhost:4040
 Ctrl-C stops it.
 TEXT
 }
-trap '' INT # for the player; spanlink takes it up again, and the player ends with spanlink
+trap '' INT # for the player, which ends with spanlink; spanlink handles SIGINT itself
 play_sample &
 exec build/release/spanlink "${arguments[@]}"

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing, builds and runs every test. Prints "N passed, N failed" at the end.
+# Installs missing packages, builds and runs every test. Prints "N passed, N failed" at the end.
 # Usage: ./test.sh [--soak] [unit] [lint] [guard] [arm64] [e2e] [faults] [package] [release]
 #                 [field]
-# Without a part it runs all but release and field. arm64 compiles for that processor, runs spanlink
-# and the tests of lib/base and lib/wire under qemu, and makes the .deb.
-# --soak: the end-to-end tests run every language in every mode, the fault tests many more rounds,
-# the fuzz targets a minute each, and field plays every arrangement; without it, the first one.
+# Without a part, it runs all except release and field. arm64 cross-compiles, runs spanlink and the
+# tests of lib/base and lib/wire under qemu, and makes the .deb.
+# --soak: the end-to-end tests run every language in every mode, the fault tests run many more
+# rounds, the fuzz targets run a minute each, and field runs every scenario instead of only the
+# first.
 set -uo pipefail
 cd "$(dirname "$0")" || exit
 
@@ -39,7 +40,7 @@ build() { # preset, option of cmake --build...
   step "build-$1" tools/build.sh "$@"
 }
 
-# Counts what a runner reported: ctest's "N tests failed out of M", pytest's closing line.
+# Add up what a runner reports: ctest's "N tests failed out of M", pytest's last line.
 ctest_run() { # preset, option of ctest...
   printf '== ctest %s\n' "$1"
   ctest --preset "$@" -j "$(nproc)" >"$logs/ctest-$1.log" 2>&1
@@ -83,7 +84,7 @@ field_run() { # option...
   failed=$((failed + bad))
 }
 
-# What another processor could do otherwise: the sizes and signs of types, alignment, atomics.
+# Tests what may differ on another processor: sizes and signedness of types, alignment, atomics.
 arm64_run() {
   local targets program
   step packages-arm64 tools/install_debian.sh arm64

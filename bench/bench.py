@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Bench:
-    """What all figures share: programs, cores, payloads, rounds."""
+    """State shared by all figures: programs, cores, payloads, rounds."""
 
     def __init__(self, options, folder):
         build = ROOT / "build" / "bench"
@@ -44,7 +44,7 @@ class Bench:
         print(text, flush=True)
 
     def row(self, figure, case, against, values, unit="x", must=None, aim=None, low=False):
-        """A line of the table. values: one a round; low: smaller is better."""
+        """Adds a row to the table. values: one per round; low: smaller is better."""
         row = {"figure": figure, "case": case, "against": against, "unit": unit, "must": must,
                "aim": aim, "low": low, "median": statistics.median(values),
                "min": min(values), "max": max(values), "rounds": len(values)}
@@ -52,7 +52,7 @@ class Bench:
         self.say(report.sentence(row))
 
     def printed_row(self, printed):
-        """A row that a program of the suite printed, with its own ratios or one value."""
+        """Adds a row printed by a program of the suite, with its own ratios or one value."""
         figure, case = str(printed["figure"]), printed["case"]
         must, aim = figures.limits(figure, case)
         spread = printed["ratio"]
@@ -73,7 +73,7 @@ def read_options():
     parser = argparse.ArgumentParser(description="measures spanlink beside its peers")
     parser.add_argument("figures", nargs="*", help="numbers of figures (default: all)")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=3, help="of load in a round")
+    parser.add_argument("--seconds", type=float, default=3, help="seconds of load per round")
     parser.add_argument("--cores", type=int, nargs=2, default=(0, 1), metavar=("SUBJECT", "LOAD"))
     parser.add_argument("--spanlink", default=str(ROOT / "build/bench/spanlink"))
     parser.add_argument("--rotel", default="")
@@ -90,7 +90,7 @@ def main():
         wanted = options.figures or list(figures.ALL)
         for name in wanted:
             if name not in figures.ALL:
-                sys.exit(f"bench: no figure {name}; there are {', '.join(figures.ALL)}")
+                sys.exit(f"bench: unknown figure {name}, expected one of {', '.join(figures.ALL)}")
         for subject in (Spanlink, Collector, Rotel, Nginx):
             bench.say(f"{subject.name}: {subject.settings}")
         for name in wanted:

@@ -1,4 +1,4 @@
-"""Starts sinks and loads, and reads from /proc what a subject costs."""
+"""Starts sinks and loads, and reads a subject's CPU and memory from /proc."""
 
 import json
 import os
@@ -15,7 +15,7 @@ GRPC_PATH = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
 
 class Void(Exception):
-    """A measurement that says nothing, and why."""
+    """An invalid measurement, with the reason."""
 
 
 def free_port():
@@ -43,8 +43,8 @@ def tasks(pid):
 
 
 def cpu_seconds(pid):
-    """What its threads have run, in nanoseconds of the scheduler; threads that ended do not count, so
-    the larger of this and the process's own sum is taken."""
+    """The run time of its threads according to the scheduler, in nanoseconds. Threads that have
+    ended are missing, so the result is the larger of this and the process's own sum."""
     total = sum(int((task / "schedstat").read_text().split()[0]) for task in tasks(pid)) / 1e9
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return max(total, (int(fields[11]) + int(fields[12])) / TICK)
@@ -104,7 +104,7 @@ def difference(after, before):
 
 
 class Load:
-    """What all loads of a run share."""
+    """Settings shared by all loads of a run."""
 
     def __init__(self, program, core):
         self.program, self.core = program, core
@@ -146,8 +146,8 @@ def check(name, got, sent):
 
 
 def measure(load, subject, pool, **options):
-    """One round: CPU per span with the drain, latency of the answers, bytes out. load: anything whose
-    run says what was accepted."""
+    """One round: CPU per span including the drain, response latency, bytes out. load: an object
+    whose run method returns what was accepted."""
     before, cpu = subject.sink.counts(), cpu_seconds(subject.pid)
     sent = load.run(subject, pool, **options)
     got = drain(subject.sink, before, sent)

@@ -1,4 +1,4 @@
-"""The figures, one function each. All are ratios taken in one run: subjects take turns, A B A B."""
+"""The figures, one function each. All are ratios from one run: subjects take turns, A B A B."""
 
 import contextlib
 import json
@@ -28,8 +28,8 @@ def pool(bench, spans, gzip=False):
 
 
 def settle(bench, subjects, requests):
-    """Warms every subject up, until nothing is held any more: a service that has not been seen to
-    send profiles is waited for once. Returns the requests a second that each took, by name."""
+    """Warms up every subject until no spans are held: spans of a new service wait once for its
+    first profiles. Returns the requests per second of each subject, by name."""
     rates = {}
     for subject in subjects:
         before = subject.sink.counts()
@@ -44,7 +44,7 @@ def form_of(subject):
 
 
 def rounds(bench, subjects, requests, **options):
-    """The measurements of each subject, by name, one a round, with our own load."""
+    """The measurements of each subject, by name, one per round, with our own load."""
     def measure(subject):
         return drive.measure(bench.load, subject, requests, **{
             "seconds": bench.seconds, **CLIENTS[form_of(subject)], **options})
@@ -83,8 +83,8 @@ def compared(bench, peers, spans, form="http", gzip=False, own=None, requests=No
 
 
 def driven(bench, form):
-    """Beside the Collector at 100 spans a request, with a load that is not ours. h2load, which sends
-    so many requests, is given as many as our own load got answered in the time of a round."""
+    """Compares with the Collector at 100 spans per request, with wrk or h2load. h2load sends a
+    fixed number of requests: as many as our own load achieved in the time of a round."""
     requests = pool(bench, 100)
     with started(Spanlink(bench, form), Collector(bench, form)) as subjects:
         rates = settle(bench, subjects, requests)
@@ -100,7 +100,7 @@ def driven(bench, form):
 
 
 class Profiles:
-    """Sends spanlink a profile a second, whose samples carry the given span ids."""
+    """Sends spanlink one profile per second whose samples carry the given span ids."""
 
     def __init__(self, subject, ids, service="checkout"):
         self.subject, self.ids, self.service = subject, ids, service
@@ -133,41 +133,42 @@ class Profiles:
 def figure_1(bench):
     for spans in (512, 100):
         results = compared(bench, [Collector], spans)
-        bench.row("1", f"CPU per span, HTTP none, {spans} a request", "Collector",
+        bench.row("1", f"CPU per span, HTTP none, {spans} per request", "Collector",
                   ratios(results, "Collector", "spanlink"), must=8, aim=12)
     requests = pool(bench, 512)
     with started(Spanlink(bench), Collector(bench)) as (own, peer):
         settle(bench, [own, peer], requests)
         with Profiles(own, requests.roots):
             results = rounds(bench, [own, peer], requests)
-    bench.row("1", "the same at 512, a profile a second confirms one span in ten", "Collector",
+    bench.row("1", "the same at 512, one profile per second confirms one span in ten", "Collector",
               ratios(results, "Collector", "spanlink"), must=5, aim=9)
     results = compared(bench, [Collector], 100, requests=payloads.json_pool(pool(bench, 100)))
-    bench.row("1", "CPU per span, HTTP none, JSON, 100 a request", "Collector",
+    bench.row("1", "CPU per span, HTTP none, JSON, 100 per request", "Collector",
               ratios(results, "Collector", "spanlink"))
-    bench.row("1", "CPU per span, HTTP none, 100 a request, driven by wrk", "Collector",
+    bench.row("1", "CPU per span, HTTP none, 100 per request, driven by wrk", "Collector",
               ratios(driven(bench, "http"), "Collector", "spanlink"), must=8, aim=12)
 
 
 def http_beside_grpc(bench):
-    """Both doors under the same number of requests at a time, each on a connection of its own: what
-    HTTP costs more than gRPC, without what gRPC saves by answering several streams at once."""
+    """HTTP and gRPC with the same number of concurrent requests, each on its own connection: the
+    cost of HTTP over gRPC, without gRPC's advantage of answering several streams at once."""
     http, grpc = Spanlink(bench), Spanlink(bench, "grpc")
     http.name, grpc.name = "spanlink, HTTP", "spanlink, gRPC"
     requests = pool(bench, 100)
     with started(http, grpc) as subjects:
         settle(bench, subjects, requests)
         results = rounds(bench, subjects, requests, clients=8, streams=1)
-    bench.row("2", "CPU per span of HTTP, 100 a request, 8 connections with one request at a time",
-              "gRPC alike", ratios(results, http.name, grpc.name), low=True)
+    bench.row("2",
+              "CPU per span of HTTP, 100 per request, 8 connections with one request at a time",
+              "gRPC, same load", ratios(results, http.name, grpc.name), low=True)
 
 
 def figure_2(bench):
     for spans in (512, 100):
         results = compared(bench, [Collector], spans, "grpc")
-        bench.row("2", f"CPU per span, gRPC none, {spans} a request", "Collector",
+        bench.row("2", f"CPU per span, gRPC none, {spans} per request", "Collector",
                   ratios(results, "Collector", "spanlink"), must=6, aim=10)
-    bench.row("2", "CPU per span, gRPC none, 100 a request, driven by h2load", "Collector",
+    bench.row("2", "CPU per span, gRPC none, 100 per request, driven by h2load", "Collector",
               ratios(driven(bench, "grpc"), "Collector", "spanlink"), must=6, aim=10)
     http_beside_grpc(bench)
 
@@ -177,7 +178,7 @@ def figure_3(bench):
     for form, aim in (("http", 12), ("grpc", 13)):
         for spans in (512, 100):
             results = compared(bench, peers, spans, form, gzip=True)
-            case = f"CPU per span, {form.upper().replace('GRPC', 'gRPC')} gzip, {spans} a request"
+            case = f"CPU per span, {form.upper().replace('GRPC', 'gRPC')} gzip, {spans} per request"
             bench.row("3", case, "Collector", ratios(results, "Collector", "spanlink"), must=8,
                       aim=aim)
             if "rotel" in results:
@@ -190,29 +191,30 @@ def figure_4(bench):
                            spans)
         if "dataflow" in results:
             must, aim = {512: (2.0, 1.2), 100: (1.2, 0.8)}[spans]
-            bench.row("4b", f"CPU per span over the dataflow engine, HTTP none, {spans} a request",
+            bench.row("4b",
+                      f"CPU per span over the dataflow engine, HTTP none, {spans} per request",
                       "dataflow", ratios(results, "spanlink", "dataflow"), must=must, aim=aim,
                       low=True)
-        bench.row("4", f"CPU per span over nginx proxy_pass, {spans} a request", "nginx",
+        bench.row("4", f"CPU per span over nginx proxy_pass, {spans} per request", "nginx",
                   ratios(results, "spanlink", "nginx"), must=2.0, aim=1.2, low=True)
 
 
 def figure_5_and_6(bench):
-    """A fixed rate of 40,000 spans a second, 100 a request."""
+    """A fixed rate of 40,000 spans per second, 100 per request."""
     peers = [(Collector, False)] + [(Rotel, True)] * bench.has("rotel")
     for peer, gzip in peers:
         results = compared(bench, [peer], 100, gzip=gzip, rate=400, seconds=2 * bench.seconds)
         name, coding = peer.name, "gzip" if gzip else "none"
         cpu, latency = ((6, 10), (2, 5)) if peer is Collector else ((3, 6), (1.5, 2.5))
-        bench.row("5", f"CPU per span at 40,000 spans/s, HTTP {coding}, 100 a request", name,
+        bench.row("5", f"CPU per span at 40,000 spans/s, HTTP {coding}, 100 per request", name,
                   ratios(results, name, "spanlink"), must=cpu[0], aim=cpu[1])
         for key in ("p50_us", "p99_us"):
-            bench.row("6", f"latency {key[:3]} at that rate, HTTP {coding}", name,
+            bench.row("6", f"latency {key[:3]} at the same rate, HTTP {coding}", name,
                       ratios(results, name, "spanlink", key), must=latency[0], aim=latency[1])
 
 
 def saturated_peak(bench, subject):
-    """The highest RSS while it is under full load, MiB."""
+    """The peak RSS under full load, in MiB."""
     requests = pool(bench, 512)
     settle(bench, [subject], requests)
     drive.forget_peak(subject.pid)
@@ -221,7 +223,7 @@ def saturated_peak(bench, subject):
 
 
 def stalled_peak(bench, limit, seconds):
-    """What its RSS exceeds idle by, over the budget, with a backend that never answers."""
+    """(peak RSS - idle RSS) / budget, with a backend that never responds."""
     with started(Spanlink(bench, stall=True, limit_mib=limit)) as (own,):
         idle = drive.rss_mib(own.pid)
         process = bench.load.start(own, pool(bench, 512), seconds=seconds, clients=16)
@@ -244,7 +246,8 @@ def figure_7(bench):
                     rests.setdefault((subject.name, key), []).append(value)
     for key, case, must, aim in (("rss", "idle RSS", 2.5, 3.5),
                                  ("private_dirty", "idle private dirty memory", 8, 12),
-                                 ("peak", "peak RSS at saturation, HTTP none, 512 a request", 5, 10)):
+                                 ("peak", "peak RSS at saturation, HTTP none, 512 per request",
+                                  5, 10)):
         ours, peers = rests["spanlink", key], rests["Collector", key]
         scale = 1 if key == "peak" else 1 << 20
         bench.say(f"  {case}: spanlink {ours[-1] / scale:.2f} MiB, "
@@ -272,12 +275,12 @@ def figure_8(bench):
                   [b / a for a, b in zip(times["spanlink"], times[peer.name])], must=2, aim=aim)
 
 
-AGAINST = {"9": "gunzip", "10": "itself with 1e4 ids", "11": "the bytes on the wire",
+AGAINST = {"9": "gunzip", "10": "itself with 1e4 ids", "11": "bytes on the wire",
            "15": "itself with none held"}
 
 
 def limits(figure, case):
-    """What must and should be reached, for rows that programs print."""
+    """The required value and the target, for rows that programs print."""
     if figure == "9":
         return 1.5, 0.8
     if figure == "11":
@@ -290,7 +293,7 @@ def limits(figure, case):
 
 
 def program_rows(bench, argv):
-    """Rows that a program of the suite prints, a JSON object a line."""
+    """Adds the rows that a program of the suite prints, one JSON object per line."""
     out = subprocess.run(argv, check=True, text=True, stdout=subprocess.PIPE,
                          preexec_fn=drive.pinned(bench.core)).stdout
     for line in out.splitlines():
@@ -311,7 +314,7 @@ def figure_15(bench):
 
 
 class Scrapes:
-    """Fetches the page of the own metrics once a second."""
+    """Fetches the page of internal metrics once per second."""
 
     def __init__(self, port):
         self.url, self.end = f"http://127.0.0.1:{port}/metrics", threading.Event()
@@ -335,17 +338,17 @@ def figure_16(bench):
     page = ("  telemetry: {metrics: {level: detailed, readers: [{pull: {exporter: {prometheus: "
             f"{{host: 127.0.0.1, port: {port}}}}}}}}}]}}}}\n")
     on, off = Spanlink(bench, used=page), Spanlink(bench, used=page.replace("detailed", "none"))
-    on.name = "own metrics, detailed"
+    on.name = "internal metrics, detailed"
     with started(on, off), Scrapes(port):
         time.sleep(start.QUIET_S)
-        bench.row("16", "idle memory with own metrics, scraped, over without", "itself",
+        bench.row("16", "idle memory with internal metrics, scraped, over without", "itself",
                   [drive.rss_mib(on.pid) - drive.rss_mib(off.pid)], unit="MiB", must=0.3, low=True)
         for spans in (512, 100):
             requests = pool(bench, spans)
             settle(bench, [on, off], requests)
             results = rounds(bench, [on, off], requests)
-            bench.row("16", f"CPU per span with own metrics, detailed and scraped, over without, "
-                      f"HTTP none, {spans} a request", "itself",
+            bench.row("16", f"CPU per span with internal metrics, detailed and scraped, over without, "
+                      f"HTTP none, {spans} per request", "itself",
                       ratios(results, on.name, off.name), must=1.03, low=True)
 
 
@@ -358,11 +361,11 @@ def figure_12(bench):
         two.name = "two threads"
         settle(bench, [one, two], requests)
         results = rounds(bench, [one, two], requests)
-    bench.row("12", "CPU per span with two threads over one, HTTP none, 512 a request", "itself",
+    bench.row("12", "CPU per span with two threads over one, HTTP none, 512 per request", "itself",
               ratios(results, "two threads", "spanlink"), must=1.15, aim=1.05, low=True)
     with started(Spanlink(bench)) as (own,):
         time.sleep(start.QUIET_S)
-        bench.row("12", "idle wakeups", "itself", [start.wakeups(own.pid, 10)], unit="a second",
+        bench.row("12", "idle wakeups", "itself", [start.wakeups(own.pid, 10)], unit="per second",
                   must=1, aim=0, low=True)
 
 
@@ -379,7 +382,7 @@ def figure_13(bench):
             settle(bench, [on, off], requests)
             results = rounds(bench, [on, off], requests, clients=32)
         bench.row("13", f"throughput with a journal (fsync: always) over without, 32 clients, "
-                  f"{spans} a request", "itself",
+                  f"{spans} per request", "itself",
                   ratios(results, "with a journal", "spanlink", "spans_per_s"), must=0.3, aim=0.6)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,5 +1,5 @@
-"""wrk and h2load in place of our own load, as a check that it does not flatter. Both know how many
-requests were accepted, and payloads.py which spans those have, so the sink is held to the very ids
+"""wrk and h2load in place of our own load, to check that it is not biased. Both report how many
+requests were accepted, and payloads.py knows their spans, so the sink's ids can be checked exactly
 here too."""
 
 import json
@@ -25,7 +25,7 @@ def output(argv, core, name):
 
 
 class Wrk:
-    """HTTP/1.1, the bodies of the pool in turn. wrk tries nothing again: a refusal voids the round."""
+    """HTTP/1.1, the bodies of the pool in turn. wrk does not retry: a refusal voids the round."""
 
     def __init__(self, core):
         self.core = core
@@ -42,8 +42,8 @@ class Wrk:
 
 
 class H2load:
-    """gRPC, always the first body of the pool, and an exact number of requests. h2load does not read
-    grpc-status: that a request was accepted shows at the sink alone."""
+    """gRPC, always the first body of the pool, and an exact number of requests. h2load does not
+    read grpc-status; only the sink shows whether a request was accepted."""
 
     def __init__(self, core):
         self.core = core

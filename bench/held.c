@@ -1,9 +1,8 @@
 /*
- * What profiles cost while spans wait: CPU time of an upload with 60,000 spans held over the time
- * with none, for uploads that can link none of them. In one process, by the real receiver and
- * processor.
+ * Cost of profiles while spans wait: CPU time of an upload with 60,000 spans held relative to none,
+ * for uploads that cannot link any of them. In one process, with the real receiver and processor.
  *
- * Prints one JSON object a figure.
+ * Prints one JSON object per figure.
  */
 #include "bench/profiles.h"
 #include "bench/spans.h"
@@ -34,7 +33,7 @@ static void accept(struct bench *bench, enum signal signal, struct bytes *bytes)
     stage_offer(&bench->correlation, read.batch);
 }
 
-/* Local roots that ended a moment ago. */
+/* Holds local roots that ended just now. */
 static void hold_spans(struct bench *bench, uint32_t count)
 {
     for (uint32_t first = 0; first < count; first += SPANS) {
@@ -67,7 +66,7 @@ static void open_bench(struct bench *bench, uint32_t held)
         stage_fail("the spans were not held");
 }
 
-/* A heap profile of the moment. */
+/* Uploads a heap profile with the current time. */
 static void upload_heap(struct bench *bench)
 {
     const struct profiles heap = {
@@ -79,7 +78,7 @@ static void upload_heap(struct bench *bench)
     stage_offer(&bench->correlation, batch);
 }
 
-/* A request of OTLP profiles that say nothing: some 240 bytes of gzip on the wire. */
+/* Uploads a request of empty OTLP profiles: about 240 bytes of gzip on the wire. */
 static void upload_empty(struct bench *bench)
 {
     struct bytes body;
@@ -102,7 +101,7 @@ static void upload_empty(struct bench *bench)
     accept(bench, SIGNAL_PROFILES, &body);
 }
 
-/* CPU ns an upload, its tick with it. */
+/* CPU time per upload, including the tick, in ns. */
 static double time_uploads(struct bench *bench, void (*upload)(struct bench *), uint32_t count)
 {
     uint64_t start = stage_cpu_ns();

@@ -1,13 +1,13 @@
 /*
- * What the span index and the hold cost: time a span with 1e5, 1e6 and 1e7 live span ids over the
- * time with 1e4, and memory an id and a held span. In one process, by the real receiver and
+ * Cost of the span index and the hold: time per span with 1e5, 1e6 and 1e7 live span ids relative
+ * to 1e4, and memory per id and per held span. In one process, with the real receiver and
  * processor.
  *
- * A tenth of the spans are local roots whose id is live, so that they are linked; all others are
- * looked up in vain. Every request is new, so that no slot is still in a cache because the same
- * id was asked for before. Sizes take turns, and ratios are taken within a round.
+ * A tenth of the spans are local roots with a live id, which get linked; all other lookups find
+ * nothing. Every request is new, so that no slot is cached from an earlier lookup of the same id.
+ * Sizes take turns, and ratios are computed within a round.
  *
- * Prints one JSON object a figure.
+ * Prints one JSON object per figure.
  */
 #include "bench/profiles.h"
 #include "bench/spans.h"
@@ -40,7 +40,7 @@ static struct correlation *self_of(struct bench *bench)
     return bench->correlation.instance.self;
 }
 
-/* A service with two windows, none of which has ids of the spans to come. */
+/* Opens a bench with a service of two windows, which have no ids of the later spans. */
 static void open_bench(struct bench *bench, const char *yaml)
 {
     stage_clock_init(&bench->clock);
@@ -62,7 +62,7 @@ static void open_bench(struct bench *bench, const char *yaml)
     }
 }
 
-/* The ids of the first spans that are local roots, as profiles would have brought them. */
+/* Adds the ids of the first local roots to the index, as profiles would. */
 static void fill(struct bench *bench, uint64_t count)
 {
     struct correlation *self = self_of(bench);
@@ -100,7 +100,8 @@ static void accept(struct bench *bench, struct bytes *bytes)
     stage_offer(&bench->correlation, read.batch);
 }
 
-/* ns a span. A body is made just before, as one that was received a moment ago. */
+/* Time per span in ns. Each body is created just before, so that it is cached as if just received.
+ */
 static double time_path(struct bench *bench, uint64_t ids)
 {
     uint64_t used = 0;
@@ -114,7 +115,7 @@ static double time_path(struct bench *bench, uint64_t ids)
     return (double)used / (BODIES * SPANS);
 }
 
-/* ns a look-up, of the index alone: one id in ten is there. */
+/* Time per lookup in ns, of the index alone; one id in ten is found. */
 static double time_finds(struct bench *bench, uint64_t ids)
 {
     struct correlation *self = self_of(bench);
@@ -198,7 +199,7 @@ static void measure_index(void)
         stage_close(&benches[i].correlation);
 }
 
-/* Bytes of the spans that wait: local roots. */
+/* Wire size of the spans that wait: local roots. */
 static uint64_t wire_bytes(struct view body, uint32_t root_each)
 {
     struct otlp_walk walk;

@@ -1,7 +1,7 @@
 /*
- * The hot paths in one process, on input that is the same in every run: for instructions.sh, which
- * counts what `measured` executes. By itself it prints the CPU time of each item.
- * Usage: bench_instructions CASE     without one: the names of all cases
+ * The hot paths in one process, on input that is the same in every run: for instructions.py, which
+ * counts the instructions of `measured`. When run directly, it prints the CPU time of each item.
+ * Usage: bench_instructions CASE     without CASE: prints the names of all cases
  */
 #include "bench/profiles.h"
 #include "bench/spans.h"
@@ -20,7 +20,7 @@ extern const struct component processor_correlation, processor_batch;
 enum { BODIES = 64, SPANS = 512, ROOT_EACH = 10, BODIES_PER_PROFILE = 16 };
 enum { PROFILES = 8, PROFILE_SAMPLES = 2000 };
 
-/* What the cases work on; each uses its part. */
+/* Data of the cases; each uses some of it. */
 struct bench {
     struct stage_clock clock;
     struct budget budget;
@@ -91,7 +91,7 @@ static void run_check(struct bench *bench)
         batch_unref(accept(bench, i, false));
 }
 
-/* One request: it takes a hundred times as long. */
+/* Only one request, because JSON takes a hundred times as long. */
 static void run_json(struct bench *bench)
 {
     batch_unref(accept(bench, 0, true));
@@ -105,7 +105,8 @@ static void open_traces(struct bench *bench)
                &bench->batch.outlet);
 }
 
-/* A service that has sent spans for longer than the hold, and no profile: its spans pass. */
+/* A service that has sent spans for longer than the hold, but no profiles: its spans do not wait.
+ */
 static void prepare_unprofiled(struct bench *bench)
 {
     struct bytes request = empty(bench);
@@ -139,7 +140,7 @@ static struct batch *window(struct bench *bench, uint64_t first, uint32_t sample
     return profiles_batch(&profiles, &bench->budget);
 }
 
-/* Two windows were seen, none with an id of these spans. */
+/* Two windows have arrived, without ids of these spans. */
 static void prepare_confirmed(struct bench *bench)
 {
     const uint32_t roots = BODIES_PER_PROFILE * SPANS / ROOT_EACH;
@@ -179,7 +180,7 @@ static void prepare_pprof(struct bench *bench)
     }
 }
 
-/* In as gzip, matched, remapped, out as gzip. */
+/* Receives gzip, matches ids, remaps labels and sends gzip. */
 static void run_pprof(struct bench *bench)
 {
     const struct series_label labels[] = {{VIEW("__name__"), VIEW("process_cpu")},
@@ -208,7 +209,7 @@ static const struct bench_case cases[] = {
     {"json", prepare_json, run_json},
 };
 
-/* What callgrind counts: it finds the function by its name. */
+/* callgrind counts this function, by its name. */
 __attribute__((noipa)) void measured(const struct bench_case *chosen, struct bench *bench);
 void measured(const struct bench_case *chosen, struct bench *bench)
 {

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Counts the instructions that the hot paths execute a span (or sample), and compares them with
+"""Counts the instructions per span (or sample) of the hot paths, and compares them with
 bench/instructions.txt. Usage: bench/instructions.py [--update] [CASE...]
 
-Counted by callgrind on fixed input, so that two runs of one binary differ by less than one in a
-thousand. What moves a count without a change of ours: another compiler, another libc or ISA-L, and
-the processor, by which those two choose their routines (libc is held to one choice here, ISA-L
-cannot be). So a count fails past 5 percent above the file with the compiler that wrote it, past 15
-with another one. A count 5 percent below passes and asks for --update.
+Counted with callgrind on fixed input, so that two runs of one binary differ by less than one in a
+thousand. A count can also change with the compiler, libc or ISA-L, and with the processor, for
+which libc and ISA-L choose their routines (libc's choice is fixed here, ISA-L's cannot be).
+Therefore a count fails at more than 5 percent above the file with the compiler that wrote it, and
+at more than 15 percent with another one. A count 5 percent below passes with a request to run
+--update.
 """
 import argparse
 import concurrent.futures
@@ -23,10 +24,10 @@ BUILD = ROOT / "build/release"
 PROGRAM = BUILD / "bench/bench_instructions"
 EXPECTED = ROOT / "bench/instructions.txt"
 HEADER = """\
-# Instructions a span (pprof: a sample), by bench/instructions.py --update.
+# Instructions per span (pprof: per sample), written by bench/instructions.py --update.
 # {built_by}
 """
-# libc's copying routines for any x86-64; sizes of caches, which it would ask the processor for.
+# Fixes libc's copy routines to those for any x86-64, and the cache sizes that it would detect.
 TUNABLES = ":".join([
     "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-AVX,-AVX_Fast_Unaligned_Load,-ERMS,-FSRM",
     "glibc.cpu.x86_data_cache_size=32768", "glibc.cpu.x86_shared_cache_size=1048576",

@@ -1,6 +1,6 @@
 """Makes the request bodies of the loads: pools of distinct OTLP trace requests, always the same for
-the same seed. A span has 14 attributes and takes about 600 bytes; one in four has an event, one in
-ten is a local root. Written in the form that pool.h describes."""
+the same seed. A span has 14 attributes and about 600 bytes; one in four has an event, one in ten is
+a local root. The file format is described in pool.h."""
 
 import copy
 import gzip
@@ -25,7 +25,7 @@ MASK = (1 << 64) - 1
 
 
 def number(field_number, value):
-    """Writes a zero too, as the alternative of a oneof that it may be."""
+    """Writes zeros too, because the field may be part of a oneof."""
     return varint(field_number << 3) + varint(value)
 
 
@@ -123,7 +123,7 @@ def record(body, ids, compress):
 
 
 def records(path):
-    """What a pool has: items, sum of their ids, body."""
+    """The records of a pool: items, sum of their ids, body."""
     data, at = pathlib.Path(path).read_bytes(), 0
     while at < len(data):
         items, id_sum, length = struct.unpack_from("<IQI", data, at)
@@ -132,7 +132,7 @@ def records(path):
 
 
 def first_requests(path, count):
-    """What so many requests have that take the bodies of a pool in turn."""
+    """Items and sum of ids of a number of requests that use the bodies of a pool in turn."""
     sums = [(items, id_sum) for items, id_sum, _ in records(path)]
     whole, rest = divmod(count, len(sums))
     items, id_sum = (sum(column) * whole + sum(column[:rest]) for column in zip(*sums))
@@ -152,7 +152,7 @@ def write_pools(folder, spans, count=64, seed=1, start=1_790_000_000 * 10 ** 9, 
 
 
 def json_pool(plain):
-    """Writes a pool once more, as JSON."""
+    """Writes a pool again as JSON."""
     pool = copy.copy(plain)
     pool.path, pool.type = plain.path.with_suffix(".json.pool"), "application/json"
     pool.path.write_bytes(b"".join(

@@ -1,14 +1,14 @@
 /*
- * What a pprof costs on its way, against `gunzip -c` of the same file: in as gzip, checked, its
- * span ids put into the index, its series remapped, out as the gzip body that the pyroscope
- * exporter posts. All by the real receiver, processor and exporter; only the HTTP client is cut
- * off.
+ * Cost of processing a pprof, compared with `gunzip -c` of the same file: received as gzip,
+ * checked, its span ids added to the index, its series remapped, and sent as the gzip body that the
+ * pyroscope exporter posts. Uses the real receiver, processor and exporter, without the HTTP
+ * client.
  *
- * CPU time of both. gunzip gets so many copies of the file in one input (gzip members in a row)
- * that its start is less than a hundredth of its time. Rounds alternate.
+ * Compares CPU time. gunzip gets enough copies of the file in one input (consecutive gzip members)
+ * that its startup is less than a hundredth of its time. Rounds alternate.
  *
  * Usage: bench_pprof FILE.pb.gz...           one JSON object each
- *        bench_pprof --make SAMPLES FILE     writes a profile with so many samples
+ *        bench_pprof --make SAMPLES FILE     writes a profile with SAMPLES samples
  */
 #include "lib/wire/pprof/pprof.h"
 #include "bench/profiles.h"
@@ -38,7 +38,7 @@ struct bench {
 
 static uint64_t posted;
 
-/* In place of lib/net/http/http_client.c. */
+/* Replaces lib/net/http/http_client.c. */
 struct http_client {
     bool open;
 };
@@ -109,7 +109,7 @@ static void pass(struct bench *bench, struct view file)
         stage_fail(outcome.text);
     struct batch *batch = pprof_request_batch(&raw, file, series_new(labels, 2));
     batch_set_profile(batch, calloc(1, sizeof(struct profile_origin)));
-    /* Past `remember`: the ids of the last time are new again. */
+    /* Longer than `remember`, so that the ids of the previous run are new again. */
     stage_clock_advance(&bench->clock, 2 * 3600 * NS_PER_S);
     stage_offer(&bench->correlation, batch);
     const struct instance *exporter = &bench->exporter.instance;
@@ -117,7 +117,7 @@ static void pass(struct bench *bench, struct view file)
         stage_fail("the profile was not sent");
 }
 
-/* ns a file. */
+/* Time per file in ns. */
 static double time_ours(struct bench *bench, struct view file)
 {
     uint64_t start = stage_cpu_ns(), used = 0, times = 0;

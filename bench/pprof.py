@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Figure 9: a pprof's way through against gunzip of the same file. Usage: bench/pprof.py PROGRAM
+"""Figure 9: processing a pprof, compared with gunzip of the same file.
+
+Usage: bench/pprof.py PROGRAM
 
 Runs bench_pprof on profiles that it makes (1,000, 10,000 and 100,000 samples) and on those of real
-profilers in tests/recorded. The made ones are packed by zlib at level 6, as Go's are about.
+profilers in tests/recorded. The former are compressed with zlib at level 6, similar to Go's.
 """
 import gzip
 import pathlib

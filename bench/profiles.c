@@ -39,7 +39,8 @@ static void put_message(struct bytes *out, uint32_t number, struct bytes *conten
     bytes_clear(content);
 }
 
-/* Numbers of strings are known before the table is written: it comes last, as in Go's profiles. */
+/* String numbers are fixed before the table is written, because it comes last, as in Go's profiles.
+ */
 enum string {
     STRING_EMPTY,
     STRING_SAMPLES,
@@ -88,7 +89,7 @@ static void put_label(struct bytes *sample, struct bytes *label, uint64_t key, u
     put_message(sample, SAMPLE_LABEL, label);
 }
 
-/* A stack, leaf first: below a root that all share, callers choose among a few callees each. */
+/* Writes a stack, leaf first. All stacks share a root, and each caller has a few callees. */
 static size_t put_stack(struct making *making, struct bytes *ids)
 {
     uint64_t functions = making->profiles->functions, at = 0, path[DEEPEST];
@@ -96,7 +97,7 @@ static size_t put_stack(struct making *making, struct bytes *ids)
     for (size_t i = 0; i < depth; i++) {
         uint64_t choice = next_random(making);
         path[i] = at;
-        /* Half of all calls take the first callee: profiles are heavy in a few places. */
+        /* Half of all calls go to the first callee, because real profiles have few hot spots. */
         at = (at * 3 + 1 + (choice & 1 ? choice % 5 : 0)) % functions;
     }
     for (size_t i = depth; i-- > 0;) {

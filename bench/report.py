@@ -1,4 +1,4 @@
-"""The words of a run: a line for each figure while it goes on, and the page."""
+"""Reports a run: a line for each figure while it is measured, and the table of the page."""
 
 import datetime
 import os
@@ -9,12 +9,12 @@ import generators
 
 
 def good(row):
-    """"aim", "must" or "missed"."""
+    """"target", "required", "missed", or "" for a row without limits."""
     value = row["median"]
-    for word in ("aim", "must"):
-        limit = row[word]
+    for key, name in (("aim", "target"), ("must", "required")):
+        limit = row[key]
         if limit is not None and (value <= limit if row["low"] else value >= limit):
-            return word
+            return name
     return "missed" if row["must"] is not None else ""
 
 
@@ -23,7 +23,7 @@ def sentence(row):
             f"{row['median']:.2f} ({row['min']:.2f} to {row['max']:.2f}) {row['unit']}")
     if row["must"] is not None:
         sign = "<=" if row["low"] else ">="
-        text += f"; must {sign} {row['must']}, aim {sign} {row['aim']}: {good(row)}"
+        text += f"; required {sign} {row['must']}, target {sign} {row['aim']}: {good(row)}"
     return text
 
 
@@ -47,13 +47,13 @@ def line(row):
 
 
 def table(bench):
-    head = ["| # | figure | against | median | rounds | must | aim | reached |",
+    head = ["| # | figure | against | median | rounds | required | target | reached |",
             "|---|---|---|---|---|---|---|---|"]
     return "\n".join(head + [line(row) for row in bench.rows])
 
 
 def write(bench, page):
-    """Puts the table between the marks of a page, with what was run, where and when."""
+    """Replaces the text between the marks of a page by the table and facts()."""
     text = page.read_text()
     before, _, rest = text.partition(MARKS[0])
     after = rest.partition(MARKS[1])[2]
@@ -65,11 +65,11 @@ def first_line(*argv):
         out = subprocess.run(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return out.stdout.strip().splitlines()[0]
     except (OSError, IndexError):
-        return "not there"
+        return "not installed"
 
 
 def facts(bench):
-    """Date, machine, versions."""
+    """One sentence with date, machine and versions."""
     model = next((row.partition(":")[2].strip() for row in open("/proc/cpuinfo")
                   if row.startswith("model name")), platform.machine())
     programs = bench.programs
@@ -83,5 +83,5 @@ def facts(bench):
     if bench.has("rotel"):
         words.append(first_line(programs["rotel"], "--version"))
     if bench.has("dataflow"):
-        words.append("otel-arrow dataflow engine as given")
-    return "Taken on " + "; ".join(words) + "."
+        words.append("otel-arrow dataflow engine as supplied")
+    return "Measured on " + "; ".join(words) + "."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the peers, builds, measures every figure and puts the table into docs/benchmarks.md.
+# Installs the peers, builds, measures all figures and writes the table to docs/benchmarks.md.
 # Usage: bench/run.sh [--page FILE | --no-page] [OPTION of bench.py]... [FIGURE]...
 # DATAFLOW=PATH adds the otel-arrow dataflow engine as a peer.
 set -euo pipefail

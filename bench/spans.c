@@ -16,7 +16,7 @@ enum { EVENT_TIME = 1, EVENT_NAME = 2, EVENT_ATTRIBUTES = 3 };
 
 uint64_t spans_id(uint64_t number)
 {
-    /* splitmix64's step: distinct, spread like an SDK's random ids. */
+    /* splitmix64's step: distinct ids, distributed like an SDK's random ids. */
     uint64_t id = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
     id = (id ^ id >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     id = (id ^ id >> 27) * UINT64_C(0x94d049bb133111eb);

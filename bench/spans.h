@@ -1,6 +1,6 @@
 /*
- * Trace requests as an SDK sends them, the same bytes in every run: about 604 bytes and 14
- * attributes a span, every third one with an event.
+ * Trace requests like an SDK's, with the same bytes in every run: about 604 bytes and 14 attributes
+ * per span; every third span has an event.
  */
 #ifndef BENCH_SPANS_H
 #define BENCH_SPANS_H
@@ -11,7 +11,7 @@ struct spans {
     const char *service;
     uint32_t count;
     uint64_t first;     /* number of its first span: its id is spans_id(first) */
-    uint32_t root_each; /* every so manyth span is a local root; 0: none */
+    uint32_t root_each; /* every root_each-th span is a local root; 0: none */
     uint64_t end_ns;    /* when its spans end, wall */
 };
 

@@ -75,7 +75,7 @@ void stage_close(struct stage *stage)
 void stage_offer(struct stage *stage, struct batch *batch)
 {
     if (outlet_push(&stage->outlet, batch) != VERDICT_OK)
-        stage_fail("a batch was not taken");
+        stage_fail("a batch was not accepted");
     batch_unref(batch);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Real components in one process: an instance between a clock that only moves when told and a
- * sink that counts. For the programs of bench/; failures end the process. One thread.
+ * Runs a real component in one process, with a manual clock and a counting sink. For the programs
+ * of bench/; failures end the process. One thread.
  */
 #ifndef BENCH_STAGE_H
 #define BENCH_STAGE_H
@@ -12,11 +12,11 @@ struct stage_clock {
     uint64_t wall, mono;
 };
 
-/* Both start at fixed times. */
+/* Sets the wall and the monotonic clock to fixed times. */
 void stage_clock_init(struct stage_clock *clock);
 void stage_clock_advance(struct stage_clock *clock, uint64_t ns);
 
-/* One open instance; the outlet leads into it and on to next. */
+/* One open instance; its outlet leads to next. */
 struct stage {
     struct instance instance;
     struct meter meter;
@@ -32,7 +32,7 @@ void stage_close(struct stage *stage);
 /* Pushes a batch (taken over) into it. */
 void stage_offer(struct stage *stage, struct batch *batch);
 
-/* Runs the instance's tick as at the clock's time. */
+/* Runs the instance's tick at the clock's time. */
 void stage_tick(struct stage *stage);
 
 /* The end of a chain. */
@@ -41,7 +41,7 @@ struct stage_sink {
     struct meter meter; /* the instance's */
     struct outlet outlet;
     uint64_t batches, items, bytes;
-    struct batch *last; /* keeps: the batch that came last, referenced */
+    struct batch *last; /* if keeps: the last batch, one reference */
     bool keeps;
 };
 void stage_sink_init(struct stage_sink *sink);
@@ -49,7 +49,7 @@ void stage_sink_init(struct stage_sink *sink);
 /* CPU time of this thread in ns. */
 uint64_t stage_cpu_ns(void);
 
-/* Least, middle and largest of a few figures; sorts them. */
+/* Minimum, median and maximum of some values; sorts them. */
 struct stage_spread {
     double min, median, max;
 };

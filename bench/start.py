@@ -4,7 +4,7 @@
     bench/start.py --spanlink build/release/spanlink [--collector FILE] [--rotel FILE] [--starts N]
 
 Every subject receives OTLP over HTTP and gRPC and exports it over HTTP to a sink in this process.
-All are started in turn, so that what disturbs the machine disturbs each of them. Prints a JSON line
+All are started in turn, so that disturbances of the machine affect all of them. Prints a JSON line
 for each figure, then one for each ratio of a peer to spanlink.
 """
 import argparse
@@ -25,7 +25,7 @@ import time
 STEP_S = 0.0001             # between two attempts to connect
 PATIENCE_S = 20
 REST_S = 3                  # for timers of the first second, and for garbage collectors
-QUIET_S = 12                # until idle connections have been looked at for the last time
+QUIET_S = 12                # until idle connections are no longer checked
 
 
 # ---- requests ----
@@ -42,7 +42,7 @@ TRACES = field(1, field(2, field(2, SPAN)))
 
 
 def post(port, body, timeout):
-    """The status of the answer; an OSError where there is none."""
+    """The status of the response; raises OSError if there is none."""
     with socket.socket() as connection:
         connection.connect(("127.0.0.1", port))     # on loopback it never waits
         connection.settimeout(timeout)
@@ -84,7 +84,7 @@ class Sink:
 # ---- the figures ----
 
 def spawn(argv):
-    """posix_spawn rather than subprocess: nothing of this process is on the clock."""
+    """Uses posix_spawn instead of subprocess, so that none of this process's work is measured."""
     quiet = [(os.POSIX_SPAWN_OPEN, n, "/dev/null", os.O_RDWR, 0) for n in (0, 1, 2)]
     return os.posix_spawn(argv[0], argv, dict(os.environ), file_actions=quiet)
 
@@ -124,7 +124,7 @@ def first_answer(argv, port):
 
 
 def idle(pid):
-    """Bytes that a process at rest holds."""
+    """Memory of an idle process, in bytes."""
     sums = {"Rss": 0, "Private_Dirty": 0}
     for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         name, _, rest = line.partition(":")
@@ -134,7 +134,7 @@ def idle(pid):
 
 
 def switches(pid):
-    """Of every thread that lives: how often it has waited."""
+    """For every live thread, how often it has waited."""
     found = {}
     for status in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -144,7 +144,7 @@ def switches(pid):
 
 
 def wakeups(pid, seconds):
-    """Wakeups a second over all threads."""
+    """Wakeups per second of all threads."""
     before, begin = switches(pid), time.monotonic()
     time.sleep(seconds)
     after, took = switches(pid), time.monotonic() - begin
@@ -185,7 +185,7 @@ def free_port():
 
 
 class Subject:
-    """A program, and how it is started with ports of its own."""
+    """A program, and how to start it with its own ports."""
 
     def __init__(self, name, program, folder, sink):
         self.name, self.program, self.sink = name, str(pathlib.Path(program).resolve()), sink
@@ -207,8 +207,8 @@ class Subject:
 
 
 def at_rest(subject, seconds):
-    """Figures of a process that has answered an empty request, and again after a span has gone
-    through to the sink: what is loaded or allocated for exporting is there by then."""
+    """Figures of a process after an empty request, and again after a span has reached the sink,
+    when everything needed for exporting has been loaded and allocated."""
     figures = {}
     pid, _ = started(subject.argv(), subject.http)
     try:

@@ -1,4 +1,4 @@
-"""What is measured: spanlink and its peers, each with a configuration that does the same work."""
+"""The subjects: spanlink and its peers, each configured to do the same work."""
 
 import pathlib
 import subprocess
@@ -144,8 +144,8 @@ class Subject:
 
 
 class Spanlink(Subject):
-    """Its hold is shorter than the default, so that the wait for the profiles of a new service, which
-    send none, ends before the rounds begin."""
+    """Its hold is shorter than the default, so that the wait for profiles of the new services,
+    which send none, ends before the rounds start."""
 
     name = "spanlink"
     settings = f"compression as the row says, memory_limiter of {SPANLINK_LIMIT_MIB} MiB, hold 2s"
@@ -176,7 +176,7 @@ class Collector(Subject):
 
 
 class Rotel(Subject):
-    """Compresses whatever it is told, so it stands only beside rows with gzip."""
+    """Compresses regardless of its settings, so it appears only in rows with gzip."""
 
     name = "rotel"
     settings = f"gzip, {' '.join(ROTEL_BATCH)}, its queues as they are"
@@ -207,7 +207,7 @@ class Nginx(Subject):
 
 
 class Dataflow(Subject):
-    """The otel-arrow dataflow engine; its binary is given, see README.md."""
+    """The otel-arrow dataflow engine; the caller supplies its binary, see README.md."""
 
     name = "dataflow"
 

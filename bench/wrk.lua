@@ -1,10 +1,10 @@
 -- For wrk: POSTs the bodies of a pool in turn. Arguments: the pool, seconds of load.
--- wrk itself stops in the middle of requests. Here none begins after those seconds, and wrk is given
--- two more, so that it has an answer to every request that it began; the report shows whether.
+-- wrk itself stops with requests in flight. This script starts none after those seconds and gives wrk
+-- two more to receive all responses; the report shows whether it did.
 local ffi = require("ffi")
 ffi.cdef("struct timespec { long s, ns; }; int clock_gettime(int, struct timespec *);")
 local clock, bodies, seconds, main = ffi.new("struct timespec"), {}, 0, nil
-begun, first, last = -1, 0, 0 -- wrk calls request() once beforehand, to see what it returns
+begun, first, last = -1, 0, 0 -- wrk calls request() once beforehand to inspect its result
 
 local function now()
     ffi.C.clock_gettime(1, clock)
@@ -30,7 +30,7 @@ function request()
     return bodies[(begun - 1) % #bodies + 1]
 end
 
-function delay() -- milliseconds; asked before each request, so after each answer
+function delay() -- milliseconds; called before each request, which is after each response
     last = now()
     return first > 0 and last - first >= seconds and 1e9 or 0
 end

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Toolchain of the preset arm64: Debian's cross compiler, the libraries that tools/sysroot.sh brings
-# into build/arm64-sysroot, and qemu, where it is there, for what is to be run.
+# Toolchain of the preset arm64: Debian's cross compiler, the libraries that tools/sysroot.sh puts
+# into build/arm64-sysroot, and qemu, if installed, to run programs.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# A component is a folder: receivers/otlp/ defines `const struct component receiver_otlp`. The table
-# of all of them is written here from the folders found, so that adding one edits no shared file.
+# A component is a folder: receivers/otlp/ defines `const struct component receiver_otlp`. This file
+# generates the table of all components from the folders, so that adding one changes no shared file.
 set(SPANLINK_COMPONENTS "" CACHE STRING
-  "folders with components of your own in receivers/, processors/, exporters/, extensions/")
+  "folders with your own components in receivers/, processors/, exporters/, extensions/")
 set(COMPONENT_FOLDERS ${CMAKE_SOURCE_DIR})
 foreach(folder ${SPANLINK_COMPONENTS})
   get_filename_component(folder ${folder} ABSOLUTE BASE_DIR ${CMAKE_SOURCE_DIR})

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# libcurl, from its archive where there is one. Debian's shared library brings 18 others (Kerberos,
-# LDAP, RTMP, SSH and with it OpenSSL, ...) for what lib/net/http/http_client never asks of it. They took
-# 3.0 of the 6.0 ms to readiness, 4.3 of 10.4 MiB resident and 0.7 of 1.4 MiB private dirty; the
-# archive adds 0.6 MiB to the binary. What it wants of them is in curl_absent.c. The price: a newer
-# libcurl is had by building anew. OFF, no archive, or one that does not link: the shared library.
+# libcurl, linked statically if possible. Debian's shared library loads 18 others (Kerberos, LDAP,
+# RTMP, SSH and with it OpenSSL, ...) for features that lib/net/http/http_client never uses. They
+# took 3.0 of the 6.0 ms to readiness, 4.3 of 10.4 MiB resident and 0.7 of 1.4 MiB private dirty;
+# the archive adds 0.6 MiB to the binary. curl_absent.c defines the functions that it needs from
+# them. The drawback: a newer libcurl requires a rebuild. The shared library is used with OFF,
+# without an archive, or if the archive does not link.
 option(SPANLINK_STATIC_CURL "link libcurl from its archive, without what HTTP does not need" ON)
 
 set(curl_absent ${CMAKE_BINARY_DIR}/generated/curl_absent.c)
@@ -29,11 +30,11 @@ endfunction()
 if(SPANLINK_STATIC_CURL)
   find_library(CURL_ARCHIVE NAMES libcurl-gnutls.a HINTS ${curl_LIBDIR})
   pkg_check_modules(curl_below IMPORTED_TARGET libnghttp2 gnutls libidn2 libzstd)
-  set(CURL_SHARED_FOR "libcurl-gnutls.a is not there")
+  set(CURL_SHARED_FOR "libcurl-gnutls.a is not installed")
   if(CURL_ARCHIVE AND curl_below_FOUND)
     set(CURL_SHARED_FOR "${CURL_ARCHIVE} does not link (see ${CMAKE_BINARY_DIR}/CMakeFiles)")
     write_curl_absent()
-    if(NOT CURL_ARCHIVE_LINKS) # what was kept from another day's libcurl is asked again
+    if(NOT CURL_ARCHIVE_LINKS) # do not reuse the results of an earlier libcurl
       unset(CURL_ARCHIVE_LINKS CACHE)
     endif()
     try_compile(CURL_ARCHIVE_LINKS ${CMAKE_BINARY_DIR}/generated/curl_probe

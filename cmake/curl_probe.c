@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tried by cmake/curl.cmake: does libcurl link from its archive? */
+/* cmake/curl.cmake tests with this whether libcurl links statically. */
 #include <curl/curl.h>
 
 int main(void)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Libraries that are loaded at the first call of one of their functions (lib/late/late.h). That takes
-# libmicrohttpd and libcurl from their archives, for their shared libraries bring GnuTLS along, and
-# a page of assembler for the processor; elsewhere all is linked as usual.
-option(SPANLINK_LATE "load GnuTLS when it is first used" ON)
+# Libraries that are loaded when one of their functions is first called (lib/late/late.h). This
+# requires static libmicrohttpd and libcurl, because their shared libraries load GnuTLS, and a page
+# of assembler for the processor; otherwise everything is linked normally.
+option(SPANLINK_LATE "load GnuTLS on first use" ON)
 
-# The functions of a shared library that occur in what we link and write; in out.
+# Sets out to the functions of a shared library that our sources and the static libraries use.
 function(names_used library out)
   file(GLOB_RECURSE own ${CMAKE_SOURCE_DIR}/lib/net/*.c)
   execute_process(COMMAND ${CMAKE_NM} -D --defined-only ${library} OUTPUT_VARIABLE has)
@@ -26,7 +26,7 @@ function(names_used library out)
   set(${out} "${names}" PARENT_SCOPE)
 endfunction()
 
-# Appends the rows of a library to late_functions; its file's name, as the loader wants it, in out.
+# Appends the rows of a library to late_functions, and sets out to the file name for the loader.
 macro(late_library name library out)
   names_used(${library} names)
   list(LENGTH names count)
@@ -69,13 +69,13 @@ function(check_late program)
 endfunction()
 message(STATUS "GnuTLS is loaded late: ${LATE}")
 
-# For tools/build.sh, which says it at the end of a build: why an idle spanlink takes more memory.
+# tools/build.sh prints this text at the end of a build: why an idle spanlink uses more memory.
 set(without "")
 if(SPANLINK_STATIC_CURL AND NOT CURL_STATIC)
-  set(without "libcurl is a shared library here, for ${CURL_SHARED_FOR}: an idle spanlink takes \
+  set(without "libcurl is a shared library here, because ${CURL_SHARED_FOR}: an idle spanlink uses \
 about 10 MiB of memory instead of 4\n")
 elseif(SPANLINK_LATE AND NOT LATE)
-  set(without "GnuTLS is loaded at the start here, for that can wait only on x86-64 and with \
-libmicrohttpd.a: an idle spanlink takes about 2 MiB more memory\n")
+  set(without "GnuTLS is loaded at startup, because loading it on first use requires x86-64 and \
+libmicrohttpd.a: an idle spanlink uses about 2 MiB more memory\n")
 endif()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/without.txt CONTENT "${without}" @ONLY)

@@ -14,7 +14,8 @@ pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(deflate REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 
-# Loaded when a body first needs them (lib/late/library.h): only their headers and names are wanted here.
+# Loaded when a body first needs them (lib/late/library.h): the build needs only headers and file
+# names.
 function(file_of library out)
   execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${library} OUTPUT_VARIABLE headers)
   string(REGEX MATCH "SONAME +([^\n]+)" soname "${headers}")

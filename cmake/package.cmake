@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` lays down beside the binary: man pages and the shells' completion, which
-# the binary itself is asked for, and the documents. What only the .deb has is in packaging/debian.
+# What `cmake --install` installs besides the binary: man pages and shell completion, generated from
+# the binary's own output, and the documentation. Files of the .deb only are in packaging/debian.
 include(GNUInstallDirs)
 set(doc_folder ${CMAKE_INSTALL_DATAROOTDIR}/doc/spanlink)
 install(FILES README.md SECURITY.md DESTINATION ${doc_folder})
@@ -26,10 +26,10 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND Python3_FOUND AND
   install(FILES ${manual}/spanlink.fish DESTINATION ${data}/fish/vendor_completions.d)
 endif()
 
-# The .deb, by tools/package.sh.
+# The .deb, built by tools/package.sh.
 set(debian ${CMAKE_SOURCE_DIR}/packaging/debian)
 set(made ${CMAKE_BINARY_DIR}/debian)
-# The unit of the package is that of a service by hand, with a user that stays.
+# The package's unit is the one for manual installation, but with a permanent user.
 file(READ configs/systemd/spanlink.service unit)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS configs/systemd/spanlink.service)
 string(REGEX REPLACE "^(#[^\n]*\n)+" "" unit "${unit}")
@@ -55,7 +55,7 @@ install(FILES ${debian}/environment DESTINATION /etc/spanlink ${for_debian}
 install(FILES ${debian}/copyright DESTINATION ${doc_folder} ${for_debian})
 install(FILES ${made}/changelog.gz DESTINATION ${doc_folder} ${for_debian})
 
-# The packages of what is loaded late, which dpkg-shlibdeps cannot see.
+# The packages of libraries loaded on first use, which dpkg-shlibdeps cannot see.
 function(package_of library out)
   get_filename_component(file "${library}" REALPATH)
   get_filename_component(name "${file}" NAME)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# C from our .proto files, by protoc-c, into the build folder.
+# Generates C from our .proto files with protoc-c, in the build folder.
 find_program(PROTOC_C protoc-c REQUIRED)
 file(GLOB_RECURSE proto_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/lib/protos
   ${CMAKE_SOURCE_DIR}/lib/protos/*.proto)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `spanlink --version` tells beside the version: the commit, read anew at every build, and the
-# libraries. Included by CMakeLists.txt; with -P, COMMIT_FILE and SPANLINK_COMMIT it writes the commit.
+# What `spanlink --version` prints besides the version: the commit, determined at every build, and
+# the libraries. Included by CMakeLists.txt; with -P, COMMIT_FILE and SPANLINK_COMMIT it writes the
+# commit.
 if(CMAKE_SCRIPT_MODE_FILE)
   set(commit "${SPANLINK_COMMIT}")
   if(NOT commit)
@@ -10,7 +11,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
     set(commit unknown)
     execute_process(COMMAND git -C ${SOURCE_DIR} describe --always --dirty --exclude=* --abbrev=12
       RESULT_VARIABLE failed OUTPUT_VARIABLE said OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-    # A source tree inside somebody else's repository has none of its own.
+    # Ignore the commit of a repository that merely contains this source tree.
     if(NOT failed AND EXISTS ${SOURCE_DIR}/.git)
       set(commit ${said})
     endif()
@@ -19,7 +20,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-set(SPANLINK_COMMIT "" CACHE STRING "the commit that --version tells; empty: SPANLINK_COMMIT of the environment, else git's")
+set(SPANLINK_COMMIT "" CACHE STRING "the commit that --version prints; empty: SPANLINK_COMMIT of the environment, else git's")
 add_custom_target(commit BYPRODUCTS ${CMAKE_BINARY_DIR}/generated/commit.h
   COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${CMAKE_SOURCE_DIR} -DSPANLINK_COMMIT=${SPANLINK_COMMIT}
     -DCOMMIT_FILE=${CMAKE_BINARY_DIR}/generated/commit.h -P ${CMAKE_CURRENT_LIST_FILE}

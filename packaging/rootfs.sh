@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the root file system of the container image: the binary, the libraries that it is linked to
-# or loads when they are needed, the CAs, a configuration and a user. packaging/Dockerfile copies it
-# into an image from scratch. All times are SOURCE_DATE_EPOCH where that is set.
-# Needs what tools/install_debian.sh build installs, and g++.
+# Creates the root file system of the container image: the binary, the libraries that it links or
+# loads on first use, the CA certificates, a configuration and a user. packaging/Dockerfile copies
+# it into an image from scratch. If SOURCE_DATE_EPOCH is set, all files get that time. Requires g++
+# and the packages that tools/install_debian.sh build installs.
 # Usage: packaging/rootfs.sh BINARY FOLDER    (FOLDER must not exist)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 program=${1:?which binary?}
 root=${2:?which folder?}
-[ ! -e "$root" ] || { echo "$root is there already" >&2; exit 1; }
+[ ! -e "$root" ] || { echo "$root already exists" >&2; exit 1; }
 umask 022
 
 mkdir -p "$root"/{etc/spanlink,etc/ssl/certs,usr/bin,usr/share/spanlink,var/lib/spanlink,tmp}
 chmod 1777 "$root/tmp"
 install -s -m 755 "$program" "$root/usr/bin/spanlink"
 
-# A library under the name by which the loader asks for it, and what it needs itself.
+# Copies the libraries that a file links, under the paths where the loader looks for them.
 copy_with_needs() { # file
   local name path
   ldd "$1" | while read -r name path; do
@@ -28,14 +28,14 @@ copy_with_needs() { # file
   done
 }
 copy_with_needs "$program"
-# libsnappy with what it takes of the C++ runtime in it: 0.1 MiB, where the shared ones are 3.2.
+# Links the C++ runtime into libsnappy: 0.1 MiB instead of 3.2 MiB with the shared libraries.
 snappy=$(mktemp -d)
 trap 'rm -rf "$snappy"' EXIT
 echo '{global: snappy_*; local: *;};' >"$snappy/exported"
 g++ -shared -o "$snappy/libsnappy.so.1" -Wl,-soname,libsnappy.so.1 \
   -Wl,--version-script="$snappy/exported" -Wl,--whole-archive -l:libsnappy.a \
   -Wl,--no-whole-archive -static-libstdc++ -static-libgcc -Wl,--gc-sections
-# Loaded when they are first needed, found by their names in the binary.
+# Libraries loaded on first use; the binary contains their names.
 for name in $(strings "$program" | grep -E '^lib(gnutls|idn2|snappy|lz4)\.so\.[0-9]+$' | sort -u); do
   path=$(ldconfig -p | awk -v name="$name" '$1 == name {print $NF; exit}')
   [ -n "$path" ] || { echo "$name is not installed here" >&2; exit 1; }

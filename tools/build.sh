@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Configures and builds a preset of CMakePresets.json into build/PRESET. What cmake and ninja say
-# is in build/PRESET.log; it is shown where they fail. What the build had to do without is said at
-# the end. Usage: tools/build.sh PRESET [OPTION of cmake --build]...
+# Configures and builds a preset of CMakePresets.json into build/PRESET. The output of cmake and
+# ninja goes to build/PRESET.log and is shown if they fail. At the end, prints which optional
+# library is missing. Usage: tools/build.sh PRESET [OPTION of cmake --build]...
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:?tools/build.sh: which preset?}
@@ -15,11 +15,11 @@ if ! said=$(tools/writable.sh build "$log" --below "$folder" 2>&1); then
 fi
 mkdir -p build
 
-# The cache names the folder of the sources, and cmake refuses one that was copied with them.
+# cmake refuses a cache made for another source folder, such as one copied along with the sources.
 fresh=()
 made_for=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$folder/CMakeCache.txt" 2>/dev/null || true)
 if [ -n "$made_for" ] && ! [ "$made_for" -ef . ]; then
-  echo "$folder was made for $made_for; building it anew"
+  echo "$folder was made for $made_for; rebuilding it"
   fresh=(--fresh)
 fi
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""CHANGELOG.md in other forms.
+"""Converts CHANGELOG.md.
 
-Usage: changelog.py debian EPOCH    as debian/changelog, dated so
-       changelog.py notes VERSION   the section of one version, as a release's notes
+Usage: changelog.py debian EPOCH    to debian/changelog, with the date EPOCH
+       changelog.py notes VERSION   to release notes: the section of one version
 """
 import email.utils
 import pathlib
@@ -22,7 +22,7 @@ def versions():
 
 
 def debian(epoch):
-    """Every version has the one date: the changelog names days, which old entries do not need."""
+    """All versions get the same date; CHANGELOG.md needs no dates for old ones."""
     date = email.utils.formatdate(int(epoch))
     for version, text in versions():
         print(f"spanlink ({version}) unstable; urgency=medium\n")

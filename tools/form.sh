@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The limits that the code keeps: form, line width, file and function length.
+# Checks the limits of the code: formatting, line width, file and function length.
 set -uo pipefail
 export LC_ALL=C.UTF-8
 cd "$(dirname "$0")/.." || exit
@@ -15,7 +15,7 @@ while read -r line; do say "wider than 100 columns: $line"; done < <(
   grep -nE '^.{101,}$' "${files[@]}" /dev/null | cut -c1-120)
 while read -r line; do say "left to do: $line"; done < <(
   grep -nE '\b(TODO|FIXME|HACK)\b' "${files[@]}" /dev/null)
-while read -r file; do say "not as clang-format writes it: $file"; done < <(
+while read -r file; do say "not formatted with clang-format: $file"; done < <(
   clang-format --dry-run -Werror "${files[@]}" 2>&1 | grep -E 'error:' | cut -d: -f1 | sort -u)
 while read -r lines file; do
   [ "$file" = total ] && continue
@@ -23,7 +23,7 @@ while read -r lines file; do
   case $file in *.h) limit=150 ;; esac
   [ "$lines" -le $limit ] || say "$file has $lines lines, at most $limit"
 done < <(wc -l "${own[@]}")
-while read -r file; do say "$file does not name its licence in its first two lines"; done < <(
+while read -r file; do say "$file has no SPDX licence line in its first two lines"; done < <(
   for file in CMakeLists.txt */CMakeLists.txt cmake/* run.sh test.sh; do
     head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
   done)
@@ -42,5 +42,5 @@ for text in sys.stdin:
         print(tag["path"] + ": " + tag["name"], "has", tag["end"] - tag["line"] + 1,
               "lines, at most 80")') || say "the functions were not counted; is ctags Universal Ctags?"
 [ -z "$functions" ] || say "$functions"
-[ $bad = 0 ] && echo "the form is kept"
+[ $bad = 0 ] && echo "all limits are met"
 exit $bad

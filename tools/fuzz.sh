@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes every target under asan and ubsan, SECONDS each (default 60), as many at once as there are
-# processors. New inputs are kept in build/fuzz/corpus; a finding leaves its input there, and the
-# exit code is 1.
+# Fuzzes every target with asan and ubsan, SECONDS each (default 60), one per processor at a time.
+# New inputs are kept in build/fuzz/corpus, including those of findings; after a finding the exit
+# code is 1.
 # Usage: tools/fuzz.sh [SECONDS [TARGET...]]
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that a release binary is built as hardened as cmake/compile.cmake asks for, and the systemd
-# unit where systemd-analyze is there. Usage: tools/hardening.sh [BINARY]
+# Checks that a release binary has the hardening that cmake/compile.cmake requests and, if
+# systemd-analyze is installed, checks the systemd unit. Usage: tools/hardening.sh [BINARY]
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 tools/need.sh readelf objdump || exit
@@ -45,7 +45,7 @@ fi
 if command -v systemd-analyze >/dev/null; then
   folder=$(mktemp -d)
   trap 'rm -rf "$folder"' EXIT
-  # verify wants the program to be there.
+  # verify requires the program to exist.
   sed "s#/usr/local/bin/spanlink#$(realpath "$program")#" configs/systemd/spanlink.service \
     >"$folder/spanlink.service"
   said=$(systemd-analyze verify --man=no "$folder/spanlink.service" 2>&1) || said="failed: $said"

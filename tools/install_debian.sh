@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that are missing: for the build, for a .deb, for all tests, or for the
-# build and tests of arm64. Where it cannot, it says which are missing.
+# Installs missing Debian packages: for the build, for a .deb, for all tests, or for the build and
+# tests of arm64. If it cannot, it lists them.
 # Usage: install_debian.sh build|package|test|arm64
-#        install_debian.sh --list arm64    prints the libraries of a program of that architecture
+#        install_debian.sh --list arm64    prints the libraries needed for that architecture
 set -euo pipefail
 
 libraries="libmicrohttpd-dev libcurl4-gnutls-dev libnghttp2-dev libgnutls28-dev libcrypt-dev
@@ -25,7 +25,7 @@ case ${1:-build} in
 esac
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-  echo "this is no Debian; what is missing of these is to be installed by hand:" >&2
+  echo "this is not Debian; install what is missing of these packages by hand:" >&2
   xargs <<<"$packages" >&2
   exit 0
 fi
@@ -40,7 +40,7 @@ sudo=""
 if [ "$(id -u)" != 0 ]; then
   sudo=sudo
   command -v sudo >/dev/null || {
-    echo "these Debian packages are missing, and only root can install them:$missing" >&2
+    echo "these Debian packages are missing; install them as root:$missing" >&2
     exit 1
   }
 fi
@@ -49,6 +49,6 @@ export DEBIAN_FRONTEND=noninteractive
 # shellcheck disable=SC2086
 if ! { $sudo apt-get update -qq &&
   $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null; }; then
-  echo "these Debian packages could not be installed:$missing" >&2
+  echo "cannot install these Debian packages:$missing" >&2
   exit 1
 fi

@@ -2,7 +2,8 @@
 """Writes the key tables of the components' READMEs from the program's own tables.
 
 Usage: key_tables.py PROGRAM [--check]. A README has its table between the lines "<!-- keys -->" and
-"<!-- /keys -->". With --check nothing is written: a table that differs is named, exit code 1.
+"<!-- /keys -->". With --check nothing is written; if a table differs, it is named and the exit code
+is 1.
 """
 import pathlib
 import re

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Refuses an include that does not point down. Usage: layers.py [ROOT]
+"""Rejects includes that do not point down. Usage: layers.py [ROOT]
 
-Every folder with C in it is a room. The table says what each room may include beside itself: rooms
-(with "/*", those inside too) or single headers. docs/design.md shows it as a picture.
+The table lists for every folder with C files what it may include besides itself: folders (with
+"/*", their subfolders too) or single headers. docs/design.md shows it as a picture.
 """
 import pathlib
 import re
@@ -12,7 +12,7 @@ WIRE = ["lib/wire/*", "lib/base"]
 CONTRACT = ["pipeline", "pipeline/delivery/delivery.h", "lib/net/*", "lib/settings/key.h",
             "lib/metrics", *WIRE]
 
-ROOMS = {
+FOLDERS = {
     "lib/base": [],
     "lib/late": ["lib/base"],
     "lib/journal": ["lib/base"],
@@ -71,42 +71,42 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
 def within(path, entry):
-    """Whether a path (a room, or a header) is what an entry of the table names."""
+    """Whether a path (a folder or a header) matches an entry of the table."""
     if entry.endswith("/*"):
         return path == entry[:-2] or path.startswith(entry[:-1])
     return path == entry
 
 
-def rule_of(room):
-    """What a room may include; None: the table does not have it."""
-    if room in ROOMS:
-        return ROOMS[room]
-    kind = room.split("/")[0] + "/*"
-    return ROOMS.get(kind) if room.count("/") == 1 else None
+def rule_of(folder):
+    """What a folder may include; None: it is not in the table."""
+    if folder in FOLDERS:
+        return FOLDERS[folder]
+    kind = folder.split("/")[0] + "/*"
+    return FOLDERS.get(kind) if folder.count("/") == 1 else None
 
 
-def allowed(room, target):
+def allowed(folder, target):
     home = target.rpartition("/")[0]
-    return home == room or any(within(home, entry) or target == entry for entry in rule_of(room))
+    return home == folder or any(within(home, entry) or target == entry for entry in rule_of(folder))
 
 
 def check(root):
     faults = []
-    tops = sorted({entry.split("/")[0] for entry in ROOMS})
+    tops = sorted({entry.split("/")[0] for entry in FOLDERS})
     for file in sorted(file for top in tops for file in (root / top).rglob("*.[ch]")):
         path = file.relative_to(root)
-        room = str(path.parent)
+        folder = str(path.parent)
         if "tests" in path.parts:
             continue
-        if rule_of(room) is None:
-            faults.append(f"{path}: tools/layers.py has no room {room}")
+        if rule_of(folder) is None:
+            faults.append(f"{path}: tools/layers.py has no entry for {folder}")
             continue
         for target in INCLUDE.findall(file.read_text()):
             if target.endswith(".pb-c.h"):
                 continue
             if not (root / target).exists():
                 faults.append(f"{path}: \"{target}\" is not a path from the root")
-            elif not allowed(room, target):
+            elif not allowed(folder, target):
                 faults.append(f"{path}: includes {target}, which is not below it")
     return faults
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the man pages and the shells' completion from what the program says of itself.
+"""Generates the man pages and shell completion from the program's own output.
 
-Usage: manual.py FOLDER [EMULATOR...] PROGRAM. It reads --help and `components`, which come from the
-tables that the command line and the configuration are read by, and writes spanlink.1,
+Usage: manual.py FOLDER [EMULATOR...] PROGRAM. Reads the output of --help and `components`, which
+come from the tables that parse the command line and the configuration. Writes spanlink.1,
 spanlink.yaml.5, spanlink.bash, _spanlink (zsh) and spanlink.fish.
 """
 import pathlib
@@ -75,7 +75,7 @@ def roff(text):
 
 
 def title(name, section, version):
-    # Without a date, so that every build writes the same.
+    # Without a date, so that every build writes the same file.
     return [f'.TH {name} {section} "" "spanlink {version}"', ".nh"]
 
 
@@ -92,17 +92,17 @@ def page_1(help_, version):
     lines += [".SH NAME", roff(name.replace(": ", " - ", 1))]
     lines += [".SH SYNOPSIS", roff(usage.partition(": ")[2])]
     lines += [".SH DESCRIPTION",
-              "A telemetry sidecar: it takes OpenTelemetry traces, metrics, logs and profiles and",
-              "Pyroscope profiles, links spans with the profiles taken meanwhile, and sends all",
-              "to backends such as Tempo and Pyroscope. It is configured by a YAML file with the",
-              "OpenTelemetry Collector's components and keys; see",
+              "A telemetry sidecar: it receives OpenTelemetry traces, metrics, logs and profiles and",
+              "Pyroscope profiles, links spans with the profiles taken while they ran, and forwards",
+              "everything to backends such as Tempo and Pyroscope. It is configured with a YAML file",
+              "that uses the OpenTelemetry Collector's components and keys; see",
               ".BR spanlink.yaml (5)."]
     for heading in [heading for heading in help_ if heading]:
         lines += [".SH " + heading.upper(), *tagged(help_[heading])]
     lines += [".SH FILES"]
     lines += tagged([("/etc/spanlink/config.yaml", "the configuration of the service"),
-                     ("/etc/spanlink/environment", "variables of the service, NAME=value a line"),
-                     ("/var/lib/spanlink", "the service's journal and what else it writes")])
+                     ("/etc/spanlink/environment", "variables of the service, one NAME=value per line"),
+                     ("/var/lib/spanlink", "the service's journal and other files that it writes")])
     lines += [".SH EXAMPLES", ".nf"]
     lines += [roff(line) for line in (
         "spanlink validate --config /etc/spanlink/config.yaml",
@@ -117,9 +117,9 @@ def page_5(components, version):
     lines += [".SH NAME", "spanlink.yaml \\- the configuration of spanlink", ".SH DESCRIPTION",
               "A YAML file with the sections", ".BR receivers , processors , exporters ,",
               ".B extensions", "and", ".BR service ,",
-              "as the OpenTelemetry Collector has them. A component's id is its type, or TYPE/NAME",
-              "where there are several. What", ".B service.pipelines", "and",
-              ".B service.extensions", "do not name is not started. Values may contain",
+              "as in the OpenTelemetry Collector. A component's id is its type, or TYPE/NAME if there",
+              "are several. Only components named in", ".B service.pipelines", "and",
+              ".B service.extensions", "are started. Values may contain",
               "${env:NAME}, ${env:NAME:\\-default} and ${file:PATH}; $$ is a dollar sign.",
               ".SH EXAMPLE", ".nf"]
     lines += [roff(line) for line in (

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sees to it that these programs are there: installs the packages of the tests if one is missing,
-# and says which still is. Usage: tools/need.sh PROGRAM...
+# Ensures that programs are installed: if one is missing, installs the packages of the tests, and
+# lists those still missing. Usage: tools/need.sh PROGRAM...
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds a release and its .deb, build/package/spanlink_VERSION_ARCHITECTURE.deb, and prints its path.
-# Two runs on one commit make equal files; their time is SOURCE_DATE_EPOCH, else the commit's.
+# Builds a release and its .deb, build/package/spanlink_VERSION_ARCHITECTURE.deb, and prints its
+# path. Two runs on one commit make identical files; their time is SOURCE_DATE_EPOCH, or the
+# commit's.
 # Usage: tools/package.sh [arm64]    arm64 is cross-compiled; see tools/install_debian.sh arm64
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,8 +16,8 @@ libraries() { # of a program
   objdump -p "$1" | sed -n 's/^ *NEEDED *//p' | grep -v '^ld-linux' | sort
 }
 
-# A cross-compiled program depends on the same packages as this machine's, which dpkg-shlibdeps knows.
-# GnuTLS and libidn2, which only some are linked with, are in the configuration.
+# A cross-compiled program depends on the same packages as this machine's, which dpkg-shlibdeps
+# knows. GnuTLS and libidn2, which only some are linked with, are in the configuration.
 depends() {
   local more
   more=$(comm -13 <(libraries build/release/spanlink) <(libraries "build/$preset/spanlink") |

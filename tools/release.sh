@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the files of a release in build/files: the sources, a tarball with the binary, the .deb, the
-# image's root file system, the bill of materials, the notes from CHANGELOG.md, and SHA256SUMS.
-# Two runs on one commit, wherever, make equal files. A tree with changes is refused; one without git
-# is taken as it is, and SPANLINK_COMMIT and SOURCE_DATE_EPOCH say what git would.
+# Creates the files of a release in build/files: the sources, a tarball with the binary, the .deb,
+# the image's root file system, the bill of materials, the notes from CHANGELOG.md, and SHA256SUMS.
+# Two runs on one commit make identical files in any folder. Refuses to run with uncommitted
+# changes. Without git, it uses all files, and SPANLINK_COMMIT and SOURCE_DATE_EPOCH provide commit
+# and time.
 # Usage: tools/release.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,18 +16,18 @@ if [ -e .git ]; then
   [ -z "$changed" ] || { printf 'not committed:\n%s\n' "$changed" >&2; exit 1; }
   SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 fi
-export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:?"it says the time of the files, in seconds"}
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:?"set it to the time of the files, in seconds"}
 
-sources() { # the paths of all files, each ended by NUL
+sources() { # the paths of all files, NUL-terminated
   if [ -e .git ]; then git ls-files -z; else find . -path ./build -prune -o -type f -printf '%P\0'; fi
 }
-pack() { # file, folder that it is in, option of tar...
+pack() { # file, folder to pack from, option of tar...
   local file=$1 folder=$2
   shift 2
   tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --numeric-owner -C "$folder" -cf - "$@" |
     gzip -9n >"$file"
 }
-pack_named() { # the same, in a folder of the version, everything root's
+pack_named() { # the same, under a folder named after the version, owned by root
   pack "$@" --owner=0 --group=0 --mode=u+rw,go=rX --transform="s,^\(\./\)\?,spanlink-$version/,S"
 }
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the software bill of materials of a root file system as SPDX 2.3 JSON.
 
-Usage: sbom.py ROOT. ROOT is what packaging/rootfs.sh makes; its binary is asked for its own version
-and its static libraries, dpkg for the package of every other file. Times are SOURCE_DATE_EPOCH.
+Usage: sbom.py ROOT. ROOT is made by packaging/rootfs.sh. Its binary reports its version and static
+libraries, dpkg the package of every other file. Times are SOURCE_DATE_EPOCH.
 """
 import datetime
 import hashlib
@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 
-# The packages of Debian whose archives are in the binary.
+# The Debian packages whose static libraries are in the binary.
 STATIC = {"libcurl": "libcurl4-gnutls-dev", "libmicrohttpd": "libmicrohttpd-dev"}
 NAMESPACE = "urn:spanlink:sbom:"
 
@@ -24,7 +24,7 @@ def said(*words):
 
 
 def package_of(path):
-    """Debian's package that a library of this machine came from."""
+    """The Debian package that a library of this machine came from."""
     names = {path, os.path.realpath(path), "/usr" + path}
     for name in sorted(names | {name.removeprefix("/usr") for name in names}):
         found = subprocess.run(["dpkg-query", "-S", name], capture_output=True, text=True)
@@ -51,7 +51,7 @@ def debian(package):
 
 
 def libraries(root):
-    """{package: static or dynamic} of what stands in the file system or in the binary."""
+    """{package: static or dynamic} of everything in the file system or the binary."""
     found = {}
     for path in sorted(root.rglob("*.so*")):
         found[package_of("/" + str(path.relative_to(root)))] = "DYNAMIC_LINK"

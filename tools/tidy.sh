@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# clang-tidy over our sources, by the compile commands of a build folder (default: build/asan).
+# Runs clang-tidy on our sources with the compile commands of a build folder (default: build/asan).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 tools/need.sh clang-tidy || exit
 build=${1:-build/asan}
 [ -e "$build/compile_commands.json" ] || {
-  echo "tidy.sh: $build is not configured; tools/build.sh $(basename "$build") does it" >&2
+  echo "tidy.sh: $build is not configured; run tools/build.sh $(basename "$build")" >&2
   exit 2
 }
 find lib pipeline receivers processors exporters extensions examples cli bench \

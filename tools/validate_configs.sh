@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Passes every configuration in configs/ through `spanlink validate`, which reads what they name.
+# Runs `spanlink validate` on every configuration in configs/, with the files that they refer to.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 tools/need.sh openssl || exit

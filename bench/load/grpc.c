@@ -28,7 +28,7 @@ struct grpc {
     int part_count;
     size_t sent; /* of the first part */
     bool waits_to_write;
-    const uint8_t *pending; /* what nghttp2 handed out and the socket did not take */
+    const uint8_t *pending; /* output of nghttp2 that the socket did not accept yet */
     size_t pending_length;
 };
 
@@ -61,7 +61,7 @@ static int send_body(nghttp2_session *session, nghttp2_frame *frame, const uint8
     memcpy(part->head, head, 9);
     part->head_length = 9;
     part->body_length = length;
-    if (slot->sent < PREFIX) { /* which a small window may cut too */
+    if (slot->sent < PREFIX) { /* a small window may split the prefix too */
         uint32_t size = (uint32_t)slot->body->length;
         char prefix[PREFIX] = {(char)grpc->load->options.gzip, (char)(size >> 24),
                                (char)(size >> 16), (char)(size >> 8), (char)size};
@@ -76,7 +76,7 @@ static int send_body(nghttp2_session *session, nghttp2_frame *frame, const uint8
     return 0;
 }
 
-/* Writes the parts. False while the socket takes no more. */
+/* Writes the parts. False: the socket accepts no more. */
 static bool flush_parts(struct grpc *grpc)
 {
     while (grpc->part_count) {
@@ -113,7 +113,7 @@ static bool flush_parts(struct grpc *grpc)
     return true;
 }
 
-/* Control frames go by nghttp2's own buffer. False while the socket takes no more. */
+/* Writes control frames from nghttp2's buffer. False: the socket accepts no more. */
 static bool flush_pending(struct grpc *grpc)
 {
     while (grpc->pending_length) {
@@ -138,7 +138,7 @@ static void grpc_write(struct grpc *grpc)
         if (length < 0) {
             load_die(nghttp2_strerror((int)length));
         }
-        /* Parts were filled before this piece was, so they go first. */
+        /* The parts were filled before this piece, so they are sent first. */
         grpc->pending_length = (size_t)length;
         if (!length && !grpc->part_count) {
             break;
@@ -169,7 +169,7 @@ static int on_close(nghttp2_session *session, int32_t stream, uint32_t error, vo
     struct grpc *grpc = user;
     struct slot *slot = nghttp2_session_get_stream_user_data(session, stream);
     if (slot) {
-        /* A stream that was reset before it was answered may be sent again. */
+        /* A stream that was reset before its response may be retried. */
         load_answered(grpc->load, slot, error ? RETRYABLE : slot->answer);
     }
     return 0;
@@ -232,7 +232,7 @@ static void grpc_start(struct load *load, struct slot *slot)
     slot->answer = REFUSED;
     nghttp2_data_provider body = {.source.ptr = slot, .read_callback = read_body};
     if (nghttp2_submit_request(grpc->session, NULL, headers, count, &body, slot) < 0) {
-        load_die("a request could not be begun");
+        load_die("a request could not be started");
     }
     grpc_write(grpc);
 }
@@ -255,7 +255,7 @@ static void grpc_ready(struct load *load, void *connection, uint32_t events)
         }
     }
     grpc_write(grpc);
-    /* So it stands after a GOAWAY, or where the peer speaks another protocol. */
+    /* This happens after a GOAWAY, or if the peer uses another protocol. */
     if (!nghttp2_session_want_read(grpc->session) && !nghttp2_session_want_write(grpc->session)) {
         load_die("the subject does not speak HTTP/2, or ended the connection");
     }

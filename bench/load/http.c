@@ -11,7 +11,7 @@
 
 enum { ANSWER_MAX = 8192 };
 
-/* One connection; its slot's request is under way, or none is. */
+/* One connection, with at most one request in flight. */
 struct http {
     int fd;
     struct slot *slot;
@@ -82,7 +82,7 @@ static void http_start(struct load *load, struct slot *slot)
     http_write(load, http);
 }
 
-/* The length of the whole answer, 0 while its head is incomplete. */
+/* The length of the whole response; 0: its header is incomplete. */
 static size_t answer_length(const char *answer)
 {
     const char *end = strstr(answer, "\r\n\r\n");
@@ -91,10 +91,10 @@ static size_t answer_length(const char *answer)
     }
     const char *length = strcasestr(answer, "\r\nContent-Length:");
     if (strncmp(answer, "HTTP/1.1 ", 9) != 0) {
-        load_die("an answer is not of HTTP/1.1");
+        load_die("a response is not HTTP/1.1");
     }
     if (!length || length > end) {
-        load_die("an answer came without Content-Length");
+        load_die("a response has no Content-Length");
     }
     return (size_t)(end + 4 - answer) + strtoul(length + 17, NULL, 10);
 }
@@ -133,7 +133,7 @@ static void http_ready(struct load *load, void *connection, uint32_t events)
     if (whole && http->got >= whole) {
         load_answered(load, http->slot, verdict(http->answer));
     } else if (http->got == ANSWER_MAX - 1) {
-        load_die("an answer is larger than expected");
+        load_die("a response is larger than expected");
     }
 }
 

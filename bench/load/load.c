@@ -1,4 +1,4 @@
-/* load: see load.h. Prints one JSON object when all that it began is answered. */
+/* load: see load.h. Prints one JSON object once all of its requests are answered. */
 
 #include "bench/load/load.h"
 
@@ -97,7 +97,8 @@ void load_answered(struct load *load, struct slot *slot, enum answer answer)
     slot->body = NULL;
 }
 
-/* Whether another request may begin now; sets when it was due, or when the next one is. */
+/* Whether another request may start now. Sets due to when it was due, or to when the next one is.
+ */
 static bool next_due(const struct load *load, uint64_t now, uint64_t *due, bool *over)
 {
     const struct load_options *options = &load->options;
@@ -111,7 +112,7 @@ static bool next_due(const struct load *load, uint64_t now, uint64_t *due, bool 
     return !*over && *due <= now;
 }
 
-/* Starts what is due. Returns the time of the next thing to do, 0 when all is done. */
+/* Starts due requests. Returns the time of the next one; 0: all are done. */
 static uint64_t start_due(struct load *load)
 {
     uint64_t now = load_now();
@@ -263,7 +264,7 @@ int main(int argc, char **argv)
 {
     struct load load = {.epoll = epoll_create1(EPOLL_CLOEXEC)};
     read_options(&load, argc, argv);
-    signal(SIGPIPE, SIG_IGN); /* a write says that the subject is gone */
+    signal(SIGPIPE, SIG_IGN); /* write reports a closed connection */
     load.transport = load.options.grpc ? &grpc_transport : &http_transport;
     unsigned each = load.options.grpc ? load.options.streams : 1;
     load.slot_count = (size_t)load.options.clients * each;

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A load generator for OTLP over HTTP/1.1 and gRPC. It sends each body of a pool in turn, keeps
- * every request until it is answered (a retryable answer is tried again), and so knows exactly what
+/* A load generator for OTLP over HTTP/1.1 and gRPC. It sends the bodies of a pool in turn and keeps
+ * every request until it is answered, retrying retryable responses, so that it knows exactly what
  * was accepted. One thread, one epoll. */
 
 struct load_options {
@@ -17,8 +17,8 @@ struct load_options {
     unsigned clients;  /* connections */
     unsigned streams;  /* requests in flight on each; 1 with HTTP/1.1 */
     double seconds;    /* no new request after this; 0: no limit */
-    uint64_t requests; /* no more than these; 0: no limit */
-    double rate;       /* requests a second; 0: as fast as they are answered */
+    uint64_t requests; /* maximum number of requests; 0: no limit */
+    double rate;       /* requests per second; 0: as fast as they are answered */
     bool grpc;
     bool gzip; /* the pool's bodies are compressed */
     const char *type;
@@ -26,14 +26,14 @@ struct load_options {
 
 enum answer { ACCEPTED, RETRYABLE, REFUSED };
 
-/* One request in flight, or a free place for one. */
+/* One request in flight, or a free slot. */
 struct slot {
     const struct pool_body *body; /* NULL: free */
     uint64_t due;                 /* ns; when it should have started */
-    uint64_t again;               /* ns; not before this it is sent again; 0: it is under way */
+    uint64_t again;               /* ns; earliest time of the retry; 0: in flight */
     void *owner;
-    uint32_t sent;      /* of the message, with gRPC */
-    enum answer answer; /* what its stream has said so far, with gRPC */
+    uint32_t sent;      /* bytes of the message sent, with gRPC */
+    enum answer answer; /* result of its stream so far, with gRPC */
 };
 
 struct tally {
@@ -42,14 +42,14 @@ struct tally {
     uint64_t id_sum;
     uint64_t bytes;
     uint64_t retries;
-    uint64_t refused; /* for good */
+    uint64_t refused; /* permanently */
     uint32_t *latencies;
     size_t latency_count;
 };
 
 struct load;
 
-/* How requests travel. start puts slot->body on its way; ready serves a connection's events. */
+/* A protocol. start sends slot->body; ready handles a connection's events. */
 struct transport {
     void (*open)(struct load *load, unsigned client, struct slot *slots);
     void (*start)(struct load *load, struct slot *slot);
@@ -65,7 +65,7 @@ struct load {
     size_t slot_count;
     int epoll;
     uint64_t began;
-    uint64_t started; /* requests begun */
+    uint64_t started; /* requests started */
 };
 
 extern const struct transport http_transport;
@@ -76,13 +76,13 @@ uint64_t load_now(void); /* ns, monotonic */
 /* A connected, non-blocking socket; exits with a sentence where nobody listens. */
 int load_connect(const struct load *load);
 
-/* Watches a socket; what epoll reports goes to the transport with this connection. */
+/* Watches a socket; its events are passed to the transport with this connection. */
 void load_watch(struct load *load, int fd, uint32_t events, void *connection, bool first);
 
 /* The request of the slot was answered. */
 void load_answered(struct load *load, struct slot *slot, enum answer answer);
 
 _Noreturn void load_die(const char *what);
-_Noreturn void load_failed(const char *what); /* with what errno says */
+_Noreturn void load_failed(const char *what); /* prints what with errno's text, and exits */
 
 #endif

@@ -23,8 +23,7 @@ static uint64_t varint(struct piece *in)
     return 0;
 }
 
-/* The next field; body is set for a length-delimited one. False at the end or where it is broken.
- */
+/* Reads the next field; sets body for a length-delimited one. False at the end or at an error. */
 static bool next_field(struct piece *in, uint32_t *number, struct piece *body)
 {
     if (in->at >= in->end) {
@@ -83,7 +82,7 @@ static bool count_spans(struct counts *counts, struct piece in, int depth)
             memcpy(&id, body.at, body.end - body.at == 8 ? 8 : 0);
             counts->items++;
             counts->id_sum += id;
-            return true; /* the rest of a span is not looked at */
+            return true; /* the rest of the span does not matter */
         }
         if (!count_spans(counts, body, depth + 1)) {
             return false;

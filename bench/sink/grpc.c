@@ -12,7 +12,7 @@ enum { PREFIX = 5, WINDOW = 1 << 26 };
 struct stream {
     struct bytes message;
     bool traces;
-    bool answered; /* the empty message went out, the trailers follow */
+    bool answered; /* the empty message was sent, the trailers follow */
 };
 
 struct grpc {
@@ -70,7 +70,7 @@ static ssize_t read_answer(nghttp2_session *session, int32_t id, uint8_t *buffer
     return PREFIX;
 }
 
-/* The stream should hold one message, whole. */
+/* Counts the stream's message; there must be exactly one, complete. */
 static void count_message(struct counts *counts, const struct bytes *message)
 {
     const unsigned char *prefix = (const unsigned char *)message->at;
@@ -129,7 +129,8 @@ static bool write_all(struct grpc *grpc)
 {
     const uint8_t *bytes;
     for (ssize_t length; (length = nghttp2_session_mem_send(grpc->session, &bytes)) > 0;) {
-        /* Answers are a few bytes a request; a socket that does not take them has no reader. */
+        /* Responses are a few bytes per request; a socket that does not accept them has no reader.
+         */
         if (send(grpc->base.fd, bytes, (size_t)length, MSG_NOSIGNAL) != length) {
             return false;
         }

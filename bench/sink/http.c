@@ -17,8 +17,8 @@ static const char *find_header(const char *head, const char *end, const char *na
     return found && found < end ? found + strlen(name) : NULL;
 }
 
-/* A chunked body, in place. Sets the length of what it holds and of what it takes; false:
- * incomplete. */
+/* Decodes a chunked body in place. Sets the decoded length and the number of bytes consumed. False:
+ * the body is incomplete. */
 static bool read_chunks(char *body, size_t have, size_t *length, size_t *taken)
 {
     size_t at = 0;
@@ -48,11 +48,11 @@ static void answer(const struct http *http)
     static const char text[] = "HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\n"
                                "Content-Length: 0\r\n\r\n";
     if (send(http->base.fd, text, sizeof text - 1, MSG_NOSIGNAL) < 0) {
-        return; /* the client is gone; its end is read next */
+        return; /* the client has closed; the next read reports it */
     }
 }
 
-/* Takes one whole request from the front of the buffer. False while there is none. */
+/* Consumes one complete request from the start of the buffer. False: there is none. */
 static bool take_request(struct sink *sink, struct http *http)
 {
     struct bytes *in = &http->in;
@@ -69,7 +69,7 @@ static bool take_request(struct sink *sink, struct http *http)
     size_t length = given ? strtoul(given, NULL, 10) : 0;
     size_t taken = length;
     if (find_header(in->at, end, "\r\nTransfer-Encoding: chunked")) {
-        /* Chunks are counted only when all are there, since they move. */
+        /* Chunks are decoded only once all have arrived, because decoding moves them. */
         if (have < 5 || memcmp(in->at + in->length - 5, "0\r\n\r\n", 5) != 0 ||
             !read_chunks(body, have, &length, &taken)) {
             return false;

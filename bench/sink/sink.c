@@ -1,5 +1,5 @@
-/* sink: see sink.h. Prints its port; then, for each line on standard input, its counts as JSON;
- * ends with its input. */
+/* sink: see sink.h. Prints its port, then its counts as JSON for each line on standard input. Exits
+ * at the end of its input. */
 
 #include "bench/sink/sink.h"
 

@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A backend that accepts OTLP over HTTP/1.1 or gRPC and counts what came: requests, spans, the sum
- * of their ids. One thread, one epoll. Its counts are asked for on standard input, a line each. */
+/* A backend that accepts OTLP over HTTP/1.1 or gRPC and counts requests and spans and sums span
+ * ids. One thread, one epoll. Each line on standard input requests the counts. */
 
 struct counts {
     uint64_t requests;
     uint64_t items;
     uint64_t id_sum;
-    uint64_t bytes;  /* bodies as they came */
+    uint64_t bytes;  /* bodies as received */
     uint64_t broken; /* bodies that could not be read */
     uint64_t other;  /* requests that carry no spans: profiles, other paths */
 };
@@ -27,7 +27,7 @@ struct sink {
     bool stall; /* connections are accepted, nothing is read or answered */
 };
 
-/* A growing buffer that never shrinks: one serves a connection for its life. */
+/* A buffer that only grows; a connection keeps its buffer for its lifetime. */
 struct bytes {
     char *at;
     size_t length;
@@ -36,7 +36,7 @@ struct bytes {
 
 void bytes_reserve(struct bytes *bytes, size_t more);
 
-/* Serve a new connection; what epoll reports of it comes to its ready. */
+/* Serve a new connection; its events are passed to its ready function. */
 struct connection {
     void (*ready)(struct sink *sink, struct connection *connection, uint32_t events);
     int fd;

@@ -13,7 +13,7 @@ static const char *const verbosities[] = {"basic", "normal", "detailed", NULL};
 struct debug_exporter {
     int verbosity;
     const struct env *env;
-    pthread_mutex_t lock; /* over all below */
+    pthread_mutex_t lock; /* guards the fields below */
     bool ready;
     struct span_profiles *profiles;
     struct kept_traces traces;
@@ -22,7 +22,7 @@ struct debug_exporter {
 
 static const struct key keys[] = {
     KEY_CHOICE(struct debug_exporter, verbosity, "verbosity", "basic", verbosities,
-               "basic and normal: a line a batch; detailed: traces as trees"),
+               "basic and normal: one line per batch; detailed: traces as trees"),
     KEY_IGNORED("sampling_initial", "accepted; everything is shown"),
     KEY_IGNORED("sampling_thereafter", "accepted; everything is shown"),
     KEY_IGNORED("use_internal_logger", "accepted; standard output is written"),
@@ -118,7 +118,7 @@ static const struct delivery *debug_delivery(const void *instance)
 
 const struct component exporter_debug = {
     .type = "debug",
-    .text = "telemetry for people, on standard output",
+    .text = "human-readable telemetry on standard output",
     .stability = "beta",
     .kind = COMPONENT_EXPORTER,
     .signals = SIGNALS_ALL,

@@ -1,6 +1,7 @@
 /*
- * The debug exporter: telemetry for people on standard output. In detailed verbosity spans wait
- * until their trace is quiet, so that a trace is shown as one tree with what its profiles said.
+ * The debug exporter: human-readable telemetry on standard output. With detailed verbosity, spans
+ * wait until no more spans of their trace arrive, so that the trace is shown as one tree, with the
+ * data of its profiles.
  */
 #ifndef EXPORTERS_DEBUG_H
 #define EXPORTERS_DEBUG_H
@@ -11,7 +12,7 @@
 
 enum { HOT_FUNCTIONS = 8, FUNCTION_NAME_SIZE = 64, SPAN_NAME_SIZE = 64 };
 
-/* What profiles said of one span id. */
+/* Profile data of one span id. */
 struct hot_function {
     char name[FUNCTION_NAME_SIZE];
     uint64_t samples;
@@ -24,7 +25,7 @@ struct span_profile {
     struct hot_function hot[HOT_FUNCTIONS];
 };
 
-/* The latest span ids with samples, a bounded number of them. One thread. */
+/* The most recent span ids with samples, up to a fixed number. One thread. */
 struct span_profiles;
 struct span_profiles *span_profiles_new(void); /* NULL: no memory */
 void span_profiles_free(struct span_profiles *profiles);
@@ -36,7 +37,7 @@ const struct span_profile *span_profiles_get(const struct span_profiles *profile
 struct kept_span {
     uint64_t id, parent;
     uint64_t start_ns, end_ns;
-    uint64_t profile; /* the id that pyroscope.profile.id names; 0: none */
+    uint64_t profile; /* value of pyroscope.profile.id; 0: none */
     char name[SPAN_NAME_SIZE];
     char service[SPAN_NAME_SIZE];
     bool local_root;
@@ -49,34 +50,35 @@ struct kept_trace {
     uint64_t last_seen; /* monotonic */
     struct kept_span *spans;
     size_t count, capacity;
-    size_t omitted; /* spans beyond those kept */
+    size_t omitted; /* spans that were not kept */
     struct kept_trace *next;
 };
 
-/* Traces until they are quiet, a bounded number of them and of their spans; zero is empty. One
+/* Traces that are still receiving spans, with a limit on traces and spans; zero is empty. One
  * thread. */
 struct kept_traces {
-    struct kept_trace *first; /* the one seen last first */
+    struct kept_trace *first; /* most recently seen first */
     size_t trace_count, span_count;
 };
 
-/* Keeps the spans of a checked request. Traces that have to make room are written to out. */
+/* Keeps the spans of a checked request. Traces evicted to make room are written to out. */
 void kept_traces_add(struct kept_traces *traces, struct view request, uint64_t now,
                      const struct span_profiles *profiles, struct bytes *out);
 
-/* Writes the traces that have been quiet for long enough, and forgets them; returns when the next
- * one will have been. TIME_NEVER writes all. */
+/* Writes and frees the traces that have been quiet for long enough. Returns the time when the next
+ * one will be due. now TIME_NEVER writes all. */
 uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
                           const struct span_profiles *profiles, struct bytes *out);
 
 /* Writes a trace as an indented tree. */
 void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, struct bytes *out);
 
-/* A text for a terminal: cut to size, control characters replaced, ending in NUL. */
+/* Copies a text for display on a terminal: truncated to size, control characters replaced,
+ * NUL-terminated. */
 void shown_text(struct view text, char *out, size_t size);
 
-/* Writes to standard output. A reader that does not read costs a moment, then what it missed:
- * pipelines do not wait for a terminal. */
+/* Writes to standard output. If the reader stops reading, output_write waits briefly and then drops
+ * text, so that pipelines never wait for a terminal. */
 struct output {
     bool stalled;
 };

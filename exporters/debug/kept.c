@@ -6,8 +6,8 @@
 
 enum { MAX_TRACES = 2000, MAX_SPANS = 20000, MAX_TRACE_SPANS = 1000 };
 
-/* A trace is shown when nothing more of it came for this long. Local roots that are held for
- * their profile come after their children, so a trace without its root waits longer. */
+/* A trace is shown when no span of it has arrived for this long. Local roots that wait for profiles
+ * arrive after their children, so a trace without its root waits longer. */
 static const uint64_t quiet_ns = NS_PER_S, rootless_ns = 60 * NS_PER_S;
 
 static void kept_show(struct kept_traces *traces, struct kept_trace **link,
@@ -32,7 +32,7 @@ static void show_last(struct kept_traces *traces, const struct span_profiles *pr
     kept_show(traces, link, profiles, out);
 }
 
-/* The trace of an id, moved to the front; made where it is new. NULL: no memory. */
+/* Finds or creates the trace of an id and moves it to the front. NULL: no memory. */
 static struct kept_trace *find_trace(struct kept_traces *traces, const uint8_t id[16])
 {
     struct kept_trace **link = &traces->first;

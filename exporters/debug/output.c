@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-/* How long a reader may take at once. */
+/* How long one write may wait for the reader. */
 enum { PATIENCE_MS = 200 };
 
 static bool is_writable(int patience_ms)
@@ -19,7 +19,7 @@ void output_write(struct output *output, struct view text)
 {
     size_t done = 0;
     while (done < text.size) {
-        /* Where poll says that there is room, a pipe has as much as this. */
+        /* If poll reports a pipe as writable, it has room for PIPE_BUF. */
         size_t chunk = text.size - done < PIPE_BUF ? text.size - done : PIPE_BUF;
         output->stalled = !is_writable(output->stalled ? 0 : PATIENCE_MS);
         ssize_t n = output->stalled ? -1 : write(STDOUT_FILENO, text.data + done, chunk);
@@ -31,8 +31,8 @@ void output_write(struct output *output, struct view text)
     }
 }
 
-/* Bytes of the control character at the front of a text, those of some terminals (U+0080 to
- * U+009F) among them; 0: there is none. */
+/* Size of the control character at the start of a text, including U+0080 to U+009F, which some
+ * terminals interpret; 0: there is none. */
 static size_t control_size(struct view text)
 {
     uint8_t c = text.data[0];
@@ -46,7 +46,7 @@ void shown_text(struct view text, char *out, size_t size)
     if (text.size >= size) {
         text.size = size - 1;
         while (text.size > 0 && (text.data[text.size] & 0xc0) == 0x80)
-            text.size--; /* no half of a character */
+            text.size--; /* do not cut a character in half */
     }
     while (text.size > 0) {
         size_t control = control_size(text), used = control ? control : 1;

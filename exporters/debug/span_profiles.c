@@ -8,7 +8,8 @@
 
 enum { SLOTS = 1024, BUCKETS = 2048, INDEX_CAP = 64 << 20 };
 
-/* A ring of slots, the oldest overwritten; buckets hold slot numbers + 1, by linear probing. */
+/* A ring of slots, where the oldest is overwritten, and a hash table with linear probing, whose
+ * buckets hold slot number + 1. */
 struct span_profiles {
     struct span_profile slots[SLOTS];
     size_t next;
@@ -67,7 +68,7 @@ static struct span_profile *insert(struct span_profiles *profiles, uint64_t id)
     return slot;
 }
 
-/* The least of eight gives way: enough for the hottest three of a span. */
+/* Of eight functions the smallest is replaced: accurate enough for a span's hottest three. */
 static void count_function(struct span_profile *slot, struct view name, uint64_t samples)
 {
     struct hot_function *least = &slot->hot[0];
@@ -93,7 +94,7 @@ static int type_index(const struct pprof *pprof, struct view type, struct view u
     return -1;
 }
 
-/* How a profile counts: which of its values, -1 for none. */
+/* Indexes of a profile's values; -1: none. */
 struct columns {
     int samples;
     int cpu;
@@ -140,9 +141,9 @@ void span_profiles_add(struct span_profiles *profiles, struct view raw)
     arena_release(&arena);
 }
 
-/* One profiler's times may stand in a request twice: as samples, of which the server's rules make
- * times, and as such. */
-static bool says_again(struct view name, bool *times_seen)
+/* A request may contain a profiler's CPU times twice: as sample counts, which the server's rules
+ * convert to times, and as times. */
+static bool is_repeated_time(struct view name, bool *times_seen)
 {
     *times_seen |= view_eq(name, VIEW("process_cpu"));
     return *times_seen && view_eq(name, VIEW("cpu"));
@@ -162,7 +163,7 @@ void span_profiles_add_otlp(struct span_profiles *profiles, struct view request)
     bool good = profiles_to_pprof_begin(&conversion, request, &policy, &arena, &reason);
     while (good) {
         if (profiles_to_pprof_next(&conversion, &part, &pprof, &reason)) {
-            if (!says_again(series_get(part.series, VIEW("__name__")), &times_seen))
+            if (!is_repeated_time(series_get(part.series, VIEW("__name__")), &times_seen))
                 span_profiles_add(profiles, bytes_view(&pprof));
             series_unref(part.series);
         } else if (!reason) {

@@ -51,7 +51,7 @@ static void tree_write_profile(const struct kept_span *span, const struct span_p
     write_hot(profile, out);
 }
 
-/* UTF-8 continuation bytes take no column. */
+/* UTF-8 continuation bytes occupy no column. */
 static int columns(const char *text)
 {
     int n = 0;
@@ -71,7 +71,7 @@ static void write_span(const struct kept_span *span, unsigned depth,
     bytes_append(out, "\n", 1);
 }
 
-/* No deeper than a trace keeps spans. */
+/* The depth is limited by the number of spans that a trace keeps. */
 static void write_children(struct kept_trace *trace, size_t parent, unsigned depth,
                            const struct span_profiles *profiles, struct bytes *out)
 {
@@ -117,9 +117,10 @@ void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, 
     for (size_t i = 0; i < trace->count; i++)
         if (!has_parent(trace, &trace->spans[i]))
             write_children(trace, i, 0, profiles, out);
-    for (size_t i = 0; i < trace->count; i++) /* a ring of parents: no root leads here */
+    for (size_t i = 0; i < trace->count;
+         i++) /* spans in a cycle of parents, which no root reaches */
         if (!trace->spans[i].shown)
             write_children(trace, i, 0, profiles, out);
     if (trace->omitted)
-        bytes_printf(out, "  and %zu spans more\n", trace->omitted);
+        bytes_printf(out, "  and %zu more spans\n", trace->omitted);
 }

@@ -22,19 +22,19 @@ struct file_exporter {
     bool rotates;
     struct rotation_settings rotation;
     const struct env *env;
-    pthread_mutex_t lock; /* over all below */
+    pthread_mutex_t lock; /* guards the fields below */
     bool ready;
     struct line_file lines;
-    uint64_t profiles; /* files so far */
+    uint64_t profiles; /* files written so far */
 };
 
 static const struct key rotation_keys[] = {
     KEY_INT(struct rotation_settings, max_megabytes, "max_megabytes", "100", 1, 1000000,
-            "size at which the file is renamed and a new one begun"),
+            "size at which the file is renamed and a new one started"),
     KEY_INT(struct rotation_settings, max_backups, "max_backups", "100", 0, 1000000,
-            "renamed files that are kept; 0: all"),
+            "number of renamed files to keep; 0: all"),
     KEY_IGNORED("max_days", "accepted; backups are limited by number"),
-    KEY_IGNORED("localtime", "accepted; names carry UTC"),
+    KEY_IGNORED("localtime", "accepted; file names contain UTC times"),
     KEY_END,
 };
 
@@ -46,21 +46,21 @@ enum { FORMAT_PROTO = 1, PREFIX = 4 };
 
 static const struct key keys[] = {
     KEY_STRING(struct file_exporter, path, "path", NULL, KEY_REQUIRED,
-               "file of OTLP requests; its folders are made"),
+               "file for OTLP requests; missing folders are created"),
     KEY_CHOICE(struct file_exporter, profiles_form, "profiles", "files", profiles_forms,
-               "files: each as it came, in a file of its own; lines: pprof and OTLP as OTLP JSON "
-               "at path"),
+               "files: each profile unchanged in its own file; lines: pprof and OTLP as OTLP JSON "
+               "in path"),
     KEY_STRING(struct file_exporter, profiles_directory, "profiles_directory", NULL, 0,
-               "folder of profiles, one file each; default: profiles, beside path"),
+               "folder for profiles, one file each; default: profiles, next to path"),
     KEY_SWITCHED(struct file_exporter, rotation, struct rotation_settings, rotates, "rotation",
-                 rotation_keys, "off until its key is there"),
+                 rotation_keys, "enabled if this key is present"),
     KEY_CHOICE(
         struct file_exporter, format, "format", "json", formats,
-        "json: OTLP JSON, a request a line; proto: protobuf, each request behind its size in "
+        "json: OTLP JSON, one request per line; proto: protobuf, each request after its size in "
         "four bytes, big-endian"),
     KEY_IGNORED("append", "accepted; files are appended to"),
-    KEY_IGNORED("flush_interval", "accepted; every line is written at once"),
-    KEY_IGNORED("create_directory", "accepted; folders are made"),
+    KEY_IGNORED("flush_interval", "accepted; every line is written immediately"),
+    KEY_IGNORED("create_directory", "accepted; missing folders are created"),
     KEY_END,
 };
 
@@ -77,13 +77,13 @@ static bool file_open(void *instance, const struct env *env, char *error, size_t
                                      .fd = -1};
     if (line_file_open(&self->lines))
         return true;
-    snprintf(error, error_size, "path: %s cannot be written: %s", self->path, strerror(errno));
+    snprintf(error, error_size, "path: cannot write %s: %s", self->path, strerror(errno));
     return false;
 }
 
 static struct outcome disk_outcome(const char *path)
 {
-    return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s cannot be written: %s", path,
+    return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "cannot write %s: %s", path,
                       strerror(errno));
 }
 
@@ -92,7 +92,7 @@ static bool encode_line(struct view request, enum signal signal, struct bytes *l
     return otlp_json_write(signal, request, line) && bytes_append(line, "\n", 1) == BYTES_OK;
 }
 
-/* As the Collector's file exporter writes them. */
+/* The format of the Collector's file exporter. */
 static bool encode_framed(struct view request, struct bytes *line)
 {
     const uint8_t prefix[PREFIX] = {(uint8_t)(request.size >> 24), (uint8_t)(request.size >> 16),
@@ -105,7 +105,8 @@ static struct outcome file_write_line(struct file_exporter *self, const struct b
 {
     struct bytes line;
     bytes_init(&line, LINE_CAP, NULL);
-    struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "no room for a line");
+    struct outcome outcome =
+        outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "too large for a line, or out of memory");
     struct view request = buffer_view(batch->payload);
     if (self->format == FORMAT_PROTO ? encode_framed(request, &line)
                                      : encode_line(request, batch->signal, &line)) {
@@ -135,7 +136,7 @@ static struct view service_of(const struct batch *batch)
     return name.size ? name : series_get(batch->series, VIEW("__name__"));
 }
 
-/* A service's name as the beginning of a file's. */
+/* Makes a file name prefix from a service name. */
 static void file_name(struct view service, char *out, size_t size)
 {
     size_t count = service.size < size ? service.size : size - 1;

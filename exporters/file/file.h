@@ -11,7 +11,7 @@ struct rotation_settings {
     int64_t max_backups;
 };
 
-/* A file of lines that is renamed when it is full. Calls are serialised by the exporter. */
+/* A file of lines that is renamed when it is full. The exporter serialises calls. */
 struct line_file {
     const char *path; /* borrowed */
     bool rotates;
@@ -21,14 +21,14 @@ struct line_file {
     uint64_t size;
 };
 
-/* Opens (appending, folders made) or fails with errno. */
+/* Opens the file for appending, creating missing folders. False: errno is the reason. */
 bool line_file_open(struct line_file *file);
 
-/* Appends one line, whole or not at all. False: errno says why. */
+/* Appends one line, completely or not at all. False: errno is the reason. */
 bool line_file_write(struct line_file *file, struct view line);
 void line_file_close(struct line_file *file);
 
-/* Makes a path's folders (all but its last part). False: errno says why. */
+/* Creates the folders of a path, all but its last part. False: errno is the reason. */
 bool make_folders(const char *path);
 
 #endif

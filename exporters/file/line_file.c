@@ -69,7 +69,7 @@ static void split_path(const char *path, struct parts *parts)
              name);
 }
 
-/* "-2026-11-21T07-45-00.000000000", in any digits. */
+/* Whether a text has the form "-2026-11-21T07-45-00.000000000". */
 static bool is_stamp(const char *text, size_t size)
 {
     static const char form[] = "-dddd-dd-ddTdd-dd-dd.ddddddddd";
@@ -89,7 +89,7 @@ static bool is_backup(const struct parts *parts, const char *name)
            strcmp(name + size - ending, parts->ending) == 0;
 }
 
-/* Backups' names carry their time, so the least name is the oldest one. */
+/* Backups' names contain their time, so the smallest name is the oldest. */
 static void remove_oldest(const struct parts *parts, int64_t keep)
 {
     int64_t found = keep + 1;
@@ -149,7 +149,7 @@ static bool line_file_write_all(struct line_file *file, struct view line)
         return true;
     }
     int why = errno;
-    /* Half a line would spoil the next one. */
+    /* Removes a partial line, which would corrupt the next one. */
     if (ftruncate(file->fd, (off_t)file->size) != 0)
         line_file_close(file);
     errno = why;

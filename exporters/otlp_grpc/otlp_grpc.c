@@ -27,20 +27,21 @@ static const struct key keys[] = {
     KEY_STRING(struct otlp_grpc_exporter, endpoint, "endpoint", NULL, KEY_REQUIRED,
                "host:port, or a URL; http:// is cleartext, https:// is TLS, unix:/path a socket"),
     CLIENT_KEYS(struct otlp_grpc_exporter, client, "5s"),
-    KEY_STRING(struct otlp_grpc_exporter, authority, "authority", NULL, 0,
-               "host (and port) to be asked for in place of the endpoint's, also by certificate"),
+    KEY_STRING(
+        struct otlp_grpc_exporter, authority, "authority", NULL, 0,
+        "host (and port) to request, and to expect in the certificate, instead of the endpoint's"),
     KEY_INT(struct otlp_grpc_exporter, delivery.max_request_bytes, "max_request_bytes", "4000000",
-            0, 2147483647, "larger requests are split, inflated bytes; 0: never"),
+            0, 2147483647, "larger requests are split, uncompressed bytes; 0: never"),
     KEY_GROUP(struct otlp_grpc_exporter, delivery.queue, struct queue_settings, "sending_queue",
-              queue_keys, "what waits for the backend"),
+              queue_keys, "queue of requests for the backend"),
     KEY_GROUP(struct otlp_grpc_exporter, delivery.retry, struct retry_settings, "retry_on_failure",
-              retry_keys, "when and how long to try again"),
+              retry_keys, "when and how long to retry"),
     KEY_HINT("read_buffer_size", "accepted; buffers are sized here"),
     KEY_HINT("write_buffer_size", "accepted; buffers are sized here"),
     KEY_HINT("balancer_name", "accepted; one address is used"),
-    KEY_HINT("keepalive", "accepted; a connection that has died is replaced when it is needed"),
+    KEY_HINT("keepalive", "accepted; a dead connection is replaced when it is needed"),
     KEY_HINT("compression_params", "accepted; each compression has its own level"),
-    KEY_HINT("wait_for_ready", "accepted; what fails is tried again"),
+    KEY_HINT("wait_for_ready", "accepted; failed requests are retried"),
     KEY_END,
 };
 
@@ -52,7 +53,7 @@ static const char *const paths[SIGNAL_COUNT] = {
         "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
 };
 
-/* An endpoint in parts. */
+/* A parsed endpoint. */
 struct target {
     bool tls;
     const char *authority; /* host:port */
@@ -87,7 +88,7 @@ static bool parse_target(const struct otlp_grpc_exporter *self, struct target *t
         return false;
     target->authority = text;
     if (*endpoint.unix_path) {
-        /* The parsed path is a tail of the text, which lives as long as the client. */
+        /* The path is the end of the configured text, which outlives the client. */
         target->unix_path = text + strlen(text) - strlen(endpoint.unix_path);
         target->authority = "localhost";
     }
@@ -159,7 +160,7 @@ static size_t fill_headers(const struct otlp_grpc_exporter *self, const struct b
     return client_sender(headers, count, sender->tenant, sender->authorization);
 }
 
-/* One message: its prefix, and the payload's runs or what they became. */
+/* One message: its prefix, and the payload's runs or their compressed form. */
 struct message {
     uint8_t prefix[GRPC_PREFIX_SIZE];
     struct view *runs; /* the prefix is the first */
@@ -179,7 +180,7 @@ static bool encode_message(const struct otlp_grpc_exporter *self, const struct b
 {
     enum encoding_name compression = compression_of(&self->client);
     if (compression == ENCODING_SNAPPY)
-        compression = ENCODING_SNAPPY_FRAMED; /* what the name means over gRPC */
+        compression = ENCODING_SNAPPY_FRAMED; /* gRPC's meaning of "snappy" */
     bool compressed = compression != ENCODING_IDENTITY;
     size_t size = payload->size, count = buffer_run_count(payload);
     bytes_init(&message->packed, UINT32_MAX, NULL);
@@ -243,14 +244,14 @@ static struct outcome otlp_grpc_read_reply(const struct http_reply *reply)
         return read_failure(reply);
     if (reply->status == 200)
         return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE,
-                          "the answer ended without a gRPC status");
+                          "the response ended without a gRPC status");
     struct outcome outcome = status_from_http(reply->status);
-    http_reply_tell(reply, "no gRPC answer; OTLP over HTTP takes the exporter otlp_http",
+    http_reply_tell(reply, "not a gRPC response; for OTLP over HTTP use the exporter otlp_http",
                     outcome.text, sizeof outcome.text);
     return outcome;
 }
 
-/* False: no memory, and there is no reply. */
+/* Sends one call. False: no memory, and there is no reply. */
 static bool call(struct otlp_grpc_exporter *self, const struct batch *batch,
                  struct http_reply *reply)
 {

@@ -30,24 +30,24 @@ enum { ENCODING_JSON = 1 };
 
 static const struct key keys[] = {
     KEY_STRING(struct otlp_http_exporter, endpoint, "endpoint", NULL, 0,
-               "base URL; /v1/traces and its siblings are added"),
+               "base URL; /v1/traces or the other signals' paths are added"),
     KEY_STRING(struct otlp_http_exporter, endpoints[SIGNAL_TRACES], "traces_endpoint", NULL, 0,
-               "URL for traces, used as it is"),
+               "URL for traces, used unchanged"),
     KEY_STRING(struct otlp_http_exporter, endpoints[SIGNAL_METRICS], "metrics_endpoint", NULL, 0,
-               "URL for metrics, used as it is"),
+               "URL for metrics, used unchanged"),
     KEY_STRING(struct otlp_http_exporter, endpoints[SIGNAL_LOGS], "logs_endpoint", NULL, 0,
-               "URL for logs, used as it is"),
+               "URL for logs, used unchanged"),
     KEY_STRING(struct otlp_http_exporter, endpoints[SIGNAL_PROFILES], "profiles_endpoint", NULL, 0,
-               "URL for profiles, used as it is"),
+               "URL for profiles, used unchanged"),
     KEY_CHOICE(struct otlp_http_exporter, encoding, "encoding", "proto", encodings,
                "protobuf or JSON bodies"),
     CLIENT_KEYS(struct otlp_http_exporter, client, "30s"),
     KEY_INT(struct otlp_http_exporter, delivery.max_request_bytes, "max_request_bytes", "20000000",
-            0, 2147483647, "larger requests are split, inflated bytes; 0: never"),
+            0, 2147483647, "larger requests are split, uncompressed bytes; 0: never"),
     KEY_GROUP(struct otlp_http_exporter, delivery.queue, struct queue_settings, "sending_queue",
-              queue_keys, "what waits for the backend"),
+              queue_keys, "queue of requests for the backend"),
     KEY_GROUP(struct otlp_http_exporter, delivery.retry, struct retry_settings, "retry_on_failure",
-              retry_keys, "when and how long to try again"),
+              retry_keys, "when and how long to retry"),
     KEY_HINT("read_buffer_size", "accepted; buffers are sized here"),
     KEY_HINT("write_buffer_size", "accepted; buffers are sized here"),
     KEY_HINT("max_idle_conns", "accepted; one connection a worker is kept"),
@@ -82,27 +82,27 @@ static void otlp_http_places(const void *config, place_visit_fn *visit, void *ct
             url_place(endpoint_keys[i], self->endpoints[i], visit, ctx);
 }
 
-/* What is legal, and hardly what was meant. */
-static void warn_of_endpoint(const struct otlp_http_exporter *self, struct key_report *report)
+/* Warns about endpoints that are valid, but probably not intended. */
+static void warn_about_endpoint(const struct otlp_http_exporter *self, struct key_report *report)
 {
     size_t size = strlen(self->endpoint);
     for (int i = 0; i < SIGNAL_COUNT; i++) {
         size_t n = strlen(paths[i]);
         if (size > n && strcmp(self->endpoint + size - n, paths[i]) == 0)
             key_report_warn(report, "endpoint",
-                            "ends in %s, which is added once more: leave it out, or write %s",
-                            paths[i], endpoint_keys[i]);
+                            "ends in %s, which is added again: remove it, or use %s", paths[i],
+                            endpoint_keys[i]);
     }
     if (client_port_is(self->endpoint, "http", "4317"))
         key_report_warn(report, "endpoint",
-                        "names port 4317, which is that of gRPC: use the exporter otlp_grpc, or "
+                        "uses port 4317, which is for gRPC: use the exporter otlp_grpc, or "
                         "port 4318");
 }
 
 static void otlp_http_check(const void *config, struct key_report *report)
 {
     const struct otlp_http_exporter *self = config;
-    warn_of_endpoint(self, report);
+    warn_about_endpoint(self, report);
     bool any = *self->endpoint != '\0';
     url_report("endpoint", self->endpoint, report);
     for (int i = 0; i < SIGNAL_COUNT; i++) {
@@ -140,7 +140,7 @@ static bool otlp_http_open(void *instance, const struct env *env, char *error, s
     return self->http != NULL;
 }
 
-/* Headers of one request: kind of body, its compression, and what the batch's sender sent. */
+/* Headers of one request: Content-Type, Content-Encoding, and the batch's metadata. */
 static size_t fill_headers(const struct otlp_http_exporter *self, const struct batch *batch,
                            struct http_header headers[MAX_HEADERS])
 {
@@ -157,14 +157,14 @@ static size_t fill_headers(const struct otlp_http_exporter *self, const struct b
     return client_sender(headers, count, sender->tenant, sender->authorization);
 }
 
-/* A body as it is sent: runs of the payload, or what they became in `made`. */
+/* A body to send: runs of the payload, or their converted or compressed form in `made`. */
 struct body {
     struct view *runs;
     size_t run_count;
     struct bytes made;
 };
 
-/* Puts what was made in the runs' place. */
+/* Replaces the runs by `made`. */
 static void replace_runs(struct body *body, struct bytes *made)
 {
     bytes_release(&body->made);
@@ -237,11 +237,11 @@ static struct outcome read_success(const struct http_reply *reply)
                                  : export_response_decode(body, &rejected, text, size))
         outcome.rejected = rejected > UINT32_MAX ? UINT32_MAX : (uint32_t)rejected;
     else
-        text[0] = '\0'; /* it took them; how it says so is its own affair */
+        text[0] = '\0'; /* accepted; an unreadable success body does not matter */
     return outcome;
 }
 
-/* What an error's body says to people; *wait: of its RetryInfo, 0: none. */
+/* The human-readable message of an error body; *wait: its RetryInfo, 0: none. */
 static void read_status(const struct http_reply *reply, char *text, size_t size, uint64_t *wait)
 {
     struct view body = bytes_view(&reply->body);
@@ -274,7 +274,7 @@ static struct outcome otlp_http_read_reply(const struct http_reply *reply)
     return outcome;
 }
 
-/* False: no memory, and there is no reply. */
+/* Sends one request. False: no memory, and there is no reply. */
 static bool post(struct otlp_http_exporter *self, const struct batch *batch,
                  struct http_reply *reply)
 {

@@ -1,4 +1,4 @@
-/* What Pyroscope's statuses mean for a sender (read off the server's handlers). */
+/* What Pyroscope's statuses mean for a sender, according to the server's handlers. */
 #include "exporters/pyroscope/pyroscope.h"
 
 #include "lib/wire/proto/text.h"
@@ -21,7 +21,7 @@ static bool body_says(const struct http_reply *reply, const char *words)
            memmem(reply->body.data, reply->body.size, words, strlen(words)) != NULL;
 }
 
-/* Statuses that are not tried again. */
+/* The cause of a status that is not retried. */
 static enum cause refusal(const struct http_reply *reply)
 {
     switch (reply->status) {
@@ -31,7 +31,7 @@ static enum cause refusal(const struct http_reply *reply)
         return CAUSE_FORBIDDEN;
     case 413:
         return CAUSE_TOO_LARGE;
-    case 508: /* from here, in a circle */
+    case 508: /* a loop: the request came from this process */
         return CAUSE_LOOP;
     case 400:
     case 422:
@@ -56,7 +56,7 @@ struct outcome push_outcome(const struct http_reply *reply)
     if (reply->status / 100 == 2)
         return OUTCOME_OK;
     if (reply->status == 429 && body_says(reply, "larger than configured max")) {
-        outcome.cause = CAUSE_TOO_LARGE; /* connect's own limit: it can never fit */
+        outcome.cause = CAUSE_TOO_LARGE; /* connect's message size limit: a retry cannot succeed */
     } else if (is_passing(reply->status)) {
         outcome.verdict = VERDICT_RETRY;
         outcome.cause = reply->status == 500 ? CAUSE_INTERNAL : CAUSE_UNAVAILABLE;

@@ -1,4 +1,4 @@
-/* The labels of a pushed series, as the server would have made them from /ingest. */
+/* The labels of a pushed series, as the server derives them for /ingest. */
 #include "exporters/pyroscope/pyroscope.h"
 
 #include "lib/base/log.h"
@@ -31,7 +31,7 @@ static struct series *ingest_series(const struct batch *batch, const struct ppro
     struct view type = pprof_series_name(pprof, config, arena);
     struct view spy = origin->spy_name ? view_of(origin->spy_name) : VIEW("unknown");
     labels[count++] = (struct series_label){VIEW("__name__"), type};
-    /* Profiles that are deltas already must not be differenced again by the server. */
+    /* The server must not compute deltas of profiles that are already deltas. */
     labels[count++] = (struct series_label){VIEW("__delta__"), VIEW("false")};
     if (!series_get(batch->series, VIEW("service_name")).data)
         labels[count++] = (struct series_label){VIEW("service_name"),
@@ -68,8 +68,8 @@ static bool is_external(const struct pyroscope_exporter *self, struct view name)
     return false;
 }
 
-/* Drops labels from the end until at most `room` are left: those of the sender first, then the
- * external ones, never those that a link needs. Returns how many are left. */
+/* Drops labels from the end until at most `room` are left: first the sender's, then the external
+ * ones, but never those that links need. Returns how many are left. */
 static size_t drop_last(const struct pyroscope_exporter *self, struct series_label *labels,
                         size_t count, size_t room)
 {
@@ -84,9 +84,10 @@ static size_t drop_last(const struct pyroscope_exporter *self, struct series_lab
     return count;
 }
 
-/* NULL: no memory, or nothing that may go. */
-static struct series *cut(struct pyroscope_exporter *self, const struct series *series, size_t room,
-                          struct arena *arena)
+/* A new series with at most `room` labels where possible. NULL: no memory, or no label can be
+ * dropped. */
+static struct series *labels_shorten(struct pyroscope_exporter *self, const struct series *series,
+                                     size_t room, struct arena *arena)
 {
     struct series_label *labels = label_list(series, 0, arena);
     if (!labels)
@@ -96,12 +97,12 @@ static struct series *cut(struct pyroscope_exporter *self, const struct series *
     if (count == series->count)
         return NULL;
     if (atomic_fetch_add(&self->labels_cut, series->count - count) == 0)
-        log_warn("%s: a series has more than max_labels = %lld labels, the last ones are cut",
+        log_warn("%s: a series has more than max_labels = %lld labels, the last ones are dropped",
                  self->env->id, (long long)self->max_labels);
     return series_new(labels, count);
 }
 
-/* How many labels of its own a series may have, where the server adds others. */
+/* How many labels a series may have, given those that the server adds. */
 static size_t room_for_labels(const struct pyroscope_exporter *self, const struct pprof *pprof,
                               const struct series *series)
 {
@@ -116,9 +117,9 @@ struct series *limited_series(struct pyroscope_exporter *self, struct series *se
 {
     size_t room;
     series = with_external(self, series);
-    /* A label that goes may give way to one of the samples. */
+    /* Dropping a label may let the server add one of the samples' labels instead. */
     while (series && series->count > (room = room_for_labels(self, pprof, series))) {
-        struct series *shorter = cut(self, series, room, arena);
+        struct series *shorter = labels_shorten(self, series, room, arena);
         if (!shorter)
             break;
         series_unref(series);

@@ -1,4 +1,4 @@
-/* Bodies of /ingest, to /ingest as they came. */
+/* Forwards bodies received by /ingest to the server's /ingest. */
 #include "exporters/pyroscope/pyroscope.h"
 
 #include "lib/wire/http/http_query.h"
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a body that is several series, once the server may have some of them. */
-enum { TRIES_OF_SERIES = 3 };
+/* Attempts for a body with several series, once the server may have stored some of them. */
+enum { SERIES_ATTEMPTS = 3 };
 
-/* The query's `from`; its sender has no other time for us to read. */
+/* The profile's time: the query's `from`, because the body is not parsed. */
 static uint64_t opaque_time(const struct opaque_request *opaque)
 {
     char text[32];
@@ -26,8 +26,8 @@ static bool is_format(const struct opaque_request *opaque, const char *name)
            strcmp(format, name) == 0;
 }
 
-/* The server makes several series of one such body and files them one by one. Where it then puts
- * the request off, it has some of them, does not say which, and files those again at each try. */
+/* The server splits JFR and speedscope bodies into several series and stores them one by one. If it
+ * then asks for a retry, it has already stored some of them, and stores those again each time. */
 static void limit_tries(const struct opaque_request *opaque, const struct post *post,
                         struct outcome *outcome)
 {
@@ -38,9 +38,9 @@ static void limit_tries(const struct opaque_request *opaque, const struct post *
         return;
     char said[sizeof outcome->text];
     memcpy(said, outcome->text, sizeof said);
-    outcome->max_tries = TRIES_OF_SERIES;
+    outcome->max_tries = SERIES_ATTEMPTS;
     snprintf(outcome->text, sizeof outcome->text,
-             "the server may have a part of it, which each try doubles: %.120s", said);
+             "the server may have stored a part of it, which each retry duplicates: %.120s", said);
 }
 
 static struct outcome post_body(struct pyroscope_exporter *self, const struct batch *batch,
@@ -60,7 +60,7 @@ static struct outcome post_body(struct pyroscope_exporter *self, const struct ba
     return outcome;
 }
 
-/* The memory for it is a part of the work that the request was accepted for (batch_work). */
+/* The memory for the body was reserved when the request was accepted (batch_work). */
 struct outcome send_opaque(struct pyroscope_exporter *self, const struct batch *batch)
 {
     const struct opaque_request *opaque = batch->opaque;

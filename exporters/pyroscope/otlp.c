@@ -1,4 +1,4 @@
-/* Profiles to the server's OTLP endpoint. */
+/* Sends profiles to the server's OTLP endpoint. */
 #include "exporters/pyroscope/pyroscope.h"
 
 #include "lib/wire/otlp/otlp.h"
@@ -9,7 +9,7 @@
 
 enum { PROFILE_TIME_UNIX_NANO = 3, INDEX_CAP = 1 << 30, PART_CAP = 1 << 30 };
 
-/* The newest one of a request's profiles; 0: one has no time, which the server takes for now. */
+/* The newest time of a request's profiles; 0: one has no time, which the server takes as now. */
 static uint64_t otlp_time(struct view request)
 {
     struct otlp_walk walk;
@@ -59,7 +59,7 @@ static struct outcome send_converted(struct pyroscope_exporter *self, struct bat
     return outcome;
 }
 
-/* The same of a part's bytes, which are moved. */
+/* The same for the bytes of a part, which are moved out of `part`. */
 static struct outcome send_part(struct pyroscope_exporter *self, const struct batch *whole,
                                 struct bytes *part, struct progress *progress)
 {
@@ -91,7 +91,8 @@ static struct outcome send_parts(struct pyroscope_exporter *self, const struct b
     }
     bytes_release(&part);
     if (fault && parts_enlarge(progress))
-        return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "parts cannot be as small: %s", fault);
+        return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "parts cannot be that small: %s",
+                          fault);
     if (fault)
         return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot be split: %s", fault);
     return progress->lost ? progress->refusal : OUTCOME_OK;
@@ -104,7 +105,7 @@ static struct outcome send_open(struct pyroscope_exporter *self, struct batch *b
     struct pprof_split split;
     size_t most = parts_bytes(self, progress);
     if (pprof->sample_count == 0)
-        return OUTCOME_OK; /* the server stores nothing of it */
+        return OUTCOME_OK; /* the server would not store it */
     if (!name_as_ingest(batch, pprof, named, arena))
         return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     progress_recall(progress);
@@ -130,7 +131,7 @@ struct outcome send_pprof_as_otlp(struct pyroscope_exporter *self, struct batch 
     if (pprof_open(&pprof, buffer_view(batch->payload), &arena, &fault))
         outcome = send_open(self, batch, &pprof, &named, &arena, progress);
     else
-        outcome = send_converted(self, batch, progress); /* it says what is wrong */
+        outcome = send_converted(self, batch, progress); /* reports what is wrong */
     bytes_release(&named);
     arena_release(&arena);
     return outcome;

@@ -1,9 +1,10 @@
-/* A batch that goes in several requests, and a server that meters bytes. */
+/* Batches sent in several requests, and servers with a rate limit in bytes. */
 #include "exporters/pyroscope/pyroscope.h"
 
-/* The server's limiter takes a profile at once or not at all: one above its burst never. So what
- * is put off this often is cut in two, down to the least size. */
-enum { PATIENCE = 2, LEAST_PART = 64 << 10 };
+/* The server's rate limiter accepts a profile as a whole or not at all, and never one above its
+ * burst. Therefore a part that gets 429 MAX_429 times in a row is halved, down to MIN_PART bytes.
+ */
+enum { MAX_429 = 2, MIN_PART = 64 << 10 };
 
 size_t parts_bytes(const struct pyroscope_exporter *self, const struct progress *progress)
 {
@@ -29,8 +30,8 @@ void parts_answered(struct progress *progress, const struct post *post,
     }
     if (outcome->verdict != VERDICT_RETRY) {
         progress->put_off = 0;
-    } else if (post->status == 429 && ++progress->put_off >= PATIENCE) {
-        if (post->profile_bytes / 2 >= LEAST_PART)
+    } else if (post->status == 429 && ++progress->put_off >= MAX_429) {
+        if (post->profile_bytes / 2 >= MIN_PART)
             progress->part_bytes = post->profile_bytes / 2;
         progress->put_off = 0;
     }

@@ -1,7 +1,7 @@
 /*
- * OTLP profiles by push.v1: each series in a request of its own, several at once. The server files
- * the series of one request one by one and does not say which of them it refused, so a request of
- * several could not be tried again without doubling some.
+ * Sends OTLP profiles through push.v1: each series in its own request, several concurrently. The
+ * server stores the series of a request one by one and does not report which of them it refused, so
+ * a request with several series could not be retried without duplicates.
  */
 #include "exporters/pyroscope/pyroscope.h"
 
@@ -15,42 +15,42 @@
 
 enum { INDEX_CAP = 1 << 30, MESSAGE_CAP = 1 << 30 };
 
-/* Series that are made before they are sent, and those that are sent at once. */
+/* WAVE: series converted before any is sent; AT_ONCE: series sent concurrently. */
 enum { WAVE = 64, AT_ONCE = 8 };
 
-/* Times of series that the request has had: the server keeps one of two profiles with equal labels
- * and time. */
+/* Labels and times already used in the request: of two profiles with equal labels and time, the
+ * server keeps only one. */
 struct used_times {
     uint64_t *of; /* hashes of labels and time; 0: free */
     size_t count, room;
 };
 
-/* A series that waits to be sent, or was. */
+/* A series to be sent, with its result. */
 struct posting {
     struct bytes message; /* a PushRequest */
     uint64_t time_ns;
-    uint64_t item;    /* of the batch */
-    uint32_t profile; /* likewise, from 0 */
+    uint64_t item;    /* number in the batch */
+    uint32_t profile; /* number of its profile, from 0 */
     size_t size;      /* of the profile */
     long status;
     struct outcome outcome;
 };
 
-/* One batch on its way out; freed as a whole. */
+/* One batch being sent; freed as a whole. */
 struct pushing {
     struct pyroscope_exporter *self;
     const struct batch *batch;
     struct progress *progress;
-    struct arena arena; /* of the profile at hand */
+    struct arena arena; /* of the current profile */
     struct used_times used;
-    struct bytes part;         /* of a profile that is cut */
+    struct bytes part;         /* of a profile that is split */
     struct posting wave[WAVE]; /* in the batch's order */
     size_t count;
-    _Atomic size_t next;   /* the first that no thread has taken */
-    size_t inflated;       /* bytes of the profiles in it */
-    bool begun;            /* something was sent in this try */
-    uint64_t lost_profile; /* the last one that something of was lost, from 1 */
-    struct outcome retry;  /* why the batch is to be tried again */
+    _Atomic size_t next;   /* the next one for a thread to send */
+    size_t inflated;       /* bytes of the profiles in wave */
+    bool begun;            /* something was sent in this attempt */
+    uint64_t lost_profile; /* the last profile with a loss, from 1; 0: none */
+    struct outcome retry;  /* why the batch needs a retry */
 };
 
 static struct outcome profiles_no_memory(void)
@@ -73,8 +73,8 @@ static uint64_t profiles_hash_of(const struct series *series)
     return hash;
 }
 
-/* Where a hash stands, or would. */
-static uint64_t *place_of(const struct used_times *used, uint64_t hash)
+/* The slot of a hash, or the free one where it belongs. */
+static uint64_t *used_times_slot(const struct used_times *used, uint64_t hash)
 {
     size_t at = (size_t)(hash >> 7) & (used->room - 1);
     while (used->of[at] && used->of[at] != hash)
@@ -92,13 +92,14 @@ static bool profiles_grow(struct used_times *used)
         return false;
     for (size_t i = 0; i < used->room; i++)
         if (used->of[i])
-            *place_of(&more, used->of[i]) = used->of[i];
+            *used_times_slot(&more, used->of[i]) = used->of[i];
     free(used->of);
     *used = more;
     return true;
 }
 
-/* The first time from `time` on that the series has not had. */
+/* Moves *time to the first time from there on that the series has not used, and marks it as used.
+ * False: no memory. */
 static bool take_time(struct used_times *used, const struct series *series, int64_t *time)
 {
     uint64_t labels = profiles_hash_of(series);
@@ -107,10 +108,10 @@ static bool take_time(struct used_times *used, const struct series *series, int6
     for (;; ++*time) {
         uint64_t hash =
             profiles_mix(labels, (struct view){(const uint8_t *)time, sizeof *time}) | 1;
-        uint64_t *place = place_of(used, hash);
-        if (*place)
+        uint64_t *slot = used_times_slot(used, hash);
+        if (*slot)
             continue;
-        *place = hash;
+        *slot = hash;
         used->count++;
         return true;
     }
@@ -129,7 +130,7 @@ static void set_done(struct progress_mark *mark, uint64_t item)
     progress_mark_settle(mark);
 }
 
-/* Counts the profile, once, of which something was refused for good. */
+/* Counts a profile as lost, once, when a part of it was permanently refused. */
 static void profiles_lose(struct pushing *pushing, uint32_t profile, const struct outcome *why)
 {
     pushing->progress->lost += pushing->lost_profile != (uint64_t)profile + 1;
@@ -170,8 +171,8 @@ static void post_all(struct pushing *pushing)
     pushing->begun = true;
 }
 
-/* Notes what an answer means. False: it is to be tried again. */
-static bool take_answer(struct pushing *pushing, const struct posting *posting)
+/* Records the result of a request. False: it needs a retry. */
+static bool record_result(struct pushing *pushing, const struct posting *posting)
 {
     uint32_t lost = pushing->progress->lost;
     struct post post = {.status = posting->status, .profile_bytes = posting->size};
@@ -186,7 +187,7 @@ static bool take_answer(struct pushing *pushing, const struct posting *posting)
     return true;
 }
 
-/* Sends what was gathered. False: some of it is to be tried again. */
+/* Sends the gathered series. False: some of them need a retry. */
 static bool flush(struct pushing *pushing)
 {
     struct progress_mark *mark = &pushing->progress->mark;
@@ -196,7 +197,7 @@ static bool flush(struct pushing *pushing)
     post_all(pushing);
     for (size_t i = 0; i < pushing->count; i++) {
         struct posting *posting = &pushing->wave[i];
-        if (take_answer(pushing, posting))
+        if (record_result(pushing, posting))
             set_done(mark, posting->item);
         else
             good = false;
@@ -207,7 +208,8 @@ static bool flush(struct pushing *pushing)
     return good;
 }
 
-/* The same where more is to come, which others may go before. */
+/* The same in the middle of a batch, where other batches may go first. False also if this batch
+ * yields to them. */
 static bool flush_early(struct pushing *pushing)
 {
     struct progress *progress = pushing->progress;
@@ -220,9 +222,9 @@ static bool flush_early(struct pushing *pushing)
     return !progress->yielded;
 }
 
-/* Makes room for an item in the mark: what stands before those that wait is done with. False: the
- * batch stops here. */
-static bool reach(struct pushing *pushing, uint64_t item)
+/* Advances the mark to make room for an item. All items before the gathered ones are done. False:
+ * the batch stops here. */
+static bool mark_reach(struct pushing *pushing, uint64_t item)
 {
     struct progress_mark *mark = &pushing->progress->mark;
     if (item - mark->items >= WAVE && !flush_early(pushing))
@@ -232,13 +234,13 @@ static bool reach(struct pushing *pushing, uint64_t item)
     return true;
 }
 
-/* Adds a pprof to those that are sent at once, together no more than the server takes so. */
+/* Adds a pprof to the wave, sending the wave first if it would exceed max_profile_bytes. */
 static bool profiles_gather(struct pushing *pushing, const struct series *series, struct view pprof,
                             int64_t time, const struct posting *as)
 {
     size_t most = (size_t)pushing->self->max_profile_bytes;
     bool full = pushing->count == WAVE || pushing->inflated + pprof.size > most;
-    if ((full && !flush_early(pushing)) || !reach(pushing, as->item))
+    if ((full && !flush_early(pushing)) || !mark_reach(pushing, as->item))
         return false;
     struct posting *posting = &pushing->wave[pushing->count];
     if (!push_encode(series, pprof, &posting->message)) {
@@ -255,7 +257,7 @@ static bool profiles_gather(struct pushing *pushing, const struct series *series
     return true;
 }
 
-/* Sends the parts of a series that is too large, one by one. *fault: why there is no part. */
+/* Sends a series that is too large in parts, one by one. *fault: why it cannot be split. */
 static bool post_parts(struct pushing *pushing, const struct series *series,
                        const struct pprof *pprof, const struct posting *as, const char **fault)
 {
@@ -281,7 +283,7 @@ static bool post_parts(struct pushing *pushing, const struct series *series,
         bytes_clear(&posting.message);
         pushing->wave[0].message = posting.message;
         pushing->begun = true;
-        if (!good || !take_answer(pushing, &posting))
+        if (!good || !record_result(pushing, &posting))
             return false;
         progress->mark.samples = split.samples;
         progress_keep(progress);
@@ -296,8 +298,9 @@ static bool post_in_parts(struct pushing *pushing, const struct series *series,
                           const struct pprof *pprof, const struct posting *as)
 {
     const char *fault;
-    /* What stands before it is done with, so that its samples can be counted. */
-    if (!flush_early(pushing) || !reach(pushing, as->item))
+    /* All items before it must be done, because the mark counts samples only of the first open
+     * item. */
+    if (!flush_early(pushing) || !mark_reach(pushing, as->item))
         return false;
     pushing->progress->in_parts = true;
     do {
@@ -313,9 +316,10 @@ static bool post_in_parts(struct pushing *pushing, const struct series *series,
     return true;
 }
 
-/* Opens a pprof that was made, moved on where its series has had its time. */
-static bool open_made(struct pushing *pushing, struct series *series, struct bytes *made,
-                      struct pprof *pprof)
+/* Moves a converted pprof to a time that its series has not used, and reopens it. False: no memory.
+ */
+static bool set_unused_time(struct pushing *pushing, struct series *series, struct bytes *made,
+                            struct pprof *pprof)
 {
     struct proto_fault fault;
     int64_t time = pprof->time_nanos;
@@ -328,13 +332,13 @@ static bool open_made(struct pushing *pushing, struct series *series, struct byt
     return write.result == BYTES_OK && pprof_open(pprof, bytes_view(made), &pushing->arena, &fault);
 }
 
-/* An item of which nothing can be sent. False: the batch stops here. */
+/* Counts an item that cannot be sent as lost. False: the batch stops here. */
 static bool profiles_give_up(struct pushing *pushing, const struct posting *as,
                              const struct outcome *why)
 {
     if (is_done(&pushing->progress->mark, as->item))
         return true;
-    if (!reach(pushing, as->item))
+    if (!mark_reach(pushing, as->item))
         return false;
     profiles_lose(pushing, as->profile, why);
     set_done(&pushing->progress->mark, as->item);
@@ -355,7 +359,8 @@ static bool send_series(struct pushing *pushing, const struct series *series,
     return post_in_parts(pushing, series, pprof, as);
 }
 
-/* Takes a pprof up that was made of the request. False: the batch stops here. */
+/* Sends a pprof converted from the request. Takes over part->series. False: the batch stops here.
+ */
 static bool take_series(struct pushing *pushing, const struct profiles_part *part,
                         struct bytes *made, const struct posting *as)
 {
@@ -370,7 +375,7 @@ static bool take_series(struct pushing *pushing, const struct profiles_part *par
         return profiles_give_up(pushing, as, &why);
     }
     struct series *series = limited_series(pushing->self, part->series, &pprof, &pushing->arena);
-    bool good = series && open_made(pushing, series, made, &pprof);
+    bool good = series && set_unused_time(pushing, series, made, &pprof);
     if (!good)
         pushing->retry = profiles_no_memory();
     good = good && send_series(pushing, series, &pprof, as);
@@ -378,8 +383,8 @@ static bool take_series(struct pushing *pushing, const struct profiles_part *par
     return good;
 }
 
-/* What becomes of the batch when all of it had its turn. */
-static struct outcome ended(const struct pushing *pushing)
+/* The outcome of the batch after all of its items. */
+static struct outcome pushing_outcome(const struct pushing *pushing)
 {
     const struct progress *progress = pushing->progress;
     struct outcome outcome = progress->refusal;
@@ -424,7 +429,7 @@ static struct outcome push_all(struct pushing *pushing, struct profiles_to_pprof
         return OUTCOME_OK;
     if (!good || !flush(pushing))
         return pushing->retry;
-    return ended(pushing);
+    return pushing_outcome(pushing);
 }
 
 static struct pushing *pushing_new(struct pyroscope_exporter *self, const struct batch *batch,

@@ -1,4 +1,4 @@
-/* A pprof by push.v1, whole or in parts that the server takes. */
+/* Sends a pprof through push.v1, whole or in parts that the server accepts. */
 #include "exporters/pyroscope/pyroscope.h"
 
 #include "lib/wire/pprof/pprof_agents.h"
@@ -7,15 +7,15 @@
 
 enum { INDEX_CAP = 1 << 30, MESSAGE_CAP = 1 << 30 };
 
-/* One batch on its way out; freed as a whole. */
+/* One batch being sent; freed as a whole. */
 struct push {
     struct pyroscope_exporter *self;
     const struct batch *batch;
-    struct progress *progress; /* its samples are counted, of the one item */
+    struct progress *progress; /* counts samples of the only item */
     struct arena arena;
     struct series *series;
-    struct bytes named;  /* the profile with its functions named as by /ingest */
-    struct bytes edited; /* with its missing time set, and without trace ids */
+    struct bytes named;  /* the profile with function names as /ingest makes them */
+    struct bytes edited; /* the profile with its time set and without trace ids */
 };
 
 static struct outcome push_no_memory(void)
@@ -23,8 +23,8 @@ static struct outcome push_no_memory(void)
     return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
 }
 
-/* The profile as gzip where it came so and nothing was changed; else as it is, and the body as a
- * whole is packed. */
+/* Sends the profile in its original gzip if it is unchanged; otherwise uncompressed, with the body
+ * compressed as a whole. */
 static struct outcome post_profile(const struct push *push, struct view profile, int64_t time)
 {
     const struct buffer *payload = push->batch->payload;
@@ -46,7 +46,8 @@ static struct outcome post_profile(const struct push *push, struct view profile,
     return outcome;
 }
 
-/* A part that is refused for good keeps none of the others back. *fault: why there is no part. */
+/* Sends the profile in parts. A permanently refused part does not stop the others. *fault: why it
+ * cannot be split. */
 static struct outcome post_parts(struct push *push, const struct pprof *pprof, const char **fault)
 {
     struct progress *progress = push->progress;
@@ -101,8 +102,8 @@ bool name_as_ingest(const struct batch *batch, struct pprof *pprof, struct bytes
     return pprof_reopen(pprof, bytes_view(out), arena);
 }
 
-/* Sets a missing time, which is that of /ingest's window (where that named none, the arrival stands
- * there), and takes trace ids out where the server is to get none. */
+/* Sets a missing time to the start of /ingest's window (without `from`, that is the time of
+ * arrival), and removes trace ids if configured. */
 static bool edit(struct push *push, struct pprof *pprof)
 {
     const struct profile_origin *origin = push->batch->profile;
@@ -133,7 +134,7 @@ static struct outcome push_profile(struct push *push)
     if (!pprof_reopen(&pprof, buffer_view(push->batch->payload), &push->arena))
         return push_no_memory();
     if (pprof.sample_count == 0)
-        return OUTCOME_OK; /* the server stores nothing of it */
+        return OUTCOME_OK; /* the server would not store it */
     if (!name_as_ingest(push->batch, &pprof, &push->named, &push->arena) || !edit(push, &pprof))
         return push_no_memory();
     push->series = push_series(self, push->batch, &pprof, &push->arena);

@@ -6,7 +6,7 @@
 
 enum { PACKED_CAP = 1 << 30 };
 
-/* A stock server refuses what is older than an hour; a retry takes its time too. */
+/* A stock server refuses profiles older than an hour, and a retry takes time too. */
 static const uint64_t OLDEST_NS = 55 * 60 * NS_PER_S;
 
 static const char *const protocols[] = {"auto", "push", "otlp", NULL};
@@ -16,23 +16,23 @@ static const struct key keys[] = {
     KEY_STRING(struct pyroscope_exporter, endpoint, "endpoint", NULL, KEY_REQUIRED,
                "base URL of the server, e.g. http://pyroscope:4040"),
     KEY_CHOICE(struct pyroscope_exporter, protocol, "protocol", "auto", protocols,
-               "push: all as pprof by Push; auto: the same, but what cannot become pprof goes as "
-               "OTLP; otlp: all to the OTLP endpoint"),
+               "push: all as pprof through Push; auto: the same, but profiles that cannot be "
+               "converted as OTLP; otlp: all to the OTLP endpoint"),
     KEY_CHOICE(struct pyroscope_exporter, trace_id, "trace_id", "keep", trace_id_words,
-               "trace_id labels of what is pushed; strip them for servers before 2.1"),
+               "trace_id labels of pushed samples; strip them for servers before 2.1"),
     CLIENT_KEYS(struct pyroscope_exporter, client, "30s"),
     KEY_MAP(struct pyroscope_exporter, external_labels, "external_labels", NULL, 0,
-            "labels set on every series, e.g. pod"),
+            "labels to set on every series, e.g. pod"),
     KEY_INT(struct pyroscope_exporter, max_profile_samples, "max_profile_samples", "16000", 1,
             2147483647, "profiles with more samples are split"),
     KEY_INT(struct pyroscope_exporter, max_profile_bytes, "max_profile_bytes", "1900000", 1000,
-            2147483647, "larger profiles are split, inflated bytes"),
+            2147483647, "larger profiles are split, uncompressed bytes"),
     KEY_INT(struct pyroscope_exporter, max_labels, "max_labels", "30", 4, 1000,
-            "labels of a series, those that the server makes of samples included"),
+            "labels of a series, including those that the server makes from samples"),
     KEY_GROUP(struct pyroscope_exporter, delivery.queue, struct queue_settings, "sending_queue",
-              queue_keys, "what waits for the backend"),
+              queue_keys, "queue of requests for the backend"),
     KEY_GROUP(struct pyroscope_exporter, delivery.retry, struct retry_settings, "retry_on_failure",
-              retry_keys, "when and how long to try again"),
+              retry_keys, "when and how long to retry"),
     KEY_END,
 };
 
@@ -103,7 +103,7 @@ struct outcome send_post(struct pyroscope_exporter *self, const struct batch *ba
     bytes_release(&packed);
     if (outcome.verdict == VERDICT_RETRY && closed_by_age(self, post->time_ns))
         return outcome_of(VERDICT_REJECT, CAUSE_UNAVAILABLE,
-                          "older than the hour that Pyroscope takes, not tried again after: %.100s",
+                          "older than the hour that Pyroscope accepts, not retried after: %.100s",
                           outcome.text);
     return outcome;
 }
@@ -131,7 +131,7 @@ static struct outcome pyroscope_send(void *instance, struct batch *batch)
     return pyroscope_send_on(instance, batch, &progress);
 }
 
-/* An empty Push, or an empty request of OTLP. */
+/* Sends an empty Push, or an empty OTLP request. */
 static bool pyroscope_probe(void *instance, enum signal signal, struct probe_result *result)
 {
     struct pyroscope_exporter *self = instance;
@@ -180,7 +180,7 @@ static const struct delivery *pyroscope_delivery(const void *instance)
 
 const struct component exporter_pyroscope = {
     .type = "pyroscope",
-    .text = "profiles to a Pyroscope server: pprof and OTLP by Push, the rest as it came",
+    .text = "profiles to a Pyroscope server: pprof and OTLP through Push, others unchanged",
     .stability = "beta",
     .kind = COMPONENT_EXPORTER,
     .signals = SIGNAL_BIT(SIGNAL_PROFILES),

@@ -28,69 +28,71 @@ struct pyroscope_exporter {
     _Atomic uint64_t labels_cut;
 };
 
-/* The labels under which a pprof batch is pushed: by /ingest's rules where it came so, with
- * external_labels, and cut to the server's limit. One reference; NULL: no memory. */
+/* The labels for pushing a pprof batch: by /ingest's rules if it was received there, with
+ * external_labels, and limited to max_labels. One reference; NULL: no memory. */
 struct series *push_series(struct pyroscope_exporter *self, const struct batch *batch,
                            const struct pprof *pprof, struct arena *arena);
 
-/* A series (taken over; NULL is legal) with external_labels, cut to the server's limit. NULL: no
- * memory. */
+/* Adds external_labels to a series (taken over; NULL is legal) and limits it to max_labels. One
+ * reference; NULL: no memory. */
 struct series *limited_series(struct pyroscope_exporter *self, struct series *series,
                               const struct pprof *pprof, struct arena *arena);
 
-/* Names a profile's functions as the server's /ingest would have, in out (of the caller, empty),
- * which stays empty where there is nothing to do; the profile is opened anew over it. False: no
+/* Renames a profile's functions as the server's /ingest does. The new profile is written to out
+ * (the caller's, empty) and pprof is reopened on it; out stays empty if nothing changes. False: no
  * memory. */
 bool name_as_ingest(const struct batch *batch, struct pprof *pprof, struct bytes *out,
                     struct arena *arena);
 
-/* Sends a pprof by Push, in parts where it is too large. What the server answered for is not sent
- * again: the progress counts samples. */
+/* Sends a pprof through Push, in parts if it is too large. The progress counts samples, so that
+ * samples for which the server has responded are not sent again. */
 struct outcome send_pprof(struct pyroscope_exporter *self, const struct batch *batch,
                           struct progress *progress);
 
-/* Sends OTLP profiles by Push, as the pprofs that the server would make of them. What cannot become
- * pprof is refused, or under `auto` goes to the server's OTLP endpoint. The progress counts series,
- * in the order of lib/wire/profiles/profiles_to_pprof.h. */
+/* Sends OTLP profiles through Push, converted to pprof as the server would do. Profiles that cannot
+ * be converted are refused or, with protocol `auto`, sent to the server's OTLP endpoint. The
+ * progress counts series, in the order of lib/wire/profiles/profiles_to_pprof.h. */
 struct outcome send_profiles(struct pyroscope_exporter *self, const struct batch *batch,
                              struct progress *progress);
 
-/* Sends profiles to the server's OTLP endpoint: a request as it is, a pprof as the request made of
- * it, in parts where it is too large. */
+/* Send profiles to the server's OTLP endpoint: send_otlp an OTLP request unchanged,
+ * send_pprof_as_otlp a pprof converted to OTLP, in parts if it is too large. */
 struct outcome send_otlp(struct pyroscope_exporter *self, const struct batch *batch);
 struct outcome send_pprof_as_otlp(struct pyroscope_exporter *self, struct batch *batch,
                                   struct progress *progress);
 
-/* How large a part may be now: max_profile_bytes, or less where the server kept putting parts off.
- */
+/* The current maximum size of a part: max_profile_bytes, or less after repeated 429. */
 size_t parts_bytes(const struct pyroscope_exporter *self, const struct progress *progress);
-/* Parts become as large as they may be, since smaller ones cannot be cut. False: they are. */
+/* Resets the maximum size of parts, because smaller ones are not possible. False: it was not
+ * reduced. */
 bool parts_enlarge(struct progress *progress);
 
-/* Sends a body of /ingest to /ingest. */
+/* Forwards a body received by /ingest to the server's /ingest. */
 struct outcome send_opaque(struct pyroscope_exporter *self, const struct batch *batch);
 
-/* What an answer of Push and OTLP means, or of /ingest (retry table of Pyroscope's statuses). */
+/* The outcome of a response of Push or OTLP, or of /ingest (retry table of Pyroscope's statuses).
+ */
 struct outcome push_outcome(const struct http_reply *reply);
 struct outcome ingest_outcome(const struct http_reply *reply);
 
-/* One POST of a batch's data, gzip where it is told so. time_ns: the profile's own time, past which
- * the server takes it for an hour; 0: not known. */
+/* One POST of a batch's data. gzip: compress the body if configured. time_ns: the profile's time,
+ * after which the server accepts it for an hour; 0: not known. */
 struct post {
     const char *url;
     const char *content_type;
     struct view body;
     bool gzip;
     uint64_t time_ns;
-    size_t profile_bytes; /* those in it, as the server's limiter counts them; 0: it is not cut */
-    long status;          /* set: of the answer */
+    size_t
+        profile_bytes; /* of its profile, as the server's rate limiter counts; 0: cannot be split */
+    long status;       /* set: HTTP status of the response */
 };
 struct outcome send_post(struct pyroscope_exporter *self, const struct batch *batch,
                          struct post *post,
                          struct outcome (*meaning)(const struct http_reply *reply));
 
-/* Notes what one request of a batch came to: what was refused for good, and how often a part was
- * put off. The mark is the caller's. */
+/* Records the result of one of a batch's requests: permanent refusals, and repeated 429. The caller
+ * advances the mark. */
 void parts_answered(struct progress *progress, const struct post *post,
                     const struct outcome *outcome);
 

@@ -1,4 +1,4 @@
-/* What becomes of an export request of either protocol. */
+/* Handles an export request, independent of the protocol. */
 #include "receivers/otlp/otlp.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ void otlp_export_refuse(const struct otlp_export *export, const struct outcome *
     export->transport->refuse(export, why);
 }
 
-/* A backend whose answer was waited for may have left items out too. */
+/* Items rejected by the check, plus those rejected by a backend whose response was waited for. */
 static uint32_t rejected_items(const struct otlp_export *export, const struct outcome *outcome)
 {
     uint32_t offered = export->read.received - export->read.rejected;
@@ -103,6 +103,6 @@ int otlp_export_signal(const char *path, const char *const paths[])
 
 struct outcome otlp_export_unwanted(enum signal signal)
 {
-    return outcome_of(VERDICT_REJECT, CAUSE_NO_PIPELINE, "no pipeline of %s names this receiver",
+    return outcome_of(VERDICT_REJECT, CAUSE_NO_PIPELINE, "no pipeline for %s uses this receiver",
                       signal_name(signal));
 }

@@ -57,7 +57,8 @@ static void handle_export(struct otlp_receiver *self, struct http_request *reque
     bytes_release(&body);
 }
 
-/* The configured paths; the Collector adds a leading slash where it is missing, and so do we. */
+/* The signal of a path, by the configured paths. A missing leading slash is added, as the Collector
+ * does. */
 static int signal_of(const struct otlp_receiver *self, const char *path)
 {
     const char *wanted[SIGNAL_COUNT];

@@ -14,14 +14,14 @@ static const struct key grpc_keys[] = {
     KEY_INT(struct otlp_grpc_settings, max_recv_msg_size_mib, "max_recv_msg_size_mib", "64", 0,
             2047, "largest message in MiB, before and after decompression; 0: the default"),
     KEY_INT(struct otlp_grpc_settings, max_concurrent_streams, "max_concurrent_streams", "256", 0,
-            100000, "calls that one connection may have under way; 0: the default"),
+            100000, "maximum concurrent calls on one connection; 0: the default"),
     KEY_INT(struct otlp_grpc_settings, threads, "threads", "1", 1, 64,
             "threads that read connections"),
     AUTH_SERVER_KEY(struct otlp_grpc_settings, auth),
     KEY_BOOL(struct otlp_grpc_settings, include_metadata, "include_metadata", "false",
-             "send the client's X-Scope-OrgID and Authorization on"),
+             "forward the client's X-Scope-OrgID and Authorization"),
     KEY_GROUP(struct otlp_grpc_settings, keepalive, struct grpc_keepalive_settings, "keepalive",
-              grpc_keepalive_keys, "how long connections live, and how often clients may ping"),
+              grpc_keepalive_keys, "lifetime of connections, and how often clients may ping"),
     TLS_SERVER_KEY(struct otlp_grpc_settings, tls),
     KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
     KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
@@ -150,8 +150,9 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
     return self->grpc_server != NULL;
 }
 
-/* endpoint NULL: the protocol is not served. */
-static void say_where(const char *endpoint, const char *key, char *out, size_t size)
+/* Writes where the server of the other protocol listens, as the end of an error sentence. endpoint
+ * NULL: that protocol is not served. */
+static void write_hint(const char *endpoint, const char *key, char *out, size_t size)
 {
     const char *colon = endpoint ? strrchr(endpoint, ':') : NULL;
     if (!endpoint)
@@ -167,10 +168,10 @@ static bool otlp_open(void *instance, const struct env *env, char *error, size_t
     struct otlp_receiver *self = instance;
     const struct otlp_protocols *protocols = &self->protocols;
     self->env = env;
-    say_where(protocols->has_grpc ? protocols->grpc.endpoint : NULL, "protocols.grpc",
-              self->grpc_is_at, sizeof self->grpc_is_at);
-    say_where(protocols->has_http ? protocols->http.server.endpoint : NULL, "protocols.http",
-              self->http_is_at, sizeof self->http_is_at);
+    write_hint(protocols->has_grpc ? protocols->grpc.endpoint : NULL, "protocols.grpc",
+               self->grpc_is_at, sizeof self->grpc_is_at);
+    write_hint(protocols->has_http ? protocols->http.server.endpoint : NULL, "protocols.http",
+               self->http_is_at, sizeof self->http_is_at);
     return (!self->protocols.has_grpc || open_grpc(self, error, error_size)) &&
            (!self->protocols.has_http || open_http(self, error, error_size));
 }

@@ -37,12 +37,12 @@ struct otlp_protocols {
 struct otlp_receiver {
     struct otlp_protocols protocols;
     const struct env *env;
-    char grpc_is_at[160], http_is_at[160]; /* for a client that came to the other port */
+    char grpc_is_at[160], http_is_at[160]; /* hints for clients on the wrong port */
     struct http_server *http_server;
     struct grpc_server *grpc_server;
 };
 
-/* One export request between its arrival and its answer. */
+/* One export request, from its arrival to its response. */
 struct otlp_export {
     struct otlp_receiver *self;
     const struct otlp_transport *transport;
@@ -52,31 +52,31 @@ struct otlp_export {
     struct otlp_request read;
 };
 
-/* How a protocol reads and answers requests. Any thread. */
+/* Protocol-specific access to a request and its response. Any thread. */
 struct otlp_transport {
     enum admission_transport transport;
     const struct peer *(*peer)(const struct otlp_export *export);
     bool (*sends_metadata_on)(const struct otlp_receiver *self);
     const char *(*header)(const struct otlp_export *export, const char *name); /* NULL: absent */
-    /* rejected items that were left out, and why; 0 and NULL: none. */
+    /* rejected: number of items not accepted; reason: why, NULL if rejected is 0. */
     void (*succeed)(const struct otlp_export *export, uint32_t rejected, const char *reason);
     void (*refuse)(const struct otlp_export *export, const struct outcome *outcome);
 };
 
-/* Counts and answers a request that is not taken. */
+/* Counts a refused request and sends the response. */
 void otlp_export_refuse(const struct otlp_export *export, const struct outcome *why);
 
-/* Reads the message (its content is taken over), offers what is in it to the pipelines and
- * answers, now or later. */
+/* Reads the message (takes over its content), offers its items to the pipelines and sends the
+ * response, now or later. */
 void otlp_export_run(struct otlp_export *export, struct bytes *message);
 
-/* The signal whose path (of SIGNAL_COUNT ones) this is, or ADMISSION_NO_SIGNAL. */
+/* The signal whose path this is, or ADMISSION_NO_SIGNAL. paths has SIGNAL_COUNT elements. */
 int otlp_export_signal(const char *path, const char *const paths[]);
 
-/* "no pipeline of logs names this receiver" */
+/* The error for a signal without a pipeline, such as "no pipeline for logs uses this receiver". */
 struct outcome otlp_export_unwanted(enum signal signal);
 
-/* Handlers of the servers; ctx is the struct otlp_receiver. Their servers' threads. */
+/* Handlers for the servers; ctx is the struct otlp_receiver. On threads of the servers. */
 void otlp_http_handle(void *ctx, struct http_request *request);
 void otlp_http_deny(void *ctx, struct http_request *request, const struct outcome *outcome);
 void otlp_http_refused(void *ctx, const char *path, const struct peer *peer,

@@ -1,4 +1,4 @@
-/* Targets that files name, in the form of Prometheus' file_sd_configs: a list of
+/* Targets listed in files, in the format of Prometheus' file_sd_configs: a list of
  * {targets: ["host:port"], labels: {name: value}}, as JSON or YAML. */
 #include "lib/base/log.h"
 #include "lib/base/watched_file.h"
@@ -12,14 +12,14 @@
 
 enum { FILE_MAX = 4 << 20, TREE_MAX = 256 << 20 };
 
-/* One that was met, of one entry of the configuration. */
+/* A file that exists and matches an entry of the configuration. */
 struct sd_file {
     struct sd_file *next;
     const struct file_sd_settings *entry;
     char *path;
     struct watched_file watched;
-    bool seen; /* in the last look */
-    bool bad;  /* and that was said */
+    bool seen; /* in the last poll */
+    bool bad;  /* unreadable, and logged as such */
 };
 
 bool sd_file_name(const char *path)
@@ -36,7 +36,7 @@ bool sd_file_name(const char *path)
     return false;
 }
 
-/* What a file says, on its way into targets. */
+/* A file being parsed into targets. */
 struct reading {
     struct arena arena;
     struct problems problems;
@@ -52,7 +52,7 @@ static void *files_take(struct reading *reading, size_t count, size_t size)
     return made;
 }
 
-/* a, joint and b behind each other. */
+/* Concatenates a, joint and b. */
 static const char *joined(struct reading *reading, const char *a, const char *joint, const char *b)
 {
     size_t size = strlen(a) + strlen(joint) + strlen(b) + 1;
@@ -62,7 +62,7 @@ static const char *joined(struct reading *reading, const char *a, const char *jo
     return text ? text : "";
 }
 
-/* The labels of a group: those that series get, and those that say how it is pulled. */
+/* The labels of a group: those of its series, and those that configure the pull. */
 struct group {
     struct key_map labels, params;
     const char *scheme, *service_name, *text;
@@ -113,7 +113,7 @@ static bool read_labels(struct reading *reading, const struct node *labels, stru
     return !reading->no_memory;
 }
 
-/* A port that is missing is the scheme's. */
+/* The default port is the scheme's. */
 static const char *with_port(struct reading *reading, const char *address, const char *scheme)
 {
     const char *bracket = strrchr(address, ']');
@@ -167,14 +167,14 @@ static void read_group(struct reading *reading, const struct node *node)
         if (strcmp(node->items[i]->key, "targets") != 0 &&
             strcmp(node->items[i]->key, "labels") != 0)
             problems_add(&reading->problems, node->items[i], node->items[i]->key,
-                         "is neither targets nor labels");
+                         "unknown key, expected targets or labels");
     if (!read_labels(reading, node_get(node, "labels"), &group))
         return;
     for (size_t i = 0; !reading->no_memory && i < targets->count; i++)
         files_add_target(reading, targets->items[i], &group);
 }
 
-/* False: it is to stay as it was; error says why. */
+/* False: the file's targets are kept; error is the reason. */
 static bool read_targets(struct reading *reading, struct view text, const char *path, char *error,
                          size_t error_size)
 {
@@ -190,12 +190,12 @@ static bool read_targets(struct reading *reading, struct view text, const char *
     return !reading->no_memory && reading->problems.count == 0;
 }
 
-static void files_tell(struct scraper *scraper, struct sd_file *file, const char *error)
+static void file_log(struct scraper *scraper, struct sd_file *file, const char *error)
 {
     if (error)
-        log_warn("%s: %s; its targets stay as they are", scraper->env->id, error);
+        log_warn("%s: %s; keeping its targets", scraper->env->id, error);
     else if (file->bad)
-        log_info("%s: %s is read again", scraper->env->id, file->path);
+        log_info("%s: %s can be read again", scraper->env->id, file->path);
     file->bad = error;
 }
 
@@ -205,7 +205,7 @@ static void take_over(struct scraper *scraper, struct sd_file *file, struct view
     char error[300] = "";
     arena_init(&reading.arena, TREE_MAX);
     bool good = read_targets(&reading, text, file->path, error, sizeof error);
-    files_tell(scraper, file, good ? NULL : error);
+    file_log(scraper, file, good ? NULL : error);
     if (good) {
         pthread_mutex_lock(&scraper->lock);
         if (!scraper->stopping)
@@ -217,7 +217,7 @@ static void take_over(struct scraper *scraper, struct sd_file *file, struct view
     arena_release(&reading.arena);
 }
 
-static void files_look_at(struct scraper *scraper, struct sd_file *file, uint64_t mono_ns)
+static void file_poll(struct scraper *scraper, struct sd_file *file, uint64_t mono_ns)
 {
     struct bytes content;
     char error[300];
@@ -225,7 +225,7 @@ static void files_look_at(struct scraper *scraper, struct sd_file *file, uint64_
     enum watched_result result =
         watched_file_look(&file->watched, mono_ns, &content, error, sizeof error);
     if (result == WATCHED_FAILED)
-        files_tell(scraper, file, error);
+        file_log(scraper, file, error);
     else if (result == WATCHED_READ)
         take_over(scraper, file, bytes_view(&content));
     bytes_release(&content);
@@ -251,31 +251,31 @@ static struct sd_file *files_find(struct scraper *scraper, const struct file_sd_
     return file;
 }
 
-static void meet(struct scraper *scraper, const struct file_sd_settings *entry, const char *path,
-                 uint64_t mono_ns)
+static void file_mark_seen(struct scraper *scraper, const struct file_sd_settings *entry,
+                           const char *path, uint64_t mono_ns)
 {
     struct sd_file *file = files_find(scraper, entry, path);
     if (!file)
         return;
     file->seen = true;
-    files_look_at(scraper, file, mono_ns);
+    file_poll(scraper, file, mono_ns);
 }
 
-static void look_for(struct scraper *scraper, const struct file_sd_settings *entry,
-                     const char *pattern, uint64_t mono_ns)
+static void files_match(struct scraper *scraper, const struct file_sd_settings *entry,
+                        const char *pattern, uint64_t mono_ns)
 {
     glob_t found = {0};
     if (!strpbrk(pattern, "*?[")) {
-        meet(scraper, entry, pattern, mono_ns);
+        file_mark_seen(scraper, entry, pattern, mono_ns);
         return;
     }
     if (glob(pattern, 0, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc; i++)
-            meet(scraper, entry, found.gl_pathv[i], mono_ns);
+            file_mark_seen(scraper, entry, found.gl_pathv[i], mono_ns);
     globfree(&found);
 }
 
-/* What a pattern does not stand for any more takes its targets along. */
+/* Removes files that no longer match a pattern, with their targets. */
 static void drop_missing(struct scraper *scraper)
 {
     for (struct sd_file **at = &scraper->sd_files; *at;) {
@@ -293,14 +293,14 @@ static void drop_missing(struct scraper *scraper)
     }
 }
 
-void sd_files_look(struct scraper *scraper, uint64_t mono_ns)
+void sd_files_poll(struct scraper *scraper, uint64_t mono_ns)
 {
     const struct file_sd_settings *entries = scraper->self->file_sd.items;
     for (struct sd_file *file = scraper->sd_files; file; file = file->next)
         file->seen = false;
     for (size_t i = 0; i < scraper->self->file_sd.count; i++)
         for (size_t j = 0; j < entries[i].files.count; j++)
-            look_for(scraper, &entries[i], entries[i].files.items[j], mono_ns);
+            files_match(scraper, &entries[i], entries[i].files.items[j], mono_ns);
     drop_missing(scraper);
 }
 

@@ -1,5 +1,5 @@
-/* The receiver's keys: names and defaults of profiles are those of Grafana Alloy's
- * pyroscope.scrape, `remote` and `server` those of the Collector's pprof receiver. */
+/* The receiver's keys. Names and defaults of profiles are those of Grafana Alloy's
+ * pyroscope.scrape, `remote` and `server` are those of the Collector's pprof receiver. */
 #include "receivers/pprof/pprof.h"
 
 #include "lib/net/dns.h"
@@ -15,40 +15,40 @@ static const char *const schemes[] = {"http", "https", NULL};
 
 static const struct key target_keys[] = {
     KEY_STRING(struct target_settings, endpoint, "endpoint", NULL, KEY_REQUIRED,
-               "host:port, or a URL below which the profiles' paths are"),
+               "host:port, or a base URL to which the profiles' paths are added"),
     KEY_STRING(struct target_settings, service_name, "service_name", NULL, KEY_REQUIRED,
-               "as the service.name of its traces"),
-    KEY_MAP(struct target_settings, labels, "labels", NULL, 0, "more labels of its profiles"),
+               "the service.name of its traces"),
+    KEY_MAP(struct target_settings, labels, "labels", NULL, 0, "additional labels of its profiles"),
     KEY_END,
 };
 
 static const struct key dns_keys[] = {
-    KEY_STRING(struct dns_settings, name, "name", NULL, KEY_REQUIRED, "to be looked up"),
-    KEY_CHOICE(struct dns_settings, type, "type", "A", dns_types, "of record"),
+    KEY_STRING(struct dns_settings, name, "name", NULL, KEY_REQUIRED, "name to look up"),
+    KEY_CHOICE(struct dns_settings, type, "type", "A", dns_types, "record type"),
     KEY_INT(struct dns_settings, port, "port", "0", 0, 65535,
-            "of every address; an SRV record has its own"),
+            "port for all addresses; SRV records have their own"),
     KEY_CHOICE(struct dns_settings, scheme, "scheme", "http", schemes, "http or https"),
-    KEY_DURATION(struct dns_settings, refresh, "refresh", "30s", 0, "time between look-ups"),
+    KEY_DURATION(struct dns_settings, refresh, "refresh", "30s", 0, "time between lookups"),
     KEY_STRING(struct dns_settings, service_name, "service_name", NULL, KEY_REQUIRED,
-               "as the service.name of their traces"),
-    KEY_MAP(struct dns_settings, labels, "labels", NULL, 0, "more labels of their profiles"),
+               "the service.name of their traces"),
+    KEY_MAP(struct dns_settings, labels, "labels", NULL, 0, "additional labels of their profiles"),
     KEY_END,
 };
 
 static const struct key file_sd_keys[] = {
     KEY_LIST(struct file_sd_settings, files, "files", NULL,
-             "JSON or YAML files of targets, in Prometheus' form; a name may have * and ?"),
+             "JSON or YAML files of targets, in Prometheus' format; names may contain * and ?"),
     KEY_STRING(struct file_sd_settings, service_name, "service_name", "unspecified", 0,
-               "of targets without a label service_name"),
-    KEY_IGNORED("refresh_interval", "accepted; a changed file counts within seconds"),
+               "service.name of targets without a service_name label"),
+    KEY_IGNORED("refresh_interval", "accepted; changed files are read within seconds"),
     KEY_END,
 };
 
 #define PROFILE_KEYS(name, on, where)                                                              \
     static const struct key name##_keys[] = {                                                      \
-        KEY_BOOL(struct profile_settings, enabled, "enabled", on, "whether it is pulled"),         \
+        KEY_BOOL(struct profile_settings, enabled, "enabled", on, "pull this profile"),            \
         KEY_STRING(struct profile_settings, path, "path", where, KEY_REQUIRED,                     \
-                   "behind a target's endpoint"),                                                  \
+                   "path below the target's endpoint"),                                            \
         KEY_END,                                                                                   \
     }
 
@@ -66,11 +66,11 @@ static const struct key custom_keys[] = {
     KEY_STRING(struct custom_profile_settings, name, "name", NULL, KEY_REQUIRED,
                "label __name__ of its series"),
     KEY_STRING(struct custom_profile_settings, path, "path", NULL, KEY_REQUIRED,
-               "behind a target's endpoint"),
+               "path below the target's endpoint"),
     KEY_BOOL(struct custom_profile_settings, timed, "timed", "false",
-             "taken while the request waits: asked for with seconds="),
+             "the profile is recorded during the request, for seconds="),
     KEY_BOOL(struct custom_profile_settings, cumulative, "cumulative", "false",
-             "counted from the start of the process, but for types inuse_*"),
+             "values other than inuse_* count from the start of the process"),
     KEY_END,
 };
 
@@ -79,23 +79,24 @@ static const struct key custom_keys[] = {
 
 static const struct key profiles_keys[] = {
     STANDARD(PROFILE_PROCESS_CPU, "process_cpu", process_cpu_keys, "CPU time"),
-    STANDARD(PROFILE_MEMORY, "memory", memory_keys, "allocated, the growth; and in use"),
+    STANDARD(PROFILE_MEMORY, "memory", memory_keys,
+             "memory: allocated since the last pull, and in use"),
     STANDARD(PROFILE_GOROUTINE, "goroutine", goroutine_keys, "stacks of all goroutines"),
-    STANDARD(PROFILE_MUTEX, "mutex", mutex_keys, "contention of mutexes, the growth"),
-    STANDARD(PROFILE_BLOCK, "block", block_keys, "blocking, the growth"),
+    STANDARD(PROFILE_MUTEX, "mutex", mutex_keys, "mutex contention since the last pull"),
+    STANDARD(PROFILE_BLOCK, "block", block_keys, "blocking since the last pull"),
     STANDARD(PROFILE_DELTA_MEMORY, "godeltaprof_memory", delta_memory_keys,
-             "memory by godeltaprof, instead of memory"),
+             "memory from godeltaprof, in place of memory"),
     STANDARD(PROFILE_DELTA_MUTEX, "godeltaprof_mutex", delta_mutex_keys,
-             "mutex by godeltaprof, instead of mutex"),
+             "mutex from godeltaprof, in place of mutex"),
     STANDARD(PROFILE_DELTA_BLOCK, "godeltaprof_block", delta_block_keys,
-             "block by godeltaprof, instead of block"),
-    STANDARD(PROFILE_FGPROF, "fgprof", fgprof_keys, "on and off CPU by fgprof"),
+             "block from godeltaprof, in place of block"),
+    STANDARD(PROFILE_FGPROF, "fgprof", fgprof_keys, "on-CPU and off-CPU time from fgprof"),
     KEY_GROUPS(struct profiles_settings, custom, struct custom_profile_settings, "custom",
-               custom_keys, "profiles of other paths"),
+               custom_keys, "profiles at other paths"),
     KEY_END,
 };
 
-/* compression of CLIENT_KEYS would mean nothing: a GET has no body. */
+/* CLIENT_KEYS without compression: a GET has no body. */
 #define PULL_KEYS(T, default_timeout, line)                                                        \
     KEY_SECRETS(T, client.headers, "headers", "headers sent with every request"),                  \
         AUTH_CLIENT_KEY(T, client.auth),                                                           \
@@ -107,19 +108,19 @@ static const struct key remote_keys[] = {
     KEY_STRING(struct remote_settings, endpoint, "endpoint", NULL, KEY_REQUIRED,
                "URL of one profile"),
     KEY_STRING(struct remote_settings, service_name, "service_name", "unknown_service",
-               KEY_REQUIRED, "as the service.name of its traces"),
+               KEY_REQUIRED, "the service.name of its traces"),
     KEY_DURATION(struct remote_settings, interval, "collection_interval", "1m", 0,
                  "time between pulls"),
     KEY_DURATION(struct remote_settings, initial_delay, "initial_delay", "1s", 0,
-                 "time to the first one"),
-    PULL_KEYS(struct remote_settings, "0s", "of one pull; 0: none"),
+                 "time before the first pull"),
+    PULL_KEYS(struct remote_settings, "0s", "time limit of one pull; 0: none"),
     KEY_END,
 };
 
 static const struct key server_keys[] = {
     SERVER_HTTP_KEYS(struct server_settings, http, "localhost:4041"),
     KEY_STRING(struct server_settings, service_name, "service_name", "unknown_service",
-               KEY_REQUIRED, "of profiles that come without ?name="),
+               KEY_REQUIRED, "service.name of profiles sent without ?name="),
     KEY_IGNORED("read_timeout", "accepted; a body has 10s for its next byte, and a least rate"),
     KEY_IGNORED("write_timeout", "accepted; idle_timeout limits a slow reader"),
     KEY_END,
@@ -128,32 +129,32 @@ static const struct key server_keys[] = {
 const struct key pprof_keys[] = {
     KEY_DURATION(struct pprof_receiver, interval, "interval", "15s", 0, "time between pulls"),
     KEY_DURATION(struct pprof_receiver, duration, "duration", "auto", KEY_AUTO,
-                 "of a timed profile such as process_cpu; auto: the interval less one second"),
-    PULL_KEYS(struct pprof_receiver, "10s", "of one pull beside its duration; 0: none"),
+                 "length of a timed profile such as process_cpu; auto: interval less 1s"),
+    PULL_KEYS(struct pprof_receiver, "10s", "time limit of one pull, plus its duration; 0: none"),
     KEY_INT(struct pprof_receiver, max_concurrent, "max_concurrent", "64", 1, 1024,
-            "pulls at once, each on a thread; a timed one takes its whole duration"),
+            "concurrent pulls, each on a thread; a timed pull lasts its whole duration"),
     KEY_INT(struct pprof_receiver, max_profile_size, "max_profile_size", "67108864", 1, 2147483647,
             "largest profile in bytes, before and after decompression"),
     KEY_GROUPS(struct pprof_receiver, targets, struct target_settings, "targets", target_keys,
-               "what is pulled"),
+               "targets to pull from"),
     KEY_GROUPS(struct pprof_receiver, dns, struct dns_settings, "dns", dns_keys,
-               "names that stand for targets"),
+               "DNS names that resolve to targets"),
     KEY_GROUPS(struct pprof_receiver, file_sd, struct file_sd_settings, "file_sd_configs",
-               file_sd_keys, "files that name targets"),
+               file_sd_keys, "files that list targets"),
     KEY_STRING(struct pprof_receiver, job_name, "job_name", "", 0,
                "label job of every series; empty: the receiver's id"),
     KEY_MAP(struct pprof_receiver, params, "params", NULL, KEY_MULTIPLE,
-            "URL parameters of every pull of a target, a text or a list each"),
+            "URL parameters of every pull of a target; each is a string or a list"),
     KEY_SECRET(struct pprof_receiver, proxy_url, "proxy_url",
                "HTTP proxy for all pulls, http://[user:password@]host:port; none by default"),
     KEY_BOOL(struct pprof_receiver, follow_redirects, "follow_redirects", "true",
-             "follow a target's redirects to its own host, ten at most"),
+             "follow a target's redirects to its own host, at most ten"),
     KEY_GROUP(struct pprof_receiver, profiles, struct profiles_settings, "profiles", profiles_keys,
-              "what is pulled of each target"),
+              "profiles to pull from each target"),
     KEY_SWITCHED(struct pprof_receiver, remote, struct remote_settings, has_remote, "remote",
-                 remote_keys, "one URL to pull, as the Collector has it"),
+                 remote_keys, "one URL to pull, as in the Collector"),
     KEY_SWITCHED(struct pprof_receiver, server, struct server_settings, has_server, "server",
-                 server_keys, "server for POST /v1/pprof; runs when its key is there"),
+                 server_keys, "server for POST /v1/pprof; enabled if this key is present"),
     KEY_END,
 };
 
@@ -181,10 +182,10 @@ static void check_times(const struct pprof_receiver *self, struct key_report *re
         return;
     if (self->interval < MIN_TIMED_INTERVAL)
         key_report_add(report, "interval",
-                       "must be at least 2s where a timed profile (process_cpu, fgprof) is pulled");
+                       "must be at least 2s if a timed profile (process_cpu, fgprof) is enabled");
     else if (self->duration != DURATION_AUTO &&
              (self->duration < NS_PER_S || self->duration > self->interval))
-        key_report_add(report, "duration", "must be from 1s to the interval");
+        key_report_add(report, "duration", "must be between 1s and the interval");
 }
 
 static void check_labels(const struct key_map *labels, const char *list, size_t index,
@@ -195,7 +196,7 @@ static void check_labels(const struct key_map *labels, const char *list, size_t 
     for (size_t i = 0; i < labels->count; i++) {
         const char *name = labels->pairs[i].name;
         if (!*name || strncmp(name, "__", 2) == 0 || strcmp(name, "service_name") == 0)
-            key_report_add(report, path, "\"%s\" is not a name that a label may have", name);
+            key_report_add(report, path, "\"%s\" is not a valid label name", name);
     }
 }
 
@@ -218,7 +219,7 @@ static void check_targets(const struct pprof_receiver *self, struct key_report *
         check_labels(&dns[i].labels, "dns", i, report);
         snprintf(path, sizeof path, "dns[%zu].port", i);
         if (dns[i].type != DNS_SRV && dns[i].port == 0)
-            key_report_add(report, path, "required where the record has no port of its own");
+            key_report_add(report, path, "required for records without a port");
         snprintf(path, sizeof path, "dns[%zu].refresh", i);
         if (dns[i].refresh < NS_PER_S)
             key_report_add(report, path, "must be at least 1s");
@@ -236,14 +237,14 @@ static void check_files(const struct pprof_receiver *self, struct key_report *re
         for (size_t j = 0; j < sd[i].files.count; j++)
             if (!sd_file_name(sd[i].files.items[j]))
                 key_report_add(report, path,
-                               "\"%s\" does not end in .json, .yml or .yaml, or has a * or ? in "
-                               "front of its last part",
+                               "\"%s\" does not end in .json, .yml or .yaml, or has a * or ? "
+                               "before its last part",
                                sd[i].files.items[j]);
     }
 }
 
-/* The same profile twice would count double. */
-static void check_twins(const struct pprof_receiver *self, struct key_report *report)
+/* The same profile from two endpoints would count double. */
+static void check_duplicates(const struct pprof_receiver *self, struct key_report *report)
 {
     static const struct {
         enum standard_profile one, other;
@@ -257,7 +258,7 @@ static void check_twins(const struct pprof_receiver *self, struct key_report *re
         if (self->profiles.standard[twins[i].one].enabled &&
             self->profiles.standard[twins[i].other].enabled)
             key_report_add(report, twins[i].path,
-                           "would be sent twice: set enabled: false where godeltaprof has it");
+                           "would be sent twice: set enabled: false, as godeltaprof provides it");
 }
 
 struct listen_on pprof_place(const struct pprof_receiver *self)
@@ -306,11 +307,11 @@ void pprof_check(const void *config, struct key_report *report)
         check_files(self, report);
         check_times(self, report);
         check_targets(self, report);
-        check_twins(self, report);
+        check_duplicates(self, report);
     } else if (!self->has_remote && !self->has_server) {
         key_report_add(
             report, "",
-            "has nothing to do, expected targets, dns, file_sd_configs, remote or server");
+            "nothing to pull or serve, expected targets, dns, file_sd_configs, remote or server");
     }
     if (self->has_remote && *self->remote.endpoint && !url_check(self->remote.endpoint, &why))
         key_report_add(report, "remote.endpoint", "%s", why);

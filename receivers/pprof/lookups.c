@@ -6,14 +6,14 @@
 
 enum { PLACES_MAX = 1 << 20 };
 
-/* Says once that a name cannot be looked up, and once that it can again. Under the lock. */
+/* Logs once that a lookup fails, and once that it succeeds again. Under the lock. */
 static void lookups_note(struct lookup *lookup, bool good, const char *error)
 {
     const char *id = lookup->scraper->env->id;
     if (!good && !lookup->failing)
-        log_warn("%s: %s; its targets stay as they are", id, error);
+        log_warn("%s: %s; keeping its targets", id, error);
     if (good && lookup->failing)
-        log_info("%s: %s is looked up again", id, lookup->name);
+        log_info("%s: %s can be resolved again", id, lookup->name);
     lookup->failing = !good;
 }
 

@@ -73,7 +73,7 @@ static bool pprof_gives_metadata(const void *instance)
 const struct component receiver_pprof = {
     .type = "pprof",
     .alias = "pprof_scrape",
-    .text = "pulls pprof from Go and other targets; takes pushed pprof",
+    .text = "pulls pprof from Go and other targets; accepts pushed pprof",
     .stability = "beta",
     .kind = COMPONENT_RECEIVER,
     .signals = SIGNAL_BIT(SIGNAL_PROFILES),

@@ -1,4 +1,4 @@
-/* The pprof receiver's instance: what it pulls, and its push server. */
+/* The pprof receiver's instance: the settings of its pulls, and its push server. */
 #ifndef RECEIVERS_PPROF_H
 #define RECEIVERS_PPROF_H
 
@@ -55,8 +55,8 @@ struct dns_settings {
 };
 
 struct file_sd_settings {
-    struct key_list files; /* paths; the name may have * and ? */
-    char *service_name;    /* of targets that name none */
+    struct key_list files; /* paths; the file name may contain * and ? */
+    char *service_name;    /* for targets without one */
 };
 
 struct remote_settings {
@@ -82,7 +82,7 @@ struct pprof_receiver {
     struct key_groups dns;     /* struct dns_settings */
     struct key_groups file_sd; /* struct file_sd_settings */
     char *job_name;            /* "": the receiver's id */
-    struct key_map params;     /* of every pull but remote's; a name may come twice */
+    struct key_map params;     /* of every pull except remote's; names may repeat */
     char *proxy_url;
     bool follow_redirects;
     struct profiles_settings profiles;
@@ -103,7 +103,7 @@ void pprof_places(const void *config, place_visit_fn *visit, void *ctx);
 void pprof_rehearse(const void *config, struct key_report *report);
 struct listen_on pprof_place(const struct pprof_receiver *self); /* of its server */
 
-/* Seconds that a timed profile is taken for. */
+/* The length of a timed profile, in seconds. */
 unsigned profile_seconds(const struct pprof_receiver *self);
 
 /* push.c: the server for POST /v1/pprof */

@@ -1,4 +1,4 @@
-/* One pull: GET, check, take the growth, offer. */
+/* One pull: GET, check, take the delta, offer. */
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
 #include "pipeline/pprof_request.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* The index of a profile and the work on its growth may take this much beside it. */
+/* ARENA_CAP: memory for the index of a profile and its delta, besides the profile itself. */
 enum { ARENA_CAP = 512 << 20, OFFERS = 5, REDIRECTS = 10 };
 
 static bool stopping(struct scraper *scraper)
@@ -19,17 +19,17 @@ static bool stopping(struct scraper *scraper)
     return stops;
 }
 
-/* ---- what is said ---- */
+/* ---- logging ---- */
 
-/* A target that does not answer is said once, whatever is pulled of it; else each profile. */
+/* Logs the first failure: of the target if it does not answer, otherwise of the profile. */
 static void note_failure(struct scraper *scraper, struct job *job, bool answered, const char *text)
 {
     struct target *target = job->target;
     pthread_mutex_lock(&scraper->lock);
-    bool *said = answered ? &job->said : &target->silent;
-    if (!*said && !scraper->stopping)
+    bool *logged = answered ? &job->fault_logged : &target->silent;
+    if (!*logged && !scraper->stopping)
         log_warn("%s: %s: %s", scraper->env->id, job->shown, text);
-    *said = true;
+    *logged = true;
     snprintf(job->fault, sizeof job->fault, "%s", text);
     job->failed++;
     pthread_mutex_unlock(&scraper->lock);
@@ -38,10 +38,10 @@ static void note_failure(struct scraper *scraper, struct job *job, bool answered
 static void note_success(struct scraper *scraper, struct job *job)
 {
     pthread_mutex_lock(&scraper->lock);
-    if (job->said || job->target->silent)
-        log_info("%s: %s is there again", scraper->env->id, job->shown);
+    if (job->fault_logged || job->target->silent)
+        log_info("%s: %s works again", scraper->env->id, job->shown);
     job->fault[0] = '\0';
-    job->said = job->target->silent = false;
+    job->fault_logged = job->target->silent = false;
     job->pulled++;
     pthread_mutex_unlock(&scraper->lock);
 }
@@ -49,7 +49,7 @@ static void note_success(struct scraper *scraper, struct job *job)
 /* ---- the offer ---- */
 
 struct offer {
-    _Atomic unsigned refs; /* of the pull and of the intake */
+    _Atomic unsigned refs; /* the pull's and the intake's */
     struct scraper *scraper;
     bool done; /* under the scraper's lock */
     struct outcome outcome;
@@ -74,8 +74,9 @@ static void answered(void *ctx, const struct outcome *outcome)
     offer_unref(offer);
 }
 
-/* Takes the batch over. Where an exporter ahead has no queue, the answer comes once its backend's
- * did and the last reference to the batch is gone; a stop leaves the batch on its way. */
+/* Takes over the batch. If an exporter downstream has no queue, the outcome arrives after the
+ * backend's response, once the last reference to the batch is dropped. Does not wait for it when
+ * the receiver stops. */
 static struct outcome offer_once(struct scraper *scraper, struct batch *batch)
 {
     struct outcome outcome = OUTCOME_OK;
@@ -99,8 +100,8 @@ static struct outcome offer_once(struct scraper *scraper, struct batch *batch)
     return outcome;
 }
 
-/* False: the receiver stops. */
-static bool wait_a_while(struct scraper *scraper, unsigned seconds)
+/* Waits that many seconds. False: the receiver stops. */
+static bool wait_before_retry(struct scraper *scraper, unsigned seconds)
 {
     uint64_t until = clock_mono(&clock_system) + seconds * NS_PER_S;
     pthread_mutex_lock(&scraper->lock);
@@ -111,7 +112,7 @@ static bool wait_a_while(struct scraper *scraper, unsigned seconds)
     return goes_on;
 }
 
-/* A batch is offered once as it was made: the intake sets its receipts. */
+/* Offers a copy for each attempt, because the intake sets a batch's receipts. */
 static struct outcome offer_copies(struct scraper *scraper, const struct batch *batch)
 {
     struct outcome outcome;
@@ -121,7 +122,7 @@ static struct outcome offer_copies(struct scraper *scraper, const struct batch *
             return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
         outcome = offer_once(scraper, copy);
         if (outcome.verdict != VERDICT_RETRY || tries == OFFERS ||
-            !wait_a_while(scraper, outcome_retry_seconds(&outcome)))
+            !wait_before_retry(scraper, outcome_retry_seconds(&outcome)))
             return outcome;
     }
 }
@@ -141,7 +142,7 @@ static void offer(struct scraper *scraper, struct job *job, struct batch *batch)
                                     .items = 1,
                                     .samples = batch->samples};
     meter_refused(meter, &refusal);
-    log_warn("%s: %s: a profile is lost: %s", scraper->env->id, job->shown, outcome.text);
+    log_warn("%s: %s: lost a profile: %s", scraper->env->id, job->shown, outcome.text);
 }
 
 /* ---- the profile ---- */
@@ -151,8 +152,8 @@ struct pulled {
     struct bytes raw;     /* empty: nothing to send */
 };
 
-/* Puts what the profile has grown by in its place. */
-static struct outcome take_growth(struct job *job, struct bytes *raw)
+/* Replaces the profile by its delta. */
+static struct outcome take_delta(struct job *job, struct bytes *raw)
 {
     struct arena arena;
     struct pprof pprof;
@@ -168,7 +169,7 @@ static struct outcome take_growth(struct job *job, struct bytes *raw)
     *raw = out;
     if (result != PPROF_DELTA_NO_ROOM)
         return OUTCOME_OK;
-    return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "no memory to tell how it has grown");
+    return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory for the delta");
 }
 
 static struct batch *make_batch(const struct job *job, struct pulled *pulled, struct view came)
@@ -204,14 +205,14 @@ static struct outcome pull_read_reply(struct job *job, const struct http_reply *
     if (reply->cut == BYTES_NO_MEMORY)
         return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "refused due to high memory usage");
     if (body.size == 0)
-        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "answered with nothing");
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "answered with an empty body");
     struct outcome outcome = pprof_request_read(body, raw);
     if (outcome.verdict == VERDICT_OK && raw->size > 0 && job->cumulative)
-        outcome = take_growth(job, raw);
+        outcome = take_delta(job, raw);
     return outcome;
 }
 
-/* Of a URL: where its host begins, and how long it is, port left out. */
+/* The host of a URL, without the port. */
 static struct view pull_host_of(const char *url)
 {
     const char *host = strstr(url, "://");
@@ -227,7 +228,7 @@ static struct view pull_host_of(const char *url)
     return (struct view){(const uint8_t *)host, size};
 }
 
-/* Whether credentials may go there: to the same host, and not out of TLS. */
+/* Whether credentials may be sent to the redirect: same host, and not from TLS to cleartext. */
 static bool may_follow(const char *from, const char *to)
 {
     struct view a = pull_host_of(from), b = pull_host_of(to);
@@ -236,7 +237,8 @@ static bool may_follow(const char *from, const char *to)
            strncasecmp((const char *)a.data, (const char *)b.data, a.size) == 0;
 }
 
-/* Follows redirects to the target's own host. False: no answer, reply->error says why. */
+/* GETs the profile, following redirects to the target's own host. False: no response,
+ * reply->error is the reason. */
 static bool pull_get(struct scraper *scraper, const struct job *job, struct http_reply *reply)
 {
     bool got = http_client_get(job->client, job->url, NULL, 0, reply);
@@ -244,8 +246,7 @@ static bool pull_get(struct scraper *scraper, const struct job *job, struct http
         char *to = reply->redirect;
         if (hops == REDIRECTS || !may_follow(job->url, to)) {
             bytes_clear(&reply->body);
-            const char *why =
-                hops == REDIRECTS ? "a redirect too many" : "a redirect to another host";
+            const char *why = hops == REDIRECTS ? "too many redirects" : "redirect to another host";
             bytes_append_view(&reply->body, view_of(why));
             break;
         }

@@ -1,4 +1,4 @@
-/* POST /v1/pprof: one profile, raw or gzip, as the Collector's pprof receiver takes it. */
+/* POST /v1/pprof: one profile, raw or gzip, like the Collector's pprof receiver. */
 #include "receivers/pprof/pprof.h"
 
 #include "lib/net/http/otlp_http.h"
@@ -63,7 +63,7 @@ static void offered(void *ctx, const struct outcome *outcome)
     free(push);
 }
 
-/* ?name=app{label=value}, as /ingest has it; else what the configuration says. */
+/* The series of ?name=app{label=value}, as for /ingest; the configured one if it is missing. */
 static struct series *push_read_series(const struct pprof_receiver *self,
                                        struct http_request *request, struct outcome *outcome)
 {
@@ -83,7 +83,7 @@ static struct series *push_read_series(const struct pprof_receiver *self,
     return series;
 }
 
-/* As of /ingest: the server derives the profile's type from the types of its samples. */
+/* As for /ingest: the server derives the profile's type from its sample types. */
 static bool set_origin(const struct pprof_receiver *self, struct http_request *request,
                        struct batch *batch)
 {

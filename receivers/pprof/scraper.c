@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_LATE = 2 }; /* intervals that a pull waits for a worker before that is said */
+enum { MAX_LATE = 2 }; /* intervals that a pull waits for a worker before it is logged */
 
 void scraper_unref(struct scraper *scraper)
 {
@@ -59,8 +59,8 @@ static void *work(void *ctx)
     return NULL;
 }
 
-/* Finds a worker for what was queued. Under the lock. */
-static void call_worker(struct scraper *scraper)
+/* Wakes or starts a worker for a queued job. Under the lock. */
+static void wake_worker(struct scraper *scraper)
 {
     pthread_t *thread = &scraper->workers[scraper->worker_count];
     pthread_cond_signal(&scraper->work);
@@ -73,14 +73,14 @@ static void call_worker(struct scraper *scraper)
 
 static void note_late(struct scraper *scraper, const struct job *job, uint64_t now)
 {
-    if (!job->waits || now < job->due + MAX_LATE * job->interval || scraper->said_late)
+    if (!job->waits || now < job->due + MAX_LATE * job->interval || scraper->late_logged)
         return;
-    scraper->said_late = true;
-    log_warn("%s: pulls begin late, as all %" PRId64 " of max_concurrent are under way",
-             scraper->env->id, scraper->self->max_concurrent);
+    scraper->late_logged = true;
+    log_warn("%s: pulls start late: max_concurrent, %" PRId64 ", are running", scraper->env->id,
+             scraper->self->max_concurrent);
 }
 
-/* Queues what is due; the time of what is due next. */
+/* Queues jobs that are due. Returns when the next one is due. */
 static uint64_t queue_jobs(struct scraper *scraper, const struct target *target, uint64_t now)
 {
     uint64_t next = TIME_NEVER;
@@ -96,7 +96,7 @@ static uint64_t queue_jobs(struct scraper *scraper, const struct target *target,
             *scraper->last = job;
             scraper->last = &job->next;
             scraper->queue_size++;
-            call_worker(scraper);
+            wake_worker(scraper);
         }
     }
     return next;
@@ -142,15 +142,15 @@ static uint64_t visit_lookups(struct scraper *scraper, uint64_t now)
 
 enum { SD_EVERY_S = 1 };
 
-/* Lets go of the lock while files are read. */
-static uint64_t visit_files(struct scraper *scraper, uint64_t now)
+/* Releases the lock while files are read. */
+static uint64_t poll_files(struct scraper *scraper, uint64_t now)
 {
     if (scraper->self->file_sd.count == 0)
         return TIME_NEVER;
     if (now >= scraper->sd_due) {
         scraper->sd_due = now + SD_EVERY_S * NS_PER_S;
         pthread_mutex_unlock(&scraper->lock);
-        sd_files_look(scraper, now);
+        sd_files_poll(scraper, now);
         pthread_mutex_lock(&scraper->lock);
     }
     return scraper->sd_due;
@@ -167,7 +167,7 @@ static void *wait_for_due(void *ctx)
     pthread_mutex_lock(&scraper->lock);
     while (!scraper->stopping) {
         uint64_t now = clock_mono(&clock_system);
-        uint64_t files = visit_files(scraper, now);
+        uint64_t files = poll_files(scraper, now);
         uint64_t jobs = visit_targets(scraper, now), lookups = visit_lookups(scraper, now);
         if (!scraper->stopping)
             thread_cond_wait_until(&scraper->timetable, &scraper->lock,
@@ -240,7 +240,7 @@ struct scraper *scraper_open(const struct pprof_receiver *self, char *error, siz
         scraper->waiting = thread_start(&scraper->waiter, "pprof-due", wait_for_due, scraper);
         if (scraper->waiting)
             return scraper;
-        snprintf(error, error_size, "no thread can be started");
+        snprintf(error, error_size, "cannot start a thread");
     }
     scraper_close(scraper);
     return NULL;

@@ -1,6 +1,6 @@
 /*
- * Pulls of profiles: a timetable of jobs (a profile of a target), a thread that waits for the next
- * one due, and workers, made when there is work, that each run one pull at a time.
+ * Pulls profiles. A job is one profile of one target. A timetable thread queues jobs when they are
+ * due; workers, started on demand, run one pull at a time each.
  */
 #ifndef RECEIVERS_PPROF_SCRAPER_H
 #define RECEIVERS_PPROF_SCRAPER_H
@@ -11,43 +11,43 @@
 
 #include <pthread.h>
 
-/* A profile of a target. What stands above `due` does not change. */
+/* A profile of a target. The fields above `due` do not change. */
 struct job {
     struct target *target;
     struct series *series;
     char *url;
-    char *shown;     /* the URL without a user and password, for people */
-    bool by_types;   /* the series' __name__ is the service: the type follows from the profile */
-    bool cumulative; /* send what it has grown by */
+    char *shown;     /* the URL without user and password, for logs */
+    bool by_types;   /* __name__ is the service; the profile's sample types determine the type */
+    bool cumulative; /* send the delta since the last pull */
     struct http_client *client; /* borrowed */
     uint64_t interval;
 
-    uint64_t due; /* mono; these under the scraper's lock */
-    bool queued;  /* or under way */
-    bool waits;   /* for a worker */
-    bool said;    /* its fault was logged */
+    uint64_t due;      /* mono; from here to fault, under the scraper's lock */
+    bool queued;       /* or running */
+    bool waits;        /* for a worker */
+    bool fault_logged; /* its fault was logged */
     struct job *next;
     uint64_t pulled, failed;
     char fault[200]; /* of the last pull; "": none */
 
-    struct pprof_delta delta; /* of whoever pulls */
+    struct pprof_delta delta; /* used by the worker that runs the job */
 };
 
-/* Unless said otherwise, under the scraper's lock. */
+/* All fields are under the scraper's lock. */
 struct target {
     struct target *next;
-    const void *source; /* the dns entry or file that it is from; NULL: the configuration */
-    char *place;        /* as looked up, or all that the file says of it */
-    bool seen;          /* in the last look */
-    bool gone;          /* freed once none of its jobs is queued */
-    bool silent;        /* it does not answer, and that was said */
+    const void *source; /* the dns entry or file that lists it; NULL: the configuration */
+    char *place;        /* its identity in the source: "host:port", or its text in the file */
+    bool seen;          /* in the last lookup or poll */
+    bool gone;          /* removed; freed once none of its jobs is queued */
+    bool silent;        /* does not answer, and this was logged */
     size_t job_count;
     struct job *jobs;
 };
 
 struct lookup {
     struct scraper *scraper;
-    const struct dns_settings *settings; /* gone after the stop */
+    const struct dns_settings *settings; /* invalid after the stop */
     char *name;
     enum dns_type type;
     unsigned port;
@@ -56,70 +56,69 @@ struct lookup {
     bool failing;
 };
 
-/* Refcounted, as the resolver and an intake may keep one of its threads or callbacks for longer
- * than a stop may last. */
+/* Refcounted, because a lookup thread or a callback of the intake may outlive the stop. */
 struct scraper {
     _Atomic unsigned refs;
     const struct pprof_receiver *self;
     const struct env *env;
-    struct http_client *clients[3]; /* for moments, for timed profiles, for `remote` */
+    struct http_client *clients[3]; /* for instant profiles, for timed profiles, for `remote` */
 
     pthread_mutex_t lock;
-    pthread_cond_t timetable; /* for the waiting thread */
-    pthread_cond_t work;      /* for workers */
-    pthread_cond_t answered;  /* for those who wait for an intake, and at the stop */
+    pthread_cond_t timetable; /* wakes the timetable thread */
+    pthread_cond_t work;      /* wakes workers */
+    pthread_cond_t answered;  /* wakes workers that wait for an intake; signalled at the stop too */
     bool stopping;
     struct target *targets;
-    struct job *first, **last; /* due, without a worker yet */
-    struct lookup *lookups;    /* one of each dns entry */
+    struct job *first, **last; /* queue of due jobs without a worker */
+    struct lookup *lookups;    /* one per dns entry */
     size_t lookup_count;
-    struct sd_file *sd_files; /* of the timetable's thread */
+    struct sd_file *sd_files; /* used only by the timetable thread */
     uint64_t sd_due;
     pthread_t waiter;
     pthread_t *workers;
     unsigned worker_count, idle, queue_size;
-    bool waiting, said_late;
+    bool waiting, late_logged;
 };
 
-/* NULL: error is a sentence. */
+/* NULL: failed; error is a sentence. */
 struct scraper *scraper_open(const struct pprof_receiver *self, char *error, size_t error_size);
-/* Ends pulls under way at once. NULL is legal. */
+/* Aborts running pulls. NULL is legal. */
 void scraper_close(struct scraper *scraper);
 void scraper_explain(struct scraper *scraper, struct bytes *out);
 void scraper_unref(struct scraper *scraper);
 
-/* targets.c. The URL of an endpoint as users write it, without a slash at its end. False: it does
- * not fit. */
+/* targets.c: writes the base URL of a configured endpoint, without a trailing slash. False: out is
+ * too small. */
 bool target_url(const char *endpoint, const char *scheme, char *out, size_t out_size);
-/* The targets of the configuration. False: no memory. */
+/* Creates the configuration's targets. False: no memory. */
 bool targets_open(struct scraper *scraper);
-/* Lets the targets of a name be those places ("host:port", each with its NUL). Under the lock. */
+/* Replaces the targets of a DNS name by places ("host:port", each with its NUL). Under the lock. */
 void targets_sync(struct scraper *scraper, const struct dns_settings *dns, struct view places);
 void target_free(struct target *target);
 
-/* A target of a file. */
+/* A target listed in a file. */
 struct sd_target {
     const char *address; /* host:port */
     const char *scheme;
-    const char *service_name; /* NULL: as the configuration says */
-    const char *text;         /* all of it, by which it is known again */
+    const char *service_name; /* NULL: the configuration's */
+    const char *text;         /* all of its settings; identifies it across polls */
     const struct key_map *labels;
-    const struct key_map *params; /* in front of those of the configuration */
+    const struct key_map *params; /* override those of the configuration */
 };
-/* Lets the targets of a file be these. Under the lock. */
+/* Replaces the targets of a file. Under the lock. */
 void targets_sync_file(struct scraper *scraper, const void *file, const char *service_name,
                        const struct sd_target *found, size_t count);
 
-/* files.c: files of targets. Whether a path may name such: what it ends in says how it is read. */
+/* files.c: whether a path is valid for a file of targets; its suffix selects JSON or YAML. */
 bool sd_file_name(const char *path);
-/* Looks at all of them, and takes over what changed. Without the lock; the timetable's thread. */
-void sd_files_look(struct scraper *scraper, uint64_t mono_ns);
+/* Polls all files and applies changes. Without the lock; on the timetable thread. */
+void sd_files_poll(struct scraper *scraper, uint64_t mono_ns);
 void sd_files_free(struct scraper *scraper);
 
-/* lookups.c: look-ups, each on a thread of its own that nobody waits for. Under the lock. */
+/* lookups.c: starts a lookup on its own detached thread. Under the lock. */
 void lookup_start(struct lookup *lookup);
 
-/* pull.c: one pull, from a worker, without the lock. */
+/* pull.c: runs one pull. On a worker, without the lock. */
 void pull_run(struct scraper *scraper, struct job *job);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is pulled: the targets of the configuration and of names, each with its jobs. */
+/* The targets of the configuration, of DNS names and of files, each with its jobs. */
 #include "receivers/pprof/scraper.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static const struct {
     [PROFILE_FGPROF] = {"fgprof", true, false},
 };
 
-/* Of which the jobs of a target are made. */
+/* What a target's jobs are made from. */
 struct plan {
     struct scraper *scraper;
     struct target *target;
@@ -50,7 +50,7 @@ bool target_url(const char *endpoint, const char *scheme, char *out, size_t out_
     return true;
 }
 
-/* Where the host begins, behind user and password. */
+/* Where the host begins, after user and password. */
 static const char *host_in(const char *url)
 {
     const char *host = strstr(url, "://") + 3;
@@ -91,7 +91,7 @@ static struct series *series_of(const struct plan *plan, const char *name)
     return series_new(labels, count);
 }
 
-/* Spreads pulls over the interval, the same way at every start. */
+/* Spreads pulls over the interval, with the same offsets at every start. */
 static uint64_t offset_of(const char *url, uint64_t interval)
 {
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
@@ -122,7 +122,7 @@ static void put_parameter(const char *name, const char *value, char *joint, FILE
     put_escaped(value, out);
 }
 
-/* The target's own parameters take the place of the first of that name. */
+/* A parameter of the target replaces the first configured one of the same name. */
 static void put_parameters(const struct plan *plan, char *joint, FILE *out)
 {
     const struct key_map *common = &plan->scraper->self->params;
@@ -238,7 +238,7 @@ static bool add_static(struct scraper *scraper, const struct target_settings *se
     return add_jobs(&plan);
 }
 
-/* What Go serves below a path of that name; NULL: something else. */
+/* The profile that Go serves at the URL's path; NULL: unknown. */
 static const char *name_of(const char *url, bool *cumulative)
 {
     static const struct {
@@ -253,7 +253,7 @@ static const char *name_of(const char *url, bool *cumulative)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         size_t n = strlen(known[i].path);
         if (size >= n && strncmp(url + size - n, known[i].path, n) == 0) {
-            /* With seconds= Go itself takes the difference. */
+            /* With seconds=, Go itself returns the delta. */
             *cumulative = known[i].cumulative && !strstr(url + size, "seconds=");
             return known[i].name;
         }
@@ -295,7 +295,7 @@ bool targets_open(struct scraper *scraper)
     return !self->has_remote || add_remote(scraper);
 }
 
-/* Without memory the place is missing until the next look. */
+/* Out of memory: the target is missing until the next lookup or poll. */
 static void add_found(struct scraper *scraper, const void *source, const char *known_as,
                       const char *scheme, const struct plan *of)
 {
@@ -321,8 +321,8 @@ static void begin_look(struct scraper *scraper)
         target->seen = false;
 }
 
-/* False: there is none yet that is known so. */
-static bool see_again(struct scraper *scraper, const void *source, const char *known_as)
+/* Marks a known target as seen. False: it is new. */
+static bool mark_seen(struct scraper *scraper, const void *source, const char *known_as)
 {
     struct target *target = scraper->targets;
     while (target &&
@@ -349,7 +349,7 @@ void targets_sync(struct scraper *scraper, const struct dns_settings *dns, struc
                                   .service = dns->service_name,
                                   .labels = &dns->labels,
                                   .params = &no_pairs};
-        if (!see_again(scraper, dns, at))
+        if (!mark_seen(scraper, dns, at))
             add_found(scraper, dns, at, dns->scheme ? "https" : "http", &plan);
     }
     end_look(scraper, dns);
@@ -366,7 +366,7 @@ void targets_sync_file(struct scraper *scraper, const void *file, const char *se
                                   .service = of->service_name ? of->service_name : service_name,
                                   .labels = of->labels,
                                   .params = of->params};
-        if (!see_again(scraper, file, of->text))
+        if (!mark_seen(scraper, file, of->text))
             add_found(scraper, file, of->text, of->scheme, &plan);
     }
     end_look(scraper, file);

@@ -1,7 +1,7 @@
 /*
- * POST /ingest: pprof is read, every other format goes on byte for byte. The order in which the
- * format is recognised is the server's (Pyroscope 2.x, ingest handler), and so is what is refused
- * of the formats that are not read.
+ * POST /ingest: pprof is parsed, every other format is forwarded byte for byte. Formats are
+ * detected in the same order as the server does (Pyroscope 2.x, ingest handler), and in formats
+ * that are not parsed the same errors are refused.
  */
 #include "receivers/pyroscope/pyroscope.h"
 
@@ -29,8 +29,8 @@ static void answer_error(struct http_request *request, unsigned status,
     bytes_release(&body);
 }
 
-/* 422 as the server, for data that cannot be read and for whatever else is refused for good without
- * a status of its own: the Java SDK offers a 5xx again, up to eight times, and never a 422. */
+/* 422, as the server answers, for unreadable data and for every other permanent error without its
+ * own status: the Java SDK retries a 5xx up to eight times, but never a 422. */
 static unsigned status_of(const struct outcome *outcome)
 {
     unsigned status = status_http(outcome);
@@ -52,14 +52,14 @@ enum format {
     FORMAT_FOLDED,
     FORMAT_LINES,
     FORMAT_TRIE,
-    FORMAT_TREE, /* up to here text: the application's name ends in the profile's type */
+    FORMAT_TREE, /* text formats end here: the application's name ends in the profile's type */
     FORMAT_JFR,
     FORMAT_SPEEDSCOPE,
     FORMAT_PPROF,
     FORMAT_PPROF_FORM
 };
 
-/* What one /ingest request says beside its body. */
+/* One /ingest request and what was found in it. */
 struct ingest {
     const struct pyroscope_receiver *self;
     struct http_request *request;
@@ -94,7 +94,7 @@ static struct profile_origin *origin_of(const struct ingest *ingest)
         return NULL;
     origin->by_ingest = true;
     origin->from_ns = ingest_query_time(query, "from", now);
-    if (origin->from_ns == 0) /* as the server: now */
+    if (origin->from_ns == 0) /* now, as the server */
         origin->from_ns = now;
     origin->until_ns = ingest_query_time(query, "until", now);
     origin->sample_type_config = ingest_copy_text(ingest->sample_type_config);
@@ -155,7 +155,7 @@ static struct outcome wrap_opaque(const struct ingest *ingest, struct bytes *bod
     batch_set_opaque(*batch, opaque);
     if (opaque->query && budget_never_fits(ingest->self->env->budget, batch_work(*batch)))
         return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
-                          "the recording is too large for the memory limit when inflated");
+                          "the decompressed recording is too large for the memory limit");
     return opaque->query ? OUTCOME_OK : no_memory;
 }
 
@@ -190,7 +190,7 @@ static void take_first(struct view *field, const struct multipart_part *part)
         *field = part->content;
 }
 
-/* File parts only, the first one of a name: so the server reads them. */
+/* The server reads only file parts, and of parts with the same name only the first. */
 static bool is_file(const struct multipart_part *part, struct view name)
 {
     return part->filename.data && view_eq(part->name, name);
@@ -217,7 +217,7 @@ static const char *find_profile(struct ingest *ingest)
         else if (is_file(&part, VIEW("sample_type_config")))
             take_first(&ingest->sample_type_config, &part);
         else if (is_file(&part, VIEW("prev_profile")))
-            return "the part \"prev_profile\" of old clients is not read, update the SDK";
+            return "the part \"prev_profile\" of old clients is not supported, update the SDK";
     }
     if (multipart.bad)
         return bad_form;
@@ -228,7 +228,7 @@ static const char *find_profile(struct ingest *ingest)
     return NULL;
 }
 
-/* The labels of a recording, gzip or not. */
+/* Checks the labels of a recording, gzip or not. Returns an error, or NULL. */
 static const char *check_jfr_labels(const struct ingest *ingest, struct view labels)
 {
     struct bytes plain;
@@ -237,7 +237,7 @@ static const char *check_jfr_labels(const struct ingest *ingest, struct view lab
     if (labels.size == 0)
         return NULL;
     if (labels.size == 1)
-        return "the part \"labels\" is cut off";
+        return "the part \"labels\" is truncated";
     bytes_init(&plain, (size_t)ingest->self->http.max_request_body_size, ingest->self->env->budget);
     if (looks_gzip(labels)) {
         enum inflate_result result = inflate_append(ENCODING_GZIP, labels, &plain);
@@ -245,12 +245,13 @@ static const char *check_jfr_labels(const struct ingest *ingest, struct view lab
         labels = result == INFLATE_OK ? bytes_view(&plain) : VIEW("");
     }
     if (!wrong && !proto_check(&shape_jfr_labels, labels, &fault))
-        wrong = "the part \"labels\" is no LabelsSnapshot";
+        wrong = "the part \"labels\" is not a LabelsSnapshot";
     bytes_release(&plain);
     return wrong;
 }
 
-/* In a form the recording may be gzip; what it says is not looked at here. */
+/* Checks a JFR body. The recording inside a form may be gzip, and its events are not read here.
+ * Returns an error, or NULL. */
 static const char *check_jfr(const struct ingest *ingest)
 {
     struct view jfr = {0}, labels = {0};
@@ -276,7 +277,7 @@ static const char *check_jfr(const struct ingest *ingest)
         if (fault || looks_gzip(jfr))
             return fault;
     }
-    return view_starts(jfr, VIEW("FLR\0")) ? NULL : "the body is no JFR recording";
+    return view_starts(jfr, VIEW("FLR\0")) ? NULL : "the body is not a JFR recording";
 }
 
 static struct outcome check_speedscope(const struct ingest *ingest)
@@ -294,12 +295,12 @@ static struct outcome check_speedscope(const struct ingest *ingest)
                           file.profile, file.fault);
     if (file.fault)
         return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the speedscope file: %s", file.fault);
-    /* Of several profiles each gets a type of its own. */
+    /* With several profiles, each has its own type. */
     return file.profiles == 1 && type.data ? unknown_type(type) : OUTCOME_OK;
 }
 
-/* Finds the pprof in the body. OK: it is as far as it was looked at. */
-static struct outcome ingest_look_at(struct ingest *ingest)
+/* Detects the format, finds the pprof in the body and checks the other formats. */
+static struct outcome ingest_inspect(struct ingest *ingest)
 {
     const char *fault = NULL;
     size_t line;
@@ -329,7 +330,7 @@ static struct outcome ingest_look_at(struct ingest *ingest)
     return fault ? outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", fault) : OUTCOME_OK;
 }
 
-/* What is not pprof has the query's time. */
+/* Formats other than pprof have the query's time. */
 static struct outcome check_query(const struct ingest *ingest)
 {
     struct outcome outcome = check_labels(ingest->self, ingest->series);
@@ -347,7 +348,7 @@ static struct outcome ingest_read_body(struct ingest *ingest, struct batch **bat
     ingest->body = bytes_view(&body);
     bool empty = body.size == 0;
     if (outcome.verdict == VERDICT_OK && !empty)
-        outcome = ingest_look_at(ingest);
+        outcome = ingest_inspect(ingest);
     if (outcome.verdict == VERDICT_OK && !empty && !ingest->profile.data)
         outcome = check_query(ingest);
     if (outcome.verdict == VERDICT_OK && !empty)
@@ -371,7 +372,7 @@ static struct series *read_name(struct http_request *request, const char **reaso
     return series;
 }
 
-/* A text profile's type is the end of its application's name, of which the server knows some. */
+/* A text profile's type is the end of its application's name; the server knows only some types. */
 static struct outcome check_text(const struct ingest *ingest)
 {
     struct view type = ingest_text_unknown_type(series_get(ingest->series, VIEW("__name__")));

@@ -1,4 +1,4 @@
-/* Limits that Pyroscope has, under its own names and with its defaults. */
+/* Pyroscope's limits, with its names and defaults. */
 #include "receivers/pyroscope/pyroscope.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void write_time(uint64_t time_ns, char *out, size_t size)
     time_t seconds = (time_t)(time_ns / NS_PER_S);
     struct tm day;
     if (!gmtime_r(&seconds, &day) || strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &day) == 0)
-        snprintf(out, size, "of no calendar");
+        snprintf(out, size, "out of range");
 }
 
 static struct outcome refuse_time(uint64_t time_ns, const char *key, uint64_t limit,

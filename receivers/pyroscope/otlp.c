@@ -1,4 +1,5 @@
-/* POST /v1development/profiles: OTLP profiles on the Pyroscope address, as the Java agent sends. */
+/* POST /v1development/profiles: OTLP profiles sent to the Pyroscope address, as by the Java agent.
+ */
 #include "receivers/pyroscope/pyroscope.h"
 
 #include "pipeline/otlp_request.h"

@@ -4,7 +4,8 @@
 #include "lib/wire/pprof/pprof_agents.h"
 #include "pipeline/pprof_request.h"
 
-/* The time that the server files it under: by Push that of 1970 is one, which it refuses. */
+/* The time under which the server stores the profile. Push takes a time in 1970 literally and
+ * refuses it. */
 static uint64_t time_of(const struct pprof_source *way, const struct pprof_facts *facts)
 {
     struct pprof asked = {.time_nanos = facts->time_nanos};
@@ -25,7 +26,7 @@ static struct outcome read(const struct pyroscope_receiver *self, struct view pp
     outcome = pprof_request_check(bytes_view(raw), &facts);
     if (outcome.verdict == VERDICT_OK && facts.dashed)
         return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
-                          "a sample type has a '-' in its name, which Pyroscope does not take");
+                          "a sample type has a '-' in its name, which Pyroscope does not accept");
     return outcome.verdict == VERDICT_OK ? check_time(self, time_of(way, &facts)) : outcome;
 }
 

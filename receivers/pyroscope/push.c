@@ -32,7 +32,7 @@ static void push_answer(const struct pyroscope_receiver *self, struct http_reque
     else if (outcome->cause == CAUSE_UNSUPPORTED || outcome->cause == CAUSE_ENCODING)
         answer_error(request, 501, GRPC_UNIMPLEMENTED, outcome);
     else if (outcome->verdict == VERDICT_REJECT && status_http(outcome) >= 500)
-        /* Alloy offers `internal` again, and this was refused for good. */
+        /* Permanently refused; Alloy would retry `internal`. */
         answer_error(request, 400, GRPC_INVALID_ARGUMENT, outcome);
     else
         answer_error(request, status_http(outcome), status_grpc(outcome), outcome);
@@ -71,7 +71,7 @@ static struct outcome add_profile(const struct pyroscope_receiver *self,
         return no_memory;
     if (series->count < push_series_count(profile->series)) {
         series_unref(series);
-        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "a series has a label name twice");
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "a series has a duplicate label name");
     }
     if (series_get(series, VIEW("__name__")).size == 0) {
         series_unref(series);

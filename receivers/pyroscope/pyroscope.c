@@ -8,13 +8,13 @@ enum { DRAIN_GRACE_MS = 2000 };
 static const struct key keys[] = {
     SERVER_HTTP_KEYS(struct pyroscope_receiver, http, "localhost:4040"),
     KEY_DURATION(struct pyroscope_receiver, reject_older_than, "reject_older_than", "1h", 0,
-                 "age from which profiles are refused, as the server's limit; 0: none"),
+                 "age at which profiles are refused, as the server's limit; 0: none"),
     KEY_DURATION(struct pyroscope_receiver, reject_newer_than, "reject_newer_than", "10m", 0,
-                 "how far ahead a profile's time may be; 0: any"),
+                 "how far in the future a profile's time may be; 0: any"),
     KEY_INT(struct pyroscope_receiver, max_label_name_length, "max_label_name_length", "1024", 0,
-            2147483647, "bytes of a series label's name, as the server's limit; 0: any"),
+            2147483647, "maximum bytes of a label's name, as the server's limit; 0: any"),
     KEY_INT(struct pyroscope_receiver, max_label_value_length, "max_label_value_length", "2048", 0,
-            2147483647, "likewise of its value"),
+            2147483647, "maximum bytes of a label's value"),
     KEY_END,
 };
 
@@ -76,7 +76,7 @@ static void handle(void *ctx, struct http_request *request)
         route->handle(ctx, request);
 }
 
-/* As the paths' own errors are: OTLP's for OTLP, connect's for the others. */
+/* Answers in the form of the path's other errors: OTLP's for OTLP, connect's for the others. */
 static void deny(void *ctx, struct http_request *request, const struct outcome *outcome)
 {
     const char *type = http_request_header(request, "Content-Type");

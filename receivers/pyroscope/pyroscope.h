@@ -18,11 +18,11 @@ struct pyroscope_receiver {
     struct http_server *server;
 };
 
-/* The batches of one HTTP request on their way through the intake; its client is answered when
- * the last one was. */
+/* The batches of one HTTP request while the intake processes them. The client gets its response
+ * when the last batch is done. */
 struct submission;
 
-/* Answers the client; called once, with the gravest outcome. Any thread. */
+/* Sends the response; called once, with the worst outcome. Any thread. */
 typedef void submission_answer_fn(const struct pyroscope_receiver *self,
                                   struct http_request *request, const struct outcome *outcome);
 
@@ -30,55 +30,57 @@ typedef void submission_answer_fn(const struct pyroscope_receiver *self,
 struct submission *submission_new(const struct pyroscope_receiver *self,
                                   struct http_request *request, submission_answer_fn *answer);
 
-/* Adds a batch (taken over); the request's tenant and authorization are set on it where the
- * configuration says so. False: no memory, the batch is freed. */
+/* Adds a batch (taken over), with the request's tenant and authorization if include_metadata is
+ * set. False: no memory, the batch is freed. */
 bool submission_add(struct submission *submission, struct batch *batch);
 
-/* Offers all batches and ends the submission; without any, the answer is OK. */
+/* Offers all batches to the intake, which frees the submission once all are done. Without batches,
+ * the response is OK. */
 void submission_offer(struct submission *submission);
 
-/* Ends it without offering anything, the answer being outcome. */
+/* Answers with outcome and frees the submission without offering anything. */
 void submission_refuse(struct submission *submission, const struct outcome *outcome);
 
-/* A whole submission of one batch (taken over; NULL: nothing to offer), where outcome is OK; else
- * the answer is outcome. */
+/* Makes and offers a submission of one batch if outcome is OK and batch is not NULL; otherwise
+ * answers with outcome. Takes over the batch. */
 void submission_run(const struct pyroscope_receiver *self, struct http_request *request,
                     submission_answer_fn *answer, const struct outcome *outcome,
                     struct batch *batch);
 
-/* How a pprof came. */
+/* How a pprof was received. */
 struct pprof_source {
     bool by_ingest;
-    bool is_dotnet;      /* what old ones of the agent have wrong is repaired */
-    uint64_t no_time_ns; /* the time that stands for a missing one; 0: the arrival */
+    bool is_dotnet;      /* repair the errors of old .NET agents */
+    uint64_t no_time_ns; /* used if the profile has no time; 0: the time of arrival */
 };
 
-/* Checks a gzip or plain pprof and makes a batch of it. OK with *batch NULL: an empty profile. The
- * series is taken over in every case. */
+/* Checks a gzip or plain pprof and makes a batch of it. OK with *batch NULL: an empty profile.
+ * Takes over the series in every case. */
 struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pprof,
                            const struct pprof_source *way, struct series *series,
                            struct batch **batch);
 
-/* What Pyroscope refuses for good of labels and of a profile's time (0: it has none), so that the
- * sender learns it. */
+/* Refuse labels and profile times (0: none) that Pyroscope would refuse permanently, so that the
+ * sender gets the error. */
 struct outcome check_labels(const struct pyroscope_receiver *self, const struct series *series);
 struct outcome check_time(const struct pyroscope_receiver *self, uint64_t time_ns);
 
-/* Counts a request that is not taken (OK: not whole), and items of it that were read. Before its
- * answer. Any thread. */
+/* Counts a request that is refused (OK: partly refused), with the number of its items that were
+ * read. Call before sending the response. Any thread. */
 void pyroscope_count_refused(const struct pyroscope_receiver *self,
                              const struct http_request *request, const struct outcome *why,
                              uint32_t items);
 
-/* A time of the query in nanoseconds since 1970; 0: none. One that is further ahead than the server
- * takes is `now`: it would keep a request from ever growing old, and its service's windows open. */
+/* A time of the query in nanoseconds since 1970; 0: none. A time further in the future than the
+ * server accepts becomes `now`: otherwise the request would never become too old, and the windows
+ * of its service would stay open. */
 uint64_t ingest_query_time(const char *query, const char *name, uint64_t now);
 
-/* The query as it is sent on: the same parameters, percent-encoded anew, so that it can be sent
- * whatever bytes it came with, and times far ahead as above. malloc'ed; NULL: no memory. */
+/* The query to forward: the same parameters, percent-encoded again so that any bytes can be sent,
+ * with times in the future replaced as above. malloc'ed; NULL: no memory. */
 char *ingest_query_rewrite(const char *query, uint64_t now);
 
-/* One handler a path; each answers the request. */
+/* The handlers of the paths; each sends the response. */
 void handle_ingest(const struct pyroscope_receiver *self, struct http_request *request);
 void handle_push(const struct pyroscope_receiver *self, struct http_request *request);
 void handle_otlp(const struct pyroscope_receiver *self, struct http_request *request);

@@ -1,4 +1,4 @@
-/* The query of an /ingest request as it is sent on. */
+/* Rewrites the query of an /ingest request for forwarding. */
 #include "receivers/pyroscope/pyroscope.h"
 
 #include "lib/wire/http/http_query.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What the server takes of profiles that are ahead of its clock. */
+/* How far in the future the server accepts profiles. */
 #define AHEAD_NS (600 * NS_PER_S)
 
 enum { WORD_SIZE = 128, LONGER = 3 };

@@ -4,8 +4,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* One batch of a submission; the context of its offer. A client that waits for a backend is
- * answered when the last reference to the batch goes, so none is kept past the offer. */
+/* One batch of a submission, and the context of its callback. If the client waits for a backend,
+ * its response is sent when the last reference to the batch is dropped, so none is kept after the
+ * offer. */
 struct entry {
     struct submission *submission;
     struct batch *batch; /* NULL: offered */
@@ -18,7 +19,7 @@ struct submission {
     submission_answer_fn *answer;
     struct entry *entries;
     size_t count, capacity;
-    pthread_mutex_t lock; /* over waiting and worst */
+    pthread_mutex_t lock; /* guards the fields below */
     size_t waiting;
     struct outcome worst;
     uint32_t refused; /* profiles */
@@ -93,7 +94,7 @@ bool submission_add(struct submission *submission, struct batch *batch)
     return true;
 }
 
-static void end(struct submission *submission, const struct outcome *outcome)
+static void submission_end(struct submission *submission, const struct outcome *outcome)
 {
     if (outcome->verdict != VERDICT_OK || submission->refused)
         pyroscope_count_refused(submission->self, submission->request, outcome,
@@ -106,8 +107,9 @@ static void end(struct submission *submission, const struct outcome *outcome)
     free(submission);
 }
 
-/* One of those that the answer waits for is through. */
-static void arrive(struct submission *submission, const struct outcome *outcome, uint32_t refused)
+/* Records the outcome of one batch; the last one ends the submission. */
+static void submission_settle(struct submission *submission, const struct outcome *outcome,
+                              uint32_t refused)
 {
     pthread_mutex_lock(&submission->lock);
     submission->refused += refused;
@@ -119,10 +121,10 @@ static void arrive(struct submission *submission, const struct outcome *outcome,
     bool last = --submission->waiting == 0;
     pthread_mutex_unlock(&submission->lock);
     if (last)
-        end(submission, &submission->worst);
+        submission_end(submission, &submission->worst);
 }
 
-static void offered(void *ctx, const struct outcome *outcome)
+static void submission_offered(void *ctx, const struct outcome *outcome)
 {
     const struct entry *entry = ctx;
     bool taken = outcome->verdict == VERDICT_OK;
@@ -131,28 +133,28 @@ static void offered(void *ctx, const struct outcome *outcome)
                        entry->items);
     if (taken)
         meter_accepted_samples(entry->submission->self->env->meter, ADMISSION_HTTP, entry->samples);
-    arrive(entry->submission, outcome, taken ? 0 : entry->items);
+    submission_settle(entry->submission, outcome, taken ? 0 : entry->items);
 }
 
 void submission_offer(struct submission *submission)
 {
     struct intake *intake = submission->self->env->intakes[SIGNAL_PROFILES];
     struct outcome ok = OUTCOME_OK;
-    /* One more than there are batches, so that the answer waits for the end of this loop. */
+    /* One more than the batches, so that the response is not sent before this loop ends. */
     submission->waiting = submission->count + 1;
     for (size_t i = 0; i < submission->count; i++) {
         struct entry *entry = &submission->entries[i];
         struct batch *batch = entry->batch;
         entry->batch = NULL;
-        intake_accept(intake, batch, offered, entry);
+        intake_accept(intake, batch, submission_offered, entry);
         batch_unref(batch);
     }
-    arrive(submission, &ok, 0);
+    submission_settle(submission, &ok, 0);
 }
 
 void submission_refuse(struct submission *submission, const struct outcome *outcome)
 {
-    end(submission, outcome);
+    submission_end(submission, outcome);
 }
 
 void submission_run(const struct pyroscope_receiver *self, struct http_request *request,

@@ -255,7 +255,7 @@ START_TEST(what_does_nothing_is_warned_of)
     passes("  otlp: {protocols: {http: {endpoint: 'localhost:0'}}}\n",
            "  otlp_grpc: {endpoint: 'x:4317', keepalive: {time: 10s}, balancer_name: round_robin, "
            "authority: y, wait_for_ready: true}\n",
-           ": exporters.otlp_grpc.keepalive: has no effect: a connection that has died is "
+           ": exporters.otlp_grpc.keepalive: has no effect: a dead connection is "
            "replaced");
 }
 END_TEST
@@ -264,10 +264,10 @@ START_TEST(endpoints_that_are_hardly_meant_are_warned_of)
 {
     static const char otlp[] = "  otlp: {protocols: {http: {endpoint: 'localhost:0'}}}\n";
     passes(otlp, "  otlp_http: {endpoint: 'http://x:4318/v1/traces'}\n",
-           ": exporters.otlp_http.endpoint: ends in /v1/traces, which is added once more: leave "
-           "it out, or write traces_endpoint\n");
+           ": exporters.otlp_http.endpoint: ends in /v1/traces, which is added again: remove it, "
+           "or use traces_endpoint\n");
     passes(otlp, "  otlp_http: {endpoint: 'http://x:4317'}\n",
-           ": exporters.otlp_http.endpoint: names port 4317, which is that of gRPC: use the "
+           ": exporters.otlp_http.endpoint: uses port 4317, which is for gRPC: use the "
            "exporter otlp_grpc, or port 4318\n");
     passes(otlp, "  otlp_http: {endpoint: 'http://x:4318/otlp'}\n", NULL);
     passes(otlp, "  otlp_http: {traces_endpoint: 'http://x:4318/v1/traces'}\n", NULL);

@@ -1,8 +1,8 @@
-"""Sends with the real SDKs of Python, as the user or token that the environment says.
+"""Sends with the real Python SDKs, with the user or token from the environment.
 
     auth_client.py grpc|http|pyroscope URL
 
-Prints "sent" or "refused". OTLP takes OTEL_EXPORTER_OTLP_HEADERS, Pyroscope USERNAME and PASSWORD.
+Prints "sent" or "refused". OTLP uses OTEL_EXPORTER_OTLP_HEADERS, Pyroscope USERNAME and PASSWORD.
 """
 import sys
 import time
@@ -32,7 +32,7 @@ def profile(url):
     until = time.monotonic() + 1
     while time.monotonic() < until:
         pass
-    pyroscope.shutdown()        # uploads what there is
+    pyroscope.shutdown()        # uploads the rest
     return True
 
 

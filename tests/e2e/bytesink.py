@@ -1,4 +1,4 @@
-"""An OTLP endpoint that keeps the bytes of every request as they came off the wire."""
+"""An OTLP endpoint that keeps the bytes of every request as received."""
 import concurrent.futures
 import gzip
 import threading
@@ -10,7 +10,7 @@ import record
 
 
 class Calls(grpc.GenericRpcHandler):
-    """Takes any unary call; a message stays bytes."""
+    """Accepts any unary call, with messages as bytes."""
 
     def __init__(self, keep):
         self.signals = {f"/{service}/Export": signal
@@ -46,7 +46,7 @@ class ByteSink:
             self.kept.append((signal, "grpc", body))
 
     def requests(self, signal, protocol):
-        """Bodies so far, inflated, in the order of their arrival."""
+        """The decompressed bodies so far, in order of arrival."""
         if protocol == "grpc":
             with self.lock:
                 return [body for kind, _, body in self.kept if kind == signal]

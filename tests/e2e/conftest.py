@@ -3,7 +3,7 @@
     SPANLINK_BIN     the binary under test; build/release/spanlink by default
     PYROSCOPE_BIN    a real Pyroscope server, in place of the stand-in
     TEMPO_BIN        a real Tempo, in place of the Collector
-    E2E_BYPASS=1     no spanlink: what the SDKs do alone (only arrival is asserted)
+    E2E_BYPASS=1     without spanlink: the SDKs alone (only arrival is asserted)
 """
 import concurrent.futures
 import contextlib
@@ -42,7 +42,7 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(items):
-    """Quick tests first: they run while the background works."""
+    """Runs quick tests first, while the background rows are running."""
     order = ["test_standin", "test_config", "test_check", "test_pods", "test_tls",
              "test_run", "test_reload", "test_collector", "test_telemetry", "test_grafana",
              "test_sdks", "test_link", "test_scrape", "test_auth", "test_recorded",
@@ -57,7 +57,7 @@ def bypass():
 
 @pytest.fixture(scope="session")
 def backends(tmp_path_factory):
-    """One of each for all rows; a real Tempo or Pyroscope where one is named."""
+    """One of each for all rows; a real Tempo or Pyroscope if configured."""
     def start(kind, name):
         return kind(tmp_path_factory.mktemp(name)).start()
     with contextlib.ExitStack() as stack:
@@ -75,7 +75,7 @@ def backends(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def background():
-    """Threads in which what takes long runs beside the rest."""
+    """Threads for long runs in the background."""
     with concurrent.futures.ThreadPoolExecutor(32) as pool:
         yield pool
         pool.shutdown(cancel_futures=True)
@@ -83,7 +83,7 @@ def background():
 
 @pytest.fixture(scope="session", autouse=True)
 def started(request):
-    """Starts, before the first test, every long run that a collected test will ask for."""
+    """Starts, before the first test, every long run that a collected test needs."""
     wanted = {name for item in request.session.items for name in item.fixturenames}
     if "outcome" in wanted:
         request.getfixturevalue("row_futures")
@@ -124,7 +124,7 @@ def recorded_futures(background, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def outcome(request, row_futures):
-    """What came of the row that the test is about."""
+    """The outcome of the test's row."""
     result = row_futures[request.param].result()
     if result not in _outcomes:
         _outcomes.append(result)

@@ -1,4 +1,4 @@
-"""examples/rideshare/run.sh, and what it prints."""
+"""Runs examples/rideshare/run.sh and reads its output."""
 import dataclasses
 import os
 import re
@@ -21,7 +21,7 @@ class Line:
 
 
 class Run:
-    """A run from its start. What it started runs in sessions of its own; SIGTERM ends it all."""
+    """A run from its start. Its processes run in their own sessions; SIGTERM ends all of them."""
 
     def __init__(self, folder, seconds, **env):
         self.process = subprocess.Popen(
@@ -32,7 +32,7 @@ class Run:
         self.text = ""
 
     def read_until(self, beginning):
-        """Reads lines until one begins so, or all."""
+        """Reads lines until one starts with `beginning`, or all lines."""
         for line in self.process.stdout:
             self.text += line
             if line.startswith(beginning):

@@ -1,4 +1,4 @@
-"""Runs in which something goes down: spanlink itself, or both backends behind it."""
+"""Runs in which spanlink, or both backends behind it, go down."""
 import time
 
 import harness
@@ -19,13 +19,14 @@ def start(folder, backends, seconds, **env):
 
 
 def own_backends(folder):
-    """Not shared: what a service of the same name sent elsewhere must not count here."""
+    """Not shared, so that data from a service of the same name elsewhere do not count here."""
     collector = harness.Collector(folder / "collector").start()
     return harness.Backends(collector, harness.Standin(folder / "pyroscope").start(), collector)
 
 
 def end_in_mid_traffic(folder):
-    """SIGTERM while the application goes on, after its first profile. Profiles come every 10 s."""
+    """SIGTERM while the application is running, after its first profile. Profiles arrive every 10
+    s."""
     backends = own_backends(folder)
     since = time.time()
     with rows.LOADS:
@@ -52,7 +53,7 @@ def end_in_mid_traffic(folder):
 
 
 def run_through_an_outage(folder):
-    """Both backends go away 3 s after the start and come back DOWN_SECONDS later: the Collector's
+    """Both backends go down 3 s after the start and come back DOWN_SECONDS later: the Collector's
     port is closed, the Pyroscope server answers 503."""
     backends = own_backends(folder)
     since = time.time()

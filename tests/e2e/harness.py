@@ -1,7 +1,7 @@
 """The programs that the end-to-end tests start: spanlink, its backends and the applications.
 
-Every program listens on a port that was free a moment ago, logs into its own file and is stopped by
-its own process id.
+Every program listens on a port that was free just before, logs to its own file and is stopped by
+its process id.
 """
 import atexit
 import base64
@@ -31,7 +31,7 @@ _handed_out = set()
 
 
 def free_port():
-    """A port that nobody listens on and that no other test of this run was given."""
+    """A free port that no other test of this run has been given."""
     while True:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -42,7 +42,7 @@ def free_port():
 
 
 def wait_for(condition, seconds, every=0.1):
-    """The first true value of condition(), or its last value when the time is over."""
+    """The first true value of condition(), or its last value after the timeout."""
     until = time.monotonic() + seconds
     while True:
         value = condition()
@@ -60,7 +60,7 @@ def answers(port):
 
 
 class Program:
-    """A child process with its log. Whatever still runs when the tests end is killed."""
+    """A child process with its log. If it is still running when the tests end, it is killed."""
     running = []
 
     def __init__(self, name, folder, command, env=None, cwd=None):
@@ -100,7 +100,7 @@ class Program:
             raise AssertionError(f"{self.name} still runs:\n{self.tail()}") from None
 
     def stop(self, seconds=20):
-        """SIGTERM, then the exit code."""
+        """Sends SIGTERM and returns the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -123,7 +123,7 @@ def kill_what_runs():
 # Backends for OTLP
 
 class Span:
-    """A span as a backend has it."""
+    """A span as received by a backend."""
 
     def __init__(self, raw, resource):
         self.span_id, self.trace_id = hex_id(raw["spanId"], 16), hex_id(raw["traceId"], 32)
@@ -135,7 +135,7 @@ class Span:
 
 
 class Log:
-    """A log record as a backend has it."""
+    """A log record as received by a backend."""
 
     def __init__(self, raw, resource):
         self.body = raw["body"].get("stringValue")
@@ -144,7 +144,7 @@ class Log:
 
 
 class Point:
-    """A data point as a backend has it; stream is what it is a point of."""
+    """A data point as received by a backend; stream identifies its stream."""
 
     def __init__(self, metric, kind, raw, resource):
         self.metric, self.resource = metric, resource
@@ -189,13 +189,13 @@ def read_points(request):
 
 
 class Collector:
-    """A real Collector that writes what arrives to a file. It may be stopped and started again."""
+    """A real Collector that writes received data to a file. It can be stopped and restarted."""
     READERS = {"traces": read_spans, "logs": read_logs, "metrics": read_points}
 
     def __init__(self, folder):
         self.folder, self.runs, self.program = folder, 0, None
         self.grpc, self.http = free_port(), free_port()
-        self.files = []         # of every run: [file, signal, position, items]
+        self.files = []         # for every run: [file, signal, position, items]
         self.lock = threading.Lock()
 
     def start(self):
@@ -240,7 +240,7 @@ class Collector:
 
 
 class Tempo:
-    """A real Tempo, where TEMPO_BIN names one."""
+    """A real Tempo, if TEMPO_BIN is set."""
     CONFIG = """
 server: {{http_listen_address: 127.0.0.1, http_listen_port: {api}, grpc_listen_address: 127.0.0.1,
   grpc_listen_port: {internal}, log_level: warn}}
@@ -267,7 +267,7 @@ usage_report: {{reporting_enabled: false}}
         return self
 
     def stop(self):
-        self.program.kill()     # at SIGTERM it takes over a minute to end
+        self.program.kill()     # after SIGTERM it takes over a minute to exit
 
     def spans(self, service, traces=()):
         found = []
@@ -284,7 +284,7 @@ usage_report: {{reporting_enabled: false}}
 # Backends for profiles
 
 class Querier:
-    """What Grafana asks a Pyroscope server, over connect with JSON."""
+    """Grafana's queries to a Pyroscope server, over connect with JSON."""
 
     def ask(self, method, body, session=requests):
         answer = session.post(f"{self.url}/querier.v1.QuerierService/{method}", json=body,
@@ -293,8 +293,8 @@ class Querier:
         return answer.json()
 
     def span_frames(self, service, span_id, start, end, session=requests, kind=CPU):
-        """Levels of the flame graph that Grafana would show below a span; 1 is only the root.
-        Grafana asks for the span's time and 30 s around it."""
+        """Levels of the flame graph that Grafana would show for a span; 1: only the root. Grafana
+        queries the span's time and 30 s before and after it."""
         graph = self.ask("SelectMergeSpanProfile", {
             "profileTypeID": kind, "labelSelector": f'{{service_name="{service}"}}',
             "spanSelector": [span_id], "start": str(start // 10**6 - 30000),
@@ -332,14 +332,14 @@ class Standin(Querier):
         requests.post(f"{self.url}/debug/fault", json=what, timeout=5).raise_for_status()
 
     def complaints(self, service):
-        """What the server refused, lost as a duplicate or found odd about a service."""
+        """What the server refused, dropped as a duplicate or complained about for a service."""
         seen = requests.get(f"{self.url}/debug/profiles?service={service}", timeout=10).json()
         return ([r for r in seen["refused"] if service in json.dumps(r)]
                 + [p["labels"] for p in seen["profiles"] if p["duplicate"] or p.get("pprof_check")])
 
 
 class Pyroscope(Querier):
-    """A real Pyroscope, where PYROSCOPE_BIN names one."""
+    """A real Pyroscope, if PYROSCOPE_BIN is set."""
     RINGS = ("compactor.ring", "distributor.ring", "overrides-exporter.ring", "query-frontend",
              "query-scheduler.ring", "store-gateway.sharding-ring")
 
@@ -376,7 +376,7 @@ class Pyroscope(Querier):
 
 @dataclasses.dataclass
 class Backends:
-    """Where the signals go; others: metrics and logs, which Tempo does not take."""
+    """The destinations of the signals; others: metrics and logs, which Tempo does not accept."""
     traces: Collector | Tempo
     profiles: Standin | Pyroscope
     others: Collector
@@ -389,7 +389,7 @@ class Backends:
 # spanlink and the applications
 
 class Spanlink(Program):
-    """spanlink on a sidecar configuration in front of the given backends."""
+    """spanlink with a sidecar configuration for the given backends."""
 
     CONFIG = """\
 receivers:
@@ -437,7 +437,7 @@ service:
 
 
 class App(Program):
-    """A rideshare application with its own load; apps/README.md is its contract."""
+    """A rideshare application with its own load, as specified in apps/README.md."""
 
     def __init__(self, folder, number, language, otlp, pyroscope, *, service, mode, protocol,
                  seconds, upload_seconds=10, env=None):
@@ -449,7 +449,7 @@ class App(Program):
             {"E2E_OUT": str(BUILT.parent), **(env or {})})
 
     def report(self, seconds):
-        """Waits for the end and returns what the application made."""
+        """Waits for the application to exit and returns its report."""
         code = self.wait(seconds)
         assert code == 0 and self.report_file.exists(), f"{self.name} failed:\n{self.tail()}"
         return json.loads(self.report_file.read_text())

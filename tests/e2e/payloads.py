@@ -1,6 +1,6 @@
-"""OTLP requests of every signal in which every field of the protocol occurs, built from the
-published message definitions, and three ways to write them down: as protobuf, as unusual but legal
-protobuf, and as OTLP JSON.
+"""OTLP requests for every signal that contain every field of the protocol, built from the published
+message definitions, and three encodings of them: protobuf, unusual but legal protobuf, and OTLP
+JSON.
 """
 import base64
 import itertools
@@ -31,20 +31,20 @@ SERVICES = {
 PATHS = {"traces": "/v1/traces", "metrics": "/v1/metrics", "logs": "/v1/logs",
          "profiles": "/v1development/profiles"}
 IDS = {"trace_id": 16, "span_id": 8, "parent_span_id": 8, "profile_id": 16}
-DEPTH = 3               # of values within values
+DEPTH = 3               # of nested values
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 
 
 # Building
 
 class Builder:
-    """Fills every field. Equal seeds build equal messages."""
+    """Fills every field. The same seed builds the same message."""
 
     def __init__(self, seed):
         self.random, self.turn = random.Random(seed), itertools.count()
 
     def fill(self, message, depth=0, choice=None):
-        """choice: which alternative of its oneof the message takes."""
+        """choice: which alternative of its oneof the message uses."""
         kind = message.DESCRIPTOR
         for field in kind.fields:
             if field.containing_oneof and not field.containing_oneof.name.startswith("_"):
@@ -60,7 +60,7 @@ class Builder:
 
     @staticmethod
     def alternatives(oneof, depth):
-        """string_value_strindex has a meaning in profiles only; values nest to a depth."""
+        """string_value_strindex is used only in profiles; values nest up to DEPTH."""
         return [f for f in oneof.fields if not f.name.endswith("strindex")
                 and (depth < DEPTH or f.type != Field.TYPE_MESSAGE or oneof.name != "value")]
 
@@ -83,7 +83,7 @@ class Builder:
             setattr(message, field.name, self.scalar(field))
 
     def count(self, message, field, depth):
-        """As many as the message has alternatives, so that each of them occurs."""
+        """One for each alternative of the message, so that all of them occur."""
         oneofs = [o for o in field.message_type.oneofs if not o.name.startswith("_")]
         if field.message_type.name == "KeyValue" and depth == 0:
             return 7
@@ -92,7 +92,7 @@ class Builder:
     def scalar(self, field):
         name, dice = field.name, self.random
         if name.endswith(("_index", "_indices", "strindex")):
-            return 1                    # into a table of the profiles' dictionary
+            return 1                    # index into a table of the profiles' dictionary
         if name in IDS:
             return dice.randbytes(IDS[name])
         if field.type == Field.TYPE_ENUM:
@@ -134,7 +134,7 @@ def fields_that_occur(message, seen=None):
 # Unusual protobuf
 
 def varint(value, extra=0):
-    """extra: bytes that a minimal encoding would not have."""
+    """extra: number of bytes beyond the minimal encoding."""
     value &= (1 << 64) - 1
     out = bytearray()
     while value > 127:
@@ -149,7 +149,7 @@ def varint(value, extra=0):
 
 
 def tag(number, wire, extra=0):
-    """A tag has five bytes at most."""
+    """A tag has at most five bytes."""
     minimal = varint(number << 3 | wire)
     return varint(number << 3 | wire, min(extra, 5 - len(minimal)))
 
@@ -176,7 +176,8 @@ def payload_of(field, value):
 
 
 def scalar_fields(field, value):
-    """A repeated scalar half packed, half not; a single one twice, of which the last counts."""
+    """Encodes a repeated scalar half packed, half unpacked, and a singular one twice, where the
+    last one counts."""
     if not field.is_repeated:
         wire, raw = payload_of(field, value)
         once = tag(field.number, wire, 1) + raw
@@ -187,15 +188,15 @@ def scalar_fields(field, value):
     packed = b"".join(raw for _, raw in parts[1:])
     rest = tag(field.number, LENGTH, 1) + varint(len(packed), 3) + packed
     if field.full_name.endswith("v1development.Sample.values"):
-        # A number alone there is how the layout of protocol 1.9 is told.
+        # A lone number there identifies the layout of protocol 1.9.
         return tag(field.number, LENGTH) + varint(len(parts[0][1])) + parts[0][1] + rest
     return tag(field.number, parts[0][0]) + parts[0][1] + rest
 
 
 def unusual(message, fields=None):
-    """The same message with unknown fields at every depth, tags, lengths and numbers longer than
-    they need to be, single fields that occur twice (messages in two parts, which are merged),
-    packed and unpacked numbers mixed, and fields in falling order."""
+    """The same message with unknown fields at every depth, overlong tags, lengths and numbers,
+    singular fields that occur twice (messages in two parts, to be merged), a mix of packed and
+    unpacked numbers, and fields in descending order."""
     out = UNKNOWN
     for field, value in sorted(fields or message.ListFields(), key=lambda item: -item[0].number):
         if field.type != Field.TYPE_MESSAGE:
@@ -241,7 +242,7 @@ def parse(signal, raw):
 
 
 def canonical(message):
-    """Bytes in which two messages can be compared, unknown fields included."""
+    """A canonical encoding for comparing messages, including unknown fields."""
     return message.SerializeToString(deterministic=True)
 
 

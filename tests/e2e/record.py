@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A recording HTTP proxy between an SDK and what it talks to.
+"""A recording HTTP proxy between an SDK and its server.
 
-As a program it runs a command with {otlp} and {pyroscope} in its arguments replaced by addresses of
-two proxies, and writes every request to a folder: NNN-<seconds>-<kind>.bin and index.json, as
-tests/recorded/play.py reads them. Where no target is given it answers 200 by itself.
+As a program, it runs a command with {otlp} and {pyroscope} in its arguments replaced by the
+addresses of two proxies, and writes every request to a folder: NNN-<seconds>-<kind>.bin and
+index.json, for tests/recorded/play.py. Without a target it answers 200 itself.
 
     record.py --out DIR -- python rideshare.py --otlp {otlp} --pyroscope {pyroscope}
 
-The tests use Proxy by itself, to see what an SDK sent and what it was told.
+The tests use only Proxy, to see an SDK's requests and their responses.
 """
 import argparse
 import dataclasses
@@ -34,7 +34,7 @@ class Exchange:
     headers: dict
     body: bytes
     status: int
-    profiles: list | None = None        # what wire.py read in the body
+    profiles: list | None = None        # as read by wire.py from the body
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -51,7 +51,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return body
 
     def forward(self, body):
-        """Status, headers and body of the target's answer, or of our own."""
+        """Status, headers and body of the target's response, or of our own."""
         target = self.server.target
         if target is None:
             return 200, {"Content-Type": self.headers.get("Content-Type", "text/plain")}, b""
@@ -86,7 +86,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Proxy(http.server.ThreadingHTTPServer):
-    """Forwards to a base URL and remembers every exchange once it is answered."""
+    """Forwards to a base URL and records every exchange once it is answered."""
     daemon_threads = True
 
     def __init__(self, target=None):

@@ -1,4 +1,4 @@
-"""Plays the recordings in tests/recorded through spanlink, as run.sh does."""
+"""Replays the recordings in tests/recorded through spanlink, as run.sh does."""
 import json
 import pathlib
 import sys
@@ -34,7 +34,7 @@ def spans_of(recording):
 
 
 def play(folder, name):
-    """One recording, once, with backends of its own."""
+    """Replays one recording once, with its own backends."""
     backends = faults.own_backends(folder)
     since, service = time.time(), SERVICES[name]
     reports = [{"spans": spans_of(RECORDINGS / name), "logs": [],

@@ -1,7 +1,7 @@
-"""One row of the report: an SDK, a mode, a protocol, one process or two; and what came of it.
+"""One row of the report: an SDK, a mode, a protocol, one or two processes; and its outcome.
 
-A row is mostly waiting (for the load, then for the spans that spanlink holds back), so rows run
-side by side; only their loads share a few places, since each of them wants CPU.
+A row spends most of its time waiting (for the load, then for the spans that spanlink holds), so
+rows run concurrently; only the number of concurrent loads is limited, because each needs CPU.
 """
 import concurrent.futures
 import dataclasses
@@ -15,14 +15,14 @@ import harness
 import record
 import wire
 
-LOAD_SECONDS = 16           # two windows of Python's profiler; one of Go's, cut short
-SETTLE_SECONDS = 100        # and two uploads; a held span leaves 75 s after its arrival, or 1.5 windows
+LOAD_SECONDS = 16           # two windows of Python's profiler; one truncated window of Go's
+SETTLE_SECONDS = 100        # plus two uploads; a held span leaves 75 s or 1.5 windows after its arrival
 LOADS = threading.BoundedSemaphore(4)
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """soak: only with --soak. sampled: whether samples come with span ids at all."""
+    """soak: only with --soak. sampled: whether samples have span ids at all."""
     language: str
     mode: str
     protocol: str
@@ -67,7 +67,7 @@ ROWS = [row for row in [
 
 
 class Outcome:
-    """What a service sent and what the backends have of it."""
+    """What a service sent and what the backends received."""
 
     def __init__(self, service, reports, exchanges, backends, since):
         self.service = service
@@ -89,7 +89,7 @@ class Outcome:
                 self.sums.update(profile.sums)
                 for span, values in profile.spans.items():
                     spans.setdefault(span, Counter()).update(values)
-        # What a link opens: CPU, or wall time where a service sends no CPU.
+        # The profile that a link opens: CPU, or wall time if a service sends no CPU.
         self.kind = harness.CPU if tail(harness.CPU) in self.sums else harness.WALL
         self.sampled = {span for span, values in spans.items() if values[tail(self.kind)] > 0}
         self.totals = {k: v for k, v in backends.profiles.totals(service, since).items() if v}
@@ -97,7 +97,7 @@ class Outcome:
         self.empty = self.spans_without_flame_graph(backends.profiles)
 
     def spans_without_flame_graph(self, profiles):
-        """Linked spans for which Grafana would show nothing."""
+        """Linked spans with an empty flame graph in Grafana."""
         links = [(span, profile) for span in self.linked for profile in span.profile_ids]
         with requests.Session() as session, concurrent.futures.ThreadPoolExecutor(4) as pool:
             levels = pool.map(lambda link: profiles.span_frames(
@@ -106,7 +106,7 @@ class Outcome:
 
     @property
     def unlinked(self):
-        """Spans that have samples and no link."""
+        """Spans with samples but without a link."""
         linked = {span.span_id for span in self.linked}
         return [i for i in self.copies if i in self.sampled and i not in linked]
 
@@ -131,7 +131,7 @@ class Outcome:
 
     @property
     def rides(self):
-        """The final total of the counter, over all streams."""
+        """The final total of the counter, summed over all streams."""
         last = {}
         for point in self.points:
             if point.metric == "rides":
@@ -155,7 +155,8 @@ def acknowledged(items, key):
 
 
 def wait_for_otlp(backends, service, reports, seconds):
-    """Until every acknowledged span and log record has arrived, and some data point."""
+    """Waits until all acknowledged spans and log records, and at least one data point, have
+    arrived."""
     sent = [span for report in reports for span in report["spans"]]
     traces = [span["trace_id"] for span in sent]
     spans = acknowledged(sent, "span_id")
@@ -174,7 +175,7 @@ def wait_for_otlp(backends, service, reports, seconds):
 
 
 def wait_for_profiles(profiles, service, exchanges, since, seconds):
-    """Until the backend has all the samples that were acknowledged."""
+    """Waits until the backend has all acknowledged samples."""
     def arrived():
         sums = Counter()
         for exchange in exchanges:
@@ -186,7 +187,7 @@ def wait_for_profiles(profiles, service, exchanges, since, seconds):
 
 
 def run(row, folder, backends, bypass=False):
-    """One row from start to end. With bypass the SDKs talk to the backends directly."""
+    """Runs one row. With bypass, the SDKs send to the backends directly."""
     since = time.time()
     spanlink = None
     with LOADS:
@@ -214,7 +215,7 @@ def run(row, folder, backends, bypass=False):
         tee.close()
         if spanlink:
             spanlink.kill()
-    time.sleep(0.5)         # a copy too many would come now
+    time.sleep(0.5)         # a duplicate would arrive now
     outcome = Outcome(service_of(row), reports, tee.exchanges, backends, since)
     outcome.row, outcome.exit_code = row, code
     outcome.log = spanlink.tail() if spanlink else ""

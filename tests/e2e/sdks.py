@@ -1,9 +1,9 @@
-"""What each profiling SDK really does, quirks included, played at once against one spanlink.
+"""The real behaviour of each profiling SDK, quirks included, run concurrently against one spanlink.
 
-Every story is a service of its own: spans that its SDK marked at their start, the uploads that come
-before and after them, and what has to be linked in the end. Windows lie where the SDK would state
-them; they are shorter than in practice where nothing depends on their length. Nothing but the clock
-decides in spanlink when a span without samples is let go, so a story waits where its SDK would.
+Every story is a separate service: spans that its SDK marked at their start, the uploads before and
+after them, and the spans that must be linked in the end. Windows are as the SDK would report them,
+but shorter than in practice if their length does not matter. Only the clock determines when
+spanlink releases a span without samples, so a story waits whenever its SDK would.
 """
 import concurrent.futures
 import secrets
@@ -21,7 +21,7 @@ from uploads import Pprof
 S = 10**9
 MS = 10**6
 SETTLE_SECONDS = 100
-HOLD_SECONDS = 75           # longer than any story: a span without samples leaves by rule 2
+HOLD_SECONDS = 75           # longer than any story, so that spans without samples leave by rule 2
 WALL = "wall:wall:nanoseconds:wall:nanoseconds"
 CPU_TYPES = [("cpu", "nanoseconds")]
 GO_CPU_TYPES = [("samples", "count"), ("cpu", "nanoseconds")]
@@ -34,18 +34,18 @@ class Spanlink(harness.Spanlink):
 
 
 class Story:
-    """One service as spanlink's clients and backends see it."""
+    """One service, as seen by spanlink's clients and backends."""
 
     def __init__(self, service, spanlink):
         self.service, self.spanlink, self.since = service, spanlink, time.time()
         self.traces = []
         self.expected = {}      # span id -> the profile id that it must carry; None: none
-        self.sums = Counter()   # of all values sent, by the tail of the profile's type
+        self.sums = Counter()   # of all values sent, by the end of the profile's type
         self.profile_type = harness.CPU
         self.http = requests.Session()
 
     def span(self, linked, profile_id=None, start=None, lasted=MS, marked=True):
-        """A local root that the application has just ended; returns its trace and span id."""
+        """Sends a local root that has just ended. Returns its trace and span id."""
         trace_id, span_id = secrets.token_hex(16), secrets.token_hex(8)
         start = start or time.time_ns() - lasted
         self.expected[span_id] = (profile_id or span_id) if linked else None
@@ -64,7 +64,7 @@ class Story:
         self.sums.update(wire.Profile(raw).sums)
 
     def push(self, kind, raw):
-        """pyroscope-io: gzip over the whole request."""
+        """pyroscope-io: the whole request is gzip."""
         request = uploads.push_request({
             "__name__": kind, "service_name": self.service,
             "otel.scope.name": "com.grafana.pyroscope/python", "otel.scope.version": "1.4.0",
@@ -82,7 +82,7 @@ class Story:
                     spyName="rbspy")
 
     def push_dotnet(self, kind, raw):
-        """One request for each type of profile, not compressed; spy_name as it spells it."""
+        """One uncompressed request for each type of profile; spy_name is spelled as by the SDK."""
         request = uploads.push_request({
             "__name__": kind, "service_name": self.service, "spy_name": "dotnetspy",
             "otel.scope.name": "com.grafana.pyroscope/dotnet", "otel.scope.version": "1.4.0",
@@ -92,15 +92,15 @@ class Story:
             "User-Agent": "pyroscope-dotnet/1.4.0 cpp-httplib"})
 
     def ingest(self, raw, body, headers, labels, **query):
-        """labels: None where the name has no list."""
+        """labels: None if the name has no label list."""
         query["name"] = self.service
         if labels is not None:
             query["name"] += "{" + ",".join(f"{k}={v}" for k, v in labels) + "}"
         self.upload("/ingest?" + urllib.parse.urlencode(sorted(query.items())), raw, body, headers)
 
     def ingest_go(self, raw, begin, end, config=None, package="go"):
-        """from and until in nanoseconds, a form, no format; aggregationType and units are there and
-        empty for what is no CPU profile."""
+        """from and until in nanoseconds, a form, no format; aggregationType and units are present,
+        but empty unless it is a CPU profile."""
         parts = {"profile": uploads.zipped(raw)}
         if config:
             parts["sample_type_config"] = config
@@ -114,18 +114,19 @@ class Story:
                     aggregationType="" if config else "sum", units="" if config else "samples")
 
     def ingest_node(self, raw, begin, end, **query):
-        """The pprof as the body; from and until in seconds, cut down."""
+        """The pprof as the body; from and until in seconds, rounded down."""
         self.ingest(raw, uploads.zipped(raw),
                     {"Content-Type": "application/octet-stream", "User-Agent": "node"},
                     [("otel.scope.name", "com.grafana.pyroscope/nodejs")], **{"from": begin // S},
                     until=end // S, format="pprof", spyName="nodespy", **query)
 
 
-# The stories. Each waits itself; what it sends last tells spanlink that nothing more will come.
+# The stories. Each does its own waiting; its last upload shows spanlink that nothing more will
+# arrive.
 
 def python(story):
-    """span_name stays on the thread after the span was renamed: samples in no span carry it, and
-    samples of later spans carry the name of an earlier one. It confirms nothing."""
+    """span_name stays on the thread after the span is renamed: samples outside any span carry it,
+    and samples of later spans carry the name of an earlier one. It confirms nothing."""
     now = time.time_ns()
     for end in (now - 2 * S, now):
         story.push("process_cpu", Pprof(CPU_TYPES).sample([10 * MS]).encode(end - 2 * S, 2 * S))
@@ -142,8 +143,8 @@ def python(story):
 
 
 def prefork(story):
-    """Two workers of one service: equal labels, windows that lie across each other. The one that
-    uploads first does not tell that a span of the other had no samples."""
+    """Two workers of one service, with identical labels and overlapping windows. The first upload
+    does not mean that a span of the other worker had no samples."""
     now = time.time_ns()
     for end in (now - 15 * S, now - 10 * S, now - 5 * S, now):
         story.push("process_cpu", Pprof(CPU_TYPES).sample([10 * MS]).encode(end - 10 * S, 10 * S))
@@ -156,8 +157,8 @@ def prefork(story):
 
 
 def ruby(story):
-    """profile_id and span are the labels. Windows are aligned to 10 s: the last one of a process
-    ends ahead of now."""
+    """The labels are profile_id and span. Windows are aligned to 10 s: the last one of a process
+    ends in the future."""
     now = time.time_ns()
     aligned = now // (10 * S) * 10 * S
     for begin in (aligned - 20 * S, aligned - 10 * S):
@@ -169,8 +170,8 @@ def ruby(story):
 
 
 def dotnet(story):
-    """Pyroscope.OpenTelemetry up to 0.5.0 hands the id over in another byte order than profilers
-    from 1.3.0 on print it."""
+    """Pyroscope.OpenTelemetry up to 0.5.0 passes the id in a different byte order than profilers
+    since 1.3.0 print it."""
     now = time.time_ns()
     for end in (now - 2 * S, now):
         story.push_dotnet("process_cpu",
@@ -192,8 +193,8 @@ def dotnet(story):
 
 
 def dotnet_other_kinds(story):
-    """Samples of wall time and of exceptions do not confirm where CPU time is sent: the link opens
-    CPU."""
+    """Samples of wall time and exceptions do not confirm a span if CPU time is sent, because the
+    link opens CPU."""
     now = time.time_ns()
     for end in (now - 2 * S, now):
         story.push_dotnet("process_cpu",
@@ -208,9 +209,9 @@ def dotnet_other_kinds(story):
 
 
 def node(story):
-    """time_nanos is the end of the window, until is cut down to a second, sampleRate is wrong and
-    there are only wall profiles. The upload that ends behind a span by time and duration does not
-    reach it."""
+    """time_nanos is the end of the window, until is rounded down to a second, sampleRate is wrong
+    and there are only wall profiles. An upload that, by time and duration, ends after a span does
+    not cover it."""
     story.profile_type = WALL
 
     def wall(*spans):
@@ -234,8 +235,8 @@ def node(story):
 
 
 def go(story):
-    """CPU windows take 30 s; heap and goroutine profiles of the same seconds come first. Goroutine
-    profiles carry the labels of goroutines that sleep."""
+    """CPU windows take 30 s; heap and goroutine profiles of the same period arrive first. Goroutine
+    profiles carry the labels of sleeping goroutines."""
     def cpu(*spans):
         raw = Pprof(GO_CPU_TYPES).sample([1, 10 * MS])
         for trace, span in spans:
@@ -270,7 +271,7 @@ GOROUTINE_CONFIG = (b'{"goroutine":{"display-name":"goroutines","units":"gorouti
 
 
 def ebpf(story):
-    """OTLP profiles with links, spans that no SDK marked. A thread's id alone joins nothing."""
+    """OTLP profiles with Links, and spans that no SDK marked. A thread id alone does not link."""
     def report(end, *samples):
         body = uploads.Ebpf(story.service)
         for sample in samples:
@@ -291,7 +292,7 @@ STORIES = {story.__name__: story for story in (go, prefork, node, python, ruby, 
 
 
 class Told:
-    """What came of a story."""
+    """The outcome of a story."""
 
     def __init__(self, story, traces, profiles):
         self.service, self.expected = story.service, story.expected
@@ -306,7 +307,7 @@ class Told:
 
 
 def frames(profiles, story, span, profile_id):
-    """Levels of the flame graph that a link opens; 1 is only the root."""
+    """Levels of the flame graph that a link opens; 1: only the root."""
     graph = profiles.ask("SelectMergeSpanProfile", {
         "profileTypeID": story.profile_type, "spanSelector": [profile_id],
         "labelSelector": f'{{service_name="{story.service}"}}',
@@ -326,12 +327,12 @@ def tell(name, spanlink, backends):
         have = profiles.totals(story.service, story.since)
         return all(have.get(kind, 0) >= value for kind, value in story.sums.items())
     harness.wait_for(stored, 20, 0.3)
-    time.sleep(0.5)             # a copy too many would come now
+    time.sleep(0.5)             # a duplicate would arrive now
     return Told(story, traces, profiles)
 
 
 def tell_all(folder, backends):
-    """All stories at once; what came of each, by name, and spanlink's exit code."""
+    """Runs all stories concurrently. Returns their outcomes, by name, and spanlink's exit code."""
     spanlink = Spanlink(folder, backends, "grpc")
     try:
         with concurrent.futures.ThreadPoolExecutor(len(STORIES)) as pool:

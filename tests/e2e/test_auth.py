@@ -1,4 +1,4 @@
-"""Two spanlinks in a row: users and passwords at the first, a token between them."""
+"""Two spanlinks in series: users and passwords at the first, a token between them."""
 import base64
 import gzip
 import os
@@ -127,7 +127,7 @@ class Row:
                           self.back.http, self.back.ingest)
 
     def names(self):
-        """Of the spans that came through."""
+        """Names of the spans that arrived."""
         return [span.name for body in self.sink.requests("traces", "grpc")
                 for resource in ExportTraceServiceRequest.FromString(body).resource_spans
                 for scope in resource.scope_spans for span in scope.spans]
@@ -230,7 +230,7 @@ def test_the_pyroscope_sdk_is_let_in_with_its_user(row):
 
 
 def swap(path, text):
-    """As Kubernetes and careful people replace a file."""
+    """Replaces a file atomically, as Kubernetes does."""
     new = path.with_suffix(".new")
     new.write_text(text)
     new.rename(path)

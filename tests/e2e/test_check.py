@@ -1,4 +1,4 @@
-"""`spanlink check` asks real backends and says in words what is wrong."""
+"""`spanlink check` asks real backends and explains what is wrong."""
 import contextlib
 import http.server
 import socket
@@ -63,7 +63,7 @@ def needs_spanlink(bypass):
 
 
 class Unknown(http.server.BaseHTTPRequestHandler):
-    """No OTLP at all: a page, a redirect, a server that wants a tenant, one that is not ready."""
+    """Not OTLP: a web page, a redirect, a server that requires a tenant, one that is not ready."""
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
@@ -102,7 +102,7 @@ def certificate(folder):
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """Every backend that a row names, by the ports that stand in its keys."""
+    """The backends of all rows, by the ports in their keys."""
     folder = tmp_path_factory.mktemp("check")
     ports = {name: harness.free_port() for name in (
         "grpc", "http", "tls_grpc", "tls_http", "auth_grpc", "auth_http", "auth_ingest", "closed")}
@@ -227,7 +227,7 @@ def test_a_backend_that_takes_data_is_said_to(tmp_path, world, type, keys):
 
 
 def own_address():
-    """An address of this machine that is not loopback; None: it has none."""
+    """A non-loopback address of this machine; None: it has none."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))
         return probe.getsockname()[0]

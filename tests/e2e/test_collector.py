@@ -1,4 +1,4 @@
-"""Every field of every signal goes through spanlink unchanged: alone, behind a Collector and in
+"""Every field of every signal passes through spanlink unchanged: alone, behind a Collector and in
 front of one."""
 import collections
 import gzip
@@ -19,7 +19,7 @@ import wire
 SIGNALS = list(payloads.REQUESTS)
 Ends = collections.namedtuple("Ends", "grpc http")
 
-# Like relay.yaml of the Collector; the pipelines of the exporters that write are tested below.
+# Like relay.yaml of the Collector; the exporters that write files are tested below.
 RELAY = """\
 receivers:
   otlp/grpc: {{protocols: {{grpc: {{endpoint: "127.0.0.1:{at.grpc}"}}}}}}
@@ -44,7 +44,7 @@ def needs_spanlink(bypass):
 
 
 class Relay(harness.Program):
-    """spanlink that hands every signal on, through the processors that are named."""
+    """spanlink as a relay for all signals, through the given processors."""
 
     def __init__(self, folder, to, processors="", packed=GZIP):
         self.at = Ends(harness.free_port(), harness.free_port())
@@ -126,7 +126,7 @@ CHANNELS = Channels()
 
 
 def send(at, signal, protocol, body, encoding="protobuf", compression=None):
-    """The answer to a request of bytes that was accepted."""
+    """Sends the bytes of a request, which must be accepted. Returns the response."""
     if protocol == "grpc":
         export = CHANNELS[at.grpc].unary_unary(f"/{payloads.SERVICES[signal]}/Export")
         answer = export(body, timeout=20, compression=grpc.Compression.Gzip if compression
@@ -145,7 +145,7 @@ def send(at, signal, protocol, body, encoding="protobuf", compression=None):
 
 
 def arrived(sink, signal, protocol, service):
-    """The one request about a service that the sink has got."""
+    """The only request about a service that the sink received."""
     def found():
         return [body for body in sink.requests(signal, protocol) if service.encode() in body]
     bodies = harness.wait_for(found, 20, 0.02)
@@ -154,7 +154,8 @@ def arrived(sink, signal, protocol, service):
 
 
 def through(at, sink, signal, protocol, encode=payloads.canonical, **how):
-    """A request of every field, what was sent for it and the bytes that arrived."""
+    """Sends a request with every field. Returns the request, the bytes sent and the bytes
+    received."""
     service = f"through-{uuid.uuid4()}"
     message = payloads.build(signal, service)
     sent = encode(message)
@@ -201,13 +202,14 @@ def test_correlation_adds_one_attribute(correlating, sink, signal, encode, proto
 
 @pytest.mark.parametrize("protocol", Ends._fields)
 def test_correlation_leaves_profiles_as_they_are(correlating, sink, protocol):
-    """A Pyroscope server makes service_name of service.name itself, and refuses a second one."""
+    """A Pyroscope server derives service_name from service.name itself, and refuses a second
+    one."""
     _, sent, got = through(correlating.at, sink, "profiles", protocol, payloads.unusual)
     assert got == sent
 
 
 def without_order(request):
-    """The attribute may be put anywhere among its resource's."""
+    """The position of the attribute in its resource does not matter."""
     for group in getattr(request, request.DESCRIPTOR.fields[0].name):
         ordered = sorted(group.resource.attributes, key=payloads.canonical)
         del group.resource.attributes[:]
@@ -222,7 +224,7 @@ def test_with_a_collector_every_field_is_kept(request, sink, signal, place, prot
     chain = request.getfixturevalue(place)
     message, _, got = through(chain.at, sink, signal, protocol)
     if signal == "profiles":
-        message.dictionary.attribute_table[0].value.SetInParent()   # the Collector writes it empty
+        message.dictionary.attribute_table[0].value.SetInParent()   # the Collector writes an empty value
     assert payloads.parse(signal, got) == message
 
 
@@ -233,7 +235,7 @@ COMPRESSIONS = {"grpc": ["none", "gzip", "zstd", "snappy"],
 
 @pytest.fixture(scope="module")
 def packing(request, tmp_path_factory, sink):
-    """spanlink, a Collector and spanlink, which compress alike between them."""
+    """spanlink, a Collector and spanlink, with the same compression between them."""
     folder = tmp_path_factory.mktemp(request.param)
     packed = Ends(request.param if request.param in COMPRESSIONS["grpc"] else "gzip", request.param)
     last = Relay(folder / "last", sink)
@@ -255,7 +257,7 @@ def test_every_compression_of_a_collector_is_written_and_read(packing, sink, sig
 
 
 def test_every_field_of_the_protocol_occurs():
-    """Else the tests above would prove less than they say."""
+    """Otherwise the tests above would prove less than they claim."""
     def walk(kind, into, seen):
         for field in () if kind.full_name in seen else kind.fields:
             seen.add(kind.full_name)
@@ -286,7 +288,7 @@ service:
 
 
 def uploads_of(recording):
-    """The requests with profiles that an SDK made."""
+    """The profile requests of an SDK."""
     folder = harness.HERE.parent / "recorded" / recording
     for request in json.loads((folder / "index.json").read_text())["requests"]:
         if not request["path"].startswith("/v1/"):
@@ -295,7 +297,7 @@ def uploads_of(recording):
 
 
 def sums_of(bodies):
-    """The sums of each profile type in OTLP requests, and of each span."""
+    """The sums by profile type and by span in OTLP requests."""
     sums, spans = collections.Counter(), collections.Counter()
     for request in (payloads.parse("profiles", body) for body in bodies):
         texts, links = request.dictionary.string_table, request.dictionary.link_table
@@ -370,7 +372,7 @@ def test_bad_spans_are_counted_and_the_others_go_on(alone, sink, form):
 
 
 def with_a_short_id(signal):
-    """A log record, or an exemplar of a data point, whose span id no Collector would take."""
+    """A log record, or an exemplar of a data point, with a span id that no Collector accepts."""
     message = payloads.build(signal, "refused")
     if signal == "logs":
         message.resource_logs[0].scope_logs[0].log_records[0].span_id = b"short"
@@ -398,7 +400,7 @@ def test_bad_ids_in_other_signals_are_refused_with_their_request(alone, signal, 
     assert answer.status_code == 400 and b"id" in answer.content
 
 
-# The exporters that write
+# The exporters that write files
 
 WRITERS = """\
 receivers:

@@ -1,4 +1,4 @@
-"""A wrong configuration ends with a sentence that names file, line and key."""
+"""An invalid configuration is reported with file, line and key."""
 import contextlib
 import os
 import re
@@ -46,7 +46,7 @@ HEALTH = """\
 extensions: {{health_check: {{endpoint: "127.0.0.1:{health}"}}}}
 """
 
-# what is replaced, by what, the line of the mistake, the key that the sentence names, other words
+# text to replace, replacement, line of the error, key in the message, other text in the message
 WRONG = {
     "misspelt key": ("        endpoint: 127.0.0.1:{grpc}", "        endpiont: 127.0.0.1:{grpc}", 5,
                      "receivers.otlp.protocols.grpc.endpiont", "endpoint"),

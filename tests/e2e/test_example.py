@@ -1,4 +1,4 @@
-"""examples/rideshare: what a newcomer sees after ./examples/rideshare/run.sh, without a backend."""
+"""examples/rideshare: the output of ./examples/rideshare/run.sh, without a backend."""
 import re
 import subprocess
 
@@ -43,7 +43,7 @@ def test_a_span_is_linked_when_it_computed(ended):
 
 
 def test_no_link_is_empty(ended):
-    """A sample stands for 10 ms."""
+    """A sample represents 10 ms."""
     for line in ended.table.values():
         assert line.cpu >= line.linked * 0.01 - 0.005, ended.text
 
@@ -51,7 +51,8 @@ def test_no_link_is_empty(ended):
 def test_the_slow_region_is_the_slowest(ended):
     slowest = max(REGIONS, key=lambda region: ended.table[region, "car"].each)
     assert slowest == SLOW_REGION, ended.text
-    # A single ride may be dearer anywhere: on a busy machine a profiler counts who waits for a core.
+    # A single ride may cost more: on a busy machine, a profiler also counts threads that wait for a
+    # core.
     assert re.match(r"GET /\w+ in [\w-]+, \d+ ms of CPU, trace [0-9a-f]{32}",
                     ended.text.partition("costliest: ")[2])
 

@@ -1,5 +1,5 @@
-"""The dashboard and the alert rules ask for metrics that a real page has, in PromQL that
-Prometheus' own engine evaluates."""
+"""The dashboard and the alert rules query metrics that a real page has, in PromQL that Prometheus'
+own engine evaluates."""
 import json
 import subprocess
 
@@ -51,7 +51,7 @@ def panels():
 
 
 def expressions():
-    """Every expression by where it stands; Grafana's variables have values."""
+    """Every expression, by its location, with Grafana's variables replaced by values."""
     found = {rule["alert"]: rule["expr"] for rule in rules()}
     for panel in panels():
         for target in panel["targets"]:
@@ -62,11 +62,11 @@ def expressions():
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory):
-    """A page of metrics after something of everything has happened, of two signals."""
+    """A page of metrics after every kind of event has happened, for two signals."""
     folder = tmp_path_factory.mktemp("grafana")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30", "-subj", "/CN=localhost",
-                    "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
+                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30", "-subj",
+                    "/CN=localhost", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
                    check=True, capture_output=True)
     http, page = harness.free_port(), harness.free_port()
     (folder / "config.yaml").write_text(

@@ -1,4 +1,4 @@
-"""The main job with real SDKs and backends: every span that has samples is linked, no other is.
+"""The main feature with real SDKs and backends: exactly the spans with samples are linked.
 
 All applications start cold, and their first span counts.
 """
@@ -12,7 +12,7 @@ CUMULATIVE = 2
 
 
 def test_the_run_was_a_fair_one(outcome):
-    """Else the rest would prove nothing."""
+    """Otherwise the other tests would prove nothing."""
     roots = [s for s in outcome.sent if s["local_root"]]
     assert len(roots) > 30 and len(outcome.sent) > len(roots)
     assert len(outcome.acknowledged) == len(outcome.sent), "an SDK gave up on some spans"

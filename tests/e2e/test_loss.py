@@ -1,4 +1,4 @@
-"""Nothing that was acknowledged is lost: not by SIGTERM in mid-traffic, not in an outage."""
+"""No acknowledged data are lost: not on SIGTERM under load, not in an outage."""
 import pytest
 
 import rows

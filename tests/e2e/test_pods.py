@@ -1,4 +1,4 @@
-"""packaging/kubernetes: what the schemas of Kubernetes say to it, and the end of a pod."""
+"""packaging/kubernetes: validation against Kubernetes' schemas, and pod shutdown."""
 import contextlib
 import os
 import signal
@@ -38,7 +38,7 @@ def sidecar_of(name):
 
 
 def pod_of(values, **container):
-    """A pod of what an operator or a chart puts into one as it stands."""
+    """A pod with the values that an operator or a chart copies into it unchanged."""
     fields = ("env", "resources", "securityContext", "startupProbe")
     container |= {field: values[field] for field in fields if field in values}
     spec = {"containers": [{"name": "spanlink", **container}]}
@@ -107,10 +107,10 @@ def test_a_sidecar_is_confined_and_has_time_to_end(name):
     assert pod["terminationGracePeriodSeconds"] > 5 + 8 + 2
 
 
-# The end of a pod
+# Pod shutdown
 
 class Pod:
-    """The sidecar as its manifest starts it, on ports of its own in front of real backends."""
+    """The sidecar as started by its manifest, on its own ports in front of real backends."""
 
     def __init__(self, folder, name, collector, standin):
         self.ports = {key: harness.free_port() for key in ("grpc", "http", "ingest", "health")}
@@ -138,7 +138,7 @@ class Pod:
                                f"127.0.0.1:{self.ports['health']}"], capture_output=True).returncode
 
     def send(self, service, number):
-        """A span on a connection of its own; its id once it was acknowledged, else None."""
+        """Sends a span on its own connection. Returns its id if it was acknowledged, else None."""
         request = ExportTraceServiceRequest()
         spans = request.resource_spans.add()
         spans.resource.attributes.add(key="service.name").value.string_value = service
@@ -156,7 +156,7 @@ class Pod:
 
 
 def arrived(collector, service, expected):
-    """The backend writes its file a moment after its answer."""
+    """The backend writes its file shortly after its response."""
     harness.wait_for(lambda: len(collector.spans(service)) >= len(expected), 10)
     return sorted(span.span_id for span in collector.spans(service))
 
@@ -176,8 +176,8 @@ def test_app_and_sidecar_end_together_and_the_apps_last_spans_arrive(tmp_path, p
     pod = Pod(tmp_path, "ordinary-sidecar", collector, standin)
     assert pod.health() == 200 and pod.probe() == 0
     acknowledged = [pod.send("pod-end", n) for n in range(20)]
-    pod.sidecar.process.send_signal(signal.SIGTERM)     # both get theirs now
-    # Whoever connects in the meantime is served; the application flushes after a second.
+    pod.sidecar.process.send_signal(signal.SIGTERM)     # both get SIGTERM now
+    # New connections are still served; the application flushes after a second.
     until = time.monotonic() + 1
     assert harness.wait_for(lambda: pod.health() == 503, 2, 0.01)
     assert pod.probe() == 1
@@ -191,7 +191,7 @@ def test_app_and_sidecar_end_together_and_the_apps_last_spans_arrive(tmp_path, p
 
 
 def test_without_the_delay_they_would_be_refused(tmp_path, peers):
-    """As a native sidecar has none: its SIGTERM comes when the application has ended."""
+    """A native sidecar needs no delay: it gets SIGTERM after the application has exited."""
     pod = Pod(tmp_path, "native-sidecar", *peers)
     acknowledged = [pod.send("native-end", n) for n in range(20)]
     pod.sidecar.process.send_signal(signal.SIGTERM)

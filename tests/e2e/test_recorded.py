@@ -1,4 +1,4 @@
-"""The recordings can still be played, and are linked as live traffic is."""
+"""The recordings can be replayed, and are linked like live traffic."""
 import pytest
 
 import recorded
@@ -19,7 +19,7 @@ def test_a_recording_is_linked_as_live_traffic(recorded_futures, name):
     assert (outcome.precision, outcome.recall) == (1.0, 1.0), outcome.log
     assert {span.span_id for span in outcome.linked} == outcome.sampled & set(outcome.copies)
     assert outcome.complaints == []
-    # Of JFR only CPU time is read here; the server makes more of it.
+    # The test reads only CPU time from JFR; the server derives more profiles.
     kinds = outcome.sent_sums if name.startswith("java") else outcome.totals
     assert {kind: outcome.totals[kind] for kind in kinds} == outcome.sent_sums
     assert outcome.exit_code == 0, outcome.log

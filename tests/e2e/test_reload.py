@@ -1,4 +1,5 @@
-"""SIGHUP and --watch change the configuration under load: nothing is refused, lost or doubled."""
+"""SIGHUP and --watch change the configuration under load: nothing is refused, lost or
+duplicated."""
 import collections
 import json
 import signal
@@ -85,7 +86,7 @@ class Running:
         return self.program.log.read_text().count(words)
 
     def hup(self, words="reloaded: "):
-        """Sends the signal and waits for these words in the log."""
+        """Sends the signal and waits for this text in the log."""
         before = self.log_count(words)
         self.program.process.send_signal(signal.SIGHUP)
         assert harness.wait_for(lambda: self.log_count(words) > before, 20), self.program.tail(30)
@@ -122,7 +123,8 @@ def post(session, port, name):
 
 
 class Client(threading.Thread):
-    """Sends one span after the other, over connections that are kept; every second one by gRPC."""
+    """Sends one span after another over persistent connections, alternating between HTTP and
+    gRPC."""
 
     def __init__(self, number, running):
         super().__init__(daemon=True)

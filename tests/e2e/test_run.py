@@ -1,4 +1,4 @@
-"""./run.sh, as somebody at a terminal uses it."""
+"""./run.sh, as used in a terminal."""
 import os
 import shutil
 import signal
@@ -65,7 +65,7 @@ def test_one_ctrl_c_during_the_sample_stops_everything_in_order(tmp_path):
 
 
 def group_lives(group):
-    """Whether a process of the group runs; those that nobody reaped do not count."""
+    """Whether a process of the group is running; zombies do not count."""
     states = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True).stdout
     return any(int(pgid) == group and not state.startswith("Z")
                for pgid, state in map(str.split, states.splitlines()))
@@ -73,7 +73,7 @@ def group_lives(group):
 
 @pytest.fixture
 def checkout():
-    """What run.sh and test.sh stand on, with a binary that was built once, for every user to read."""
+    """The files that run.sh and test.sh need, with an existing binary, readable by every user."""
     folder = harness.pathlib.Path(tempfile.mkdtemp())
     for name in ("run.sh", "test.sh"):
         shutil.copy(harness.ROOT / name, folder)
@@ -99,11 +99,11 @@ def test_a_build_of_another_user_is_not_taken_for_a_new_one(checkout, foreign):
     user = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"]
     ended = subprocess.run([*user, checkout / "run.sh", "--build"], capture_output=True, text=True)
     assert ended.returncode == 1
-    assert f"{(checkout / foreign).resolve()} cannot be written by 12345" in ended.stderr
-    assert "it belongs to root" in ended.stderr and "built" not in ended.stdout
+    assert f"12345 cannot write {(checkout / foreign).resolve()}, which" in ended.stderr
+    assert "belongs to root" in ended.stderr and "built" not in ended.stdout
     if foreign in ("build", "."):
         ended = subprocess.run([*user, checkout / "test.sh", "lint"], capture_output=True, text=True)
-        assert ended.returncode == 1 and "cannot be written by 12345" in ended.stderr
+        assert ended.returncode == 1 and "12345 cannot write" in ended.stderr
         assert "passed" not in ended.stdout
 
 
@@ -114,14 +114,14 @@ file(WRITE ${CMAKE_BINARY_DIR}/spanlink "")
 """
 
 
-def test_a_copied_checkout_is_built_anew(checkout, tmp_path):
+def test_a_copied_checkout_is_rebuilt(checkout, tmp_path):
     (checkout / "CMakeLists.txt").write_text(SMALL)
     shutil.copy(harness.ROOT / "CMakePresets.json", checkout)
     command = ["./run.sh", "--build"]
     assert subprocess.run(command, cwd=checkout).returncode == 0
     copy = tmp_path / "copy"
     shutil.copytree(checkout, copy)
-    for said in f"build/release was made for {checkout}; building it anew\n", "":
+    for said in f"build/release was made for {checkout}; rebuilding it\n", "":
         ended = subprocess.run(command, cwd=copy, capture_output=True, text=True)
         assert ended.returncode == 0, ended.stderr
         assert ended.stdout == said + "built: build/release/spanlink\n"

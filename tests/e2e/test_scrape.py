@@ -1,4 +1,4 @@
-"""Profiles pulled from a real Go service that knows nothing of spanlink, and one that is pushed."""
+"""Profiles pulled from a real Go service without a profiling SDK, and a pushed profile."""
 import json
 import time
 from collections import Counter
@@ -32,7 +32,7 @@ CUMULATIVE = ("alloc_", "contentions", "delay")
 
 
 class Tap(record.Handler):
-    """Keeps the profiles that the target answered with."""
+    """Keeps the target's profiles."""
 
     def forward(self, body):
         status, headers, answer = super().forward(body)
@@ -68,7 +68,7 @@ class Run:
         return [wire.Profile(raw) for path, raw in answers if path.endswith(name)]
 
     def want(self):
-        """What the server is to have: the growth of what is cumulative, else the sum."""
+        """What the server must have: the growth of cumulative values, the sum of others."""
         totals = Counter()
         for name in ("profile", "allocs", "goroutine", "mutex", "block"):
             pulled = self.profiles("/" + name)
@@ -108,7 +108,7 @@ def run(bypass, tmp_path_factory):
     try:
         assert harness.wait_for(it.report.exists, 60), it.target.tail()
         it.sent = [s["spanId"] for s in json.loads(it.report.read_text())]
-        # Two whole CPU profiles more, so that the windows cover the last span.
+        # Wait for two more complete CPU profiles, so that the windows cover the last span.
         count = len(it.profiles("/profile"))
         assert harness.wait_for(lambda: len(it.profiles("/profile")) > count + 1, 30)
         assert harness.wait_for(lambda: len(it.spans()) >= len(it.sent), 60), it.spanlink.tail()

@@ -1,5 +1,5 @@
-"""Each profiling SDK with its quirks: exactly the spans with samples are linked (sdks.py). And what
-the SDKs are told: Java offers 429 and 5xx again and nothing else, the others never do."""
+"""Each profiling SDK with its quirks: exactly the spans with samples are linked (sdks.py). And the
+responses to the SDKs: Java retries only 429 and 5xx, the others never retry."""
 import signal
 import time
 
@@ -19,7 +19,7 @@ def needs_spanlink(bypass):
 
 @pytest.fixture(scope="session")
 def all_told(tmp_path_factory, backends):
-    """What came of the stories, all played at once; and how spanlink ended."""
+    """The outcomes of the stories, run concurrently, and spanlink's exit code."""
     return sdks.tell_all(tmp_path_factory.mktemp("sdks"), backends)
 
 
@@ -51,7 +51,7 @@ def test_spanlink_ends_clean(all_told):
     assert code == 0, log
 
 
-# What clients are told
+# Responses to clients
 
 NOW = time.time_ns()
 OCTETS = {"Content-Type": "application/octet-stream"}
@@ -72,7 +72,7 @@ def formed(**parts):
     return {"Content-Type": content_type}, body
 
 
-# path, headers and body; what spanlink answers and what Pyroscope 2.2 does, by its source
+# path, headers and body; spanlink's status, and Pyroscope 2.2's according to its source code
 ODD = {
     "no name": ("/ingest?format=pprof", OCTETS, pprof(), 400, 400),
     "a space in the name": ("/ingest?name=a+b&format=pprof", OCTETS, pprof(), 400, 400),
@@ -123,7 +123,7 @@ service:
 
 
 class Alone(harness.Program):
-    """spanlink with a queue of so many places, and nobody behind it."""
+    """spanlink with a queue of the given size, and no backend."""
 
     def __init__(self, folder, places):
         self.port, config = harness.free_port(), folder / "spanlink.yaml"
@@ -157,7 +157,7 @@ def test_odd_requests_are_answered_so_that_the_client_learns_of_it(alone, reques
         assert set(answer.json()) == {"code", "message"} and answer.json()["message"]
 
 
-# What an SDK sends, and the code beside the status
+# An SDK's request, and the code besides the status
 UPLOADS = {
     "push": (uploads.PUSH, PROTO, pushed(pprof())),
     "pprof": ("/ingest?name=a&format=pprof", OCTETS, pprof()),

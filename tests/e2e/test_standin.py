@@ -1,5 +1,5 @@
-"""The stand-in refuses what a Pyroscope server refuses, with the server's statuses, and answers
-span queries as it does. Without this the other tests would prove little."""
+"""The substitute server refuses what a Pyroscope server refuses, with the same statuses, and
+answers span queries in the same way. Otherwise the other tests would prove little."""
 import base64
 import json
 import re
@@ -18,7 +18,7 @@ SPAN = "00000bac2a5ab0c7"
 
 
 class Pprof:
-    """Builds a CPU profile; what a test wants to be wrong is changed before build()."""
+    """Builds a CPU profile; tests introduce errors before build()."""
 
     def __init__(self, at=None):
         self.strings, self.at = [""], time.time_ns() if at is None else at
@@ -127,7 +127,7 @@ def changed(**what):
 @pytest.mark.parametrize("profile", [
     changed(stack=False), changed(line=False), changed(stack=False, line=False)])
 def test_what_has_no_frame_is_in_no_flame_graph(server, profile):
-    """As the real server answers; it takes the samples without a word."""
+    """As in the real server, which accepts the samples silently."""
     profile.samples = [((10,), {"span_id": SPAN})]
     assert push(server, profile).status_code == 200
     now = time.time_ns()
@@ -196,7 +196,7 @@ def test_ingest(server):
 
 
 def test_java_flight_recordings_are_converted(server):
-    """As the JDK's own tool reads them, to the sample; jfr_event tells what was recorded."""
+    """Exactly as read by the JDK's own tool; jfr_event is the recorded event."""
     folder = harness.HERE.parent / "recorded" / "java"
     upload = [r for r in json.loads((folder / "index.json").read_text())["requests"]
               if r["path"].startswith("/ingest")][0]

@@ -1,4 +1,4 @@
-"""The metrics page beside a real Collector's, for the same load: names, labels and numbers."""
+"""Compares the metrics page with a real Collector's for the same load: names, labels, numbers."""
 import json
 import re
 import socket
@@ -33,11 +33,11 @@ service:
     logs: {{receivers: [otlp], exporters: [otlp_http]}}
     profiles: {{receivers: [otlp], exporters: [otlp_http]}}
 """
-# Go's memory, its HTTP library, and spans around requests: nothing of ours is like them.
+# Go's memory, its HTTP library, and request spans have no equivalent in spanlink.
 NOT_OURS = re.compile(r"otelcol_process_runtime_|promhttp_|http_|rpc_")
-# Different by nature, by when the page was asked for, or by what happened to be merged.
+# Values that differ by nature, with the time of the request, or with the batches that were merged.
 VOLATILE = re.compile(r"otelcol_process_|.*_duration|.*_bytes|otelcol_processor_batch_|.*enqueue_size")
-# A refused connection is no status; here it counts as one.
+# A refused connection has no status; here it counts as one.
 UNLIKE = {"service_instance_id", "service_version", "error_type"}
 SAMPLE = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -76,7 +76,7 @@ def value(samples, name, **labels):
 
 
 def settled(samples):
-    """All that was sent has come through, and what could not be is told."""
+    """Whether everything sent has been delivered or reported as failed."""
     sent = [value(samples, f"otelcol_exporter_sent_{what}", exporter="otlp_http")
             for what in ("spans", "metric_points", "log_records", "profile_samples")]
     return (all(sent) and value(samples, "otelcol_exporter_sent_spans", exporter="otlp_grpc")

@@ -1,5 +1,5 @@
-"""TLS on every side, with peers that others wrote (grpc, requests, curl, openssl), and certificates
-that are replaced while spans flow."""
+"""TLS on every side, with third-party peers (grpc, requests, curl, openssl), and certificates that
+are replaced while spans are being sent."""
 import concurrent.futures
 import itertools
 import os
@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as service
 import harness
 
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
-LOOK = 4  # seconds until a replaced file counts
+LOOK = 4  # seconds until a replaced file is used
 CONFIG = """\
 receivers:
   otlp:
@@ -55,7 +55,7 @@ def openssl(*words):
 
 
 class Pki:
-    """CAs and what they issue, as files in one folder."""
+    """CAs and their certificates, as files in one folder."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -74,7 +74,7 @@ class Pki:
                 "-days", 2, "-out", self.path(name + ".pem"))
 
     def issue(self, name, ca):
-        """The key first, then the certificate: in between they do not match."""
+        """Writes the key before the certificate, so that in between they do not match."""
         request = self.path("request")
         fresh = self.path("fresh")
         self.new_key("fresh")
@@ -96,7 +96,7 @@ class Pki:
 
 
 class Backend:
-    """An OTLP server of grpc that demands certificates and takes up to 256 KiB."""
+    """An OTLP server built with grpc that requires certificates and accepts up to 256 KiB."""
 
     def __init__(self, pki):
         self.names, self.lock = [], threading.Lock()
@@ -135,7 +135,7 @@ class World:
         self.spanlink.wait_ports(self.grpc, self.http)
 
     def send(self, protocol, names, cert="app", filling=""):
-        """Spans of these names, on a connection of their own. True: they were taken."""
+        """Sends spans with these names on their own connection. True: they were accepted."""
         request = service.ExportTraceServiceRequest()
         scope = request.resource_spans.add().scope_spans.add()
         for name in names:
@@ -250,7 +250,7 @@ def test_rotation_under_load_loses_nothing(world):
 
 
 def test_what_the_backend_refuses_early_is_split(world):
-    """It refuses before it has read the message, and closes the call in the middle of it."""
+    """The backend refuses the message before reading all of it, and closes the call."""
     names = [f"span {i}" for i in range(40)]
     assert world.send("grpc", names, filling="x" * 20000)
     assert harness.wait_for(lambda: len(world.backend.names) >= 40, 20), world.spanlink.tail()

@@ -1,5 +1,5 @@
-"""Builds what applications send, field by field as their SDKs do: spans by OTLP, profiles as pprof
-by Push and /ingest, and OTLP profiles."""
+"""Builds the requests of applications, field by field like their SDKs: spans as OTLP, profiles as
+pprof for Push and /ingest, and OTLP profiles."""
 import gzip
 import uuid
 
@@ -94,7 +94,7 @@ def form(**parts):
 
 
 class Ebpf:
-    """A report of the OpenTelemetry eBPF profiler: CPU samples that have times and no values."""
+    """A report of the OpenTelemetry eBPF profiler: CPU samples with timestamps but no values."""
     PERIOD = 50_000_000
 
     def __init__(self, service):
@@ -153,7 +153,7 @@ class Ebpf:
 
 
 def export_profiles(port, request):
-    """OTLP over gRPC, gzip, as the eBPF profiler sends."""
+    """Sends OTLP over gRPC with gzip, like the eBPF profiler."""
     with grpc.insecure_channel(f"127.0.0.1:{port}", compression=grpc.Compression.Gzip) as channel:
         channel.unary_unary("/opentelemetry.proto.collector.profiles.v1development."
                             "ProfilesService/Export")(request, timeout=10)

@@ -1,6 +1,6 @@
-"""Reads from recorded requests what the SDKs said about profiles, apart from all code under test.
+"""Reads the profiles in recorded requests, independently of the code under test.
 
-Only the pprof fields that the tests ask for are decoded: sample types, sums and span ids.
+Decodes only the pprof fields that the tests need: sample types, sums and span ids.
 """
 import gzip
 import json
@@ -19,13 +19,13 @@ CPU = "cpu:nanoseconds:cpu:nanoseconds"
 
 class Profile:
     """sums: value per sample type; spans: value per span id and sample type. A sample type is
-    type:unit:period type:period unit, the tail of a Pyroscope profile type id."""
+    type:unit:period type:period unit, the end of a Pyroscope profile type id."""
 
     def __init__(self, raw):
         if raw[:2] == b"\x1f\x8b":
             raw = gzip.decompress(raw)
         strings, types, samples, period = [], [], [], (0, 0)
-        self.named = set()              # locations that have a line
+        self.named = set()              # locations with a line
         for number, _, begin, end, value in pbwire.fields(raw):
             body = raw[begin:end]
             if number == 1:
@@ -48,9 +48,9 @@ class Profile:
 
     def add(self, names, values, span, locations):
         if min(values) < 0 or not any(values):
-            return                      # a server drops such a sample
+            return                      # the server drops such a sample
         if self.named.isdisjoint(locations):
-            return                      # and such a one is nowhere in a flame graph
+            return                      # such a sample is not in any flame graph
         for name, value in zip(names, values):
             self.sums[name] += value
             if span:
@@ -86,8 +86,8 @@ def signed(value):
 
 
 class Recording:
-    """The CPU time in a Java Flight Recorder file, as the JDK's own tool prints its samples. Where
-    the profiler went by the wall clock, that of running threads is CPU time to Pyroscope."""
+    """The CPU time in a Java Flight Recorder file, from the samples printed by the JDK's own tool.
+    If the profiler used the wall clock, Pyroscope takes the time of running threads as CPU time."""
     EVENTS = "jdk.ExecutionSample,profiler.WallClockSample"
 
     def __init__(self, raw, rate):
@@ -124,7 +124,7 @@ def file_parts(exchange, body):
 
 
 def profiles(exchange):
-    """Every profile in a request to /ingest or Push, read once."""
+    """All profiles in a request to /ingest or Push; each request is read only once."""
     if exchange.profiles is None:
         exchange.profiles = read_profiles(exchange)
     return exchange.profiles

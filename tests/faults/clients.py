@@ -1,4 +1,4 @@
-"""Clients that note, for every item that they send, what they were told of it."""
+"""Clients that record the response for every item they send."""
 import collections
 import http.client
 import itertools
@@ -18,12 +18,12 @@ _run = random.SystemRandom().getrandbits(31) | 1 << 30
 
 
 class Request:
-    """signal, the body, and the key that sink.py will find for each item."""
+    """signal, the body, and the key by which sink.py identifies each item."""
 
     def __init__(self, signal, body, keys):
         self.signal, self.body, self.keys = signal, body, keys
         self.path, self.headers = payloads.PATHS.get(signal), PROTOBUF
-        self.samples_of = ()    # ids of the spans that a profile has samples of
+        self.samples_of = ()    # ids of the spans for which a profile has samples
 
 
 def new_span_id():
@@ -88,13 +88,13 @@ def folded(service):
 
 
 class Ledger:
-    """What was sent and what was told. Any thread."""
+    """Requests sent and their results. Any thread."""
 
     def __init__(self):
         self.lock = threading.Condition()
         self.told = []                      # (request, TAKEN | UNANSWERED | a status)
         self.counts = collections.Counter()
-        self.missing_retry = []             # refusals that do not say when to come back
+        self.missing_retry = []             # refusals without Retry-After or RetryInfo
 
     def note(self, request, told, may_retry=True):
         with self.lock:
@@ -105,7 +105,7 @@ class Ledger:
             self.lock.notify_all()
 
     def wait_taken(self, more, seconds=60):
-        """Until so many more requests than now were taken."""
+        """Waits until that many more requests are accepted."""
         with self.lock:
             wanted = self.counts[TAKEN] + more
             assert self.lock.wait_for(lambda: self.counts[TAKEN] >= wanted, seconds), self.counts
@@ -128,7 +128,7 @@ class HttpClient:
         self.port, self.link = port, None
 
     def send(self, request):
-        """(what it was told, whether it may come again as it should be told)."""
+        """(the result, whether a retryable refusal has the required retry hint)."""
         try:
             if not self.link:
                 self.link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -165,7 +165,7 @@ class GrpcClient:
             told = dict(problem.trailing_metadata() or ())
             if problem.code() == grpc.StatusCode.UNAVAILABLE and \
                     "grpc-status-details-bin" not in told:
-                return UNANSWERED, True     # gRPC's own word for a lost connection
+                return UNANSWERED, True     # gRPC's own status for a lost connection
             return problem.code().name, True
 
     def close(self):
@@ -173,14 +173,14 @@ class GrpcClient:
 
 
 class Load:
-    """Threads that send as fast as they are answered, until they are stopped."""
+    """Threads that send as fast as they get responses, until they are stopped."""
     KINDS = ("http traces", "grpc traces", "http logs", "grpc logs", "http metrics",
              "grpc metrics", "push", "folded")
 
     def __init__(self, sidecar, service, kinds=KINDS, count=5):
         self.sidecar, self.service, self.count = sidecar, service, count
         self.ledger, self.stopping = Ledger(), threading.Event()
-        self.unsampled = collections.deque()     # every other span that was taken
+        self.unsampled = collections.deque()     # every other accepted span
         self.threads = [threading.Thread(target=self.run, args=(kind,), daemon=True)
                         for kind in kinds]
 
@@ -218,5 +218,5 @@ class Load:
                 self.unsampled.extend(key.split()[1] for key in request.keys[::2])
             if told != TAKEN:
                 self.unsampled.extend(request.samples_of)
-                self.stopping.wait(0.01)         # as a client that is told to come back
+                self.stopping.wait(0.01)         # like a client that is asked to retry
         client.close()

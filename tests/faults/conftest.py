@@ -1,4 +1,4 @@
-"""Fixtures of the fault tests. SPANLINK_BIN names another binary than build/release/spanlink."""
+"""Fixtures of the fault tests. SPANLINK_BIN is the binary; default: build/release/spanlink."""
 import pathlib
 import sys
 
@@ -28,7 +28,7 @@ def soak(request):
 
 @pytest.fixture
 def figure(request):
-    """Notes a line for the summary; docs/reliability.md takes its figures from there."""
+    """Adds a line to the summary, from which docs/reliability.md takes its figures."""
     return lambda text: _figures.append(f"{request.node.name}: {text}")
 
 

@@ -1,6 +1,7 @@
 /*
- * For LD_PRELOAD: while the file $DISK_FAULT exists, what changes files below $DISK_FAULT_DIR fails
- * with the error number that is in it; "fsync N": only what makes changes durable does.
+ * For LD_PRELOAD: while the file $DISK_FAULT exists, calls that change files under
+ * $DISK_FAULT_DIR fail with the error number in it; with "fsync N", only calls that make changes
+ * durable fail.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +17,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The error that a call on this file is to have; 0: none. */
+/* The error for a call on this file; 0: none. */
 static int fault(int fd, bool syncs)
 {
     const char *control = getenv("DISK_FAULT"), *folder = getenv("DISK_FAULT_DIR");

@@ -1,5 +1,5 @@
-"""spanlink in front of a sink, with everything between that holds data: correlation, batch, queues
-and, if asked for, a journal."""
+"""spanlink in front of a sink, with every component that holds data: correlation, batch, queues
+and, optionally, a journal."""
 import os
 import random
 import re
@@ -34,12 +34,12 @@ DELIVERY = """timeout: {timeout}, sending_queue: {{queue_size: {queue}}},
 
 
 class Sidecar:
-    """A configuration on ports of its own, under which spanlink runs, one life after the other."""
+    """A configuration on its own ports, with which spanlink processes run one after the other."""
 
     def __init__(self, folder, sink, journal=None, protocol="grpc", hold="15s", batch=40,
                  timeout="10s", queue=1000, stop="10s", otlp=None, profiles=None, env=None):
-        """journal: the settings beside its directory, as YAML; None: there is none. otlp, profiles:
-        addresses in place of the sink's."""
+        """journal: its settings other than the directory, as YAML; None: no journal. otlp,
+        profiles: addresses to use instead of the sink's."""
         self.folder, self.lives, self.program, self.env = folder, 0, None, env
         self.grpc, self.http, self.ingest = (harness.free_port() for _ in range(3))
         self.directory = folder / "journal"
@@ -66,7 +66,7 @@ class Sidecar:
         return self
 
     def kill(self):
-        """As the kernel's out-of-memory killer does it."""
+        """Kills it as the kernel's out-of-memory killer does."""
         assert self.program.process.poll() is None, self.program.tail()
         self.program.kill()
 
@@ -77,7 +77,8 @@ class Sidecar:
         return self.program.log.read_text(errors="replace")
 
     def explain(self):
-        """What it says of itself at SIGUSR1. It is asked twice: then the first answer is whole."""
+        """The SIGUSR1 report. It is requested twice, so that the first one is known to be
+        complete."""
         before = len(self.log())
         for count in (1, 2):
             os.kill(self.program.process.pid, signal.SIGUSR1)
@@ -86,15 +87,15 @@ class Sidecar:
         return self.log()[before:].split("memory: ")[1]
 
     def figure(self, pattern):
-        """A number of explain, by a pattern with one group; 0: it is not there."""
+        """A number in the report, by a pattern with one group; 0: not found."""
         found = re.search(pattern, self.explain())
         return int(found.group(1)) if found else 0
 
     def disk_use(self):
-        """Bytes of all files of the journal."""
+        """Size of all journal files in bytes."""
         return sum(file.stat().st_size for file in self.directory.rglob("*") if file.is_file())
 
 
 def moment(low=20, high=200):
-    """After how many more requests something happens."""
+    """A random number of requests after which something happens."""
     return random.SystemRandom().randint(low, high)

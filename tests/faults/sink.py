@@ -1,5 +1,5 @@
-"""A backend for OTLP and for Pyroscope that counts every copy of every item it takes, and that
-misbehaves as a test says."""
+"""A backend for OTLP and Pyroscope that counts every copy of every item it accepts, and misbehaves
+on request."""
 import collections
 import concurrent.futures
 import gzip
@@ -23,7 +23,7 @@ GRPC_CODES = {503: grpc.StatusCode.UNAVAILABLE, 400: grpc.StatusCode.INVALID_ARG
 RESET = "reset"
 
 
-# What is in a request: a key for each item, the same that clients.py gave it.
+# The items of a request, by the keys that clients.py gave them.
 
 def spans_of(request):
     return [span for group in request.resource_spans for scope in group.scope_spans
@@ -58,7 +58,7 @@ def inflated(data):
 
 
 def key_of_pprof(raw):
-    """Its time, and the value that all its samples have."""
+    """Its time, and the value of all its samples."""
     raw = inflated(raw)
     values = fields(fields(raw, 2)[0], 2)[0]
     value = pbwire.varint(values, 0)[0] if isinstance(values, bytes) else values
@@ -154,15 +154,15 @@ class Calls(grpc.GenericRpcHandler):
 
 
 class Sink:
-    """rule(signal, keys) says what becomes of a request: 200, an error's status, or RESET. It may
-    block. What gets 200 is counted."""
+    """rule(signal, keys) decides what happens to a request: 200, an error status, or RESET. It may
+    block. Requests that get 200 are counted."""
 
     def __init__(self):
         self.lock = threading.Condition()
         self.copies, self.requests = collections.Counter(), 0
-        self.links = collections.defaultdict(list)  # of each copy of a span: its attributes
+        self.links = collections.defaultdict(list)  # the attributes of each copy of a span
         self.rule = lambda _signal, _keys: 200
-        self.raw = None         # a list: requests are kept there as they come, not counted
+        self.raw = None         # if a list: requests are stored there instead of counted
         self.pool = concurrent.futures.ThreadPoolExecutor(32)
         self.calls = grpc.server(self.pool, [Calls(self)], options=[
             ("grpc.max_receive_message_length", 64 << 20)])
@@ -181,8 +181,8 @@ class Sink:
         return self.take(signal, KEYS[signal](request), links)
 
     def take_raw(self, path, headers, body):
-        """Path, tenant and credentials, content type and body; ids of pushed profiles are drawn by
-        chance and left out."""
+        """Path, tenant and credentials, content type and body, without the ids of pushed profiles,
+        which are random."""
         status = self.rule(path, ())
         if urllib.parse.urlsplit(path).path == uploads.PUSH:
             body = pushed(body)
@@ -205,12 +205,12 @@ class Sink:
         return status
 
     def wait(self, condition, seconds=60):
-        """Until condition() is true, looked at whenever something has come; its last value."""
+        """Waits until condition() is true, checked after every request. Returns its last value."""
         with self.lock:
             return self.lock.wait_for(condition, seconds)
 
     def wait_for(self, keys, seconds=60):
-        """Whether all of them have come."""
+        """Whether all of them have arrived."""
         return self.wait(lambda: all(key in self.copies for key in keys), seconds)
 
     def close(self):
@@ -221,8 +221,8 @@ class Sink:
 
 
 class Cutter:
-    """A door to an address whose connections are reset after limit() bytes of either direction;
-    None: not."""
+    """A proxy for an address that resets each connection after limit() bytes in either direction;
+    None: never."""
 
     def __init__(self, to, limit):
         host, port = to.split(":")

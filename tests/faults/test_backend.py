@@ -1,5 +1,5 @@
-"""Backends that refuse, reset, hang and find fault: what is good arrives, and the counters say what
-happened."""
+"""Backends that refuse, reset, hang and reject: all good items arrive, and the counters are
+exact."""
 import random
 import re
 import threading
@@ -20,7 +20,7 @@ def count(soak):
 
 
 def finish(sidecar, sink, load):
-    """All that was taken has come and the process knows it; then its account."""
+    """Waits until everything accepted has arrived and been counted. Returns the counters."""
     taken = load.ledger.keys(clients.TAKEN)
     assert sink.wait_for(taken), sidecar.program.tail()
     exporters = [name for name in ("otlp_grpc", "otlp_http", "pyroscope")
@@ -68,7 +68,8 @@ def test_unavailable_for_most_requests(tmp_path, sink, soak, figure, protocol):
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_connections_are_reset(tmp_path, sink, soak, figure, protocol):
-    """In the middle of requests and of answers. A request whose answer was lost comes again."""
+    """Resets in the middle of requests and responses. A request without a response is sent
+    again."""
     dice = random.Random(2)
     cutters = [sinks.Cutter(to, lambda: dice.choice((100, 400, 1500, 4000, 20000, 20000)))
                for to in (getattr(sink, protocol), sink.http)]
@@ -89,7 +90,7 @@ def test_connections_are_reset(tmp_path, sink, soak, figure, protocol):
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_some_answers_never_come(tmp_path, sink, soak, figure, protocol):
-    """Every fifth request hangs until the exporter's timeout, and is not kept."""
+    """Every fifth request hangs until the exporter's timeout, and the sink discards it."""
     end, lock, seen = threading.Event(), threading.Lock(), [0, 0]
 
     def rule(_signal, _keys):
@@ -116,8 +117,8 @@ def test_some_answers_never_come(tmp_path, sink, soak, figure, protocol):
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_one_poisoned_item_costs_itself_alone(tmp_path, sink, soak, figure, protocol):
-    """The backend refuses for good every request in which a certain item is. A metric is not cut:
-    its other points go with the poisoned one."""
+    """The backend permanently refuses every request that contains a certain item. A metric is not
+    split: its other points are dropped with the poisoned one."""
     poison, lost = set(), set()
     sink.rule = lambda _signal, keys: 400 if poison.intersection(keys) else 200
     sidecar = rig.Sidecar(tmp_path, sink, protocol=protocol, hold="1s", batch=200).start()
@@ -149,7 +150,7 @@ def test_one_poisoned_item_costs_itself_alone(tmp_path, sink, soak, figure, prot
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_a_backend_forbids_is_dropped_and_counted(tmp_path, sink, figure, protocol):
-    """It is not tried again, and what comes after it arrives."""
+    """It is not retried, and later requests arrive."""
     sink.rule = lambda signal, _keys: 403 if signal == "logs" else 200
     sidecar = rig.Sidecar(tmp_path, sink, protocol=protocol, hold="1s").start()
     with clients.Load(sidecar, "forbidden", OTLP_KINDS) as load:

@@ -1,5 +1,5 @@
-"""Files of the journal that were cut short or that lost bits: spanlink starts, delivers the rest
-and says what it set aside."""
+"""Truncated or corrupted journal files: spanlink starts, delivers the rest and reports what it set
+aside."""
 import concurrent.futures
 import shutil
 import struct
@@ -24,7 +24,7 @@ class Entry:
 
 
 def entries(directory):
-    """Of all files, in order: an entry begins with the key that is in the file's name."""
+    """The entries of all files, in order: an entry begins with the key in the file's name."""
     found = []
     for file in sorted(directory.glob("entries-*")):
         data, key = file.read_bytes(), struct.pack("<Q", int(file.name.split("-")[2], 16))
@@ -37,7 +37,7 @@ def entries(directory):
 
 
 class Left:
-    """What a killed process left on the disk: REQUESTS requests of one log record each."""
+    """The files left by a killed process: REQUESTS requests of one log record each."""
 
     def __init__(self, folder, sink):
         sink.rule = lambda _signal, _keys: 503
@@ -62,10 +62,11 @@ def left(tmp_path, sink):
 
 
 class Outcome:
-    """A life on a damaged copy."""
+    """A process on a damaged copy."""
 
     def __init__(self, folder, left, sink, damage, whole):
-        """damage changes the bytes of the last entry's file; whole: how many requests it leaves."""
+        """damage changes the bytes of the last entry's file; whole: number of undamaged
+        requests."""
         sidecar = rig.Sidecar(folder, sink, journal="max_size_mib: 8")
         shutil.copytree(left.directory, sidecar.directory)
         file = sidecar.directory / left.entries[-1].file
@@ -82,7 +83,8 @@ class Outcome:
         self.aside = sorted((sidecar.directory / "damaged").glob("*"))
 
     def good(self, last, damaged):
-        """last: how often the last request may have come; damaged: how many were set aside."""
+        """last: how often the last request may have arrived; damaged: number of requests set
+        aside."""
         return (self.code == 0 and self.idle and set(self.arrived[:-1]) == {1}
                 and self.arrived[-1] in last and self.damaged in damaged
                 and len(self.aside) == self.damaged
@@ -97,7 +99,7 @@ def flip(at, bits):
 
 
 def run_all(tmp_path, left, damages, whole=REQUESTS - 1):
-    """One sink for each of the lives at work: they deliver the same items."""
+    """One sink for each concurrent process, because they deliver the same items."""
     import sink as sinks
     free = [sinks.Sink() for _ in range(AT_ONCE)]
 
@@ -126,7 +128,7 @@ def test_files_cut_at_every_byte_of_the_last_entry(tmp_path, left, figure):
     cuts = range(last.size)
     outcomes = run_all(tmp_path, left, [lambda data, cut=cut: data[:last.at + cut]
                                         for cut in cuts])
-    # A cut in front of the entry leaves nothing to see.
+    # Truncation before the entry leaves no trace of it.
     bad = [(cut, vars(o)) for cut, o in zip(cuts, outcomes)
            if not o.good({0}, {1} if cut >= 8 else {0, 1})]
     assert not bad, f"{len(bad)} of {len(cuts)} cuts, the first: {bad[0]}"
@@ -135,7 +137,7 @@ def test_files_cut_at_every_byte_of_the_last_entry(tmp_path, left, figure):
 
 
 def test_flipped_bits_in_the_last_entry(tmp_path, left, soak, figure):
-    """They cost this entry."""
+    """They lose this entry."""
     last = left.entries[-1]
     places = range(last.size) if soak else sorted({*range(0, HEADER, 3),
                                                    *range(HEADER, last.size, 7), last.size - 1})
@@ -157,7 +159,7 @@ def test_flipped_bits_where_an_entry_is_marked_as_settled(tmp_path, left):
 
 
 def test_noise_behind_the_entries(tmp_path, left):
-    """Which is what the file's former life leaves there."""
+    """Data like this are left by the file's previous use."""
     def damage(data):
         data[left.entries[-1].at:] = bytes(range(256)) * 64
         return data
@@ -166,7 +168,7 @@ def test_noise_behind_the_entries(tmp_path, left):
 
 
 def test_files_without_any_entry(tmp_path, left):
-    """Whatever lies in the directory, spanlink starts."""
+    """spanlink starts regardless of other files in the directory."""
     outcomes = run_all(tmp_path, left, [lambda data: b"", lambda data: bytes(len(data)),
                                         lambda data: bytes(range(256)) * 64], whole=0)
     for outcome in outcomes:

@@ -1,5 +1,5 @@
-"""A journal whose disk is full, fails or may not be written: clients are told to come again, what
-was taken arrives, and the work goes on when the disk does."""
+"""A journal whose disk is full, faulty or read-only: clients are asked to retry, accepted items
+arrive, and service resumes when the disk recovers."""
 import errno
 import os
 import pathlib
@@ -15,12 +15,12 @@ import rig
 
 MIB = 1 << 20
 KINDS = ("http logs", "grpc logs", "push", "http traces")
-WIDE = 400              # items a request, so that a journal is soon full
+WIDE = 400              # items per request, so that the journal is full soon
 REFUSALS = {503, "UNAVAILABLE"}
 
 
 def refused(load, kinds=REFUSALS):
-    """Waits until clients of every kind were told to come again."""
+    """Waits until clients of every kind have been asked to retry."""
     for what in kinds:
         load.ledger.wait_told(what, 5)
 
@@ -38,7 +38,7 @@ def assert_all_arrive(sidecar, sink, load):
 
 
 class Watch:
-    """The largest use of the disk while it stands."""
+    """The highest disk usage inside the with block."""
 
     def __init__(self, sidecar):
         self.sidecar, self.most, self.ended = sidecar, 0, threading.Event()
@@ -57,12 +57,12 @@ class Watch:
             try:
                 self.most = max(self.most, self.sidecar.disk_use())
             except FileNotFoundError:
-                pass            # a file went in between
+                pass            # a file was removed meanwhile
 
 
 @pytest.mark.parametrize("limit", [1, 3])
 def test_the_limit_of_the_journal_holds(tmp_path, sink, soak, figure, limit):
-    """Full because the backend takes nothing, over and over."""
+    """Full, repeatedly, because the backend accepts nothing."""
     sidecar = rig.Sidecar(tmp_path, sink, journal=f"max_size_mib: {limit}", hold="1s").start()
     rounds = 10 if soak else 2
     with Watch(sidecar) as watch, clients.Load(sidecar, "full", KINDS, WIDE) as load:
@@ -93,7 +93,7 @@ def small_disk(tmp_path):
 
 
 def test_a_full_disk(tmp_path, small_disk, sink, figure):
-    """Full because of a stranger's file, and then because of the journal itself."""
+    """Full because of an unrelated file, and then because of the journal itself."""
     sidecar = rig.Sidecar(tmp_path, sink, journal="max_size_mib: 8", hold="1s").start()
     stranger = small_disk / "stranger"
     try:
@@ -127,7 +127,7 @@ def fill(file):
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory):
-    """diskfault.c, built."""
+    """The compiled diskfault.c."""
     library = tmp_path_factory.mktemp("shim") / "diskfault.so"
     source = pathlib.Path(__file__).parent / "diskfault.c"
     subprocess.run(["cc", "-O1", "-Wall", "-shared", "-fPIC", "-o", library, source], check=True)
@@ -138,7 +138,7 @@ def shim(tmp_path_factory):
                                    f"fsync {errno.EIO}"],
                          ids=["read-only", "EIO", "ENOSPC", "EIO of fsync"])
 def test_a_disk_that_fails_for_a_while(tmp_path, shim, sink, soak, figure, fault):
-    """It fails under load, mends, and then the process is killed."""
+    """The disk fails under load and recovers, and then the process is killed."""
     control, rounds = tmp_path / "fault", 10 if soak else 2
     sidecar = rig.Sidecar(tmp_path, sink, journal="", hold="1s", env={
         "LD_PRELOAD": str(shim), "DISK_FAULT": str(control),
@@ -160,20 +160,20 @@ def test_a_disk_that_fails_for_a_while(tmp_path, shim, sink, soak, figure, fault
 
 
 def put(file, text):
-    """Whole or not at all."""
+    """Each line completely or not at all."""
     whole = file.with_suffix(".new")
     whole.write_text(text)
     whole.rename(file)
 
 
 def test_a_directory_that_is_removed(tmp_path, sink, soak, figure):
-    """With the files that are written to, again and again, and then the process is killed."""
+    """The directory is removed repeatedly with its open files, and then the process is killed."""
     sidecar, rounds = rig.Sidecar(tmp_path, sink, journal="", hold="1s").start(), 10 if soak else 2
     sink.rule = lambda _signal, _keys: 503
     with clients.Load(sidecar, "removed", KINDS) as load:
         for _ in range(rounds):
             load.ledger.wait_taken(20)
-            shutil.rmtree(sidecar.directory, ignore_errors=True)    # some come meanwhile
+            shutil.rmtree(sidecar.directory, ignore_errors=True)    # new files may appear meanwhile
             load.ledger.wait_taken(20)
             sidecar.kill()
             sidecar.start()
@@ -184,7 +184,7 @@ def test_a_directory_that_is_removed(tmp_path, sink, soak, figure):
 
 
 def test_a_disk_that_is_read_only_at_the_start(tmp_path, small_disk, sink):
-    """spanlink serves as soon as it may write, and what an earlier process left is not lost."""
+    """spanlink serves once it can write, and the data of an earlier process are not lost."""
     sink.rule = lambda _signal, _keys: 503
     sidecar = rig.Sidecar(tmp_path, sink, journal="max_size_mib: 8", hold="1s").start()
     try:

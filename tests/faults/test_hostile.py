@@ -1,6 +1,6 @@
-"""Hostile and broken clients: they get an error or the end of their connection, other clients are
-served meanwhile, and memory stays within its budget. Raw sockets, because no library would send
-what is sent here.
+"""Hostile and broken clients: they get an error or their connection is closed, other clients are
+served meanwhile, and memory stays within its budget. Uses raw sockets, because no library would
+send these requests.
 
     SPANLINK_BIN     the binary under test; build/release/spanlink by default
 """
@@ -49,7 +49,7 @@ service:
 # The backend and spanlink
 
 class Backend(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    """Takes OTLP requests, and keeps the names of the spans; may be made to stall."""
+    """Accepts OTLP requests and keeps the names of the spans; can be made to stall."""
     daemon_threads, request_queue_size = True, 128
 
     def __init__(self):
@@ -77,7 +77,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Guarded(harness.Program):
-    """spanlink with what it held when idle."""
+    """spanlink, with its memory when idle."""
 
     def __init__(self, folder):
         self.backend = Backend()
@@ -91,7 +91,7 @@ class Guarded(harness.Program):
         self.idle = self.status("VmRSS")
 
     def status(self, key):
-        """Of /proc/PID/status, in bytes."""
+        """A value of /proc/PID/status, in bytes."""
         text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(key + r":\s+(\d+)", text).group(1)) * 1024
 
@@ -101,7 +101,7 @@ class Guarded(harness.Program):
         assert peak <= most, f"{peak / 2**20:.1f} MiB, at most {most / 2**20:.1f} are allowed"
 
     def serves(self):
-        """Other clients, by both protocols."""
+        """Well-behaved clients, with both protocols."""
         code, _ = post(self.http, traces(b"other"))
         assert code == 200
         with H2(self.grpc) as peer:
@@ -157,7 +157,7 @@ def request(body, *headers, path="/v1/traces", kind="application/x-protobuf"):
 
 
 def answer(sock):
-    """Status and headers of an answer; 0: the connection was closed."""
+    """Status and headers of a response; 0: the connection was closed."""
     file = sock.makefile("rb")
     try:
         line, headers = file.readline(), {}
@@ -182,7 +182,7 @@ def post(port, body, *headers, **what):
 
 
 def is_closed(sock, seconds):
-    """Reads past what comes until the end; False: it stays open."""
+    """Reads until the connection is closed. False: it stays open."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         if select.select([sock], [], [], left)[0]:
@@ -216,7 +216,7 @@ GRPC = CALL + literal(b"content-type", b"application/grpc")
 
 
 class H2:
-    """A connection that notes how it is answered and ended."""
+    """A connection that records responses and how it is closed."""
 
     def __init__(self, port):
         self.sock = socket.create_connection((HERE, port), timeout=10)
@@ -253,7 +253,7 @@ class H2:
         self.sock.sendall(frame(DATA, 1, stream, pieces[-1]))
 
     def flood(self, pieces, seconds=15):
-        """Sends until the peer has had enough. True: it has ended the connection."""
+        """Sends until the peer stops reading. True: it has closed the connection."""
         until = time.monotonic() + seconds
         with contextlib.suppress(OSError):
             for piece in pieces:
@@ -291,7 +291,7 @@ def test_slow_clients_are_closed(spanlink, start):
     b"POST /v1/traces HTTP/1.1\r\nHost: x\r\n",
     b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"])
 def test_trickling_is_no_progress(spanlink, start):
-    """A byte now and then does not keep a connection."""
+    """Sending an occasional byte does not keep a connection open."""
     with socket.create_connection((HERE, spanlink.http)) as sock:
         sock.sendall(start)
 
@@ -327,7 +327,7 @@ def test_ten_thousand_idle_connections_keep_nobody_out(spanlink, protocol):
 
 
 def half_closed(port):
-    """How many connections to a port its listener has not closed though the peer has."""
+    """Number of connections to a port that the peer has closed but the listener has not."""
     lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
     fields = [line.split() for line in lines]
     return sum(each[1].endswith(f":{port:04X}") and each[3] == "08" for each in fields)
@@ -335,10 +335,11 @@ def half_closed(port):
 
 @pytest.mark.parametrize("protocol", ["http", "ingest", "grpc"])
 def test_clients_that_end_with_their_last_bytes_are_noticed(spanlink, protocol):
-    """Half a header or half a body, and the end in the same segment."""
+    """Half a header or half a body, and FIN in the same segment."""
     head = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0) + frame(HEADERS, 4, 1, GRPC)
     halves = [head, head + frame(DATA, 0, 1, b"\0\0\1\0\0abc")] if protocol == "grpc" else [
-        b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nX-A: ", request(traces(b"half", b"x" * 9000))[:5000]]
+        b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nX-A: ", request(traces(b"half", b"x" *
+        9000))[:5000]]
     for half in halves * 50:
         sock = socket.create_connection((HERE, getattr(spanlink, protocol)), timeout=20)
         sock.send(half, socket.MSG_MORE)
@@ -347,7 +348,7 @@ def test_clients_that_end_with_their_last_bytes_are_noticed(spanlink, protocol):
 
 
 class Holders:
-    """Connections that declare much, send a part of it and trickle from then on."""
+    """Connections that declare a large body, send a part of it and then trickle."""
 
     def __init__(self, spanlink, protocol, count, part):
         self.ended, self.peers, self.socks = threading.Event(), [], []
@@ -391,10 +392,10 @@ class Holders:
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
 @pytest.mark.parametrize("part", [16384, 2 << 20])
 def test_bodies_that_trickle_keep_nobody_out(spanlink, protocol, part):
-    """48 of them would take all of the budget."""
+    """48 of them would use up the budget."""
     large = traces(b"large", b"x" * 1000, 2000)
     with Holders(spanlink, protocol, 48, part):
-        # In the first second none is known to be slow.
+        # In the first second no connection counts as slow.
         assert harness.wait_for(lambda: all(post(spanlink.http, large)[0] == 200
                                             for _ in range(30)), 15, 0.1)
         spanlink.serves()
@@ -402,7 +403,7 @@ def test_bodies_that_trickle_keep_nobody_out(spanlink, protocol, part):
 
 
 def test_a_large_request_keeps_nobody_out(spanlink):
-    """It is taken, or told to come again, as memory has it; others are not told so because of it."""
+    """It is accepted, or asked to retry if memory is short; other clients are not affected."""
     large, codes, ended = traces(b"name-00000000", b"x" * 1000, 26000), set(), threading.Event()
     assert harness.wait_for(lambda: post(spanlink.http, large)[0] == 200, 10, 0.1), "alone"
     assert harness.wait_for(lambda: b"name-00000000" in spanlink.backend.names, 20)
@@ -428,7 +429,7 @@ def test_a_large_request_keeps_nobody_out(spanlink):
 @pytest.mark.parametrize("short", [False, True])
 def test_what_is_above_the_limit_is_refused_for_good(spanlink, bombs, short):
     with Holders(spanlink, "http", 40 * short, 2 << 20):
-        for coding in bombs:        # where memory is short, once there is room for the bomb itself
+        for coding in bombs:        # if memory is short, once there is room for the bomb itself
             assert harness.wait_for(lambda: post(
                 spanlink.http, bombs[coding], f"Content-Encoding: {coding}")[0] == 413, 10, 0.1)
         assert post(spanlink.http, b"x" * (31 << 20))[0] == 413
@@ -452,7 +453,7 @@ def test_clients_that_leave_in_the_middle_leave_nothing(spanlink):
 
 
 def recording(mib):
-    """An upload of a JFR recording, gzip in a form as the Java agent has it."""
+    """An upload of a JFR recording, gzip in a form, like the Java agent's."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     packed = b"".join(packer.compress(bytes(2**20)) for _ in range(mib)) + packer.flush()
     return (b"--z1\r\nContent-Disposition: form-data; name=\"jfr\"; filename=\"jfr\"\r\n\r\n" +
@@ -651,7 +652,7 @@ def test_streams_of_one_connection_are_limited(spanlink):
 # A backend that stalls under full load
 
 def load(spanlink, offset, acknowledged, codes, until):
-    """Requests of some 100 KB, each with a name of its own, as fast as they are answered."""
+    """Requests of about 100 KB, each with a unique name, as fast as they are answered."""
     number, sock = offset, None
     while time.monotonic() < until:
         name = b"name-%08d" % number
@@ -694,5 +695,5 @@ def test_a_stalled_backend_fills_the_budget_and_loses_nothing(spanlink):
 
 
 def test_a_silent_grpc_client_is_closed(spanlink):
-    """It has been silent from the start of the tests."""
+    """This client has been silent since the start of the tests."""
     assert is_closed(spanlink.silent, 20)

@@ -1,5 +1,5 @@
-"""kill -9 with a journal: what was acknowledged arrives, and spans are judged as if nothing had
-happened."""
+"""kill -9 with a journal: everything acknowledged arrives, and spans are linked as without a
+kill."""
 import random
 import threading
 
@@ -11,21 +11,21 @@ IDLE = r"journal: (\d+) requests not delivered"
 
 
 def kill_when(sidecar, condition):
-    """Somewhere in the 30 ms after the condition."""
+    """Waits until a random moment within 30 ms after the condition."""
     condition()
     threading.Event().wait(random.uniform(0, 0.03))
     sidecar.kill()
 
 
 def taken_up(sink, more):
-    """Waits until a life has delivered so many requests."""
+    """Waits until a process has delivered that many requests."""
     wanted = sink.requests + more
     assert sink.wait(lambda: sink.requests >= wanted)
 
 
 def assert_whole(told, sink, kills):
-    """Where something came twice, all of its request did; of traces, what the correlation held
-    apart may differ."""
+    """If an item arrived twice, so did its whole request; except for traces, of which the
+    correlation held a part."""
     for request in told.requests():
         copies = {sink.copies[key] for key in request.keys}
         assert max(copies) <= 1 + kills, request.keys
@@ -33,8 +33,8 @@ def assert_whole(told, sink, kills):
 
 
 def assert_links(told, sink):
-    """A span has its link exactly if a profile with samples of it was sent; one that was taken
-    counts for sure."""
+    """A span has its link exactly if a profile with samples of it was sent; only accepted profiles
+    must count."""
     sampled = {each for request in told.requests(clients.TAKEN) for each in request.samples_of}
     maybe = {each for request in told.requests() for each in request.samples_of}
     wrong = {each: links for each, links in sink.links.items()
@@ -45,7 +45,7 @@ def assert_links(told, sink):
 
 
 def test_kill_at_any_moment_loses_nothing(tmp_path, sink, soak, figure):
-    """Each round has a kill under load and one while the next life takes up what is left."""
+    """Each round has a kill under load and one while the next process recovers the rest."""
     rounds, slow = 50 if soak else 3, threading.Event()
 
     def rule(_signal, _keys):
@@ -79,7 +79,7 @@ def test_kill_at_any_moment_loses_nothing(tmp_path, sink, soak, figure):
 
 
 def test_what_was_delivered_does_not_come_again(tmp_path, sink):
-    """A kill when nothing is under way costs nothing at all."""
+    """A kill while nothing is in flight causes no duplicates."""
     sidecar = rig.Sidecar(tmp_path, sink, journal="", hold="1s").start()
     with clients.Load(sidecar, "idle") as load:
         load.ledger.wait_taken(rig.moment())
@@ -94,7 +94,7 @@ def test_what_was_delivered_does_not_come_again(tmp_path, sink):
 
 
 def test_spans_are_judged_after_a_kill_as_before(tmp_path, sink):
-    """Their samples may have come before it or after it, and they themselves too."""
+    """Samples and spans may each arrive before or after the kill."""
     sidecar = rig.Sidecar(tmp_path, sink, journal="", hold="4s").start()
     service = "judged"
     names = ("both before", "profile before", "span before", "both after", "never before",
@@ -132,7 +132,7 @@ def test_spans_are_judged_after_a_kill_as_before(tmp_path, sink):
 
 
 def test_sigterm_keeps_what_cannot_be_delivered(tmp_path, sink, figure):
-    """The backend is away: the process ends with 0, and the next one delivers, each item once."""
+    """The backend is down: the process exits with 0, and the next one delivers each item once."""
     sink.rule = lambda _signal, _keys: 503
     sidecar = rig.Sidecar(tmp_path, sink, journal="", hold="1s", stop="1s").start()
     with clients.Load(sidecar, "kept") as load:
@@ -151,7 +151,7 @@ def test_sigterm_keeps_what_cannot_be_delivered(tmp_path, sink, figure):
 
 
 def test_without_a_journal_sigterm_tells_what_is_lost(tmp_path, sink):
-    """The control of the test above: exit code 3 and true numbers."""
+    """The control for the test above: exit code 3 and correct numbers."""
     sink.rule = lambda _signal, _keys: 503
     sidecar = rig.Sidecar(tmp_path, sink, hold="1s", stop="1s").start()
     with clients.Load(sidecar, "lost", ("http logs", "grpc logs")) as load:

@@ -1,5 +1,5 @@
-"""A profile above the server's limits goes in parts: each sample arrives once, though the server
-fails in the middle, meters bytes, or spanlink is reloaded or killed."""
+"""A profile above the server's limits is sent in parts: each sample arrives once, even if the
+server fails in the middle or limits the rate, or spanlink is reloaded or killed."""
 import collections
 import gzip
 import http.server
@@ -40,10 +40,9 @@ def read(message):
 
 
 class Server:
-    """Takes Push. `rule(n)` is asked for the status of the nth request, from 0, and
-    `before_answer(n)` is called before it is given; a rate makes it
-    meter the bytes of profiles as the server's limiter does: all of one, or 429. A counter holds
-    how often each function of each service arrived."""
+    """Accepts Push. `rule(n)` returns the status of the nth request, from 0, and `before_answer(n)`
+    is called before the response. With a rate, it limits the bytes of profiles like the server: a
+    whole profile, or 429. A counter has how often each function of each service arrived."""
 
     def __init__(self, rate=None, burst=0):
         self.rule, self.before_answer = lambda n: 200, lambda n: None
@@ -114,7 +113,7 @@ class Server:
             return self.lock.wait_for(condition, seconds)
 
     def copies(self, service):
-        """How often the functions of a service came: {times: functions}."""
+        """How often the functions of a service arrived: {times: functions}."""
         with self.lock:
             return collections.Counter(n for (of, _), n in self.functions.items() if of == service)
 
@@ -181,7 +180,7 @@ def test_a_failure_in_the_middle_doubles_nothing(tmp_path, server):
 
 
 def test_a_server_that_meters_bytes_gets_each_sample_once(tmp_path):
-    """Parts are larger than its burst, and all of it is many times as large."""
+    """Parts are larger than the burst, and the profile is many times as large."""
     server = Server(rate=400_000, burst=20_000 + 60_000)
     try:
         sidecar = Sidecar(tmp_path, server, most=150_000, consumers=1).start()
@@ -200,7 +199,7 @@ def test_a_server_that_meters_bytes_gets_each_sample_once(tmp_path):
 
 
 def test_a_reload_in_the_middle_doubles_nothing(tmp_path, server):
-    """The exporter is another one then, with other limits."""
+    """The reload replaces the exporter by one with other limits."""
     go_on = threading.Event()
     server.rule = lambda n: 200 if n < 3 or go_on.is_set() else 503
     sidecar = Sidecar(tmp_path, server).start()
@@ -232,7 +231,7 @@ def test_a_kill_between_parts_sends_nothing_again(tmp_path, server, taken):
 
 
 def test_a_kill_sends_the_part_under_way_again_and_no_other(tmp_path, server):
-    """The server has it, but its answer does not arrive."""
+    """The server has the part, but its response does not arrive."""
     killed = threading.Event()
     server.before_answer = lambda n: n == 2 and killed.wait(30)
     sidecar = Sidecar(tmp_path, server, journal=True).start()

@@ -1,5 +1,5 @@
-"""What comes out of the journal is what would have come without a kill: every form of request, to
-the byte, with its sender's tenant and credentials."""
+"""The journal replays exactly what would have been delivered without a kill: every kind of request,
+byte for byte, with its sender's tenant and credentials."""
 import json
 import pathlib
 import re
@@ -81,7 +81,7 @@ def profile_requests():
 
 
 def send_everything(relay):
-    """How many requests were taken."""
+    """Number of accepted requests."""
     count, headers = 0, dict(CREDENTIALS)
 
     def post(port, path, kind, body):
@@ -102,8 +102,8 @@ def send_everything(relay):
 
 
 def arrived(folder, protocol, journal):
-    """Everything that the sink has got; with a journal, from the process that followed a killed
-    one, whose sink refused everything."""
+    """Everything that the sink received; with a journal, from the process after a killed one whose
+    sink had refused everything."""
     sink, refusing = sinks.Sink(), sinks.Sink()
     sink.raw, refusing.raw = [], []
     refusing.rule = lambda *_: 503

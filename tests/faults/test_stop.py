@@ -1,4 +1,4 @@
-"""SIGTERM under load, without a journal: what was sent and taken is received, exactly."""
+"""SIGTERM under load, without a journal: exactly the accepted items are received."""
 import clients
 import rig
 

@@ -1,4 +1,4 @@
-"""Runs a command with a loopback of its own: unshare --net python3 alone.py COMMAND..."""
+"""Runs a command with its own loopback interface: unshare --net python3 alone.py COMMAND..."""
 import fcntl
 import os
 import socket

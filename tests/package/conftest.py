@@ -13,7 +13,7 @@ def program():
 
 @pytest.fixture(scope="session")
 def manual():
-    """The folder of man pages and completion that the build wrote."""
+    """The build's folder of man pages and completion."""
     return ROOT / "build" / "release" / "manual"
 
 

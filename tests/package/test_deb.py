@@ -1,4 +1,4 @@
-"""The life of the .deb in a small Debian of its own, under build/package."""
+"""Installs, upgrades and removes the .deb in a small Debian of its own, under build/package."""
 import os
 import re
 import shutil
@@ -61,7 +61,7 @@ def unit(debian, key):
 
 
 def start(debian):
-    """Starts what the unit starts, as its user, until it is ready; its process."""
+    """Runs the unit's command as its user and waits until it is ready. Returns the process."""
     pairs = [f"{name}={value}" for name, value in BACKENDS.items()]
     user = unit(debian, "User")
     words = [*AS_ROOT, *ALONE, "chroot", debian.path, "setpriv", f"--reuid={user}",

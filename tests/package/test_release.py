@@ -1,4 +1,4 @@
-"""A release made anew in another folder has the same bytes."""
+"""A release built again in another folder has the same bytes."""
 import hashlib
 import os
 import re
@@ -9,7 +9,7 @@ from conftest import ROOT
 
 
 def copy_sources(folder):
-    """The working tree's files, without its repository and what was built."""
+    """The working tree's files, without the repository and build results."""
     names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                            cwd=ROOT, check=True, capture_output=True).stdout
     folder.mkdir(parents=True)

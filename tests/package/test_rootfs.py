@@ -1,4 +1,4 @@
-"""The image's root file system, run as a container would: its own root, network, user, read-only."""
+"""The image's root file system, run as in a container: own root, network and user, read-only."""
 import ctypes
 import json
 import re
@@ -76,7 +76,7 @@ def test_every_library_that_is_loaded_late_is_there(root):
 
 
 def test_its_snappy_is_whole(root):
-    """It is linked anew for the image; here as the binary calls it."""
+    """It is relinked for the image; called here as the binary calls it."""
     snappy = ctypes.CDLL(str(next(root.rglob("libsnappy.so.1"))))
     text = b"span " * 1000
     packed = ctypes.create_string_buffer(snappy.snappy_max_compressed_length(len(text)))

@@ -1,6 +1,6 @@
-// Reads expressions of PromQL, one a line, and answers each with a line of JSON: the metrics that
-// it asks for, or why it is none or cannot be evaluated. It is evaluated over ten scrapes, a
-// minute apart, of the page in the file that the first argument names.
+// Reads PromQL expressions, one per line, and answers each with a line of JSON: the metrics that it
+// selects, or why it is invalid or cannot be evaluated. It is evaluated over ten scrapes, a minute
+// apart, of the page in the file that the first argument names.
 package main
 
 import (

@@ -1,4 +1,4 @@
-/* What the debug exporter writes for people. */
+/* The debug exporter's output. */
 #include "exporters/debug/debug.h"
 
 #include "pipeline/otlp_form.h"
@@ -34,7 +34,7 @@ static void begin(const char *section)
     exporter_start(&exporter, section, "traces", NULL);
 }
 
-/* What was written so far. */
+/* The output so far. */
 static const char *written(void)
 {
     static char text[4 << 20];
@@ -230,11 +230,11 @@ START_TEST(memory_is_bounded_and_the_oldest_traces_give_way)
     for (unsigned i = 0; i < 1500; i++)
         many[i] = (struct given_span){1, 0, "s", i, 5, NULL};
     for (uint8_t trace = 1; trace <= 21; trace++)
-        send_trace(trace, many, 1500); /* 1000 of each are kept, 20000 in all */
+        send_trace(trace, many, 1500); /* 1000 per trace are kept, 20000 in total */
     const char *text = written();
     ck_assert_msg(strncmp(text, "trace 0101", 10) == 0, "%.100s", text);
     ck_assert_ptr_nonnull(strstr(text, "  1500 spans, 0 linked\n"));
-    ck_assert_ptr_nonnull(strstr(text, "\n  and 500 spans more\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\n  and 500 more spans\n"));
     ck_assert_uint_eq(lines(text), 1002);
     end();
 }
@@ -246,7 +246,7 @@ START_TEST(a_reader_that_does_not_read_holds_nothing_up)
     begin("debug: ");
     ck_assert_int_eq(pipe(ends), 0);
     dup2(ends[1], STDOUT_FILENO);
-    /* More than a pipe holds, line by line. */
+    /* More lines than fit into a pipe. */
     for (unsigned i = 0; i < 20000; i++)
         ck_assert_int_eq(exporter_send(&exporter, otlp_batch_of(SIGNAL_LOGS, VIEW(""), 1)).verdict,
                          VERDICT_OK);
@@ -296,7 +296,7 @@ START_TEST(otlp_profiles_count_like_the_pprof_that_they_were)
     struct outcome why;
     struct span_profiles *profiles = span_profiles_new();
     struct pprof_build *build = pprof_build_new();
-    pprof_build_type(build, "samples", "count"); /* Go: both, and OTLP has each by itself */
+    pprof_build_type(build, "samples", "count"); /* Go: both, which are separate in OTLP */
     pprof_build_type(build, "cpu", "nanoseconds");
     pprof_build_period(build, "cpu", "nanoseconds", 10000000);
     pprof_build_sample(build, (int64_t[]){3, 30000000}, (const char *const[]){"hot", NULL});

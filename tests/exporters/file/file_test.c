@@ -1,4 +1,4 @@
-/* What the file exporter leaves on disk. */
+/* The files that the file exporter writes. */
 #include "exporters/file/file.h"
 
 #include "lib/wire/codec/compress.h"
@@ -55,7 +55,7 @@ static struct outcome send_spans(const char *name)
     return exporter_send(&exporter, otlp_batch_of(SIGNAL_TRACES, spans(name), 1));
 }
 
-/* Names in a folder that begin with a prefix, in order; their number. */
+/* Lists the names in a folder that start with a prefix, sorted. Returns their number. */
 static size_t list(const char *folder, const char *prefix, char names[][256], size_t max)
 {
     struct dirent **entries;
@@ -78,7 +78,7 @@ START_TEST(requests_are_lines_of_otlp_json)
     send_spans("one");
     send_spans("line\\nbreak");
     struct view content =
-        receiver_recorded(in_folder("traces.jsonl")); /* before the exporter ends */
+        receiver_recorded(in_folder("traces.jsonl")); /* before the exporter is closed */
     for (unsigned i = 0; i < 2; i++) {
         const uint8_t *end = memchr(content.data, '\n', content.size);
         ck_assert_ptr_nonnull(end);
@@ -136,7 +136,7 @@ START_TEST(full_files_are_renamed_and_only_the_latest_are_kept)
     char names[16][256];
     static char long_name[600 << 10];
     memset(long_name, 'n', sizeof long_name - 1);
-    fclose(fopen(in_folder("traces-2.jsonl"), "w"));          /* somebody else's */
+    fclose(fopen(in_folder("traces-2.jsonl"), "w"));          /* not the exporter's */
     fclose(fopen(in_folder("traces-2026-01-01.jsonl"), "w")); /* likewise */
     begin("path: %s/traces.jsonl, rotation: {max_megabytes: 1, max_backups: 2}");
     for (unsigned i = 0; i < 6; i++) {
@@ -250,7 +250,7 @@ START_TEST(a_disk_that_fails_is_tried_again_and_named)
     struct outcome outcome = exporter_send(&exporter, pprof_batch_of(VIEW("one"), "shop", NULL));
     ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
     ck_assert_msg(strstr(outcome.text, "t.jsonl/no-folder") &&
-                      strstr(outcome.text, "cannot be written: Not a directory"),
+                      strstr(outcome.text, ": Not a directory"),
                   "%s", outcome.text);
     exporter_stop(&exporter);
 }
@@ -267,7 +267,7 @@ START_TEST(a_line_that_finds_no_room_leaves_no_half)
     begin("path: /dev/full");
     struct outcome outcome = send_spans("x");
     ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
-    ck_assert_str_eq(outcome.text, "/dev/full cannot be written: No space left on device");
+    ck_assert_str_eq(outcome.text, "cannot write /dev/full: No space left on device");
     exporter_stop(&exporter);
 }
 END_TEST
@@ -301,7 +301,7 @@ START_TEST(a_path_that_cannot_be_is_an_error_at_start)
     char *text =
         start_faults("receivers: {source: }\nexporters: {file: {path: /proc/no/such.jsonl}}\n"
                      "service: {pipelines: {traces: {receivers: [source], exporters: [file]}}}\n");
-    ck_assert_msg(strstr(text, "exporters.file.path: /proc/no/such.jsonl cannot be written"), "%s",
+    ck_assert_msg(strstr(text, "exporters.file.path: cannot write /proc/no/such.jsonl"), "%s",
                   text);
     free(text);
 }

@@ -1,4 +1,4 @@
-/* What the otlp_grpc exporter sends, and what it makes of the answers. */
+/* Requests of the otlp_grpc exporter, and its handling of responses. */
 #include "lib/net/grpc/grpc_server.h"
 #include "lib/wire/http/status.h"
 #include "tests/support/backend.h"
@@ -31,7 +31,7 @@ static struct {
     pthread_mutex_t lock;
     struct call calls[MAX_CALLS];
     size_t count;
-    /* The answer to every call. */
+    /* The response to every call. */
     enum grpc_code code;
     const char *text;
     uint64_t retry_after_ns;

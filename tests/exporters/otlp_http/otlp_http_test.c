@@ -1,4 +1,4 @@
-/* What the otlp_http exporter sends, and what it makes of the answers. */
+/* Requests of the otlp_http exporter, and its handling of responses. */
 #include "lib/wire/http/status.h"
 #include "lib/wire/json/otlp_json.h"
 #include "lib/wire/otlp/otlp.h"
@@ -296,7 +296,7 @@ START_TEST(a_servers_certificate_has_to_be_trusted)
              "otlp_http: {endpoint: 'https://localhost:%s', compression: none, tls: {ca_file: %s}}",
              port, server.certificate_file);
     exporter_start(&exporter, section, "traces", NULL);
-    /* The server of the fixture waits for this body. */
+    /* The fixture's server expects this body. */
     outcome = exporter_send(&exporter, otlp_batch_of(SIGNAL_TRACES, VIEW("body"), 1));
     ck_assert_msg(outcome.verdict == VERDICT_OK, "%s", outcome.text);
     exporter_stop(&exporter);
@@ -342,7 +342,7 @@ START_TEST(addresses_that_are_no_urls_are_errors_at_start)
                  "service: {pipelines: {traces: {receivers: [source], exporters: [otlphttp]}}}\n",
                  sections[i]);
         char *faults = given_faults(yaml), *wanted = strdup(words[i]);
-        /* Under its other name, the path has that name. */
+        /* Under its alias, the path contains the alias. */
         ck_assert_msg(strstr(faults, strstr(wanted, "exporters") ? "exporters.otlphttp." : wanted),
                       "%s", faults);
         free(wanted);

@@ -1,4 +1,5 @@
-/* Bodies of /ingest: as they came, but for parts of JFR uploads that the server would refuse. */
+/* Bodies of /ingest: forwarded unchanged, except parts of JFR uploads that the server would refuse.
+ */
 #include "lib/wire/codec/compress.h"
 #include "tests/support/backend.h"
 #include "tests/support/forever.h"
@@ -20,7 +21,7 @@ const struct component *const component_table[] = {&scripted_source, &scripted_p
 #define LABELS "\r\n" HEAD_OF("labels")
 #define END    "\r\n--z1--\r\nepilogue"
 
-/* What the server takes of a gzip part. */
+/* The server's limit for a gzip part. */
 enum { MOST = 4 << 20 };
 
 static struct given_exporter exporter;
@@ -38,7 +39,7 @@ static void end(void)
     backend_stop(&backend);
 }
 
-/* Bytes of a size that are not all the same. */
+/* Varied bytes of the given size. */
 static struct view content(size_t size)
 {
     uint8_t *data = calloc(1, size);
@@ -79,7 +80,7 @@ static struct batch *batch_of(const char *query, const char *type, struct view b
     return batch;
 }
 
-/* What the server gets of a body. */
+/* Sends a body and returns what the server receives. */
 static struct view sent(const char *query, const char *type, struct view body)
 {
     size_t nth = backend.count;
@@ -143,7 +144,7 @@ static struct outcome answered(const char *query, unsigned status, const char *t
     return exporter_send(&exporter, batch_of(query, NULL, VIEW("FLR")));
 }
 
-/* Each try doubles the series that the server has by then. */
+/* Each retry duplicates the series that the server has already stored. */
 START_TEST(what_the_server_files_series_by_series_is_repeated_a_few_times_at_most)
 {
     static const char *const several[] = {"name=a&format=jfr", "format=speedscope&name=a"};
@@ -152,7 +153,7 @@ START_TEST(what_the_server_files_series_by_series_is_repeated_a_few_times_at_mos
         struct outcome outcome = answered(several[i], 429, "push rate limit exceeded");
         ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
         ck_assert_uint_eq(outcome.max_tries, 3);
-        ck_assert_ptr_nonnull(strstr(outcome.text, "may have a part of it"));
+        ck_assert_ptr_nonnull(strstr(outcome.text, "may have stored a part of it"));
         ck_assert_ptr_nonnull(strstr(outcome.text, "push rate limit"));
         ck_assert_uint_eq(answered(several[i], 422, "unavailable").max_tries, 3);
         ck_assert_uint_eq(answered(several[i], 503, "").max_tries, 0);
@@ -186,7 +187,7 @@ START_TEST(what_would_become_larger_than_64_MiB_stays_packed)
 }
 END_TEST
 
-/* What the budget has no room for comes out of the work that the request was accepted for. */
+/* The memory was reserved when the request was accepted. */
 START_TEST(a_full_memory_budget_holds_nothing_up)
 {
     struct view large = content(MOST + 1);

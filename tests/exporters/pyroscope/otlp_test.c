@@ -1,4 +1,4 @@
-/* What the pyroscope exporter sends to the server's OTLP endpoint. */
+/* The pyroscope exporter's requests to the server's OTLP endpoint. */
 #include "exporters/pyroscope/pyroscope.h"
 
 #include "lib/wire/otlp/otlp.h"
@@ -18,7 +18,7 @@ const struct component *const component_table[] = {&scripted_source, &scripted_p
 
 #define EXPORTER(keys) "pyroscope: {endpoint: 'http://%s/', protocol: otlp" keys "}"
 
-/* The fake clock's day. */
+/* The fake clock's time. */
 #define NOW INT64_C(1767225600000000000)
 
 static struct given_exporter exporter;

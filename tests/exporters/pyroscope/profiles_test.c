@@ -1,4 +1,4 @@
-/* What the pyroscope exporter makes of OTLP profiles. */
+/* How the pyroscope exporter pushes OTLP profiles. */
 #include "exporters/pyroscope/pyroscope.h"
 
 #include "lib/wire/pprof/push.h"
@@ -21,7 +21,7 @@ const struct component *const component_table[] = {&scripted_source, &scripted_p
 #define SPAN           "00f067aa0ba902b7"
 #define TRACE          "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1"
 
-/* The fake clock's day. */
+/* The fake clock's time. */
 #define NOW INT64_C(1767225600000000000)
 
 static struct given_exporter exporter;
@@ -80,7 +80,7 @@ static int64_t time_of(size_t nth)
     return time;
 }
 
-/* What a request of one cpu profile is, with these many samples of a span. */
+/* A request with one cpu profile, with that many samples of a span. */
 static struct view request_of(unsigned samples, const char *series)
 {
     struct outcome why;
@@ -176,7 +176,7 @@ START_TEST(equal_labels_and_times_are_moved_apart)
         send(PB_JOIN(one, one, one, request_of(1, "process_cpu{service_name=other}")), 4).verdict,
         VERDICT_OK);
     ck_assert_uint_eq(pushed_count, 4);
-    unsigned seen[4] = {0}; /* they come at once, in any order */
+    unsigned seen[4] = {0}; /* they arrive concurrently, in any order */
     for (size_t i = 0; i < 4; i++) {
         bool other = view_eq(series_get(pushed[i].series, VIEW("service_name")), VIEW("other"));
         ck_assert_int_le(time_of(i), NOW + 2);
@@ -209,7 +209,7 @@ START_TEST(many_of_equal_labels_and_times_are_moved_apart_too)
 }
 END_TEST
 
-/* The server files the series of one request one by one and does not say which it refused. */
+/* The server stores the series of a request one by one and does not report which it refused. */
 START_TEST(each_series_goes_in_a_request_of_its_own)
 {
     struct view one = request_of(100, "process_cpu{service_name=shop}");
@@ -253,7 +253,7 @@ START_TEST(what_the_server_took_of_a_request_is_not_sent_again)
     ck_assert_int_eq(outcome.verdict, VERDICT_OK);
     ck_assert_uint_eq(outcome.rejected, 1);
     look();
-    /* Each once, but for the four that were put off; the large one in its parts. */
+    /* Each once, except the four that had to be retried; the large one in parts. */
     size_t parts = pushes_of("s7"), others = 0;
     for (unsigned i = 0; i < SERVICES; i++) {
         char name[16];
@@ -347,7 +347,7 @@ START_TEST(profiles_without_samples_go_nowhere)
 }
 END_TEST
 
-/* Each of many samples has the same deep stack: as pprof it would be many times as large. */
+/* Many samples share one deep stack, so that the request would be many times larger as pprof. */
 static struct view multiplying(void)
 {
     enum { FRAMES = 100000, SAMPLES = 10000 };

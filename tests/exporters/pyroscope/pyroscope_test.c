@@ -1,4 +1,4 @@
-/* What the pyroscope exporter sends, and what it makes of the answers. */
+/* Requests of the pyroscope exporter, and its handling of responses. */
 #include "exporters/pyroscope/pyroscope.h"
 
 #include "lib/wire/codec/compress.h"
@@ -21,7 +21,7 @@ const struct component *const component_table[] = {&scripted_source, &scripted_p
 
 #define EXPORTER(keys) "pyroscope: {endpoint: 'http://%s/'" keys "}"
 
-/* The fake clock's day. */
+/* The fake clock's time. */
 #define NOW INT64_C(1767225600000000000)
 
 static struct given_exporter exporter;
@@ -73,7 +73,7 @@ static struct view cpu_profile(int64_t time)
 
 static struct series *last_series;
 
-/* The one profile of a push, and its labels; until the next one is asked for. */
+/* The only profile of a push, and its labels; valid until the next call. */
 static struct push_profile pushed(size_t nth, struct series **series)
 {
     struct push_walk walk;
@@ -186,7 +186,7 @@ START_TEST(the_configuration_of_sample_types_tells_block_from_mutex)
     send(raw, "a", &ingest);
     struct push_profile profile = pushed(0, &series);
     assert_label(series, "__name__", "block");
-    ck_assert(view_eq(profile.raw_profile, raw)); /* its types stay as they are */
+    ck_assert(view_eq(profile.raw_profile, raw)); /* its types are unchanged */
     pushed(1, &series);
     assert_label(series, "__name__", "mutex");
     end();
@@ -217,7 +217,8 @@ START_TEST(labels_are_cut_to_the_limit_that_counts_those_of_samples)
     struct view raw = finish(build);
     begin(EXPORTER(", max_labels: 7, external_labels: {pod: p}"));
     send(raw, "app{service_name=s,a=1,b=2,c=3,thread_name=own}", NULL);
-    /* Seven, and span_name from the samples; where thread_name goes, the samples' own comes. */
+    /* Seven, and span_name from the samples; if thread_name is dropped, the samples' own is used.
+     */
     pushed(0, &series);
     ck_assert_uint_eq(series->count, 5);
     assert_label(series, "__name__", "app");
@@ -271,7 +272,7 @@ START_TEST(an_empty_profile_is_not_sent)
 }
 END_TEST
 
-/* Every part within the limits, all sums right, and times that no two share. */
+/* Checks that every part is within the limits, all sums are right, and all times differ. */
 static void assert_parts(size_t parts, size_t most_samples, size_t most_bytes, int64_t sum)
 {
     int64_t got = 0, samples = 0;
@@ -327,7 +328,7 @@ START_TEST(a_part_refused_for_good_keeps_no_other_part_back)
 }
 END_TEST
 
-/* The samples that requests from..to hold. */
+/* The number of samples in requests from..to. */
 static size_t pushed_samples(size_t from, size_t to)
 {
     size_t samples = 0;
@@ -349,7 +350,7 @@ START_TEST(what_the_server_took_of_a_profile_is_not_sent_again)
     ck_assert(progress.in_parts);
     ck_assert_int_eq(exporter_send_on(&exporter, batch, &progress).verdict, VERDICT_OK);
     ck_assert_uint_eq(backend.count, 4);
-    /* The part under way is the same, its time too. */
+    /* The part in flight is the same, including its time. */
     ck_assert(view_eq(pushed(1, NULL).raw_profile, pushed(2, NULL).raw_profile));
     ck_assert_uint_eq(pushed_samples(0, 1) + pushed_samples(2, 4), 90);
     batch_unref(batch);
@@ -401,7 +402,7 @@ START_TEST(a_large_profile_gives_way_after_each_part_and_goes_on)
 }
 END_TEST
 
-/* A server whose burst is below max_profile_bytes says 429 to what is larger, however often. */
+/* A server whose burst is below max_profile_bytes always answers 429 to larger profiles. */
 START_TEST(what_is_put_off_again_and_again_is_cut_smaller)
 {
     enum { SAMPLES = 12000 };
@@ -586,7 +587,7 @@ START_TEST(what_is_close_to_an_hour_old_is_not_tried_again)
     ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
     outcome = exporter_send(&exporter, opaque_batch("name=a", NULL, VIEW("x")));
     ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
-    /* Where no retry is needed, its age is the server's business. */
+    /* Without a retry, the server decides about its age. */
     ck_assert_int_eq(send(cpu_profile(NOW - 57 * minute), "a", NULL).verdict, VERDICT_OK);
     end();
 }
@@ -645,7 +646,7 @@ static struct view gzip_of(struct view raw)
     return forever(out);
 }
 
-/* As receivers make it of what came. */
+/* A batch as receivers make it. */
 static struct batch *received(struct view came)
 {
     static const struct series_label label = {VIEW("service_name"), VIEW("shop")};

@@ -1,4 +1,4 @@
-/* The gRPC server's answers: the table of receivers/otlp/README.md, row by row. */
+/* The gRPC server's responses: the table of receivers/otlp/README.md, row by row. */
 #include "receivers/otlp/otlp.h"
 
 #include "lib/net/http/http_client.h"

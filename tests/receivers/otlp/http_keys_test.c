@@ -1,4 +1,4 @@
-/* What the Collector's HTTP servers can be told, seen by a client of the HTTP server. */
+/* The settings of the Collector's HTTP servers, as seen by a client. */
 #include "receivers/otlp/otlp.h"
 
 #include "tests/support/forever.h"

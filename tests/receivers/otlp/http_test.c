@@ -1,4 +1,4 @@
-/* The HTTP server's answers: the table of receivers/otlp/README.md, row by row. */
+/* The HTTP server's responses: the table of receivers/otlp/README.md, row by row. */
 #include "receivers/otlp/otlp.h"
 
 #include "lib/wire/http/status.h"
@@ -40,7 +40,7 @@ static struct view spans(unsigned count)
     return PB_MESSAGE(1, pb_message(2, list, count));
 }
 
-/* A span without a trace id between two good ones. */
+/* A span without a trace id between two valid ones. */
 static struct view mixed_spans(void)
 {
     return PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "one")),
@@ -205,7 +205,7 @@ START_TEST(malformed_bodies_are_400_at_any_depth)
     rig_begin(HTTP() KEEPER(WAITING) TRACES);
     receiver_post(fd, "/v1/traces", PROTO, (struct view){cut, sizeof cut}, 400, &answer);
     assert_status_body(GRPC_INVALID_ARGUMENT, "malformed protobuf");
-    /* A good span, then one whose attribute's value ends too early. */
+    /* A valid span, then one whose attribute value is truncated. */
     struct view deep = PB_SPAN(PB_MESSAGE(9, PB_TEXT(1, "k"), PB_MESSAGE(2, PB_RAW(0x0a, 9, 'x'))));
     receiver_post(fd, "/v1/traces", PROTO, PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_EMPTY(5)), deep)),
                   400, &answer);
@@ -348,7 +348,8 @@ END_TEST
 START_TEST(profiles_with_broken_tables_are_400)
 {
     rig_begin(HTTP() KEEPER(WAITING) ALL);
-    struct view outside = PB_MESSAGE(2, pb_varint(1, 7)); /* a sample with stack 7 of none */
+    struct view outside =
+        PB_MESSAGE(2, pb_varint(1, 7)); /* a sample with stack 7, which does not exist */
     receiver_post(fd, "/v1development/profiles", PROTO,
                   PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, outside))), 400, &answer);
     assert_status_body(GRPC_INVALID_ARGUMENT, "malformed profiles");

@@ -1,4 +1,4 @@
-/* What an exporter sends to a receiver of its own process goes round once and no more. */
+/* A request from an exporter to a receiver of the same process loops only once. */
 #include "receivers/otlp/otlp.h"
 
 #include "lib/base/clock.h"

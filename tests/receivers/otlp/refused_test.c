@@ -1,4 +1,4 @@
-/* What the receivers refuse is counted by signal and cause, and told with the client's address. */
+/* Refused requests are counted by signal and cause, and logged with the client's address. */
 #include "receivers/otlp/otlp.h"
 
 #include "lib/net/http/http_client.h"
@@ -103,7 +103,7 @@ START_TEST(refusals_over_http_are_counted_by_signal_and_cause)
     receiver_post(fd, "/v1/traces", PROTO "Content-Encoding: gzip\r\n", VIEW("x"), 400, &answer);
     receiver_post(fd, "/v1/traces", "Content-Type: text/plain\r\n", VIEW("x"), 415, &answer);
     receiver_post(fd, "/v1/logs", PROTO, span(), 404, &answer);
-    ck_assert_str_eq(answer.body, "no pipeline of logs names this receiver\n");
+    ck_assert_str_eq(answer.body, "no pipeline for logs uses this receiver\n");
     receiver_post(fd, "/v1/trace", PROTO, span(), 404, &answer);
     ck_assert_str_eq(answer.body, "404 page not found\n");
     raw_exchange(fd, "GET /v1/traces HTTP/1.1\r\nHost: a\r\n\r\n", 405, &answer);
@@ -122,7 +122,7 @@ START_TEST(refusals_over_http_are_counted_by_signal_and_cause)
     ck_assert_uint_eq(captured_with("refused: unsupported: unsupported media type"), 1);
     ck_assert_uint_eq(captured_with("refused: unsupported: 405 method not allowed"), 1);
     ck_assert_uint_eq(
-        captured_with("otlp: 1 request refused: no pipeline: no pipeline of logs names "
+        captured_with("otlp: 1 request refused: no pipeline: no pipeline for logs uses "
                       "this receiver (logs over HTTP from a unix socket)"),
         1);
     end();
@@ -160,7 +160,7 @@ START_TEST(a_service_without_a_pipeline_names_its_signal)
     snprintf(url, sizeof url, "http://localhost%s", SERVICE("metrics.v1.MetricsService"));
     http_client_post(client, url, headers, 1, VIEW("\0\0\0\0\0"), &reply);
     ck_assert_int_eq(reply.grpc_status, GRPC_UNIMPLEMENTED);
-    ck_assert_str_eq(reply.grpc_message, "no pipeline of metrics names this receiver");
+    ck_assert_str_eq(reply.grpc_message, "no pipeline for metrics uses this receiver");
     http_reply_release(&reply);
     http_client_free(client);
     end();
@@ -246,7 +246,7 @@ START_TEST(grpc_at_the_http_port_is_told_where_it_belongs)
                                     "on the HTTP socket "),
                       1);
     ck_assert_uint_eq(captured_with(want), 1);
-    /* GOAWAY with HTTP_1_1_REQUIRED and the same words. */
+    /* GOAWAY with HTTP_1_1_REQUIRED and the same text. */
     ck_assert_mem_eq(heard, "\0\0\0\4\0\0\0\0\0", 9);
     ck_assert_mem_eq(heard + 12, "\7\0\0\0\0\0\0\0\0\0\0\0\0\x0d", 14);
     ck_assert_ptr_nonnull(memmem(heard, n, want, strlen(want)));

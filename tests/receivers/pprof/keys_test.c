@@ -1,4 +1,4 @@
-/* What is said of configurations that cannot work. */
+/* Errors for configurations that cannot work. */
 #include "tests/support/given_runtime.h"
 #include "tests/support/keeper.h"
 #include "tests/support/suite.h"
@@ -9,8 +9,8 @@
 extern const struct component receiver_pprof;
 const struct component *const component_table[] = {&receiver_pprof, &scripted_keeper, NULL};
 
-/* The sentences about the receiver's keys are `want`, each with "receivers.pprof" and its place
- * taken off. */
+/* Checks that the errors about the receiver's keys are `want`, each without its place and
+ * "receivers.pprof". */
 static void expect(const char *keys, const char *want)
 {
     char *yaml, *got = calloc(1, 4096);
@@ -52,27 +52,30 @@ END_TEST
 
 START_TEST(what_cannot_work_is_named)
 {
-    expect("", ": has nothing to do, expected targets, dns, file_sd_configs, remote or server\n");
+    expect(
+        "",
+        ": nothing to pull or serve, expected targets, dns, file_sd_configs, remote or server\n");
     expect("interval: 1s, " TARGET,
-           ".interval: must be at least 2s where a timed profile (process_cpu, fgprof) is"
-           " pulled\n");
+           ".interval: must be at least 2s if a timed profile (process_cpu, fgprof) is"
+           " enabled\n");
     expect("interval: 0s, server: {}", ".interval: must be longer than 0s\n");
-    expect("duration: 16s, " TARGET, ".duration: must be from 1s to the interval\n");
+    expect("duration: 16s, " TARGET, ".duration: must be between 1s and the interval\n");
     expect("targets: [{endpoint: 'localhost:6060'}]",
            ".targets[0].service_name: required and not given\n");
     expect("targets: [{endpoint: '/x', service_name: a, labels: {__name__: b}}]",
-           ".targets[0].labels: \"__name__\" is not a name that a label may have\n"
+           ".targets[0].labels: \"__name__\" is not a valid label name\n"
            ".targets[0].endpoint: expected host:port or a URL such as http://host:port\n");
     expect("dns: [{name: a, service_name: a, refresh: 0s}]",
-           ".dns[0].port: required where the record has no port of its own\n"
+           ".dns[0].port: required for records without a port\n"
            ".dns[0].refresh: must be at least 1s\n");
-    expect("profiles: {godeltaprof_mutex: {enabled: true}}, " TARGET,
-           ".profiles.mutex: would be sent twice: set enabled: false where godeltaprof has it\n");
+    expect(
+        "profiles: {godeltaprof_mutex: {enabled: true}}, " TARGET,
+        ".profiles.mutex: would be sent twice: set enabled: false, as godeltaprof provides it\n");
     expect("file_sd_configs: [{files: [/etc/targets, '/e*/a.json']}, {}]",
            ".file_sd_configs[0].files: \"/etc/targets\" does not end in .json, .yml or .yaml, or"
-           " has a * or ? in front of its last part\n"
+           " has a * or ? before its last part\n"
            ".file_sd_configs[0].files: \"/e*/a.json\" does not end in .json, .yml or .yaml, or"
-           " has a * or ? in front of its last part\n"
+           " has a * or ? before its last part\n"
            ".file_sd_configs[1].files: required: paths of JSON or YAML files\n");
     expect("proxy_url: localhost, params: {a: {b: c}}, " TARGET,
            ".params: found a map, expected a string\n"

@@ -1,4 +1,4 @@
-/* Profiles pulled from a server that answers by script. */
+/* Pulls profiles from a scripted server. */
 #include "receivers/pprof/pprof.h"
 
 #include "lib/wire/pprof/pprof.h"
@@ -18,7 +18,7 @@ extern const struct component receiver_pprof;
 const struct component *const component_table[] = {&receiver_pprof, &scripted_keeper, NULL};
 
 #define OFF(name) #name ": {enabled: false}"
-/* One receiver whose only standard profiles are those of `profiles`. */
+/* A receiver with only the standard profiles in `profiles`. */
 #define PIPELINE                                                                                   \
     "exporters: {keeper: {sending_queue: {enabled: false}, retry_on_failure: {enabled: false}}}\n" \
     "service: {pipelines: {profiles: {receivers: [pprof_scrape], exporters: [keeper]}}}\n"
@@ -28,7 +28,7 @@ const struct component *const component_table[] = {&receiver_pprof, &scripted_ke
 static struct backend backend;
 static struct given_runtime given;
 
-/* The receiver's keys, in which one "%s" is the server's address. */
+/* Starts with the receiver's keys, in which one "%s" is the server's address. */
 static void begin(const char *keys)
 {
     char *yaml, *filled;
@@ -242,7 +242,7 @@ START_TEST(parameters_are_sent_with_every_pull)
 }
 END_TEST
 
-/* A server that answers by these texts, as the target. */
+/* Starts with a target that sends these responses. */
 static void begin_script(struct script_server *script, const char *const *answers, const char *keys)
 {
     *script = (struct script_server){.answers = answers};
@@ -305,8 +305,8 @@ START_TEST(other_redirects_are_not_followed)
     const char *const round[] = {MOVED("/1"), MOVED("/2"),  MOVED("/3"),  MOVED("/4"),
                                  MOVED("/5"), MOVED("/6"),  MOVED("/7"),  MOVED("/8"),
                                  MOVED("/9"), MOVED("/10"), MOVED("/11"), NULL};
-    expect_fault(away, KEYS, "answered 302: a redirect to another host");
-    expect_fault(round, KEYS, "answered 302: a redirect too many");
+    expect_fault(away, KEYS, "answered 302: redirect to another host");
+    expect_fault(round, KEYS, "answered 302: too many redirects");
     expect_fault(once, "follow_redirects: false, " KEYS, "answered 302");
 }
 END_TEST
@@ -319,7 +319,7 @@ START_TEST(pulls_go_through_a_proxy)
           " service_name: shop}], " ONLY_GOROUTINE);
     assert_label(keeper_batch(0), "instance", "shop.invalid:6060");
     end();
-    /* There is no such host: it came here. */
+    /* The host does not exist: the request came to the proxy. */
     ck_assert_str_eq(backend.requests[0].path, "/debug/pprof/goroutine");
 }
 END_TEST
@@ -339,7 +339,7 @@ static void write_file(const char *path, const char *format, const char *address
     ck_assert_int_eq(rename(aside, path), 0);
 }
 
-/* Waits until what the receiver says of its targets has these words, or has them no more. */
+/* Waits until the receiver's report contains these words, or no longer does. */
 static void await(const char *words, bool there)
 {
     char text[4096];
@@ -373,11 +373,11 @@ START_TEST(targets_come_from_files_and_follow_them)
     assert_label(batch, "job", "own");
     ck_assert_ptr_null(series_get(batch->series, VIEW("__meta_x")).data);
     ck_assert_str_eq(backend.requests[0].query, "debug=0");
-    /* Another file, in JSON. */
+    /* A second file, in JSON. */
     write_file(json, "[{\"targets\": [\"127.0.0.1:1\", \"[::1]\"]}]", "");
     await("http://127.0.0.1:1/debug", true);
     await("http://[::1]:80/debug", true);
-    /* A broken one changes nothing; a good one does. */
+    /* An invalid file changes nothing; a valid one does. */
     write_file(yml, "- targets: 7\n", "");
     write_file(json, "[{\"targets\": [\"127.0.0.1:2\"]}]", "");
     await("http://127.0.0.1:2/debug", true);
@@ -410,7 +410,7 @@ START_TEST(a_target_that_goes_during_its_pull_goes_behind_it)
     while (script.requests == 0)
         sched_yield();
     ck_assert_int_eq(unlink(yml), 0);
-    /* When the second one is known, a look that began without the file is over. */
+    /* When the second one is known, a poll that started without the file is over. */
     write_file(json, "[{\"targets\": [\"127.0.0.1:1\"]}]", "");
     await("http://127.0.0.1:1/debug", true);
     write_file(json, "[{\"targets\": [\"127.0.0.1:2\"]}]", "");

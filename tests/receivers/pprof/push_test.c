@@ -1,4 +1,4 @@
-/* POST /v1/pprof as clients of the Collector's pprof receiver send it. */
+/* POST /v1/pprof, as sent by clients of the Collector's pprof receiver. */
 #include "receivers/pprof/pprof.h"
 
 #include "tests/support/forever.h"

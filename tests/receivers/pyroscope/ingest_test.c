@@ -1,4 +1,4 @@
-/* POST /ingest as the SDKs send it. */
+/* POST /ingest, as sent by the SDKs. */
 #include "receivers/pyroscope/pyroscope.h"
 
 #include "lib/wire/pprof/pprof.h"
@@ -16,18 +16,18 @@ extern const struct component receiver_pyroscope;
 const struct component *const component_table[] = {&receiver_pyroscope, &scripted_keeper, NULL};
 
 #define SERVED_BY(keys) RIG_PROFILES("pyroscope", "{endpoint: 'unix:%s/http'" keys "}")
-/* Profiles of any time. */
+/* Accepts profiles of any time. */
 #define RECEIVER(keys) SERVED_BY(", reject_older_than: 0s, reject_newer_than: 0s" keys)
 #define FORM           "Content-Type: multipart/form-data; boundary=xyz\r\n"
 #define OCTETS         "Content-Type: application/octet-stream\r\n"
 
-/* A file without profiles, or with these. */
+/* A speedscope file with the given profiles, or none. */
 #define SPEEDSCOPE(profiles)                                                                       \
     VIEW("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","                    \
          "\"shared\":{\"frames\":[{\"name\":\"a\"}]},\"profiles\":[" profiles "]}")
 #define EVENTED(events) "{\"type\":\"evented\",\"unit\":\"seconds\",\"events\":[" events "]}"
 
-/* The fake clock's day. */
+/* The fake clock's time. */
 #define NOW INT64_C(1767225600000000000)
 
 static struct view profile_of(int64_t time, const char *type, const char *file)
@@ -296,7 +296,7 @@ START_TEST(what_is_no_recording_is_refused_before_it_is_lost)
 {
     rig_begin(RECEIVER());
     receiver_post(fd, "/ingest?name=j&format=jfr", OCTETS, VIEW("garbage"), 422, &answer);
-    assert_error("\"invalid_argument\"", "no JFR recording");
+    assert_error("\"invalid_argument\"", "not a JFR recording");
     receiver_post(fd, "/ingest?name=j&format=jfr", OCTETS, receiver_gzip(VIEW("FLR\0")), 422,
                   &answer);
     receiver_post(fd, "/ingest?name=j&format=jfr", FORM, FORM_OF({"profile", "p", VIEW("FLR\0")}),
@@ -365,12 +365,12 @@ START_TEST(times_and_labels_that_the_server_refuses_are_refused)
     assert_error("\"invalid_argument\"", "reject_newer_than");
     receiver_post(fd, "/ingest?name=a&format=pprof", OCTETS, profile_of(NOW, "c-u", "f"), 422,
                   &answer);
-    /* One of 1970 is none on this path. */
+    /* On this path, a time in 1970 counts as missing. */
     receiver_post(fd, "/ingest?name=a&format=pprof", OCTETS, profile_of(1000000, "cpu", "f"), 200,
                   &answer);
     receiver_post(fd, "/ingest?name=a&format=pprof&from=1700000000", OCTETS,
                   profile_of(1000000, "cpu", "f"), 422, &answer);
-    /* Text has the status that the server gives it there. */
+    /* Text profiles get the server's status for text. */
     receiver_post(fd, "/ingest?name=a&from=1700000000", "", VIEW("a;b 10\n"), 400, &answer);
     receiver_post(fd, "/ingest?name=a", "", VIEW("a;b 10\n"), 200, &answer);
     receiver_post(fd, "/ingest?name=a&format=jfr&from=1700000000", OCTETS, VIEW("FLR\0"), 422,
@@ -391,7 +391,7 @@ START_TEST(ready_is_answered)
 }
 END_TEST
 
-/* Functions without ids, as many as locations; what old agents of .NET send. */
+/* Functions without ids, as many as locations: sent by old .NET agents. */
 static struct view broken_dotnet(void)
 {
 #define LOCATION(id) PB_MESSAGE(4, pb_varint(1, id), PB_MESSAGE(4, pb_varint(1, 0)))
@@ -458,7 +458,7 @@ START_TEST(unknown_encodings_and_large_bodies_are_refused)
 }
 END_TEST
 
-/* As a pprof of that size is: what is sent on inflated takes as much memory. */
+/* Like a pprof of that size, because forwarding it uncompressed takes as much memory. */
 START_TEST(a_recording_that_inflates_beyond_the_memory_limit_is_413)
 {
     static uint8_t zeros[60 << 20] = "FLR";

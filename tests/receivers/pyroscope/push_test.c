@@ -18,7 +18,7 @@ extern const struct component receiver_pyroscope;
 const struct component *const component_table[] = {&receiver_pyroscope, &scripted_keeper, NULL};
 
 #define SERVED_BY(keys) RIG_PROFILES("pyroscope", "{endpoint: 'unix:%s/http'" keys "}")
-/* Profiles of any time. */
+/* Accepts profiles of any time. */
 #define RECEIVER(keys) SERVED_BY(", reject_older_than: 0s, reject_newer_than: 0s" keys)
 #define PUSH           "/push.v1.PusherService/Push"
 #define PROTO          "Content-Type: application/proto\r\n"
@@ -127,7 +127,7 @@ START_TEST(labels_and_times_that_the_server_refuses_are_refused)
     receiver_post(fd, PUSH, PROTO,
                   PB_MESSAGE(1, CPU_LABELS, LABEL("a", "1"), LABEL("a", "1"), SAMPLE(now)), 400,
                   &answer);
-    assert_error("\"invalid_argument\"", "twice");
+    assert_error("\"invalid_argument\"", "duplicate");
     receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, LABEL("", "1"), SAMPLE(now)), 400,
                   &answer);
     assert_error("\"invalid_argument\"", "empty name");

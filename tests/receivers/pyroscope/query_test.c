@@ -1,4 +1,4 @@
-/* What of an /ingest request's query is sent on. */
+/* The forwarded query of an /ingest request. */
 #include "receivers/pyroscope/pyroscope.h"
 
 #include "tests/support/suite.h"

@@ -1,4 +1,4 @@
-/* What the receiver refuses is counted by cause, and told with the client's address. */
+/* Refused requests are counted by cause, and logged with the client's address. */
 #include "receivers/pyroscope/pyroscope.h"
 
 #include "lib/wire/pprof/push.h"

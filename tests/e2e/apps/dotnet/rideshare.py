@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Plays a .NET service, since Debian has no .NET. ../replay/replay.py makes the rides; here is what
-the packages put on the wire.
+"""Simulates a .NET service, because Debian has no .NET. ../replay/replay.py makes the rides; this
+file defines the packages' requests.
 
 The profiler is pyroscope-dotnet 1.4.0.
---mode processor: Pyroscope.OpenTelemetry 0.5.1. It takes the children of a span with a remote
-parent for local roots, too, and stops labelling when one of them ends.
+--mode processor: Pyroscope.OpenTelemetry 0.5.1. It also treats the children of a span with a remote
+parent as local roots, and stops labelling when one of them ends.
 --mode reversed: Pyroscope.OpenTelemetry 0.5.0; this profiler writes its ids in reversed byte order.
 --mode handmade: `LabelsWrapper` with a label `span_id`.
 """
@@ -18,9 +18,9 @@ import replay  # noqa: E402
 RUNTIME = "10.0.3"
 CPU_TYPES = [("cpu", "nanoseconds"), ("cpu_samples", "count")]
 SAMPLE_NS = 9_000_000
-# The strings that the profiler numbers first: a type's unit comes before its name.
+# The first strings of the profiler's table: a type's unit comes before its name.
 STRINGS = ["span_id", "trace_id", "nanoseconds", "cpu", "count", "cpu_samples"]
-# The exporter leaves four bytes for the lengths of these messages and pads what is shorter.
+# The exporter reserves four bytes for the lengths of these messages and pads shorter ones.
 PADDED = {
     "ResourceSpans", "ScopeSpans", "Span", "Event", "ResourceLogs", "ScopeLogs", "LogRecord",
     "ResourceMetrics", "ScopeMetrics", "Metric", "Sum", "NumberDataPoint", "Resource",
@@ -90,7 +90,7 @@ class DotNet:
             return
         if self.mode == "processor":
             span.labels.update(span_id=span.span_id.hex(), trace_id=span.trace_id.hex())
-        elif self.mode == "reversed":       # the older package hands on no trace id
+        elif self.mode == "reversed":       # the older package does not pass a trace id
             span.labels.update(span_id=span.span_id[::-1].hex(), trace_id="0" * 32)
         else:
             span.labels["span_id"] = span.span_id.hex()
@@ -105,7 +105,7 @@ class DotNet:
         return started + self.upload_seconds
 
     def uploads(self, samples, start, end, _last):
-        """A request for each kind of profile that has samples."""
+        """One request for each kind of profile that has samples."""
         collections = [replay.Sample(self.collecting, {})] * (len(samples) // 20)
         for name, kind in (("process_cpu", samples), ("gc", collections)):
             if kind:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A small ride-sharing service that traces, logs, counts and profiles itself and is its own load.
+"""A small ride-sharing service that traces, logs, counts and profiles itself under its own load.
 
-It serves /bike, /scooter and /car and asks itself for rides from a few workers. What it does and
-reports, and its arguments, are in ../README.md.
+It serves /bike, /scooter and /car, and its workers request rides. ../README.md describes its
+behaviour, report and arguments.
 """
 import argparse
 import http.client
@@ -50,7 +50,7 @@ def parse_arguments():
 
 
 class Report(SpanProcessor, LogRecordProcessor):
-    """Remembers every span and log record, and what an export was acknowledged for."""
+    """Records every span and log record, and whether it was acknowledged."""
 
     def __init__(self):
         self.spans, self.logs, self.rides = [], [], 0
@@ -102,7 +102,7 @@ class Report(SpanProcessor, LogRecordProcessor):
 
 
 def exporter(protocol, module, name, note):
-    """The SDK's own exporter, which tells note() what it was told."""
+    """The SDK's own exporter, which passes its results to note()."""
     package = f"opentelemetry.exporter.otlp.proto.{protocol}.{module}"
     kind = getattr(importlib.import_module(package), name)
 
@@ -137,7 +137,7 @@ def set_up(options, report):
 
 
 def match_drivers(seconds):
-    """Burns CPU in a function of its own, so that a flame graph has a name to show."""
+    """Burns CPU in a separate function, so that flame graphs show its name."""
     until = time.monotonic() + seconds
     total = 0
     while time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""Spans, logs and a counter as OTLP messages, and the way they are sent."""
+"""Spans, logs and a counter as OTLP messages, and their export."""
 import gzip
 import random
 import time
@@ -57,7 +57,7 @@ def log_request(service, records):
 
 
 def metric_request(service, start, rides):
-    """The counter since the start, a point for each vehicle."""
+    """The counter since the start, one point per vehicle."""
     now = time.time_ns()
     points = [metrics.NumberDataPoint(start_time_unix_nano=start, time_unix_nano=now, as_int=count,
                                       attributes=attributes({"vehicle": vehicle}))
@@ -88,7 +88,7 @@ class Exporter:
                 url.removeprefix("http://"), [("grpc.primary_user_agent", sdk.otlp_user_agent)])
 
     def export(self, request):
-        """Whether the request was acknowledged, in the end."""
+        """Whether the request was finally acknowledged."""
         send = self.over_http if self.session else self.over_grpc
         for attempt in range(TRIES):
             status = send(request)

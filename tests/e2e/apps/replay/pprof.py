@@ -9,7 +9,7 @@ from pbwire import (  # noqa: E402,F401
 
 
 class Pprof:
-    """Collects samples; strings are numbered in the order in which they are first asked for."""
+    """Collects samples; strings are numbered in the order of their first use."""
 
     def __init__(self, types, strings=()):
         self.strings, self.functions, self.locations, self.samples = {"": 0}, {}, {}, []
@@ -47,7 +47,7 @@ class Pprof:
 
 
 def push_request(labels, profile, sample_id=""):
-    """One series with one profile, labels in their order."""
+    """One series with one profile, with labels in the given order."""
     pairs = b"".join(chunk(1, chunk(1, name) + chunk(2, value)) for name, value in labels)
     sample = chunk(1, profile) + (chunk(2, sample_id) if sample_id else b"")
     return chunk(1, pairs + chunk(2, sample))

@@ -1,8 +1,8 @@
 """The ride-sharing service for languages whose SDKs cannot be installed here.
 
-Rides pass in real time, but nobody computes: where the other applications burn CPU, this one sleeps
-and makes the samples that a profiler would have taken. What goes over the wire is shaped by the
-SDK, an object that the language's folder defines:
+Rides run in real time, but do not compute: where the other applications burn CPU, this one sleeps
+and creates the samples that a profiler would have taken. The SDK, an object defined in the
+language's folder, determines the requests:
 
     language, resource        the name; resource attributes of spans, logs and metrics
     otlp_user_agent, otlp_gzip, serialize(request)          OTLP as its exporters send it
@@ -74,7 +74,7 @@ def parse_arguments(sdk):
 
 
 class Profiler:
-    """Collects samples and uploads them when the SDK would. Like the SDKs it never tries again."""
+    """Collects samples and uploads them when the SDK would. Like the SDKs, it never retries."""
 
     def __init__(self, sdk, url):
         self.sdk, self.url = sdk, urllib.parse.urlsplit(url)
@@ -120,7 +120,7 @@ class Profiler:
 
 
 class Telemetry:
-    """Exports what was made, and knows what of it was acknowledged."""
+    """Exports spans, logs and metrics, and records what was acknowledged."""
 
     def __init__(self, exporter):
         self.exporter, self.start = exporter, time.time_ns()
@@ -165,7 +165,7 @@ class Telemetry:
 
 
 class Rides:
-    """What one worker asks for and gets, on one thread of the service."""
+    """The requests of one worker, served on one thread."""
 
     def __init__(self, sdk, telemetry, profiler):
         self.sdk, self.telemetry, self.profiler = sdk, telemetry, profiler
@@ -215,7 +215,7 @@ class Rides:
     def run(self, until, stop):
         while time.monotonic() < until and not stop.is_set():
             self.ride(random.choice(["bike", "scooter", "car"]))
-            if random.random() < 0.2:       # some work that belongs to no ride
+            if random.random() < 0.2:       # work outside any ride
                 self.profiler.add(Sample(self.sdk.waiting, dict(self.labels)))
             stop.wait(0.05 + 0.15 * random.random())
 
@@ -225,7 +225,7 @@ def main(make_sdk):
     options = parse_arguments(sdk)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    sdk.configure(options)      # from here on it knows its mode and its resource
+    sdk.configure(options)      # sets its mode and its resource
     telemetry = Telemetry(otlp.Exporter(options.protocol, options.otlp, sdk))
     profiler = Profiler(sdk, options.pyroscope)
     until = time.monotonic() + options.seconds

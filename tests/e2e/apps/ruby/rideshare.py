@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Plays a Ruby service, since the tests install no gems. ../replay/replay.py makes the rides; here
-is what the gems put on the wire.
+"""Simulates a Ruby service, because the tests install no gems. ../replay/replay.py makes the rides;
+this file defines the gems' requests.
 
 --mode processor: pyroscope 0.6.7 with pyroscope-otel 0.1.4, whose span processor labels samples
 with `profile_id` and `span`; they go to /ingest. No newer gem pyroscope works with it.
@@ -37,8 +37,8 @@ class Ruby:
              ("call", "app/server.rb", 20))
     waiting = (("select [c function]", "(unknown)", 0), ("run", "app/server.rb", 9))
 
-    # The windows of all processes are the same: without a label of its own, a process would send
-    # profiles of equal labels and time as another, and a server keeps one of them.
+    # All processes have the same windows: without a unique label, two processes would send profiles
+    # with the same labels and time, of which a server keeps only one.
     tags = {"region": "eu-north", "process": str(os.getpid())}
 
     def configure(self, options):
@@ -75,13 +75,13 @@ class Ruby:
         return (started // WINDOW + 1) * WINDOW + 0.005
 
     def uploads(self, samples, _start, end, last):
-        """A window is what its ten seconds were to be: at the end of the process it lies ahead."""
+        """A window is always its full ten seconds: the last one of a process ends in the future."""
         until = end // SECOND // WINDOW * WINDOW + (WINDOW if last else 0)
         profile = pprof.Pprof([("cpu", "nanoseconds")])
         for sample in samples:
             labels = dict(sample.labels)
             if self.mode == "processor":
-                labels.update(self.tags)    # 0.6.7 has them there
+                labels.update(self.tags)    # 0.6.7 sends them there
             profile.add(sample.frames, [PERIOD], labels)
         body = profile.encode((until - WINDOW) * SECOND, WINDOW * SECOND, PERIOD)
         return self.upload(body, until, bool(samples))

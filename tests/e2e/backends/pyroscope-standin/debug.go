@@ -8,8 +8,8 @@ import (
 )
 
 // faults makes the intake fail on request: POST /debug/fault with
-// {"status":503,"count":N} answers the next N requests (for ever where N < 0) with that status,
-// {"stall_ms":T,"count":N} keeps them waiting first; {} ends it. GET tells how many are left.
+// {"status":503,"count":N} answers the next N requests (all if N < 0) with that status,
+// {"stall_ms":T,"count":N} delays them first; {} ends it. GET returns how many are left.
 type faults struct {
 	mu     sync.Mutex
 	Status int `json:"status"`
@@ -103,7 +103,7 @@ func view(r *row) profileView {
 	return v
 }
 
-// debugProfiles tells all that a test may want to know. ?service= keeps one service's profiles.
+// debugProfiles returns everything that a test may need. ?service= selects one service's profiles.
 func (s *server) debugProfiles(w http.ResponseWriter, r *http.Request) {
 	service := r.URL.Query().Get("service")
 	profiles := []profileView{}

@@ -58,8 +58,8 @@ func (s *server) accept(via string, p *profilev1.Profile, series labels,
 	return nil
 }
 
-// Push is push.v1.PusherService/Push. It is not atomic: what is good is stored, and the answer is
-// the first error.
+// Push is push.v1.PusherService/Push. It is not atomic: valid profiles are stored, and the response
+// is the first error.
 func (s *server) Push(_ context.Context, req *connect.Request[pushv1.PushRequest]) (
 	*connect.Response[pushv1.PushResponse], error) {
 	time.Sleep(s.delay)
@@ -124,7 +124,7 @@ func httpStatus(c connect.Code) int {
 	return http.StatusInternalServerError
 }
 
-// answer writes a refusal of /ingest or OTLP as the server does and remembers it.
+// answer writes a refusal of /ingest or OTLP as the server does, and records it.
 func (s *server) answer(w http.ResponseWriter, r *http.Request, status int, code string,
 	err error) {
 	s.store.addRefused(refused{r.URL.Path, status, code, err.Error(), nil})
@@ -249,7 +249,7 @@ func (s *server) ingestPprof(r *http.Request, name *labelset.LabelSet, body []by
 	return s.accept("ingest", p, set, config, check)
 }
 
-// readParts takes the file parts of a multipart body; plain fields are not read.
+// readParts returns the file parts of a multipart body; plain fields are ignored.
 func readParts(contentType string, body []byte) (map[string][]byte, error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -315,7 +315,7 @@ func metricName(p *profilev1.Profile, config string) (string, error) {
 	return name, nil
 }
 
-// parseTime reads from and until: seconds, or milli-, micro- or nanoseconds by their length.
+// parseTime parses from and until: seconds, or milli-, micro- or nanoseconds, by their length.
 func parseTime(s string) time.Time {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
@@ -332,7 +332,7 @@ func parseTime(s string) time.Time {
 	return time.Unix(n, 0)
 }
 
-// otlp takes an OTLP profiles request: its outline is checked, its bytes are kept.
+// otlp accepts an OTLP profiles request: checks its outline and keeps its bytes.
 func (s *server) otlp(w http.ResponseWriter, r *http.Request) {
 	content := r.Header.Get("Content-Type")
 	switch content {
@@ -369,7 +369,7 @@ func (s *server) otlp(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// checkOutline wants a dictionary (2) and at least one resource_profiles (1).
+// checkOutline requires a dictionary (2) and at least one resource_profiles (1).
 func checkOutline(b []byte) error {
 	seen := map[protowire.Number]bool{}
 	for len(b) > 0 {

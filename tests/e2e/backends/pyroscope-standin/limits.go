@@ -25,7 +25,7 @@ const (
 	rejectNewer        = 10 * time.Minute
 )
 
-// refusal is an answer that the real server would give; code is connect's.
+// refusal is a response that the real server would give; code is connect's.
 type refusal struct {
 	code   string
 	reason string
@@ -124,7 +124,7 @@ func checkLabels(l labels) *refusal {
 	return nil
 }
 
-// checkProfile refuses what the server's distributor refuses, in its order.
+// checkProfile refuses what the server's distributor refuses, in the same order.
 func checkProfile(p *profilev1.Profile, size int, l labels, now time.Time) *refusal {
 	if len(p.SampleType) == 0 {
 		return invalid("empty profile")

@@ -1,7 +1,7 @@
-// pyroscope-standin stands where a Pyroscope server would stand in spanlink's end-to-end tests.
-// It takes profiles by /ingest, push.v1 and OTLP, decodes them with Grafana's published API module
-// and the pprof project's own parser, refuses what the real server refuses with the same statuses,
-// and answers the queries that Grafana sends for a span's flame graph. Everything is in memory.
+// pyroscope-standin replaces a Pyroscope server in spanlink's end-to-end tests. It accepts profiles
+// through /ingest, push.v1 and OTLP, decodes them with Grafana's published API module and the pprof
+// project's own parser, refuses what the real server refuses, with the same statuses, and answers
+// the queries that Grafana sends for a span's flame graph. Everything is kept in memory.
 package main
 
 import (

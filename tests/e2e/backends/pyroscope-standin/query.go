@@ -14,7 +14,7 @@ import (
 	typesv1 "github.com/grafana/pyroscope/api/gen/proto/go/types/v1"
 )
 
-// querier answers what Grafana asks for a span; every other method is unimplemented.
+// querier answers Grafana's queries for a span; all other methods are unimplemented.
 type querier struct {
 	querierv1connect.UnimplementedQuerierServiceHandler
 	store *store
@@ -83,7 +83,7 @@ func idSet(ids []string, length int, what string) (map[string]bool, error) {
 	return set, nil
 }
 
-// merge adds up every sample that the selection names into one tree.
+// merge adds all selected samples to one tree.
 func (q *querier) merge(sel selection) (*node, error) {
 	if n := len(strings.Split(sel.typeID, ":")); n != 5 && n != 6 {
 		return nil, argument("profile-type selection must be of the form "+
@@ -118,7 +118,7 @@ func (q *querier) merge(sel selection) (*node, error) {
 				continue
 			}
 			for _, s := range r.samples {
-				// What has no frame is nowhere in a flame graph, not even in its total.
+				// Samples without frames are not in the flame graph, not even in its total.
 				if len(s.stack) > 0 && (len(spans) == 0 || spans[s.span]) &&
 					(len(traces) == 0 || traces[s.trace]) {
 					root.add(s.stack, s.values[i])
@@ -240,8 +240,8 @@ func (n *node) add(stack []string, value int64) {
 	child.add(stack[1:], value)
 }
 
-// flamegraph lays the tree out level by level: four numbers a frame, the distance from the end of
-// the frame to its left, total, self and the index of its name.
+// flamegraph lays the tree out level by level, with four numbers per frame: the distance from the
+// end of the frame to its left, total, self and the index of its name.
 func (n *node) flamegraph() *querierv1.FlameGraph {
 	out := &querierv1.FlameGraph{Total: n.total}
 	index := map[string]int64{}

@@ -36,8 +36,8 @@ type row struct {
 	types      []sampleType
 	period     sampleType
 	samples    []sample
-	config     string // sample_type_config of /ingest, as it came
-	pprofCheck string // what google/pprof says against it, or empty
+	config     string // sample_type_config of /ingest, unchanged
+	pprofCheck string // google/pprof's error, or empty
 	duplicate  bool   // the server's compaction would drop it
 }
 
@@ -56,7 +56,7 @@ type refused struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// opaque is a body that is accepted and not understood, kept byte for byte.
+// opaque is a body that is accepted without being parsed, and kept byte for byte.
 type opaque struct {
 	Path        string `json:"path"`
 	Query       string `json:"query"`
@@ -75,8 +75,8 @@ type store struct {
 
 func newStore() *store { return &store{seen: map[string]bool{}} }
 
-// add keeps every row; one whose labels and time equal an earlier one's is marked, and no query
-// sees it, as after the server's compaction.
+// add stores every row. A row with the labels and time of an earlier one is marked and hidden from
+// queries, as after the server's compaction.
 func (s *store) add(rows []*row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +106,8 @@ func (s *store) snapshot() []*row {
 	return append([]*row(nil), s.rows...)
 }
 
-// decode inflates and decodes a pprof profile with Grafana's own generated code. check is what the
-// pprof project's parser says of the same bytes.
+// decode decompresses and decodes a pprof profile with Grafana's own generated code. check is the
+// result of the pprof project's parser for the same bytes.
 func decode(raw []byte) (p *profilev1.Profile, check string, err error) {
 	if len(raw) > 2 && raw[0] == 0x1f && raw[1] == 0x8b {
 		z, err := gzip.NewReader(bytes.NewReader(raw))
@@ -136,8 +136,8 @@ func decode(raw []byte) (p *profilev1.Profile, check string, err error) {
 	return p, check, nil
 }
 
-// split gives one row per distinct set of promoted sample labels: every string label but the ids
-// of span and trace becomes a label of the series, where the series has none of that name.
+// split returns one row per distinct set of promoted sample labels: every string label except the
+// ids of span and trace becomes a label of the series, unless the series has one of that name.
 func split(p *profilev1.Profile, series labels, now time.Time) ([]*row, *refusal) {
 	frames := stacks(p)
 	groups := map[string]*row{}
@@ -204,7 +204,7 @@ func counts(values []int64) bool {
 	return some
 }
 
-// hexID is the id in lower case, or empty where it has a wrong length, is no hex or is zero.
+// hexID returns the id in lower case, or "" if it has the wrong length, is not hex or is zero.
 func hexID(s string, length int) string {
 	if len(s) != length {
 		return ""
@@ -216,7 +216,7 @@ func hexID(s string, length int) string {
 	return hex.EncodeToString(raw)
 }
 
-// stacks: a location without lines is no frame, for nothing looks addresses up here.
+// stacks: a location without lines is not a frame, because addresses are not symbolized here.
 func stacks(p *profilev1.Profile) func([]uint64) []string {
 	functions := map[uint64]string{}
 	for _, f := range p.Function {
