@@ -157,7 +157,7 @@ static size_t fill_headers(const struct otlp_grpc_exporter *self, const struct b
         headers[count++] = (struct http_header){"grpc-encoding", encoding_text(compression)};
     if (!sender)
         return count;
-    return client_sender(headers, count, sender->tenant, sender->authorization);
+    return client_sender(&self->client, headers, count, sender->tenant, sender->authorization);
 }
 
 /* One message: its prefix, and the payload's runs or their compressed form. */

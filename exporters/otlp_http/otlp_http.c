@@ -154,7 +154,7 @@ static size_t fill_headers(const struct otlp_http_exporter *self, const struct b
         headers[count++] = (struct http_header){"Content-Encoding", encoding_text(compression)};
     if (!sender)
         return count;
-    return client_sender(headers, count, sender->tenant, sender->authorization);
+    return client_sender(&self->client, headers, count, sender->tenant, sender->authorization);
 }
 
 /* A body to send: runs of the payload, or their converted or compressed form in `made`. */

@@ -95,7 +95,7 @@ struct outcome send_post(struct pyroscope_exporter *self, const struct batch *ba
         body = bytes_view(&packed);
     }
     if (sender)
-        count = client_sender(headers, count, sender->tenant, sender->authorization);
+        count = client_sender(&self->client, headers, count, sender->tenant, sender->authorization);
     http_client_post(self->http, post->url, headers, count, body, &reply);
     struct outcome outcome = meaning(&reply);
     post->status = reply.status;

@@ -1,4 +1,6 @@
 /* The writer's part: groups of entries and notes go to the last segments, one sync for all. */
+#include "lib/journal/state.h"
+
 #include "lib/journal/rescue.h"
 
 #include "lib/base/log.h"

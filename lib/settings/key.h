@@ -76,7 +76,6 @@ struct key {
     size_t present;             /* GROUP with KEY_PRESENCE: offset of its bool, from the outer */
 };
 
-/* Fails to compile where the member is not of the C type that the row writes. */
 #define KEY_AT(T, member, C) (offsetof(T, member) + 0 * _Generic(((T *)0)->member, C : 1))
 
 #define KEY_FLAGGED(T, member, C, key, kind, value, flag, line)                                    \

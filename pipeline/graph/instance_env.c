@@ -1,4 +1,6 @@
 /* The functions that an instance may call on its env (pipeline/env.h). */
+#include "pipeline/env.h"
+
 #include "pipeline/graph/instance.h"
 
 #include "lib/journal/journal.h"

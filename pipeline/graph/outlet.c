@@ -1,4 +1,6 @@
 /* Handing on: to the next open processor, and at the end to the queues. */
+#include "pipeline/env.h"
+
 #include "lib/base/clock.h"
 #include "pipeline/graph/graph.h"
 

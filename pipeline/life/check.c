@@ -1,4 +1,6 @@
 /* Asks the backends of a plan that is not started. */
+#include "pipeline/life/runtime.h"
+
 #include "lib/settings/fill.h"
 #include "pipeline/life/runtime_state.h"
 

@@ -1,4 +1,6 @@
 /* What can be reported about a valid plan. */
+#include "pipeline/life/runtime.h"
+
 #include "lib/base/log.h"
 #include "lib/settings/fill.h"
 #include "pipeline/life/plan.h"

@@ -5,6 +5,8 @@
  * the gate closed, the old processors hand on what they hold and the new outlets and intakes take
  * effect. What is left of the old graph retires.
  */
+#include "pipeline/life/runtime.h"
+
 #include "pipeline/life/plan.h"
 #include "pipeline/life/runtime_state.h"
 #include "pipeline/telemetry/logs.h"

@@ -1,4 +1,6 @@
 /* The running graph, in rows. */
+#include "pipeline/life/runtime.h"
+
 #include "pipeline/life/runtime_state.h"
 
 static void join(const struct instance_list *list, struct bytes *out)

@@ -2,6 +2,8 @@
  * The order of a stop: receivers, then processors, which hand on what they hold, then the queues
  * until the deadline, then exporters, and extensions last.
  */
+#include "pipeline/life/runtime.h"
+
 #include "lib/base/thread.h"
 #include "pipeline/life/runtime_state.h"
 

@@ -1,4 +1,6 @@
 /* The profiles signal: notes windows and span ids, and lets go the spans that waited for them. */
+#include "processors/correlation/correlation.h"
+
 #include "processors/correlation/known/notes.h"
 #include "processors/correlation/known/uploads.h"
 #include "processors/correlation/passing.h"

@@ -1,4 +1,6 @@
 /* The traces signal: spans are decided on arrival, and then held or handed on. */
+#include "processors/correlation/correlation.h"
+
 #include "processors/correlation/hold/gather.h"
 #include "processors/correlation/release/pack.h"
 #include "processors/correlation/release/release.h"

@@ -47,6 +47,11 @@ static bool sends_metadata_on(const struct otlp_receiver *self)
     return self->protocols.grpc.include_metadata;
 }
 
+static bool checks_clients(const struct otlp_receiver *self)
+{
+    return self->protocols.grpc.auth.on;
+}
+
 static const char *header(const struct otlp_export *export, const char *name)
 {
     return grpc_call_metadata(export->call, name);
@@ -70,6 +75,7 @@ static void succeed(const struct otlp_export *export, uint32_t rejected, const c
 static const struct otlp_transport transport = {.transport = ADMISSION_GRPC,
                                                 .peer = peer_of_call,
                                                 .sends_metadata_on = sends_metadata_on,
+                                                .checks_clients = checks_clients,
                                                 .header = header,
                                                 .succeed = succeed,
                                                 .refuse = grpc_refuse};

@@ -15,6 +15,11 @@ static bool sends_metadata_on(const struct otlp_receiver *self)
     return self->protocols.http.server.include_metadata;
 }
 
+static bool checks_clients(const struct otlp_receiver *self)
+{
+    return self->protocols.http.server.auth.on;
+}
+
 static const char *header(const struct otlp_export *export, const char *name)
 {
     return http_request_header(export->call, name);
@@ -38,6 +43,7 @@ static const struct peer *peer_of_request(const struct otlp_export *export)
 static const struct otlp_transport transport = {.transport = ADMISSION_HTTP,
                                                 .peer = peer_of_request,
                                                 .sends_metadata_on = sends_metadata_on,
+                                                .checks_clients = checks_clients,
                                                 .header = header,
                                                 .succeed = succeed,
                                                 .refuse = http_refuse};

@@ -19,7 +19,7 @@ static const struct key grpc_keys[] = {
             "threads that read connections"),
     AUTH_SERVER_KEY(struct otlp_grpc_settings, auth),
     KEY_BOOL(struct otlp_grpc_settings, include_metadata, "include_metadata", "false",
-             "forward the client's X-Scope-OrgID and Authorization"),
+             "forward the client's X-Scope-OrgID and, without auth, Authorization"),
     KEY_GROUP(struct otlp_grpc_settings, keepalive, struct grpc_keepalive_settings, "keepalive",
               grpc_keepalive_keys, "lifetime of connections, and how often clients may ping"),
     TLS_SERVER_KEY(struct otlp_grpc_settings, tls),

@@ -57,6 +57,7 @@ struct otlp_transport {
     enum admission_transport transport;
     const struct peer *(*peer)(const struct otlp_export *export);
     bool (*sends_metadata_on)(const struct otlp_receiver *self);
+    bool (*checks_clients)(const struct otlp_receiver *self); /* their credentials are for us */
     const char *(*header)(const struct otlp_export *export, const char *name); /* NULL: absent */
     /* rejected: number of items not accepted; reason: why, NULL if rejected is 0. */
     void (*succeed)(const struct otlp_export *export, uint32_t rejected, const char *reason);

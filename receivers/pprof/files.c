@@ -1,9 +1,10 @@
 /* Targets listed in files, in the format of Prometheus' file_sd_configs: a list of
  * {targets: ["host:port"], labels: {name: value}}, as JSON or YAML. */
+#include "receivers/pprof/scraper.h"
+
 #include "lib/base/log.h"
 #include "lib/base/watched_file.h"
 #include "lib/settings/yaml.h"
-#include "receivers/pprof/scraper.h"
 
 #include <fnmatch.h>
 #include <glob.h>

@@ -1,8 +1,9 @@
 /* One pull: GET, check, take the delta, offer. */
+#include "receivers/pprof/scraper.h"
+
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
 #include "pipeline/pprof_request.h"
-#include "receivers/pprof/scraper.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -96,7 +96,9 @@ static bool set_origin(const struct pprof_receiver *self, struct http_request *r
     batch_set_profile(batch, origin);
     if (self->server.http.include_metadata) {
         struct view tenant = view_of(http_request_header(request, "X-Scope-OrgID"));
-        struct view authorization = view_of(http_request_header(request, "Authorization"));
+        struct view authorization = {0};
+        if (!self->server.http.auth.on)
+            authorization = view_of(http_request_header(request, "Authorization"));
         batch_set_metadata(batch, metadata_new(tenant, authorization, &failed));
     }
     return !failed;

@@ -65,7 +65,9 @@ static bool set_metadata(const struct submission *submission, struct batch *batc
     if (!submission->self->http.include_metadata)
         return true;
     struct view tenant = view_of(http_request_header(submission->request, "X-Scope-OrgID"));
-    struct view authorization = view_of(http_request_header(submission->request, "Authorization"));
+    struct view authorization = {0};
+    if (!submission->self->http.auth.on)
+        authorization = view_of(http_request_header(submission->request, "Authorization"));
     batch_set_metadata(batch, metadata_new(tenant, authorization, &failed));
     return !failed;
 }

@@ -28,9 +28,12 @@ SERVERS = """\
 receivers:
   otlp:
     protocols:
-      grpc: {{endpoint: "127.0.0.1:{grpc}", auth: {{authenticator: {by}}}}}
-      http: {{endpoint: "127.0.0.1:{http}", auth: {{authenticator: {by}}}}}
-  pyroscope: {{endpoint: "127.0.0.1:{ingest}", auth: {{authenticator: {by}}}}}
+      grpc:
+        {{endpoint: "127.0.0.1:{grpc}", auth: {{authenticator: {by}}}, include_metadata: true}}
+      http:
+        {{endpoint: "127.0.0.1:{http}", auth: {{authenticator: {by}}}, include_metadata: true}}
+  pyroscope:
+    {{endpoint: "127.0.0.1:{ingest}", auth: {{authenticator: {by}}}, include_metadata: true}}
 """
 PIPELINES = """\
   pipelines:
@@ -191,6 +194,15 @@ def test_spans_come_through_both_transports_and_those_of_strangers_do_not(row):
         row.front.call(one_span("stranger"), bad)
     assert harness.wait_for(lambda: row.names().count("known") == len(GOOD), 20)
     assert "stranger" not in row.names()
+
+
+def test_no_backend_sees_the_credentials_of_clients(row):
+    assert row.front.post("/v1/logs", payloads.build("logs", "auth").SerializeToString(),
+                          GOOD[0]).status_code == 200
+    assert row.front.folded(GOOD[0]).status_code == 200
+    assert harness.wait_for(lambda: row.sink.requests("logs", "http") and row.profiles.exchanges, 20)
+    for exchange in [*row.sink.proxy.exchanges, *row.profiles.exchanges]:
+        assert "authorization" not in {name.lower() for name in exchange.headers}
 
 
 def test_health_needs_no_credentials(row):

@@ -47,12 +47,12 @@ void compression_check(const struct client_settings *settings, unsigned encoding
                        encoding_text(encoding));
 }
 
-size_t client_sender(struct http_header *headers, size_t count, const char *tenant,
-                     const char *authorization)
+size_t client_sender(const struct client_settings *settings, struct http_header *headers,
+                     size_t count, const char *tenant, const char *authorization)
 {
     if (tenant)
         headers[count++] = (struct http_header){"X-Scope-OrgID", tenant};
-    if (authorization)
+    if (authorization && !settings->auth.on)
         headers[count++] = (struct http_header){"Authorization", authorization};
     return count;
 }

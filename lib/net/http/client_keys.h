@@ -41,9 +41,10 @@ void compression_check(const struct client_settings *settings, unsigned encoding
      ENCODING_BIT(ENCODING_SNAPPY))
 
 /* What a request's sender wants known of itself (NULL: nothing), behind the headers given; room for
- * two more. Returns the new count. A header of that name in `headers` wins. */
-size_t client_sender(struct http_header *headers, size_t count, const char *tenant,
-                     const char *authorization);
+ * two more. Returns the new count. A header of that name in `headers` wins; with `auth` the
+ * authorization is left out. */
+size_t client_sender(const struct client_settings *settings, struct http_header *headers,
+                     size_t count, const char *tenant, const char *authorization);
 
 /* Reports what of the tls group does not go together. */
 void client_check(const struct client_settings *settings, struct key_report *report);

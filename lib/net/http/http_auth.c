@@ -1,6 +1,7 @@
 /* Requests and the authenticator of their server. */
-#include "lib/net/auth.h"
 #include "lib/net/http/http_internal.h"
+
+#include "lib/net/auth.h"
 #include "lib/net/loop.h"
 #include "lib/wire/http/status.h"
 

@@ -3,9 +3,9 @@
  * HTTP/1 without telling anybody. So its recv comes here (CMakeLists.txt: --wrap), and the first
  * bytes of each connection are looked at on their way; later ones cost a load.
  */
-#include <sys/socket.h>
-
 #include "lib/net/http/http_peer.h"
+
+#include <sys/socket.h>
 
 enum { SOCKETS = 1 << 16 }; /* none beyond is looked at */
 

@@ -3,10 +3,11 @@
  * says nothing to the client. So its call of GnuTLS comes here (CMakeLists.txt: --wrap), and goes
  * on from here.
  */
+#include "lib/net/http/http_peer.h"
+
 #include <stddef.h>
 #include <stdio.h>
 
-#include "lib/net/http/http_peer.h"
 #include "lib/net/tls/tls_handshake.h"
 
 static struct http_peer *peer_of_mark(struct tls_mark *mark)

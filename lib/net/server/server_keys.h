@@ -38,7 +38,7 @@ struct server_http_settings {
         KEY_INT(T, http.threads, "threads", "1", 1, 64, "threads that read connections"),          \
         AUTH_SERVER_KEY(T, http.auth),                                                             \
         KEY_BOOL(T, http.include_metadata, "include_metadata", "false",                            \
-                 "forward the client's X-Scope-OrgID and Authorization"),                          \
+                 "forward the client's X-Scope-OrgID and, without auth, Authorization"),           \
         KEY_DURATION(T, http.read_header_timeout, "read_header_timeout", "10s", 0,                 \
                      "time for a request's header; 0: none"),                                      \
         KEY_DURATION(T, http.idle_timeout, "idle_timeout", "120s", 0,                              \

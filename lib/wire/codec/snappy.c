@@ -1,6 +1,7 @@
 /* snappy: one block, and its framing format (framing_format.txt of its makers). */
-#include "lib/late/library.h"
 #include "lib/wire/codec/coding.h"
+
+#include "lib/late/library.h"
 
 #include <isa-l/crc.h>
 #include <snappy-c.h>

@@ -51,13 +51,15 @@ END_TEST
 START_TEST(a_sender_adds_what_it_has)
 {
     struct http_header headers[3] = {{"A", "a"}};
-    ck_assert_uint_eq(client_sender(headers, 1, NULL, NULL), 1);
-    ck_assert_uint_eq(client_sender(headers, 1, NULL, "Basic x"), 2);
+    const struct client_settings plain = {0}, own = {.auth = {.on = true}};
+    ck_assert_uint_eq(client_sender(&plain, headers, 1, NULL, NULL), 1);
+    ck_assert_uint_eq(client_sender(&plain, headers, 1, NULL, "Basic x"), 2);
     ck_assert_str_eq(headers[1].name, "Authorization");
-    ck_assert_uint_eq(client_sender(headers, 1, "t", "Basic x"), 3);
+    ck_assert_uint_eq(client_sender(&plain, headers, 1, "t", "Basic x"), 3);
     ck_assert_str_eq(headers[1].name, "X-Scope-OrgID");
     ck_assert_str_eq(headers[1].value, "t");
     ck_assert_str_eq(headers[2].value, "Basic x");
+    ck_assert_uint_eq(client_sender(&own, headers, 1, "t", "Basic x"), 2);
 }
 END_TEST
 
