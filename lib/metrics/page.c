@@ -10,6 +10,7 @@ struct page {
     struct metrics *metrics;
     struct bytes *out;
     enum page_format format;
+    const struct page_style *style;
     bool failed;
 };
 
@@ -115,6 +116,49 @@ static void page_put_label(struct page *page, bool *open, struct view name, stru
     *open = true;
 }
 
+/* ---- names ---- */
+
+/* The suffix of a unit of UCUM that is none of "{things}" (OpenTelemetry's specification,
+ * "Prometheus and OpenMetrics Compatibility"); "": none. */
+static const char *unit_suffix(const struct metric *row)
+{
+    static const char *const units[][2] = {
+        {"s", "_seconds"}, {"By", "_bytes"}, {"d", "_days"}, {"ms", "_milliseconds"}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(row->unit, units[i][0]) == 0)
+            return units[i][1];
+    return "";
+}
+
+static bool ends_with(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), m = strlen(suffix);
+    return n >= m && strcmp(name + n - m, suffix) == 0;
+}
+
+/* Without "_total". */
+static void page_put_family(struct page *page, const struct metric *row)
+{
+    const char *unit = page->style->unit_suffix ? unit_suffix(row) : "";
+    page_put_text(page, row->name);
+    page_put_text(page, ends_with(row->name, unit) ? "" : unit);
+}
+
+static const char *total_of(const struct page *page, const struct metric *row)
+{
+    return page->style->type_suffix && row->kind == METRIC_COUNTER ? "_total" : "";
+}
+
+static bool has_label(const struct page *page, const struct metrics_point *point, const char *name)
+{
+    struct view label, text;
+    size_t at = 0;
+    while (metrics_label(page->metrics, point, &at, &label, &text))
+        if (view_eq(label, view_of(name)))
+            return true;
+    return false;
+}
+
 /* le: the last label's value; NULL: none. */
 static void put_sample(struct page *page, const struct metrics_point *point, const char *suffix,
                        const char *le, double value)
@@ -122,8 +166,12 @@ static void put_sample(struct page *page, const struct metrics_point *point, con
     struct view label, text;
     size_t at = 0;
     bool open = false;
-    page_put_text(page, point->row->name);
+    page_put_family(page, point->row);
     page_put_text(page, suffix);
+    for (const struct metric_label *constant = page->style->constant; constant && constant->name;
+         constant++)
+        if (!has_label(page, point, constant->name))
+            page_put_label(page, &open, view_of(constant->name), constant->value);
     while (metrics_label(page->metrics, point, &at, &label, &text))
         page_put_label(page, &open, label, text);
     if (le)
@@ -173,25 +221,31 @@ static const char *type_word(const struct page *page, enum metric_kind kind)
 {
     static const char *const words[] = {
         [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_HISTOGRAM] = "histogram"};
-    return kind == METRIC_COUNTER && page->format == PAGE_OPENMETRICS ? "unknown" : words[kind];
+    bool unknown = page->format == PAGE_OPENMETRICS && !page->style->type_suffix;
+    return kind == METRIC_COUNTER && unknown ? "unknown" : words[kind];
 }
 
+/* OpenMetrics names the family, which has no "_total"; the text format its samples. */
 static void put_head(struct page *page, const struct metric *row)
 {
+    const char *total = page->format == PAGE_OPENMETRICS ? "" : total_of(page, row);
     page_put_text(page, "# HELP ");
-    page_put_text(page, row->name);
+    page_put_family(page, row);
+    page_put_text(page, total);
     page_put(page, " ", 1);
     page_put_text(page, row->help);
     page_put_text(page, "\n# TYPE ");
-    page_put_text(page, row->name);
+    page_put_family(page, row);
+    page_put_text(page, total);
     page_put(page, " ", 1);
     page_put_text(page, type_word(page, row->kind));
     page_put(page, "\n", 1);
 }
 
-bool page_write(struct metrics *metrics, enum page_format format, struct bytes *out)
+bool page_write(struct metrics *metrics, enum page_format format, const struct page_style *style,
+                struct bytes *out)
 {
-    struct page page = {.metrics = metrics, .out = out, .format = format};
+    struct page page = {.metrics = metrics, .out = out, .format = format, .style = style};
     size_t count;
     const struct metrics_point *points = metrics_sorted(metrics, &count);
     for (size_t i = 0; i < count; i++) {
@@ -201,7 +255,7 @@ bool page_write(struct metrics *metrics, enum page_format format, struct bytes *
         if (row->kind == METRIC_HISTOGRAM)
             put_histogram(&page, &points[i]);
         else
-            put_sample(&page, &points[i], "", NULL, points[i].value);
+            put_sample(&page, &points[i], total_of(&page, row), NULL, points[i].value);
     }
     if (format == PAGE_OPENMETRICS)
         page_put_text(&page, "# EOF\n");

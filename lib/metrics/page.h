@@ -1,8 +1,8 @@
 /*
  * The metrics page: Prometheus' text format 0.0.4 and OpenMetrics 1.0.
  *
- * Names are the same in both, and so are the Collector's: its counters have no "_total".
- * OpenMetrics wants that of a counter, so there they have the type "unknown".
+ * Names are the same in both, and so are the Collector's: by default its counters have no "_total".
+ * OpenMetrics wants that of a counter, so without it they have the type "unknown" there.
  */
 #ifndef LIB_METRICS_PAGE_H
 #define LIB_METRICS_PAGE_H
@@ -18,7 +18,15 @@ enum page_format page_format_of(const char *accept);
 /* The media type, for Content-Type. */
 const char *page_media_type(enum page_format format);
 
+/* What a page has beyond the Collector's default. All zero: nothing. */
+struct page_style {
+    bool type_suffix;                   /* counters end in "_total" */
+    bool unit_suffix;                   /* names end in their unit: "_seconds", "_bytes" */
+    const struct metric_label *constant; /* labels of every series; NULL: none */
+};
+
 /* Appends the page. False: no memory for all of it. */
-bool page_write(struct metrics *metrics, enum page_format format, struct bytes *out);
+bool page_write(struct metrics *metrics, enum page_format format, const struct page_style *style,
+                struct bytes *out);
 
 #endif

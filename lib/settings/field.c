@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { SHOWN_MAX = 60, WORDS_MAX = 200 };
 
@@ -188,7 +189,7 @@ static void set_choice(const struct field *field)
     const char *const *choices = field->key->choices;
     const char *text = node_string(field->node);
     for (int i = 0; text && choices[i]; i++)
-        if (strcmp(choices[i], text) == 0) {
+        if (strcasecmp(choices[i], text) == 0) {
             *(int *)field->at = i;
             return;
         }
@@ -286,7 +287,7 @@ static bool set_attributes(const struct field *field, const struct node *item)
 {
     if (!(field->key->flags & KEY_ATTRIBUTES))
         return false;
-    return strcmp(item->key, "schema_url") == 0 ||
+    return strcmp(item->key, "schema_url") == 0 || strncmp(item->key, "detect", 6) == 0 ||
            (strcmp(item->key, "attributes") == 0 && item->kind == NODE_LIST &&
             set_named_pairs(field, item));
 }

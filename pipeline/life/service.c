@@ -28,6 +28,8 @@ static const struct {
     {"logs.development", "false", "there is no such mode"},
     {"logs.error_output_paths", "stderr", "the log goes only to output_paths"},
     {"logs.processors", NULL, "the log goes only to output_paths"},
+    {"resource.detectors", NULL, "only `resource` itself is used"},
+    {"resource.detection/development", NULL, "only `resource` itself is used"},
     {"metrics.views", NULL, "only the level decides what is measured"},
     {"traces", "none", "there are no traces of the process itself"},
 };

@@ -102,8 +102,14 @@ static void put_section(struct bytes *out, const struct telemetry_otlp *otlp)
     const char *endpoint = otlp->endpoint, *scheme = strstr(endpoint, "://");
     bool grpc = otlp->protocol == 1;
     bytes_printf(out, "yaml:{telemetry: {timeout: %dms", (int)otlp->timeout);
-    put_entry(out, !grpc && has_path(endpoint) ? "metrics_endpoint" : "endpoint",
-              grpc && scheme ? scheme + 3 : endpoint);
+    char *url = NULL;
+    if (grpc && scheme)
+        endpoint = scheme + 3;
+    else if (!grpc && !scheme &&
+             asprintf(&url, "http%s://%s", otlp->insecure ? "" : "s", endpoint) > 0)
+        endpoint = url;
+    put_entry(out, !grpc && has_path(endpoint) ? "metrics_endpoint" : "endpoint", endpoint);
+    free(url);
     put_entry(out, "compression", otlp->compression);
     put_tls(out, otlp);
     put_headers(out, otlp);

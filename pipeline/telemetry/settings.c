@@ -2,12 +2,16 @@
 
 #include "lib/base/log.h"
 #include "lib/net/endpoint.h"
+#include "lib/net/http/client_keys.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 static const char *const level_words[] = {"none", "basic", "normal", "detailed", NULL};
 
-static const char *const encoding_words[] = {"console", "json", NULL};
+static const char *const log_encodings[] = {"console", "json", NULL};
 
 static const struct key sampling_keys[] = {
     KEY_BOOL(struct telemetry_sampling, enabled, "enabled", "true", "off: every line is written"),
@@ -22,7 +26,7 @@ static const struct key sampling_keys[] = {
 
 static const struct key logs_keys[] = {
     KEY_STRING(struct telemetry_logs, level, "level", "info", 0, "debug, info, warn or error"),
-    KEY_CHOICE(struct telemetry_logs, encoding, "encoding", "console", encoding_words,
+    KEY_CHOICE(struct telemetry_logs, encoding, "encoding", "console", log_encodings,
                "console: lines of text; json: an object a line"),
     KEY_LIST(struct telemetry_logs, output_paths, "output_paths", "[stderr]",
              "where the log goes: stderr, stdout, files"),
@@ -39,14 +43,25 @@ static const struct key logs_keys[] = {
     KEY_END,
 };
 
+static const struct key constant_keys[] = {
+    KEY_LIST(struct telemetry_constant, included, "included", NULL, "names; * and ? match any"),
+    KEY_LIST(struct telemetry_constant, excluded, "excluded", NULL, "names to leave out"),
+    KEY_END,
+};
+
 static const struct key prometheus_keys[] = {
     KEY_STRING(struct telemetry_pull, host, "host", "localhost", 0,
                "address of the page; 0.0.0.0: all interfaces"),
     KEY_INT(struct telemetry_pull, port, "port", "8888", 0, 65535, "its port, with /metrics"),
-    KEY_IGNORED("without_scope_info", "accepted; there is none"),
-    KEY_IGNORED("without_type_suffix", "accepted; names have no _total"),
-    KEY_IGNORED("without_units", "accepted; names are the Collector's"),
-    KEY_IGNORED("with_resource_constant_labels", "accepted; target_info has the resource"),
+    KEY_BOOL(struct telemetry_pull, without_scope_info, "without_scope_info", "true",
+             "false has no effect: there are no scopes"),
+    KEY_BOOL(struct telemetry_pull, without_type_suffix, "without_type_suffix", "true",
+             "false: counters end in _total"),
+    KEY_BOOL(struct telemetry_pull, without_units, "without_units", "true",
+             "false: names end in their unit, such as _seconds"),
+    KEY_SWITCHED(struct telemetry_pull, constant, struct telemetry_constant, constant.given,
+                 "with_resource_constant_labels", constant_keys,
+                 "resource attributes that every series has"),
     KEY_END,
 };
 
@@ -66,6 +81,8 @@ static const struct key pull_keys[] = {
               "what is served"),
     KEY_END,
 };
+
+static const char *const temporality_words[] = {"cumulative", "delta", "lowmemory", NULL};
 
 static const char *const protocol_words[] = {"http/protobuf", "grpc", NULL};
 
@@ -87,7 +104,8 @@ static const struct key otlp_keys[] = {
                "PEM file of our certificate"),
     KEY_STRING(struct telemetry_otlp, client_key, "client_key", NULL, 0,
                "PEM file of its private key"),
-    KEY_IGNORED("temporality_preference", "accepted; everything is cumulative"),
+    KEY_CHOICE(struct telemetry_otlp, temporality, "temporality_preference", "cumulative",
+               temporality_words, "cumulative; the others have no effect"),
     KEY_IGNORED("default_histogram_aggregation", "accepted; buckets are explicit"),
     KEY_END,
 };
@@ -148,6 +166,34 @@ static void check_address(const struct telemetry_metrics *metrics, struct key_re
         key_report_add(report, "telemetry.metrics.address", "%s", why);
 }
 
+/* The endpoint is a URL or host:port. */
+static void check_otlp(const struct telemetry_otlp *otlp, const char *reader,
+                       struct key_report *report)
+{
+    char path[128], words[512];
+    const char *why = words;
+    struct endpoint endpoint;
+    bool url = strstr(otlp->endpoint, "://");
+    snprintf(path, sizeof path, "%s.periodic.exporter.otlp.endpoint", reader);
+    if (url ? !url_check(otlp->endpoint, &why)
+            : !strchr(otlp->endpoint, '/') &&
+                  !endpoint_parse(otlp->endpoint, false, &endpoint, words, sizeof words))
+        key_report_add(report, path, "%s", why);
+    snprintf(path, sizeof path, "%s.periodic.exporter.otlp.temporality_preference", reader);
+    if (otlp->temporality)
+        key_report_warn(report, path, "%s has no effect: all metrics are cumulative",
+                        temporality_words[otlp->temporality]);
+}
+
+static void check_pull(const struct telemetry_pull *pull, const char *reader,
+                       struct key_report *report)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s.pull.exporter.prometheus.without_scope_info", reader);
+    if (!pull->without_scope_info)
+        key_report_warn(report, path, "false has no effect: no series has labels of a scope");
+}
+
 static void check_readers(const struct telemetry_metrics *metrics, struct key_report *report)
 {
     const struct telemetry_reader *readers = metrics->readers.items;
@@ -158,7 +204,24 @@ static void check_readers(const struct telemetry_metrics *metrics, struct key_re
             key_report_add(report, path, "expected either pull or periodic");
         if (readers[i].periodic.given && !readers[i].periodic.otlp.given)
             key_report_add(report, path, "periodic.exporter has no exporter, expected otlp");
+        if (readers[i].periodic.otlp.given)
+            check_otlp(&readers[i].periodic.otlp, path, report);
+        if (readers[i].pull.given)
+            check_pull(&readers[i].pull, path, report);
     }
+}
+
+/* A file is to be there, or its folder. */
+static void check_output(const char *path, struct key_report *report)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    bool named = strcmp(path, "stderr") == 0 || strcmp(path, "stdout") == 0;
+    snprintf(folder, sizeof folder, "%.*s/", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    bool there = access(path, F_OK) == 0;
+    if (!named && access(there ? path : folder, W_OK) != 0)
+        key_report_add(report, "telemetry.logs.output_paths", "%s cannot be written to: %s", path,
+                       strerror(errno));
 }
 
 void telemetry_check(const struct telemetry_settings *settings, struct key_report *report)
@@ -171,6 +234,8 @@ void telemetry_check(const struct telemetry_settings *settings, struct key_repor
     if (settings->logs.output_paths.count == 0 || settings->logs.output_paths.count > LOG_OUTPUTS)
         key_report_add(report, "telemetry.logs.output_paths", "expected 1 to %d paths",
                        LOG_OUTPUTS);
+    for (size_t i = 0; i < settings->logs.output_paths.count; i++)
+        check_output(settings->logs.output_paths.items[i], report);
     check_address(&settings->metrics, report);
     check_readers(&settings->metrics, report);
 }

@@ -19,11 +19,19 @@ struct telemetry_logs {
     struct telemetry_sampling sampling;
 };
 
+/* Names of resource attributes; '*' and '?' are wildcards. */
+struct telemetry_constant {
+    bool given;
+    struct key_list included, excluded;
+};
+
 /* A page for Prometheus. */
 struct telemetry_pull {
     bool given;
     char *host;
     int64_t port;
+    bool without_type_suffix, without_units, without_scope_info;
+    struct telemetry_constant constant;
 };
 
 /* Requests to an OTLP endpoint. */
@@ -36,6 +44,7 @@ struct telemetry_otlp {
     char *compression;
     int64_t timeout; /* ms */
     bool insecure;   /* gRPC without TLS if the endpoint has no scheme */
+    int temporality; /* an index of its words */
     char *certificate, *client_certificate, *client_key; /* files */
 };
 

@@ -8,6 +8,7 @@
 #include "pipeline/telemetry/periodic.h"
 #include "pipeline/telemetry/process.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,35 +18,53 @@ enum { MAX_BODY = 4096, MAX_CONNECTIONS = 16, MAX_PAGE = 16 << 20 };
 #define READERS      "telemetry.metrics.readers"
 #define DEFAULT_PAGE "localhost:8888"
 
+struct page;
+
 struct telemetry {
     telemetry_measure_fn *measure;
     void *ctx;
     enum metric_level level;
     struct process_resource resource;
     _Atomic bool yields;
-    struct http_server **servers;
-    size_t server_count;
+    struct page **pages;
+    size_t page_count;
     struct periodic **periodics;
     size_t periodic_count;
 };
 
 /* ---- pages ---- */
 
-static bool write_page(struct telemetry *telemetry, enum page_format format, struct bytes *page)
+struct page {
+    struct telemetry *telemetry;
+    struct page_style style;
+    struct metric_label *constant;
+    struct http_server *server;
+};
+
+static void page_free(struct page *page)
 {
+    if (page->server)
+        http_server_close(page->server, 0);
+    free(page->constant);
+    free(page);
+}
+
+static bool write_page(const struct page *page, enum page_format format, struct bytes *out)
+{
+    struct telemetry *telemetry = page->telemetry;
     struct metrics metrics;
     metrics_init(&metrics, telemetry->level);
     process_measure(&telemetry->resource, &metrics);
     telemetry->measure(telemetry->ctx, &metrics);
-    bool written = page_write(&metrics, format, page);
+    bool written = page_write(&metrics, format, &page->style, out);
     metrics_release(&metrics);
     return written;
 }
 
 static void telemetry_handle(void *ctx, struct http_request *request)
 {
-    struct telemetry *telemetry = ctx;
-    struct bytes page;
+    const struct page *page = ctx;
+    struct bytes out;
     const char *method = http_request_method(request);
     if (strcmp(http_request_path(request), "/metrics") != 0) {
         http_respond(request, 404, "text/plain", VIEW("404 page not found; try /metrics\n"), 0);
@@ -57,18 +76,70 @@ static void telemetry_handle(void *ctx, struct http_request *request)
         return;
     }
     enum page_format format = page_format_of(http_request_header(request, "Accept"));
-    bytes_init(&page, MAX_PAGE, NULL);
+    bytes_init(&out, MAX_PAGE, NULL);
     http_response_header(request, "X-Content-Type-Options", "nosniff");
-    if (write_page(telemetry, format, &page))
-        http_respond(request, 200, page_media_type(format), bytes_view(&page), 0);
+    if (write_page(page, format, &out))
+        http_respond(request, 200, page_media_type(format), bytes_view(&out), 0);
     else
         http_respond(request, 503, "text/plain", VIEW("503 out of memory\n"), RETRY_AFTER_S);
-    bytes_release(&page);
+    bytes_release(&out);
 }
 
-static bool open_page(struct telemetry *telemetry, const char *key, const char *endpoint,
-                      char *error, size_t error_size)
+/* Whether a list of names and wildcards has the attribute. */
+static bool listed(const struct key_list *list, const char *name)
 {
+    for (size_t i = 0; i < list->count; i++)
+        if (fnmatch(list->items[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* False: no memory. */
+static bool set_style(struct page *page, const struct telemetry_pull *pull)
+{
+    const struct process_resource *resource = &page->telemetry->resource;
+    size_t count = 0;
+    page->style.type_suffix = !pull->without_type_suffix;
+    page->style.unit_suffix = !pull->without_units;
+    if (!pull->constant.given)
+        return true;
+    page->constant = calloc(resource->count + 1, sizeof *page->constant);
+    for (size_t i = 0; page->constant && i < resource->count; i++) {
+        const struct process_attribute *attribute = &resource->attributes[i];
+        if (listed(&pull->constant.included, attribute->name) &&
+            !listed(&pull->constant.excluded, attribute->name))
+            page->constant[count++] =
+                (struct metric_label){attribute->label, view_of(attribute->value)};
+    }
+    page->style.constant = page->constant;
+    return page->constant;
+}
+
+/* Makes room for one more page, too. pull NULL: the default style. NULL: no memory. */
+static struct page *page_new(struct telemetry *telemetry, const struct telemetry_pull *pull)
+{
+    struct page **pages =
+        realloc(telemetry->pages, (telemetry->page_count + 1) * sizeof(struct page *));
+    struct page *page = pages ? calloc(1, sizeof *page) : NULL;
+    if (pages)
+        telemetry->pages = pages;
+    if (!page)
+        return NULL;
+    page->telemetry = telemetry;
+    if (!pull || set_style(page, pull))
+        return page;
+    page_free(page);
+    return NULL;
+}
+
+static bool open_page(struct telemetry *telemetry, const struct telemetry_pull *pull,
+                      const char *key, const char *endpoint, char *error, size_t error_size)
+{
+    struct page *page = page_new(telemetry, pull);
+    if (!page) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
     struct http_server_options options = {
         .max_body = MAX_BODY,
         .threads = 1,
@@ -76,24 +147,20 @@ static bool open_page(struct telemetry *telemetry, const char *key, const char *
         .header_timeout_ns = 10 * NS_PER_S,
         .idle_timeout_ns = 300 * NS_PER_S,
         .handler = telemetry_handle,
-        .ctx = telemetry,
+        .ctx = page,
     };
     const struct listen_on on = {.key = key,
                                  .endpoint = endpoint,
                                  .id = "telemetry",
                                  .yields = &telemetry->yields,
                                  .what = "metrics at /metrics"};
-    struct http_server **servers =
-        realloc(telemetry->servers, (telemetry->server_count + 1) * sizeof(struct http_server *));
-    if (!servers) {
-        snprintf(error, error_size, "out of memory");
+    page->server = listen_http(&on, &options, error, error_size);
+    if (!page->server) {
+        page_free(page);
         return false;
     }
-    telemetry->servers = servers;
-    struct http_server *server = listen_http(&on, &options, error, error_size);
-    if (server)
-        servers[telemetry->server_count++] = server;
-    return server;
+    telemetry->pages[telemetry->page_count++] = page;
+    return true;
 }
 
 /* ---- readers ---- */
@@ -163,7 +230,7 @@ static bool open_reader(struct telemetry *telemetry, const struct telemetry_opti
     snprintf(key, sizeof key, READERS "[%zu].pull.exporter.prometheus.port", number);
     snprintf(endpoint, sizeof endpoint, strchr(host, ':') && *host != '[' ? "[%s]:%d" : "%s:%d",
              host, (int)reader->pull.port);
-    bool opened = open_page(telemetry, key, endpoint, error, sizeof error);
+    bool opened = open_page(telemetry, &reader->pull, key, endpoint, error, sizeof error);
     if (!opened)
         report(options, key, error, problems);
     return opened;
@@ -175,7 +242,7 @@ static bool open_address(struct telemetry *telemetry, const struct telemetry_opt
     static const char key[] = "telemetry.metrics.address";
     char error[512];
     bool opened =
-        open_page(telemetry, key, options->settings->metrics.address, error, sizeof error);
+        open_page(telemetry, NULL, key, options->settings->metrics.address, error, sizeof error);
     if (!opened)
         report(options, key, error, problems);
     return opened;
@@ -185,7 +252,7 @@ static bool open_address(struct telemetry *telemetry, const struct telemetry_opt
 static void open_default(struct telemetry *telemetry)
 {
     char error[512];
-    if (open_page(telemetry, "", DEFAULT_PAGE, error, sizeof error))
+    if (open_page(telemetry, NULL, "", DEFAULT_PAGE, error, sizeof error))
         return;
     const char *why = strncmp(error, ": ", 2) == 0 ? error + 2 : error;
     log_warn("telemetry: no metrics page: %s; service.telemetry.metrics.readers can name another "
@@ -238,9 +305,9 @@ void telemetry_close(struct telemetry *telemetry)
     for (size_t i = 0; i < telemetry->periodic_count; i++)
         periodic_close(telemetry->periodics[i]);
     free(telemetry->periodics);
-    for (size_t i = 0; i < telemetry->server_count; i++)
-        http_server_close(telemetry->servers[i], 0);
-    free(telemetry->servers);
+    for (size_t i = 0; i < telemetry->page_count; i++)
+        page_free(telemetry->pages[i]);
+    free(telemetry->pages);
     process_resource_release(&telemetry->resource);
     free(telemetry);
 }

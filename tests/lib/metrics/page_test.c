@@ -20,10 +20,12 @@ static const struct metric table[] = {
 
 static struct metrics metrics;
 static struct thing thing;
+static struct page_style style;
 
 static void begin(enum metric_level level)
 {
     thing = (struct thing){0};
+    style = (struct page_style){0};
     metrics_init(&metrics, level);
 }
 
@@ -32,7 +34,7 @@ static char *page(enum page_format format)
 {
     struct bytes out;
     bytes_init(&out, 1 << 20, NULL);
-    ck_assert(page_write(&metrics, format, &out));
+    ck_assert(page_write(&metrics, format, &style, &out));
     char *text = strndup((const char *)out.data, out.size);
     bytes_release(&out);
     metrics_release(&metrics);
@@ -53,6 +55,32 @@ START_TEST(a_table_is_enough_for_a_field)
     metrics_scope(&metrics, "processor", "batch/2");
     metrics_add_fields(&metrics, table, &thing);
     shows(PAGE_TEXT, "# HELP made Made.\n# TYPE made counter\nmade{processor=\"batch/2\"} 7\n");
+}
+END_TEST
+
+START_TEST(names_may_end_in_unit_and_type)
+{
+    static const struct metric rows[] = {
+        METRIC_ROW("up", METRIC_COUNTER, METRIC_BASIC, "s", "Up."),
+        METRIC_ROW("used_bytes", METRIC_GAUGE, METRIC_BASIC, "By", "Used."),
+    };
+    for (int format = PAGE_TEXT; format <= PAGE_OPENMETRICS; format++) {
+        begin(METRIC_BASIC);
+        style = (struct page_style){.type_suffix = true, .unit_suffix = true};
+        style.constant = METRIC_LABELS({"service_name", VIEW("a")});
+        metrics_add(&metrics, &rows[0], 2, NO_LABELS);
+        metrics_add(&metrics, &rows[1], 3, METRIC_LABELS({"b", VIEW("c")}));
+        shows((enum page_format)format, format == PAGE_TEXT
+                                            ? "# HELP up_seconds_total Up.\n"
+                                              "# TYPE up_seconds_total counter\n"
+                                              "up_seconds_total{service_name=\"a\"} 2\n"
+                                              "# HELP used_bytes Used.\n# TYPE used_bytes gauge\n"
+                                              "used_bytes{service_name=\"a\",b=\"c\"} 3\n"
+                                            : "# HELP up_seconds Up.\n# TYPE up_seconds counter\n"
+                                              "up_seconds_total{service_name=\"a\"} 2\n"
+                                              "# HELP used_bytes Used.\n# TYPE used_bytes gauge\n"
+                                              "used_bytes{service_name=\"a\",b=\"c\"} 3\n# EOF\n");
+    }
 }
 END_TEST
 
@@ -165,6 +193,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         a_table_is_enough_for_a_field,
+        names_may_end_in_unit_and_type,
         what_is_above_the_level_is_left_out,
         samples_of_one_name_stand_together,
         label_values_are_escaped_and_empty_ones_left_out,
