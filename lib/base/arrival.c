@@ -39,7 +39,7 @@ static void unlist(struct arrival *arrival)
     pthread_mutex_unlock(&budget->arriving_lock);
 }
 
-/* ---- its memory; under its lock ---- */
+/* ---- memory; under the lock ---- */
 
 static void give_back(struct arrival *arrival)
 {
@@ -49,7 +49,7 @@ static void give_back(struct arrival *arrival)
     arrival->gone = true;
 }
 
-/* Beyond its share it takes only what nobody else asks for. */
+/* Beyond its share it only takes what nobody else needs. */
 static bool charge(struct arrival *arrival, size_t target)
 {
     size_t more = target > arrival->charged ? target - arrival->charged : 0;
@@ -61,8 +61,8 @@ static bool charge(struct arrival *arrival, size_t target)
     return taken;
 }
 
-/* Once some of it is there, what is declared and not too much is allocated at once, so that it is
- * not moved as it grows; memory that nobody has written to costs nothing. */
+/* Once bytes have arrived, the declared size, if not excessive, is allocated at once, so that the
+ * body is not moved as it grows; untouched memory costs nothing. */
 static size_t room_for(const struct arrival *arrival, size_t need)
 {
     const struct bytes *body = &arrival->body;
@@ -96,7 +96,7 @@ static bool arrival_make_room(struct arrival *arrival, size_t n)
     return room == body->capacity || bytes_reserve(body, room - body->size) == BYTES_OK;
 }
 
-/* ---- the owner's ---- */
+/* ---- the owning thread ---- */
 
 static void note_progress(struct arrival *arrival, size_t n)
 {
@@ -154,17 +154,17 @@ void arrival_drop(struct arrival *arrival)
     give_back(arrival);
 }
 
-/* ---- anybody's ---- */
+/* ---- giving way; any thread ---- */
 
 enum { STAYS, SLOW, STALLED, HOG };
 
-/* What it has to give way for, and how much. */
+/* The reason to give way, and how strong it is. */
 struct claim {
     int kind;
     uint64_t weight;
 };
 
-/* Under its lock. Of one that did not tell its size half is taken to be there. */
+/* Under its lock. Estimated total time; if the size is unknown, half is assumed to have arrived. */
 static uint64_t takes_in_all(const struct arrival *arrival, uint64_t age)
 {
     double size = (double)arrival->body.size;
@@ -187,7 +187,8 @@ static struct claim claim_on(const struct arrival *arrival, uint64_t now)
     return (struct claim){STAYS, 0};
 }
 
-/* With the list locked. One that is locked is at work: it has just made progress. */
+/* With the list locked. An arrival whose lock is taken is receiving, so it has just made
+ * progress. */
 static bool arrival_look_at(struct arrival *arrival, uint64_t now, struct claim *claim)
 {
     if (pthread_mutex_trylock(&arrival->lock) != 0)
@@ -207,7 +208,7 @@ static struct claim most_of(const struct budget *budget, uint64_t now)
     return most;
 }
 
-/* With the list locked. Bytes that came free. */
+/* With the list locked. Returns the bytes freed. */
 static size_t make_go(struct arrival *arrival)
 {
     if (pthread_mutex_trylock(&arrival->lock) != 0)
@@ -221,7 +222,7 @@ static size_t make_go(struct arrival *arrival)
     return charged;
 }
 
-/* Those with as much to go for, or more, until n bytes came free. */
+/* Makes arrivals with this claim or a stronger one give way until n bytes are free. */
 static size_t make_such_go(const struct budget *budget, struct claim least, uint64_t now, size_t n)
 {
     size_t freed = 0;
@@ -233,8 +234,8 @@ static size_t make_such_go(const struct budget *budget, struct claim least, uint
     return freed;
 }
 
-/* Of many that hold little each, those that are half as far on the way out go with the first: to
- * look at all of them for each would take too long. */
+/* If many hold little each, those with at least half the first one's claim give way with it:
+ * scanning all of them for each would take too long. */
 bool arrival_make_way(struct budget *budget, size_t n)
 {
     pthread_mutex_lock(&budget->arriving_lock);

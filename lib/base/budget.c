@@ -6,11 +6,11 @@
 #include "lib/base/clock.h"
 #include "lib/base/heap.h"
 
-/* A look costs some microseconds, a trim up to milliseconds. */
+/* Measuring takes microseconds, trimming up to milliseconds. */
 #define LOOK_PAUSE (5 * NS_PER_MS)
 #define TRIM_PAUSE (250 * NS_PER_MS)
-#define TRIM_SOON  (20 * NS_PER_MS) /* where a refusal is the alternative */
-#define RECENT     NS_PER_S /* so long others count as there, for who wants more than a share */
+#define TRIM_SOON  (20 * NS_PER_MS) /* if the alternative is to refuse data */
+#define RECENT     NS_PER_S         /* others count as active for this long */
 
 enum { SHARES = 4 };
 
@@ -35,10 +35,10 @@ static size_t excess(size_t a, size_t b)
     return a > b ? a - b : 0;
 }
 
-/* Never counts more than half of the limit, so that something is always accepted. */
+/* Counts at most half of the limit, so that something is always accepted. */
 static size_t budget_measure(struct budget *budget, size_t used)
 {
-    /* Work that nothing has been allocated for would hide as much of what is beyond. */
+    /* Charged but unallocated work would hide that much resident memory. */
     size_t unused = atomic_load_explicit(&budget->unused, memory_order_relaxed);
     size_t beyond = excess(heap_resident(), budget->idle + excess(used, unused));
     beyond = beyond < budget->limit / 2 ? beyond : budget->limit / 2;
@@ -70,7 +70,7 @@ static void budget_look(struct budget *budget, uint64_t trim_pause)
     atomic_flag_clear(&budget->looking);
 }
 
-/* False: looked a moment ago. */
+/* False: measured a moment ago. */
 static bool look_again(struct budget *budget)
 {
     if (!budget->idle || clock_mono(&clock_system) < budget->looked + LOOK_PAUSE)
@@ -84,7 +84,7 @@ static size_t budget_larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Of all that is used, work comes out of what is kept for it. */
+/* Of the used bytes, those that are not covered by what is kept for work. */
 static size_t taken_up(const struct budget *budget, size_t used)
 {
     size_t work = atomic_load_explicit(&budget->work, memory_order_relaxed);
@@ -92,14 +92,14 @@ static size_t taken_up(const struct budget *budget, size_t used)
     return excess(used, work) + budget_larger(work, budget_larger(pledge, budget->reserve));
 }
 
-/* What is beyond is seen late, and what is charged and not written to yet hides as much of it: so
- * much of a watched budget stays free. */
+/* Memory beyond the charges is noticed late, and charged but untouched memory hides that much of
+ * it: this part of a watched budget stays free. */
 static size_t unseen(const struct budget *budget)
 {
     return budget->idle ? budget->limit / 32 : 0;
 }
 
-/* all: also what is kept. */
+/* all: including what is kept for work. */
 static bool budget_fits(const struct budget *budget, size_t used, bool all)
 {
     size_t beyond = atomic_load_explicit(&budget->beyond, memory_order_relaxed);
@@ -126,7 +126,7 @@ static void look_when_grown(struct budget *budget)
 
 static bool base_budget_take(struct budget *budget, size_t n, bool all)
 {
-    /* Once taken, memory that nobody has written to yet would hide as much of what is beyond. */
+    /* Once charged, memory that is still untouched would hide that much resident memory. */
     if (n > budget->limit / 32)
         look_again(budget);
     if (!try_take(budget, n, all) && !(look_again(budget) && try_take(budget, n, all)))
@@ -135,7 +135,7 @@ static bool base_budget_take(struct budget *budget, size_t n, bool all)
     return true;
 }
 
-/* Bytes that would have to be free for n more. */
+/* Bytes that must become free for n more. */
 static size_t lack(const struct budget *budget, size_t n, bool all)
 {
     size_t beyond = atomic_load_explicit(&budget->beyond, memory_order_relaxed);
@@ -143,8 +143,7 @@ static size_t lack(const struct budget *budget, size_t n, bool all)
     return excess((all ? used : taken_up(budget, used)) + beyond + unseen(budget), budget->limit);
 }
 
-/* What comes in and has no claim to wait for gives way, as much as it takes; not for one that asks
- * for more than a share. */
+/* Makes arrivals give way until there is room; not for a request of more than a share. */
 static bool take_from_others(struct budget *budget, size_t n, bool all)
 {
     if (base_budget_take(budget, n, all))
@@ -164,9 +163,9 @@ static bool is_recent(const _Atomic uint64_t *mono)
     return at && clock_mono(&clock_system) < at + RECENT;
 }
 
-/* What this thread has taken for work and not charged otherwise yet. */
+/* What this thread has charged for work and not drawn yet. */
 static _Thread_local struct at_work {
-    struct budget *budget; /* NULL: it is not at work */
+    struct budget *budget; /* NULL: no work in progress */
     size_t left;
 } at_work;
 
@@ -190,11 +189,11 @@ static size_t draw(struct budget *budget, size_t n)
     return drawn;
 }
 
-/* How far a taker may go for what it asks. */
+/* How far a request for memory may go. */
 enum reach {
-    SPARE,   /* what is free, while nobody else is short */
-    USUAL,   /* what comes in and has no claim to wait gives way */
-    RESERVED /* the same, and the reserve */
+    SPARE,   /* free memory, while nobody else is short */
+    USUAL,   /* arrivals may give way */
+    RESERVED /* likewise, and the reserve may be used */
 };
 
 static bool take_by(struct budget *budget, size_t n, enum reach reach)
@@ -227,7 +226,8 @@ bool budget_use(struct budget *budget, size_t n)
     return !budget || take_by(budget, n, RESERVED);
 }
 
-/* Work counts first and ends last, so that it never looks like new data. */
+/* Work is counted before its charge and discounted after it, so that it never looks like new
+ * data. */
 static void count_work(struct budget *budget, size_t n)
 {
     atomic_fetch_add_explicit(&budget->work, n, memory_order_relaxed);
@@ -238,7 +238,7 @@ static void discount_work(struct budget *budget, size_t n)
     atomic_fetch_sub_explicit(&budget->work, n, memory_order_relaxed);
 }
 
-/* Where others come in too, a share is left to them. */
+/* If other requests are arriving, a share is left for them. */
 static bool begin_large(struct budget *budget, size_t n)
 {
     size_t share = is_recent(&budget->others_at) ? budget_share(budget) : 0;
@@ -389,7 +389,7 @@ bool budget_never_fits(const struct budget *budget, size_t n)
     return n > budget_largest(budget);
 }
 
-bool budget_has_ease(const struct budget *budget, size_t n)
+bool budget_is_ample(const struct budget *budget, size_t n)
 {
     if (!budget)
         return true;

@@ -16,7 +16,7 @@ struct buffer *buffer_from_bytes(struct bytes *bytes)
     return buffer;
 }
 
-/* Of size bytes that were charged; on failure the charge is given back. */
+/* Makes a buffer of size bytes that are already charged; on failure returns the charge. */
 static struct buffer *charged_buffer(size_t size, struct budget *budget)
 {
     struct buffer *buffer = calloc(1, sizeof *buffer);

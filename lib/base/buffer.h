@@ -1,5 +1,5 @@
-/* Refcounted, immutable bytes: what a batch carries from socket to socket. They lie in one run, or
- * are joined: the runs of other buffers behind one another, which were not copied together. */
+/* Refcounted, immutable bytes: what a batch carries from socket to socket. A buffer is contiguous,
+ * or joined: a sequence of other buffers' runs that were not copied together. */
 #ifndef LIB_BASE_BUFFER_H
 #define LIB_BASE_BUFFER_H
 
@@ -10,37 +10,40 @@
 
 struct buffer {
     _Atomic unsigned refs;
-    uint8_t *data; /* one run; NULL while joined */
+    uint8_t *data; /* NULL: joined */
     size_t size;
-    size_t charged;        /* bytes drawn from the budget */
+    size_t charged;        /* bytes charged to the budget */
     struct budget *budget; /* borrowed, outlives the buffer */
-    struct buffer **parts; /* joined: one reference each; NULL: one run */
+    struct buffer **parts; /* joined: one reference each; NULL: contiguous */
     size_t part_count;
-    struct buffer *owner;  /* of the bytes, with a reference; NULL: the buffer itself */
-    struct buffer *packed; /* the same bytes as gzip, owned; NULL: there are none */
+    struct buffer *owner;  /* owns the bytes, referenced; NULL: the buffer itself */
+    struct buffer *packed; /* the same bytes as gzip, owned; NULL: none */
 };
 
-/* Takes over the bytes with their charge and leaves them empty. NULL: no memory, bytes kept. */
+/* Takes over the bytes with their charge and leaves bytes empty. NULL: no memory; bytes is
+ * unchanged. */
 struct buffer *buffer_from_bytes(struct bytes *bytes);
 
-/* A buffer of size bytes to be filled by its maker before it is shared. NULL: no room. With
- * force, the budget's limit is passed over: for data that was accepted already. */
+/* Returns a buffer of size bytes for the caller to fill before sharing it. NULL: no room. force
+ * exceeds the budget's limit if need be: for data that was already accepted. */
 struct buffer *buffer_new(size_t size, struct budget *budget, bool force);
 
-/* Keeps a copy of the buffer's bytes as gzip, before it is shared, where the budget has room. */
+/* Keeps a copy of gzip, the compressed form of the buffer's bytes, if the budget has room. Call
+ * before sharing the buffer. */
 void buffer_keep_packed(struct buffer *buffer, struct view gzip);
 
-/* A run inside of another buffer, of which it takes a reference. NULL: no memory. */
+/* Returns a buffer over a run inside owner, and takes a reference to owner. NULL: no memory. */
 struct buffer *buffer_slice(struct buffer *owner, struct view run);
 
-/* The bytes of all parts (at least one), of whose runs it takes references. NULL: no memory. */
+/* Returns a joined buffer over all parts (at least one), and takes references to their runs. NULL:
+ * no memory. */
 struct buffer *buffer_join(struct buffer *const *parts, size_t count);
 
-/* The same bytes in one run: a reference to the buffer itself where they are, else a copy, forced
- * on the budget. NULL: no memory. */
+/* Returns the same bytes contiguous: a new reference to the buffer if it is, else a copy, charged
+ * by force. NULL: no memory. */
 struct buffer *buffer_flat(struct buffer *buffer);
 
-/* Its runs, for an array of buffer_run_count views. */
+/* The buffer's runs, in order; runs has buffer_run_count elements. */
 size_t buffer_run_count(const struct buffer *buffer);
 void buffer_runs(const struct buffer *buffer, struct view *runs);
 

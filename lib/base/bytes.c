@@ -17,7 +17,7 @@ static size_t grown(const struct bytes *bytes, size_t need)
     return capacity > bytes->max ? bytes->max : capacity;
 }
 
-/* What is more than a share takes only what nobody else asks for. */
+/* Beyond a share it only takes what nobody else needs. */
 static bool bytes_take(const struct bytes *bytes, size_t capacity)
 {
     size_t more = capacity - bytes->capacity;

@@ -1,4 +1,4 @@
-/* A growable run of bytes, born with its ceiling and charged to a budget as it grows. */
+/* A growable byte array with a maximum size, charged to a budget as it grows. */
 #ifndef LIB_BASE_BYTES_H
 #define LIB_BASE_BYTES_H
 
@@ -7,7 +7,7 @@
 
 enum bytes_result {
     BYTES_OK,
-    BYTES_FULL,     /* the ceiling is reached: the same content can never fit */
+    BYTES_FULL,     /* beyond max: the same content can never fit */
     BYTES_NO_MEMORY /* the budget or the allocator has no room now */
 };
 
@@ -19,24 +19,24 @@ struct bytes {
     struct budget *budget; /* borrowed; NULL: not charged */
 };
 
-/* An empty run that holds up to max bytes; allocates nothing. */
+/* An empty array for up to max bytes; allocates nothing. */
 void bytes_init(struct bytes *bytes, size_t max, struct budget *budget);
 
-/* Makes room for extra more bytes behind size; on failure nothing changes. */
+/* Makes room for extra more bytes after size; on failure nothing changes. */
 enum bytes_result bytes_reserve(struct bytes *bytes, size_t extra);
 
-/* Copies n bytes to the end; on failure nothing changes. */
+/* Appends n bytes; on failure nothing changes. */
 enum bytes_result bytes_append(struct bytes *bytes, const void *data, size_t n);
 enum bytes_result bytes_append_view(struct bytes *bytes, struct view view);
 
-/* printf to the end. */
+/* Appends printf output, without a NUL; on failure nothing changes. */
 enum bytes_result bytes_printf(struct bytes *bytes, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Forgets the content, keeps the room. */
+/* Sets size to 0 and keeps the memory. */
 void bytes_clear(struct bytes *bytes);
 
-/* Frees; the run is empty afterwards and can be used again. Legal twice. */
+/* Frees the memory; the array is then empty and can be used again. May be called repeatedly. */
 void bytes_release(struct bytes *bytes);
 
 static inline struct view bytes_view(const struct bytes *bytes)

@@ -1,4 +1,4 @@
-/* Time, so that tests can replace it. Nanoseconds throughout. */
+/* Clocks that tests can replace. All times are in nanoseconds. */
 #ifndef LIB_BASE_CLOCK_H
 #define LIB_BASE_CLOCK_H
 
@@ -9,11 +9,11 @@
 #define TIME_NEVER UINT64_MAX
 
 struct clock {
-    uint64_t (*wall)(const struct clock *clock); /* since 1970, as telemetry is stamped */
-    uint64_t (*mono)(const struct clock *clock); /* never goes back; for deadlines */
+    uint64_t (*wall)(const struct clock *clock); /* since 1970, as in telemetry timestamps */
+    uint64_t (*mono)(const struct clock *clock); /* monotonic; for deadlines */
 };
 
-/* The machine's clocks. */
+/* The system's clocks. */
 extern const struct clock clock_system;
 
 static inline uint64_t clock_wall(const struct clock *clock)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* glibc raises its own threshold with the largest body seen and then keeps what bodies leave
- * behind. From the threshold on a body grows by its page tables, which copies nothing and leaves no
- * hole; a lower one would cost more bodies a page fault for every page. */
+/* glibc raises its mmap threshold to the largest body freed and then keeps the freed memory. From
+ * the threshold on, a body grows by mremap, which copies nothing and leaves no hole; a lower
+ * threshold would cost more bodies a page fault for every page. */
 enum { MMAP_THRESHOLD = 1 << 20, TRIM_THRESHOLD = 8 << 20, ARENAS = 2 };
 
 void heap_tune(void)
@@ -22,7 +22,7 @@ void heap_trim(void)
     malloc_trim(0);
 }
 
-/* Of /proc/self/statm: "size resident ...", in pages. */
+/* From /proc/self/statm: "size resident ...", in pages. */
 size_t heap_resident(void)
 {
     char text[128];

@@ -43,18 +43,18 @@ bool log_level_parse(const char *word, enum log_level *level)
     return false;
 }
 
-/* ---- how and where ---- */
+/* ---- format, sampling and outputs ---- */
 
 enum { TEXT_SIZE = 1024, TAIL_SIZE = 1024, EQUALS = 128 };
 
 static pthread_rwlock_t form_lock = PTHREAD_RWLOCK_INITIALIZER;
-static bool as_json; /* under it, as the next */
+static bool as_json; /* guarded by the lock, like the next */
 static char tail[TAIL_SIZE];
 static int outputs[LOG_OUTPUTS] = {STDERR_FILENO};
 static size_t output_count = 1;
 
 static pthread_mutex_t sampling_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t sampling_tick, sampling_initial, sampling_thereafter; /* under it */
+static uint64_t sampling_tick, sampling_initial, sampling_thereafter; /* guarded by the lock */
 static struct equal {
     uint64_t hash, count, until;
 } equals[EQUALS];
@@ -97,7 +97,7 @@ static uint64_t log_hash_of(enum log_level level, const char *text)
     return hash;
 }
 
-/* Whether a line is one of those that are left out. */
+/* Whether sampling leaves out a line. */
 static bool is_repeated(enum log_level level, const char *text)
 {
     bool repeated = false;
@@ -133,7 +133,7 @@ static size_t log_write_text(char *line, size_t size, enum log_level level, cons
            (size_t)snprintf(line + n, size - n, " %-5s %s%s\n", level_names[level], shown, tail);
 }
 
-/* What is shown has no control characters left, and is UTF-8. */
+/* shown has no control characters and is valid UTF-8. */
 static size_t write_json(char *line, size_t size, enum log_level level, const char *shown)
 {
     char time[40], quoted[2 * TEXT_SIZE], *at = quoted;

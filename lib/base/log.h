@@ -1,4 +1,4 @@
-/* Log lines, one event a line: time, level, text; on stderr unless told otherwise. Any thread. */
+/* The log: one line per event, with time, level and text, on stderr by default. Any thread. */
 #ifndef LIB_BASE_LOG_H
 #define LIB_BASE_LOG_H
 
@@ -12,28 +12,28 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 void log_set_level(enum log_level level);
 bool log_enabled(enum log_level level);
 
-/* "debug", "info", "warn" (or "warning"), "error" in any case, and "dpanic", "panic" and "fatal" of
- * the Collector, which mean "error": no line is above it. False: another word. */
+/* Parses "debug", "info", "warn" (or "warning") and "error" in any case; also the Collector's
+ * "dpanic", "panic" and "fatal", which mean "error" here. False: any other word. */
 bool log_level_parse(const char *word, enum log_level *level);
 
-/* How a line is written: as text, or as a JSON object with level, ts and msg. tail stands behind
- * the text, or behind the object's last member; copied, cut to 1 KiB; "" for none. */
+/* Chooses text lines, or JSON objects with level, ts and msg. tail is appended to the text, or
+ * after the object's last member; copied, truncated to 1 KiB; "": none. */
 void log_set_form(bool json, const char *tail);
 
-/* Of equal lines within tick_ns the first `initial` are written, then each `thereafter`-th (0:
- * none). tick_ns 0: all are. Off until set. */
+/* Of equal lines within tick_ns, the first `initial` are written, then every `thereafter`-th (0:
+ * none). tick_ns 0: no sampling, the initial state. */
 void log_set_sampling(uint64_t tick_ns, uint64_t initial, uint64_t thereafter);
 
-/* Where lines go, LOG_OUTPUTS descriptors at most; taken over, and closed at the next call but for
- * standard output and error. */
+/* Sets where lines go: at most LOG_OUTPUTS descriptors. Takes ownership; the next call closes them,
+ * except standard output and error. */
 enum { LOG_OUTPUTS = 8 };
 void log_set_outputs(const int *descriptors, size_t count);
 
-/* Writes one line, cut to 1 KiB. What cannot be seen in the text is escaped (lib/base/shown.h), and
- * secrets of URLs are blotted out (lib/base/redact.h). */
+/* Writes one line, truncated to 1 KiB. Invisible characters are escaped (lib/base/shown.h) and
+ * secrets in URLs are redacted (lib/base/redact.h). */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for what somebody asked to be told: sampling leaves none of it out. */
+/* As log_line, but never sampled: for lines that somebody asked for. */
 void log_answer(enum log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

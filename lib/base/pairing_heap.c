@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* Two roots become one; either may be NULL. */
+/* Merges two roots; either may be NULL. */
 static struct heap_node *meld(struct heap_node *a, struct heap_node *b)
 {
     if (!a || !b)
@@ -27,7 +27,7 @@ static struct heap_node *detach(struct heap_node *node)
     return next;
 }
 
-/* Melds a list of siblings: in pairs first, then all from the last pair to the first. */
+/* Merges a list of siblings: first in pairs, then all from the last pair to the first. */
 static struct heap_node *meld_children(struct heap_node *list)
 {
     struct heap_node *pairs = NULL, *root = NULL;

@@ -1,6 +1,6 @@
 /*
- * A priority queue whose nodes stand in what it orders: nothing is allocated. Inserting is one
- * comparison; taking the first or any other node out is logarithmic, amortised. Not thread-safe.
+ * An intrusive priority queue: nodes are embedded in the elements and nothing is allocated.
+ * Inserting takes one comparison; removing any node is amortised logarithmic. Not thread-safe.
  */
 #ifndef LIB_BASE_PAIRING_HEAP_H
 #define LIB_BASE_PAIRING_HEAP_H
@@ -11,14 +11,15 @@
 struct heap_node {
     uint64_t key;
     struct heap_node *child, *sibling;
-    struct heap_node *before; /* the sibling before it, or the parent; NULL: root, or not inside */
+    struct heap_node
+        *before; /* the sibling before it, or the parent; NULL: the root, or not in a heap */
 };
 
 struct heap {
-    struct heap_node *first; /* of the smallest key; NULL: empty */
+    struct heap_node *first; /* the node with the smallest key; NULL: empty */
 };
 
-/* Whether a zeroed or removed node is inside. */
+/* Whether node is in the heap; it must be zeroed before its first insertion. */
 static inline bool heap_has(const struct heap *heap, const struct heap_node *node)
 {
     return heap->first == node || node->before;
@@ -26,10 +27,10 @@ static inline bool heap_has(const struct heap *heap, const struct heap_node *nod
 
 void heap_insert(struct heap *heap, struct heap_node *node, uint64_t key);
 
-/* Of a node that is inside. */
+/* node must be in the heap. */
 void heap_remove(struct heap *heap, struct heap_node *node);
 
-/* The same node at another key, inside or not. */
+/* Moves node to another key; inserts it if it is not in the heap. */
 void heap_set(struct heap *heap, struct heap_node *node, uint64_t key);
 
 #endif

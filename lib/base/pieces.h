@@ -1,4 +1,4 @@
-/* Bytes that lie in several runs behind one another, and a reader over them. Borrowed. */
+/* A sequence of bytes split over several runs, and a reader over it. Borrows the bytes. */
 #ifndef LIB_BASE_PIECES_H
 #define LIB_BASE_PIECES_H
 
@@ -10,8 +10,8 @@ struct pieces {
 };
 
 struct pieces_reader {
-    struct pieces rest; /* behind the one at hand */
-    struct view view;   /* what is left of the one at hand */
+    struct pieces rest; /* after the current run */
+    struct view view;   /* what is left of the current run */
 };
 
 static inline size_t pieces_size(struct pieces pieces)
@@ -27,7 +27,7 @@ static inline struct pieces_reader pieces_read_begin(struct pieces pieces)
     return (struct pieces_reader){.rest = pieces};
 }
 
-/* Copies the next bytes to out; fewer than room only at the end. */
+/* Copies the next bytes to out and returns their number; fewer than room only at the end. */
 size_t pieces_read(struct pieces_reader *reader, void *out, size_t room);
 
 #endif

@@ -6,16 +6,16 @@
 
 #define SHOWN "redacted"
 
-/* What ends a URL in a sentence. */
+/* Characters that end a URL in a sentence. */
 #define SPACES " \t\r\n\"'"
 
-/* Behind which one may begin. */
+/* Characters after which a URL may begin. */
 #define OPENERS SPACES "(){}<>,;=|"
 
-/* A copy under way, ended by NUL at last. */
+/* A copy in progress, finally NUL-terminated. */
 struct copy {
     char *out;
-    size_t size, room; /* room: without the NUL */
+    size_t size, room; /* room: excludes the NUL */
 };
 
 bool redact_name(const char *key)
@@ -57,7 +57,7 @@ static void redact_put(struct copy *copy, const char *text, size_t size)
     copy->size += n;
 }
 
-/* Whether "host:what" ends in a port, or in nothing. */
+/* Whether the colon is followed by a port or by nothing. */
 static bool is_port(const char *colon, const char *end)
 {
     for (const char *at = colon + 1; at < end; at++)
@@ -71,8 +71,9 @@ static const char *last_at(const char *from, const char *to)
     return from < to ? memrchr(from, '@', (size_t)(to - from)) : NULL;
 }
 
-/* The '@' that ends the user part of a URL whose host part starts at text; NULL: none. A password
- * with an unescaped '/', '?' or '#' makes no legal URL, and is not to be shown all the same. */
+/* The '@' that ends the user part of a URL whose host part starts at text; NULL: none. A URL with
+ * an unescaped '/', '?' or '#' in the password is not legal, but the password must not be shown
+ * either. */
 static const char *user_end(const char *text)
 {
     const char *end = text + strcspn(text, "/?#" SPACES);
@@ -83,7 +84,7 @@ static const char *user_end(const char *text)
     return last_at(end, text + strcspn(text, SPACES));
 }
 
-/* A parameter at its name; returns what follows it. */
+/* Copies a parameter, starting at its name; returns what follows it. */
 static const char *put_parameter(struct copy *copy, const char *from)
 {
     size_t name = strcspn(from, "=&#" SPACES);
@@ -107,7 +108,7 @@ static const char *put_query(struct copy *copy, const char *from)
     return at;
 }
 
-/* What follows the "//" of a URL, or stands in its place. */
+/* Copies what follows the "//" of a URL, or takes its place. */
 static const char *put_host(struct copy *copy, const char *from, const char *user)
 {
     const char *end = user_end(user);
@@ -117,8 +118,8 @@ static const char *put_host(struct copy *copy, const char *from, const char *use
     return end ? end : user;
 }
 
-/* Behind the scheme and slashes of a word that may be a URL, however they are mistyped ("http:/",
- * "http//", "//"); the word's start: it has none. */
+/* The end of the scheme and slashes of a possible URL, even mistyped ("http:/", "http//", "//");
+ * the word's start if it has none. */
 static const char *behind_scheme(const char *word)
 {
     const char *at = word;
@@ -138,7 +139,7 @@ static bool is_bare_address(const char *word)
     return *colon == ':' && (at ? colon < at : isdigit((unsigned char)colon[1]));
 }
 
-/* A word's start: returns what follows what it puts of it; *url: the rest is a URL's. */
+/* Copies a word's start; returns what follows it. *url: the rest belongs to a URL. */
 static const char *put_start(struct copy *copy, const char *word, bool *url)
 {
     const char *user = behind_scheme(word);
@@ -182,7 +183,7 @@ size_t redact_copy(const char *text, char *out, size_t size)
 
 char *redact_urls(const char *text)
 {
-    /* A user, a parameter and a fragment may each make it longer by the word. */
+    /* Redacting a user, a parameter or a fragment may each add the length of "[redacted]". */
     size_t more = 0;
     for (const char *at = text; *at; at++)
         more += strchr("=@#", *at) ? strlen(SHOWN) : 0;

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Bytes of the character at the front by RFC 3629, and which; 0: there is none. */
+/* Decodes the UTF-8 character (RFC 3629) at the start; returns its size, 0: invalid. */
 static size_t decode(struct view text, uint32_t *character)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -27,7 +27,7 @@ static bool is_unseen(uint32_t c)
            c == 0x200f || c == 0xfeff;
 }
 
-/* What stands for the character at the front; returns its bytes in the text. */
+/* Formats the character at the start; returns its size in text. */
 static size_t shown_show(struct view text, char out[16])
 {
     uint32_t c = 0;
@@ -53,7 +53,7 @@ size_t shown_copy(struct view text, char *out, size_t size)
     while (text.size > 0) {
         size_t used = shown_show(text, piece), n = strlen(piece);
         if (at + n >= size)
-            break; /* no half of a character */
+            break; /* no partial character */
         memcpy(out + at, piece, n);
         at += n;
         text = (struct view){text.data + used, text.size - used};

@@ -1,4 +1,4 @@
-/* Threads of ours: named, small stack, no signals delivered to them. */
+/* Threads with a name, a small stack and all signals blocked. */
 #ifndef LIB_BASE_THREAD_H
 #define LIB_BASE_THREAD_H
 
@@ -6,13 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts run(ctx). name: at most 15 characters. False: the system has no thread for us. */
+/* Starts a thread that executes run(ctx). name: at most 15 characters. False: the system cannot
+ * create one. */
 bool thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *ctx);
 
-/* A condition whose timed waits are on the monotonic clock. */
+/* Initialises a condition variable whose timed waits use the monotonic clock. */
 void thread_cond_init(pthread_cond_t *cond);
 
-/* Waits until signalled or until a time of clock_system's mono; TIME_NEVER: no limit. */
+/* Waits until signalled or until mono_ns on clock_system's monotonic clock; TIME_NEVER: no
+ * limit. */
 void thread_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t mono_ns);
 
 #endif

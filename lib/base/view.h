@@ -1,4 +1,4 @@
-/* A borrowed run of bytes; never owns, never ends in NUL by promise. */
+/* A borrowed run of bytes, not necessarily NUL-terminated. */
 #ifndef LIB_BASE_VIEW_H
 #define LIB_BASE_VIEW_H
 

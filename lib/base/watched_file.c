@@ -37,7 +37,7 @@ static bool watched_file_read_all(int fd, struct bytes *content)
     }
 }
 
-/* A pipe or a terminal must not block whoever asks. */
+/* A pipe or a terminal must not block the caller. */
 static bool read_file(const char *path, struct stat *stat, struct bytes *content)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -53,11 +53,11 @@ static bool read_file(const char *path, struct stat *stat, struct bytes *content
 static enum watched_result watched_file_fail(struct watched_file *file, int code, char *error,
                                              size_t error_size)
 {
-    bool told = file->failing;
+    bool was_failing = file->failing;
     file->failing = true;
     file->seen = (struct stat){0};
     snprintf(error, error_size, "cannot read %s: %s", file->path, strerror(code));
-    return told ? WATCHED_SAME : WATCHED_FAILED;
+    return was_failing ? WATCHED_SAME : WATCHED_FAILED;
 }
 
 enum watched_result watched_file_look(struct watched_file *file, uint64_t mono_ns,
@@ -71,8 +71,8 @@ enum watched_result watched_file_look(struct watched_file *file, uint64_t mono_n
     bool changed = stat(file->path, &now) != 0 || !watched_file_same(&now, &file->seen);
     if (!changed && file->settled)
         return WATCHED_SAME;
-    /* Changes within a tick of the file system's clock look alike: a file is read twice, the second
-     * time a second later. */
+    /* Two changes within a tick of the file system's clock cannot be told apart, so a changed file
+     * is read again a second later. */
     file->settled = !changed;
     if (!read_file(file->path, &now, content)) {
         int code = errno;

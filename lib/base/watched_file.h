@@ -1,6 +1,6 @@
 /*
- * A small file that may be replaced at any time (a secret, a list of users), re-read when somebody
- * asks: nothing wakes up for it. The caller serialises.
+ * A small file that may be replaced at any time (a secret, a list of users). It is checked only
+ * when somebody asks for it; no thread or timer watches it. The caller serialises.
  */
 #ifndef LIB_BASE_WATCHED_FILE_H
 #define LIB_BASE_WATCHED_FILE_H
@@ -10,20 +10,22 @@
 #include <sys/stat.h>
 
 struct watched_file {
-    const char *path; /* borrowed; symbolic links are followed at every look */
-    uint64_t next;    /* no look before that, mono */
-    struct stat seen; /* as it was when last read */
-    bool settled;     /* it was read again after that, so that a later change shows in `seen` */
-    bool failing;     /* it could not be read, and that was told */
+    const char *path; /* borrowed; symbolic links are followed at every check */
+    uint64_t next;    /* mono; no check before this time */
+    struct stat seen; /* at the last read */
+    bool settled;     /* read long enough after the last change that any later one changes `seen` */
+    bool failing;     /* it cannot be read, and FAILED was returned */
 };
 
 enum watched_result {
-    WATCHED_SAME,  /* as last read, or looked at less than a second ago */
-    WATCHED_READ,  /* content has all of it; perhaps the same as before */
-    WATCHED_FAILED /* it cannot be read; told once until it can, then SAME. error is a sentence */
+    WATCHED_SAME,  /* unchanged, or checked less than a second ago */
+    WATCHED_READ,  /* content holds the whole file, possibly unchanged */
+    WATCHED_FAILED /* it cannot be read; error is a sentence. Returned once, then SAME until it can
+                      be read */
 };
 
-/* Reads at most content->max bytes (more: FAILED). content is empty unless READ. */
+/* Checks the file and reads it if it may have changed: at most content->max bytes (a larger file:
+ * FAILED). content is empty unless READ. */
 enum watched_result watched_file_look(struct watched_file *file, uint64_t mono_ns,
                                       struct bytes *content, char *error, size_t error_size);
 

@@ -1,4 +1,4 @@
-/* What an earlier process left: found at the opening, given out afterwards. */
+/* Finds the entries of earlier processes on opening, and returns them afterwards. */
 #include "lib/journal/state.h"
 
 #include "lib/base/log.h"
@@ -13,7 +13,7 @@
 
 enum { NOTE_HEAD = 9 };
 
-/* Counts it and says so even where it cannot be copied. */
+/* Counts and logs the damage even if it cannot be copied. */
 static void report_damage(struct journal *journal, const struct journal_segment *segment,
                           uint64_t at, uint64_t size, const char *copy)
 {
@@ -38,7 +38,7 @@ void journal_set_aside(struct journal *journal, const struct journal_segment *se
     pthread_mutex_unlock(&journal->lock);
     errno = why;
     if (fd < 0 && errno == EEXIST)
-        return; /* an earlier start found it too */
+        return; /* an earlier start already found it */
     if (fd >= 0 && segment_copy(&segment->file, at, size, fd))
         errno = 0;
     report_damage(journal, segment, at, size, name);
@@ -85,7 +85,7 @@ static void read_expiry(struct journal_segment *segment, const struct segment_en
     bytes_release(&body);
 }
 
-/* Walks a segment from its start. False: no memory. */
+/* Reads a segment from its start. False: no memory. */
 static bool find_walk(struct journal *journal, struct journal_segment *segment, bool notes)
 {
     struct segment_entry found;
@@ -112,8 +112,8 @@ static bool find_walk(struct journal *journal, struct journal_segment *segment, 
     return true;
 }
 
-/* Sequence numbers grow with those of the files, so that none comes a second time, though a file
- * cannot be opened now and its entries are not known. */
+/* Sequence numbers grow with file numbers, so that none is reused even if a file cannot be opened
+ * and its entries are unknown. */
 static void count_number(struct journal *journal, uint64_t number)
 {
     if (number >= journal->next_number)
@@ -206,8 +206,8 @@ bool journal_find(struct journal *journal, const char **error)
     return true;
 }
 
-/* The place of the next entry is given up: it cannot be read, or it is there twice, since a
- * process died between the copies and the removal of what was copied. */
+/* Gives up an entry: it cannot be read, or is a duplicate, because a process died between copying
+ * entries and removing the originals. */
 static void pass_over(struct journal *journal, struct journal_entry *entry, bool damaged)
 {
     if (damaged)
@@ -225,7 +225,7 @@ bool journal_next(struct journal *journal, struct bytes *body, struct journal_en
         bool again = journal->found_at + 1 < journal->found_count &&
                      journal->found[journal->found_at + 1]->sequence == next->sequence;
         struct segment_entry found;
-        pthread_mutex_lock(&journal->lock); /* it may be moved meanwhile */
+        pthread_mutex_lock(&journal->lock); /* it may be moved concurrently */
         bool good = !again &&
                     segment_find(&next->segment->file, next->at, &found) == SEGMENT_ENTRY &&
                     segment_read(&next->segment->file, &found, body, no_room);

@@ -74,7 +74,7 @@ static void settle_now(struct journal *journal, struct journal_entry *entry)
     free_entry(journal, entry);
 }
 
-/* An entry goes once the notes that may have been drawn from it stand in its place. */
+/* An entry is removed only after the notes that may have come from it are written. */
 void journal_settle(struct journal *journal, struct journal_entry *entry)
 {
     pthread_mutex_lock(&journal->lock);
@@ -100,7 +100,7 @@ static void notes_written(struct journal *journal, size_t count)
     }
 }
 
-/* It stays in its segment's list, so that the segment stays; the process ends soon. */
+/* It stays in its segment's list, so that the segment is kept; the process ends soon. */
 void journal_keep(struct journal *journal, struct journal_entry *entry)
 {
     (void)journal;
@@ -122,7 +122,7 @@ void journal_note(struct journal *journal, struct view owner, struct view conten
     if (owner.size > UINT8_MAX || bytes_append(&note->body, head, sizeof head) != BYTES_OK ||
         bytes_append_view(&note->body, owner) != BYTES_OK ||
         bytes_append_view(&note->body, content) != BYTES_OK) {
-        log_warn("journal: no memory for a note, it would not be known after a crash");
+        log_warn("journal: no memory for a note, it will be missing after a crash");
         bytes_release(&note->body);
         free(note);
         return;
@@ -166,7 +166,7 @@ bool journal_trouble(struct journal *journal, struct bytes *out)
     return trouble;
 }
 
-/* When the writer has something to do at the latest. Lock held. */
+/* The latest time at which the writer has something to do. Lock held. */
 static uint64_t writer_due(const struct journal *journal)
 {
     uint64_t due = journal->trouble[0] ? journal->probe_at : TIME_NEVER;
@@ -174,7 +174,7 @@ static uint64_t writer_due(const struct journal *journal)
     return journal->unsynced_since && sync < due ? sync : due;
 }
 
-/* Moves all of `from` behind `to`. */
+/* Appends all of `from` to `to`. */
 static void list_join(struct journal_list *to, struct journal_list *from)
 {
     if (!from->first)

@@ -1,13 +1,13 @@
 /*
  * The journal: a crash-safe log of opaque entries in a directory. An entry is durable once its
- * writer was told so, and is kept until it is settled; what was not settled is found again by the
- * next process. Writers that come at the same time share one sync (group commit).
+ * append has completed, and is kept until it is settled; the next process finds the entries that
+ * were not settled. Concurrent appends share one sync (group commit).
  *
- * Beside entries it keeps notes: small things that are to be known again for some time after a
- * restart, whatever became of the entries that they were drawn from.
+ * It also keeps notes: small pieces of data that must survive a restart for some time, independent
+ * of the entries that they came from.
  *
- * Damage on disk costs the entries that it lies in: they are copied to DIRECTORY/damaged and
- * counted. No state of the files keeps a journal from opening.
+ * Damage on disk loses only the entries that it touches: they are copied to DIRECTORY/damaged and
+ * counted. No state of the files prevents the journal from opening.
  */
 #ifndef LIB_JOURNAL_JOURNAL_H
 #define LIB_JOURNAL_JOURNAL_H
@@ -17,31 +17,32 @@
 
 struct journal;
 
-/* One entry that is not settled. Its holder gives it back by journal_settle or journal_keep. */
+/* One unsettled entry. Its owner releases it with journal_settle or journal_keep. */
 struct journal_entry;
 
 struct journal_settings {
-    const char *directory;  /* made where it is missing, mode 0700 */
-    uint64_t max_bytes;     /* of all files together; at least 1 MiB */
-    uint64_t sync_interval; /* ns between syncs; 0: every group is synced before it is answered */
-    struct budget *budget;  /* for what is known of live entries, some 64 bytes each */
+    const char *directory; /* created if missing, mode 0700 */
+    uint64_t max_bytes;    /* total of all files; at least 1 MiB */
+    uint64_t
+        sync_interval; /* ns between syncs; 0: every group is synced before its appends complete */
+    struct budget *budget; /* charged some 64 bytes per live entry */
     const struct clock *clock;
 };
 
-/* How an append failed. */
+/* The result of an append. */
 enum journal_fault {
     JOURNAL_OK,
-    JOURNAL_FULL,      /* max_bytes is reached, and nothing of it can go */
-    JOURNAL_DISK,      /* the system refused: error says how */
-    JOURNAL_TOO_LARGE, /* it could not fit the empty journal */
+    JOURNAL_FULL,      /* max_bytes is reached and nothing can be removed */
+    JOURNAL_DISK,      /* a system error; `error` is the reason */
+    JOURNAL_TOO_LARGE, /* would not fit even an empty journal */
     JOURNAL_NO_MEMORY  /* the budget has no room */
 };
 
-/* One append under way; its owner's memory. */
+/* One append in progress; memory of the caller. */
 struct journal_write;
 
-/* Called once per append, from a thread of the journal: fault OK with the entry, now the callee's,
- * or another one without. */
+/* Called once per append, on a thread of the journal. fault OK: entry is set and the callee owns
+ * it. Any other fault: entry is NULL. */
 typedef void journal_done_fn(struct journal_write *write, struct journal_entry *entry,
                              enum journal_fault fault);
 
@@ -50,7 +51,7 @@ struct journal_write {
     size_t part_count;
     journal_done_fn *done;
     const char *error; /* DISK: static text */
-    /* the journal's own: */
+    /* private to the journal: */
     struct journal_write *next;
     struct journal_entry *entry;
     enum journal_fault fault;
@@ -61,42 +62,42 @@ struct journal_figures {
     uint64_t bytes;     /* of all files */
     uint64_t appended;  /* entries, by this process */
     uint64_t syncs;     /* by this process */
-    uint64_t damaged;   /* entries or ranges set aside, by this process */
+    uint64_t damaged;   /* damaged entries or ranges set aside by this process */
     uint64_t refused;   /* appends that failed */
-    uint64_t to_replay; /* entries of an earlier process that journal_next has not given yet */
+    uint64_t to_replay; /* an earlier process's entries not yet returned by journal_next */
     uint64_t max_bytes; /* as configured */
 };
 
-/* Opens a directory, alone, and finds what an earlier process left. NULL: error holds a sentence.
- */
+/* Opens a directory with an exclusive lock and finds what earlier processes left. NULL: error is a
+ * sentence. */
 struct journal *journal_open(const struct journal_settings *settings, char *error,
                              size_t error_size);
 
-/* Appends write's content; done is called later. Any thread, never blocks on the disk. */
+/* Appends write's content; done is called later. Any thread; never blocks on the disk. */
 void journal_append(struct journal *journal, struct journal_write *write);
 
-/* Waits until every append so far was answered. */
+/* Waits until every append so far has completed. */
 void journal_flush(struct journal *journal);
 
-/* The data of an entry were delivered or given up: it is not found again. Any thread. */
+/* Marks an entry as delivered or given up: it will not be found again. Any thread. */
 void journal_settle(struct journal *journal, struct journal_entry *entry);
 
 /* Leaves an entry for the next process. Any thread. */
 void journal_keep(struct journal *journal, struct journal_entry *entry);
 
-/* The next entry that an earlier process left, in the order in which they were appended; its
- * content is appended to body. False: no more, or (*no_room) the next does not fit into body now
- * and is given by a later call. One thread at a time. */
+/* Returns the next entry that an earlier process left, in append order; its content is appended to
+ * body. False: no more, or (*no_room) the next one does not fit into body now and a later call
+ * returns it. One thread at a time. */
 bool journal_next(struct journal *journal, struct bytes *body, struct journal_entry **entry,
                   bool *no_room);
 
-/* Notes content under an owner's name for keep_ns from now. Written with the next group; where
- * there is no room it is left out, and a line is logged. Any thread. */
+/* Keeps content as a note under an owner's name for keep_ns from now. It is written with the next
+ * group; if there is no room it is dropped and that is logged. Any thread. */
 void journal_note(struct journal *journal, struct view owner, struct view content,
                   uint64_t keep_ns);
 
-/* Calls recall for each of an owner's notes of earlier processes that is still to be kept, oldest
- * first; recall must not call the journal. */
+/* Calls recall for each unexpired note of an owner from earlier processes, oldest first; recall
+ * must not call the journal. */
 typedef void journal_recall_fn(void *ctx, struct view content);
 void journal_recall(struct journal *journal, struct view owner, journal_recall_fn *recall,
                     void *ctx);
@@ -104,13 +105,13 @@ void journal_recall(struct journal *journal, struct view owner, journal_recall_f
 /* Takes no lock. Any thread. */
 void journal_figures(struct journal *journal, struct journal_figures *figures);
 
-/* What keeps it from writing now, appended to out: the disk refused the last appends, or its
- * directory is gone. False: nothing. It goes on by itself when that is over, also without appends.
+/* Appends to out what currently prevents writing: the disk rejected the last appends, or the
+ * directory is gone. False: nothing does. The journal recovers by itself, even without new appends.
  * Any thread. */
 bool journal_trouble(struct journal *journal, struct bytes *out);
 
-/* Ends the appends under way (their done is called), syncs, and leaves the directory; without a
- * live entry no segment stays. Entries still held must have been kept or settled. */
+/* Completes the appends in progress (their done is called), syncs, and closes the directory; if no
+ * entry is live, all segments are removed. Every entry must have been kept or settled before. */
 void journal_close(struct journal *journal);
 
 #endif

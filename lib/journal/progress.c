@@ -8,7 +8,7 @@ enum { HEAD = 16 };
 
 static const uint64_t KEEP_NS = 24 * 3600 * NS_PER_S;
 
-/* No exporter or processor has such an id. */
+/* Not a legal id of an exporter or processor. */
 #define OWNER VIEW("*progress")
 
 static void progress_put_number(uint8_t *at, uint64_t number)
@@ -48,7 +48,7 @@ static void collect(void *ctx, struct view content)
     if (content.size < HEAD || content.size > HEAD + JOURNAL_PROGRESS_MAX)
         return;
     size_t count = journal->progress_count;
-    if ((count & (count - 1)) == 0) { /* it doubles at each power of two */
+    if ((count & (count - 1)) == 0) { /* capacity doubles at each power of two */
         size_t room = count ? 2 * count : 1;
         struct journal_progress *more = realloc(journal->progress, room * sizeof *more);
         if (!more)
@@ -62,7 +62,7 @@ static void collect(void *ctx, struct view content)
     memcpy(kept->content, content.data + HEAD, kept->size);
 }
 
-/* Lock held. The last one counts. */
+/* Lock held. The last match wins. */
 static const struct journal_progress *progress_find(const struct journal *journal,
                                                     uint64_t sequence, uint64_t key)
 {

@@ -12,7 +12,7 @@
 #define PROBE_FIRST NS_PER_S
 #define PROBE_LAST  (30 * NS_PER_S)
 
-enum { TRIES = 3 }; /* files may go while others are saved */
+enum { TRIES = 3 }; /* files may be deleted while others are being rescued */
 
 bool journal_is_in_place(const struct journal *journal)
 {
@@ -34,12 +34,12 @@ static void rescue_lose(struct journal *journal, struct journal_row *row,
         row->open = false;
 }
 
-/* Lock held. Nothing of the old directory is a file of the journal any more. */
+/* Lock held. Treats all files of the old directory as lost. */
 static void rescue_leave(struct journal *journal, struct journal_row *row)
 {
     for (struct journal_segment *at = row->first; at; at = at->next)
         if (at->lost)
-            at->file.dir = -1; /* of a directory before this one */
+            at->file.dir = -1; /* from an earlier directory */
         else
             rescue_lose(journal, row, at);
 }
@@ -57,11 +57,11 @@ static void go_over(struct journal *journal, int dir)
     pthread_mutex_unlock(&journal->lock);
     if (before >= 0)
         close(before);
-    log_warn("journal: \"%s\" was removed or replaced: %" PRIu64 " requests are written anew",
+    log_warn("journal: \"%s\" was removed or replaced: %" PRIu64 " requests are being rewritten",
              journal->settings.directory, live);
 }
 
-bool journal_return(struct journal *journal)
+bool journal_follow_path(struct journal *journal)
 {
     const char *error;
     if (journal_is_in_place(journal))
@@ -81,7 +81,7 @@ static void lose_nameless(struct journal *journal, struct journal_row *row)
             rescue_lose(journal, row, at);
 }
 
-/* The first lost one with something in it. Lock held. */
+/* The first lost segment with live content. Lock held. */
 static struct journal_segment *first_lost(struct journal_row *row, uint64_t now)
 {
     for (struct journal_segment *at = row->first; at; at = at->next)
@@ -115,7 +115,7 @@ static bool copy_notes(struct journal *journal, struct journal_segment *from)
     return good;
 }
 
-/* One lost segment less; *more: there may be others. */
+/* Rescues one lost segment; *more: there may be others. */
 static bool rescue_one(struct journal *journal, bool *more)
 {
     uint64_t now = clock_wall(journal->settings.clock);
@@ -129,7 +129,7 @@ static bool rescue_one(struct journal *journal, bool *more)
     return !entries || journal_vacate(journal, entries);
 }
 
-/* What was copied goes, and with it the directory that it lay in. */
+/* Drops rescued segments, and then the old directory. */
 static void rescue_forget(struct journal *journal)
 {
     pthread_mutex_lock(&journal->lock);
@@ -165,8 +165,9 @@ bool journal_rescue(struct journal *journal)
             break;
     }
     if (more && !journal->left_behind)
-        log_error("journal: what lies in removed files cannot be written anew, and goes with the "
-                  "process");
+        log_error(
+            "journal: the data in removed files cannot be rewritten and will be lost with the "
+            "process");
     journal->left_behind = more;
     return true;
 }
@@ -190,7 +191,7 @@ void journal_set_trouble(struct journal *journal, const char *what)
 
 void journal_probe(struct journal *journal)
 {
-    journal_return(journal);
+    journal_follow_path(journal);
     bool whole = journal_is_in_place(journal) && journal_rescue(journal) && !journal->left_behind;
     if (whole && journal_can_write(journal)) {
         journal_set_trouble(journal, NULL);

@@ -1,4 +1,4 @@
-/* Which segments there are, and which entries lie in them. */
+/* The segments, and the entries in them. */
 #include "lib/journal/state.h"
 
 #include <stdlib.h>
@@ -67,7 +67,7 @@ void journal_segment_retire(struct journal *journal, struct journal_segment *seg
     free(segment);
 }
 
-/* The last segment is left alone while it is written to. */
+/* The last segment is kept while it is being written. */
 static void retire_dead_in(struct journal *journal, struct journal_row *row, uint64_t now)
 {
     struct journal_segment *next;

@@ -1,4 +1,4 @@
-/* Segments of one kind in a row, each with its live entries. Under the journal's lock. */
+/* An ordered list of segments of one kind, each with its live entries. Under the journal's lock. */
 #ifndef LIB_JOURNAL_ROW_H
 #define LIB_JOURNAL_ROW_H
 
@@ -11,25 +11,26 @@ struct journal_entry {
     uint64_t sequence;
     uint32_t size; /* of the body */
     uint32_t slot;
-    struct journal_entry *later; /* to be settled too */
+    struct journal_entry *later; /* next in the list to settle */
 };
 
 struct journal_segment {
     struct journal_segment *next; /* by number */
     struct segment_file file;
-    uint64_t end;       /* where the next entry goes */
-    uint32_t slots;     /* those taken; the next entry's */
-    uint64_t found_end; /* what lies before was found at the opening; 0: it is this process's */
+    uint64_t end;   /* where the next entry goes */
+    uint32_t slots; /* slots taken; the next entry's slot */
+    uint64_t
+        found_end; /* data before this offset was found on opening; 0: written by this process */
     struct journal_entry *oldest, *newest;
     uint64_t live_bytes;
-    uint64_t expires; /* notes: wall time at which the last one is forgotten */
+    uint64_t expires; /* notes: wall time at which the last one expires */
     bool unsynced;
-    bool unreadable; /* in part: it is left as it is */
-    bool moving;     /* its last entries were copied, but the copies are not safe yet */
-    bool lost;       /* its file has no name in the directory any more; it counts no more bytes */
+    bool unreadable; /* partly; left as it is */
+    bool moving;     /* its last entries were copied, but the copies are not synced yet */
+    bool lost;       /* its file was deleted from the directory; its bytes no longer count */
 };
 
-/* Segments by number; the last one is written to while it is open. */
+/* Segments by number; the last one is being written while `open`. */
 struct journal_row {
     const char *prefix;
     uint64_t segment_bytes;
@@ -37,11 +38,11 @@ struct journal_row {
     bool open;
 };
 
-/* Appends to a row, removes from it. */
+/* Appends a segment to a row; removes it. */
 void journal_row_add(struct journal_row *row, struct journal_segment *segment);
 void journal_row_drop(struct journal_row *row, struct journal_segment *segment);
 
-/* An entry's place among those of its segment. */
+/* Adds an entry to its segment's list; removes it. */
 void journal_entry_link(struct journal_entry *entry, struct journal_segment *segment);
 void journal_entry_unlink(struct journal_entry *entry);
 

@@ -19,16 +19,16 @@ enum {
     AT_SLOT = 28,
     SLOT_SIZE = 8,
     CRC_COVERS = 20,
-    KEY_BITS_OFF = 8, /* a key with so few wrong bits was this key */
+    KEY_BITS_OFF = 8, /* a key with at most this many wrong bits is taken for this key, damaged */
     MAX_PARTS = 8,
     WINDOW = 64 << 10
 };
 
-/* Far from 0 and from the key alone, so that no flipped bit settles a live entry and no mark passes
- * for a header. */
+/* Differs in many bits from 0 and from the key alone, so that no flipped bit settles a live entry
+ * and no mark looks like a header. */
 static const uint64_t SETTLED = 0xa5c3965ae1d2b478;
 
-/* The mark of a settled entry is its slot's own. */
+/* The mark of a settled entry; different for every slot. */
 static uint64_t settled_mark(const struct segment_file *file, uint32_t slot)
 {
     return file->key ^ SETTLED ^ slot;
@@ -61,7 +61,7 @@ uint64_t segment_extent(uint64_t body_size)
     return (SEGMENT_HEADER_SIZE + body_size + 7) & ~UINT64_C(7);
 }
 
-/* A header's size at least: less than that at the file's end means that the file was cut off. */
+/* At least a header's size: if less is left at the file's end, the file was truncated. */
 uint64_t segment_tail(uint64_t slots)
 {
     uint64_t size = slots * SLOT_SIZE;
@@ -78,7 +78,7 @@ static bool set_identity(struct segment_file *file, const char *prefix, uint64_t
     return true;
 }
 
-/* Zeros are written, not only allocated: syncing what is written over them is several times
+/* Writes zeros rather than only allocating: syncing data written over them is several times
  * cheaper, because no metadata changes. */
 static bool fill_with_zeros(int fd, uint64_t size)
 {
@@ -238,7 +238,7 @@ bool segment_settle(const struct segment_file *file, uint32_t slot, uint64_t use
     return pwrite(file->fd, mark, sizeof mark, (off_t)(file->size - from_end)) == sizeof mark;
 }
 
-/* Up to n bytes; less only at the file's end. -1: errno. */
+/* Reads up to n bytes; fewer only at the file's end. -1: errno. */
 static ssize_t read_at(int fd, void *buffer, size_t n, uint64_t at)
 {
     size_t have = 0;
@@ -269,7 +269,7 @@ static bool all_zero(const uint8_t *bytes, size_t n)
     return true;
 }
 
-/* Whether bytes that are no header were one of this segment. */
+/* Whether invalid bytes are a damaged header of this segment. */
 static bool was_header(const struct segment_file *file, const uint8_t *bytes, size_t n)
 {
     if (n < SEGMENT_HEADER_SIZE)
@@ -303,7 +303,7 @@ static struct segment_entry entry_at(const struct segment_file *file, const uint
     };
 }
 
-/* The next place from `at` on where a header stands; the file's size where none does. -1: errno. */
+/* The offset of the next header from `at`; the file's size if there is none. -1: errno. */
 static int64_t next_header(const struct segment_file *file, uint64_t at, uint8_t *window)
 {
     for (;;) {
@@ -354,7 +354,7 @@ enum segment_found segment_find(const struct segment_file *file, uint64_t at,
     *found = entry_at(file, header, at);
     if (found->body + found->size <= file->size)
         return SEGMENT_ENTRY;
-    found->extent = file->size - at; /* cut off */
+    found->extent = file->size - at; /* truncated */
     return SEGMENT_DAMAGED;
 }
 

@@ -1,6 +1,6 @@
 /*
- * What the parts of the journal share. `lock` guards all but what only the thread of the writer
- * touches: the last segment's `end` and `unsynced`, and everything on the disk behind `end`.
+ * State shared by the journal's files. `lock` guards everything except what only the writer's
+ * thread touches: the last segment's `end` and `unsynced`, and everything on disk after `end`.
  */
 #ifndef LIB_JOURNAL_STATE_H
 #define LIB_JOURNAL_STATE_H
@@ -19,14 +19,14 @@ struct journal_list {
     struct journal_write *first, *last;
 };
 
-/* A note on its way to the disk. */
+/* A note not yet written. */
 struct journal_pending_note {
     struct journal_pending_note *next;
     uint64_t expires;
     struct bytes body;
 };
 
-/* What an earlier process kept beside an entry. */
+/* Progress that an earlier process stored for an entry. */
 struct journal_progress {
     uint64_t sequence; /* the entry's */
     uint64_t key;
@@ -36,8 +36,8 @@ struct journal_progress {
 
 struct journal {
     struct journal_settings settings;
-    int dir;     /* under lock, as the next */
-    int old_dir; /* of lost segments, where it is another; -1: none */
+    int dir;     /* under lock, like the next */
+    int old_dir; /* the previous directory, of lost segments; -1: none */
 
     pthread_mutex_t lock;
     pthread_cond_t to_write, to_answer, answered;
@@ -47,25 +47,25 @@ struct journal {
     struct journal_list waiting, written;
     struct journal_pending_note *new_notes, **notes_end;
     size_t notes_unwritten;
-    uint64_t notes_given, notes_done; /* since the opening: taken, written */
-    struct journal_entry *to_settle;  /* once those notes are written */
+    uint64_t notes_given, notes_done; /* since opening: accepted, written */
+    struct journal_entry *to_settle;  /* entries to settle once the pending notes are written */
     struct {
         _Atomic uint64_t live, bytes, appended, syncs, damaged, refused;
     } figures;                         /* written under lock */
     size_t unanswered;                 /* appends */
-    struct journal_progress *progress; /* in the order of their notes */
+    struct journal_progress *progress; /* in order of their notes */
     size_t progress_count;
     bool progress_read;
     bool stopping, writer_ended;
 
-    uint64_t next_number, next_sequence; /* the writer's, once it runs */
-    uint64_t unsynced_since;             /* mono; 0: nothing is */
-    bool sync_failed;                    /* since the last group was answered */
-    bool refusing;                       /* the last group, and that was logged */
+    uint64_t next_number, next_sequence; /* owned by the writer once it runs */
+    uint64_t unsynced_since;             /* mono; 0: everything is synced */
+    bool sync_failed;                    /* since the last group completed */
+    bool refusing;                       /* the last group failed, and that was logged */
     uint64_t probe_wait;
-    bool left_behind;             /* entries in files that were removed */
-    char trouble[256];            /* what keeps it from writing; "": nothing. Under lock */
-    uint64_t probe_at;            /* mono: when that is looked at; under lock */
+    bool left_behind;             /* entries remain in deleted files */
+    char trouble[256];            /* what prevents writing; "": nothing. Under lock */
+    uint64_t probe_at;            /* mono: when to check trouble again; under lock */
     struct journal_entry **found; /* left by an earlier process, by sequence */
     size_t found_count;
     _Atomic size_t found_at;
@@ -73,53 +73,53 @@ struct journal {
     bool threads;
 };
 
-/* Keeps a segment's file for later use, or removes it. It is in no row any more. Lock held. */
+/* Keeps a segment's file for reuse, or removes it. The segment is no longer in a row. Lock held. */
 void journal_segment_retire(struct journal *journal, struct journal_segment *segment);
 
-/* Retires what holds nothing any more. Lock held. */
+/* Retires the segments without live entries. Lock held. */
 void journal_retire_dead(struct journal *journal);
 
 /* journal_recall with the lock held. */
 void journal_recall_locked(struct journal *journal, struct view owner, journal_recall_fn *recall,
                            void *ctx);
 
-/* Reads what an earlier process left. False: *error. */
+/* Reads what earlier processes left. False: *error. */
 bool journal_find(struct journal *journal, const char **error);
 
-/* Writes a list of appends and the new notes and syncs them; fills each one's fault. The writer's
+/* Writes and syncs a list of appends and the new notes; sets each append's fault. The writer's
  * thread, without the lock. */
 void journal_write_group(struct journal *journal, struct journal_write *first,
                          struct journal_pending_note *notes);
 
-/* Syncs what was written. False: the disk refused, now or since the last call. The writer's thread.
- */
+/* Syncs what was written. False: a sync failed, now or since the last call. The writer's thread. */
 bool journal_sync(struct journal *journal);
-/* The same for what was answered already: a refusal can only be logged. */
+/* As journal_sync, for appends that have already completed: a failure can only be logged. */
 void journal_sync_late(struct journal *journal);
 
-/* Moves the live entries of a segment that is mostly settled to the end, so that it can go. False:
- * there is none, or no room. The writer's thread. */
+/* Moves the live entries of a mostly settled segment to the end of the journal, so that it can be
+ * removed. False: there is no such segment, or no room. The writer's thread. */
 bool journal_compact(struct journal *journal);
 
-/* Moves an entry's worth of a segment to the end, so that it can go. The writer's thread. */
+/* Moves some live entries of a segment to the end of the journal, so that it can be removed. The
+ * writer's thread. */
 bool journal_vacate(struct journal *journal, struct journal_segment *from);
 
-/* Writes a note's content again. The writer's thread. */
+/* Writes a copy of a note. The writer's thread. */
 bool journal_copy_note(struct journal *journal, struct view body, uint64_t expires);
 
-/* When a note is to be forgotten, wall time; 0: it is none. */
+/* When a note expires, wall time; 0: body is not a note. */
 uint64_t journal_note_expiry(struct view body);
 
-/* Opens the directory, which is made where it is missing, and locks it. -1: *error, static. */
+/* Opens and locks the directory, created if missing. -1: *error (static text). */
 int journal_open_directory(const char *path, const char **error);
 
-/* Drops the files that are kept for later use. The writer's thread. */
+/* Removes the files that were kept for reuse. The writer's thread. */
 void journal_drop_spares(struct journal *journal);
 
-/* Whether the next append would find a file to go to. The writer's thread. */
+/* Whether the next append would have a file to go to. The writer's thread. */
 bool journal_can_write(struct journal *journal);
 
-/* Copies a damaged range to DIRECTORY/damaged, counts it and says so in the log. */
+/* Copies a damaged range to DIRECTORY/damaged, counts it and logs it. */
 void journal_set_aside(struct journal *journal, const struct journal_segment *segment, uint64_t at,
                        uint64_t size);
 

@@ -1,4 +1,4 @@
-/* The writer's part: groups of entries and notes go to the last segments, one sync for all. */
+/* The writer: appends groups of entries and notes to the last segments, with one sync per group. */
 #include "lib/journal/state.h"
 
 #include "lib/journal/rescue.h"
@@ -36,10 +36,10 @@ bool journal_sync(struct journal *journal)
 void journal_sync_late(struct journal *journal)
 {
     if (!journal_sync(journal))
-        log_error("journal: the disk refused to sync: what it was given last may be lost");
+        log_error("journal: the sync failed: the data written last may be lost");
 }
 
-/* Nothing more is written to a row's last segment. */
+/* Closes a row's last segment for writing. */
 static void seal(struct journal *journal, struct journal_row *row)
 {
     if (row->open)
@@ -69,7 +69,7 @@ static void add_bytes(struct journal *journal, uint64_t more)
     pthread_mutex_unlock(&journal->lock);
 }
 
-/* A spare has another size than an entry that is larger than a segment asks for. */
+/* Spares are of no use for an entry that is larger than a segment. */
 void journal_drop_spares(struct journal *journal)
 {
     struct journal_segment *spare;
@@ -80,7 +80,7 @@ void journal_drop_spares(struct journal *journal)
     }
 }
 
-/* Whether a file of some size may be taken into use. New entries leave a segment free, for
+/* Whether a file of this size may be opened. New entries leave room for one segment, for
  * compaction. */
 static bool may_open(struct journal *journal, uint64_t size, bool compacting)
 {
@@ -91,7 +91,7 @@ static bool may_open(struct journal *journal, uint64_t size, bool compacting)
     return used + size + others <= journal->settings.max_bytes;
 }
 
-/* False: the spare is gone. */
+/* False: the spare was removed. */
 static bool reuse(struct journal *journal, const struct journal_row *row,
                   struct journal_segment *spare)
 {
@@ -119,7 +119,7 @@ static enum journal_fault create(struct journal *journal, const struct journal_r
     return JOURNAL_OK;
 }
 
-/* Bytes that entries take in all, with their slots. */
+/* Bytes that entries take in total, with their slots. */
 struct space {
     uint64_t extent, entries;
 };
@@ -163,7 +163,7 @@ static bool has_room(const struct journal_row *row, struct space need)
            last->end + need.extent + segment_tail(last->slots + need.entries) <= last->file.size;
 }
 
-/* Counts an entry that was written to the end of the last segment. */
+/* Accounts for an entry written at the end of the last segment. */
 static void write_advance(struct journal_segment *segment, uint64_t body_size)
 {
     segment->end += segment_extent(body_size);
@@ -173,7 +173,7 @@ static void write_advance(struct journal_segment *segment, uint64_t body_size)
 
 static const char *disk_error(int error)
 {
-    return error ? strerrordesc_np(error) : "the disk took less than it was given";
+    return error ? strerrordesc_np(error) : "the disk wrote less than it was given";
 }
 
 /* Writes one body at the end of a row. */
@@ -198,7 +198,7 @@ static enum journal_fault write_put(struct journal *journal, struct journal_row 
     errno = 0;
     if (!segment_write(&segment->file, &place, parts, part_count)) {
         int error = errno;
-        seal(journal, row); /* what is behind `end` now is not known */
+        seal(journal, row); /* the content after `end` is now unknown */
         errno = error;
         return JOURNAL_DISK;
     }
@@ -215,7 +215,7 @@ static void write_entry(struct journal *journal, struct journal_write *write)
     write->fault =
         write_put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
     if ((write->fault == JOURNAL_FULL && journal_compact(journal)) ||
-        (write->fault == JOURNAL_DISK && journal_return(journal)))
+        (write->fault == JOURNAL_DISK && journal_follow_path(journal)))
         write->fault =
             write_put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
     if (write->fault != JOURNAL_OK) {
@@ -249,13 +249,13 @@ bool journal_copy_note(struct journal *journal, struct view body, uint64_t expir
 static void write_note(struct journal *journal, struct journal_pending_note *note)
 {
     if (!journal_copy_note(journal, bytes_view(&note->body), note->expires)) {
-        log_warn("journal: no room for a note, it would not be known after a crash");
+        log_warn("journal: no room for a note, it will be missing after a crash");
     }
     bytes_release(&note->body);
     free(note);
 }
 
-/* Nobody may rely on what the group wrote; lost: where that lies in files that are lost. */
+/* Withdraws what the group wrote; lost: only what is in lost files. */
 static void take_back(struct journal *journal, struct journal_write *first, bool lost,
                       const char *error)
 {
@@ -281,7 +281,7 @@ static void write_tell(struct journal *journal, const struct journal_write *refu
         log_error("journal: requests are refused: %s",
                   refused->fault == JOURNAL_DISK ? refused->error : "max_size_mib is reached");
     else if (!refused && journal->refusing)
-        log_info("journal: requests are taken again");
+        log_info("journal: requests are accepted again");
     journal->refusing = refused;
 }
 
@@ -326,7 +326,7 @@ void journal_write_group(struct journal *journal, struct journal_write *first,
     else if (interval && journal->unsynced_since &&
              clock_mono(&clock_system) - journal->unsynced_since >= interval)
         journal_sync_late(journal);
-    journal_return(journal);
+    journal_follow_path(journal);
     bool synced = journal_rescue(journal);
     take_back(journal, first, synced, synced ? "its files were removed" : disk_error(EIO));
     write_count_refused(journal, first);
@@ -393,7 +393,7 @@ bool journal_vacate(struct journal *journal, struct journal_segment *from)
             return false;
     }
     bool good = move_all(journal, from);
-    sync_segment(journal, row->last); /* the copies are safe before the originals go */
+    sync_segment(journal, row->last); /* sync the copies before the originals are removed */
     pthread_mutex_lock(&journal->lock);
     from->moving = journal->sync_failed;
     journal_retire_dead(journal);

@@ -1,9 +1,10 @@
 /*
- * Libraries that are loaded at the first call of one of their functions, where the build says so
- * (cmake/late.cmake): GnuTLS, and libidn2 for libcurl. Bound as usual, they and the seven behind
- * them took 1.0 of 2.6 ms to readiness, 1.5 of 5.1 MiB resident and 0.26 of 0.62 MiB private dirty,
- * also where the configuration has no TLS. Callers notice nothing, but a function has no way to say
- * that its library is not there: then the process ends. So who is going to need it asks first.
+ * Libraries that are loaded at the first call to one of their functions, if the build says so
+ * (cmake/late.cmake): GnuTLS, and libidn2 for libcurl. Linked normally, they and their seven
+ * dependencies took 1.0 of 2.6 ms to readiness, 1.5 of 5.1 MiB resident and 0.26 of 0.62 MiB
+ * private dirty memory, even in configurations without TLS. Callers are unaffected, except that a
+ * wrapped function cannot report a missing library: the process exits. So call late_has_tls before
+ * using TLS.
  */
 #ifndef LIB_LATE_LATE_H
 #define LIB_LATE_LATE_H
@@ -11,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Loads GnuTLS, if it is not yet. False: error is a sentence. Any thread. */
+/* Loads GnuTLS if it is not loaded yet. False: error is a sentence. Any thread. */
 bool late_has_tls(char *error, size_t error_size);
 
 #endif

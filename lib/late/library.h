@@ -1,27 +1,26 @@
 /*
- * A library that few need, loaded when its first user comes: libsnappy and liblz4. Linked as usual
- * libsnappy brings the C++ runtime along, which takes more memory than all the rest of an idle
- * process.
+ * Rarely needed libraries that are loaded at first use: libsnappy and liblz4. Linked normally,
+ * libsnappy pulls in the C++ runtime, which takes more memory than all the rest of an idle process.
  */
 #ifndef LIB_LATE_LIBRARY_H
 #define LIB_LATE_LIBRARY_H
 
 #include <stdbool.h>
 
-/* Where the address of a function goes: into a pointer to functions of its type. */
+/* A function to look up, and the function pointer that receives its address. */
 struct late_function {
     const char *name; /* NULL ends the list */
     void *pointer;
 };
 
 struct late_library {
-    const char *file; /* as the loader wants it, e.g. "liblz4.so.1" */
+    const char *file; /* as passed to dlopen, e.g. "liblz4.so.1" */
     const struct late_function *functions;
-    _Atomic int state; /* 0 at the start */
+    _Atomic int state; /* 0 initially */
 };
 
-/* Loads it, if it is not yet. False: it cannot be had, which the first call logs; that stays so.
- * Any thread. */
+/* Loads the library if it is not loaded yet. False: it cannot be loaded; the first failure is
+ * logged, and later calls fail without another try. Any thread. */
 bool late_library_open(struct late_library *library);
 
 #endif

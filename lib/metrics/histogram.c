@@ -12,7 +12,7 @@ const struct histogram_bounds histogram_bytes = {18,
                                                   32768, 65536, 131072, 262144, 1 << 19, 1 << 20,
                                                   1 << 21, 1 << 22, 1 << 23, 1 << 24}};
 
-/* The default boundaries of OpenTelemetry's SDKs, in seconds, as the Collector has them here. */
+/* The default boundaries of OpenTelemetry's SDKs, in seconds, which the Collector uses here. */
 const struct histogram_bounds histogram_durations = {15,
                                                      1e-9,
                                                      {0, 5 * S, 10 * S, 25 * S, 50 * S, 75 * S,

@@ -1,7 +1,7 @@
 /*
- * Rows of metrics: what a component author writes to have figures on the metrics page and in OTLP.
- * A row whose figure is a field of the component's own struct needs nothing more; the others are
- * added by code (lib/metrics/metrics.h), with labels of their own.
+ * Metric tables: what a component author writes to have metrics on the metrics page and in OTLP. A
+ * row over a field of the component's struct needs no further code; code adds the values of other
+ * rows (lib/metrics/metrics.h), with their own labels.
  */
 #ifndef LIB_METRICS_METRIC_H
 #define LIB_METRICS_METRIC_H
@@ -12,12 +12,12 @@
 #include <stddef.h>
 
 enum metric_kind {
-    METRIC_COUNTER,  /* only grows, from 0 at the start */
+    METRIC_COUNTER,  /* only grows, from 0 at startup */
     METRIC_GAUGE,    /* goes up and down */
     METRIC_HISTOGRAM /* struct histogram */
 };
 
-/* What is told from which `service.telemetry.metrics.level` on. */
+/* The lowest `service.telemetry.metrics.level` at which a metric is exported. */
 enum metric_level { METRIC_NONE, METRIC_BASIC, METRIC_NORMAL, METRIC_DETAILED };
 
 /* A row without a field. */
@@ -29,11 +29,11 @@ struct metric {
     enum metric_level level;
     const char *unit;                      /* UCUM, as in OTLP: "By", "s", "{spans}" */
     const char *help;                      /* one line for people */
-    const struct histogram_bounds *bounds; /* of a histogram */
-    size_t offset; /* of an _Atomic uint64_t or a struct histogram; METRIC_NO_FIELD: none */
+    const struct histogram_bounds *bounds; /* HISTOGRAM */
+    size_t offset; /* of an _Atomic uint64_t or a struct histogram, or METRIC_NO_FIELD */
 };
 
-/* A row that code gives values to. */
+/* A row whose values are added by code. */
 #define METRIC_ROW(metric_name, metric_kind, from_level, metric_unit, text)                        \
     {                                                                                              \
         .name = metric_name, .kind = metric_kind, .level = from_level, .unit = metric_unit,        \
@@ -44,13 +44,13 @@ struct metric {
         .name = metric_name, .kind = METRIC_HISTOGRAM, .level = from_level, .unit = metric_unit,   \
         .help = text, .bounds = its_bounds, .offset = METRIC_NO_FIELD                              \
     }
-/* A row over the member of T, an `_Atomic uint64_t`: a counter or a gauge. */
+/* A row over a member of T, an `_Atomic uint64_t`: a counter or a gauge. */
 #define METRIC_FIELD(T, member, metric_name, metric_kind, from_level, metric_unit, text)           \
     {                                                                                              \
         .name = metric_name, .kind = metric_kind, .level = from_level, .unit = metric_unit,        \
         .help = text, .offset = offsetof(T, member)                                                \
     }
-/* A row over the member of T, a `struct histogram`. */
+/* A row over a member of T, a `struct histogram`. */
 #define METRIC_HISTOGRAM_FIELD(T, member, metric_name, its_bounds, from_level, metric_unit, text)  \
     {                                                                                              \
         .name = metric_name, .kind = METRIC_HISTOGRAM, .level = from_level, .unit = metric_unit,   \
@@ -60,8 +60,8 @@ struct metric {
 #define METRIC_END {.name = NULL}
 /* clang-format on */
 
-/* The level that is in force in this process; METRIC_NONE until it is set. Any thread. What costs
- * something a request asks first. */
+/* The level of this process; METRIC_NONE until set. Any thread. Check it before measuring anything
+ * that costs time per request. */
 void metric_set_level(enum metric_level level);
 enum metric_level metric_level(void);
 

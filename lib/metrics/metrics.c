@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Far above what a hundred services and as many components have. */
+/* Far more than a hundred services and components need. */
 enum { MAX_BYTES = 16 << 20 };
 
 static _Atomic int level_in_force = METRIC_NONE;
@@ -45,7 +45,7 @@ static void metrics_put(struct metrics *metrics, struct bytes *out, const void *
         metrics->failed = true;
 }
 
-/* Both sizes, then both texts. */
+/* Writes both sizes, then both texts. */
 static void metrics_put_label(struct metrics *metrics, const char *name, struct view value)
 {
     const uint32_t sizes[2] = {(uint32_t)strlen(name), (uint32_t)value.size};

@@ -1,7 +1,6 @@
 /*
- * What was measured at one moment: points of rows with labels, gathered from all that has figures,
- * then written as a page or as OTLP. One thread. A failed allocation sticks and is asked for at
- * the end.
+ * A snapshot of all metrics: data points with labels, collected from every component, then written
+ * as a page or as OTLP. One thread. A failed allocation sets `failed`, to be checked at the end.
  */
 #ifndef LIB_METRICS_METRICS_H
 #define LIB_METRICS_METRICS_H
@@ -9,8 +8,8 @@
 #include "lib/base/bytes.h"
 #include "lib/metrics/metric.h"
 
-/* A list of labels ends with one without a name. An empty value is left out, as Prometheus reads
- * it as an absent label. */
+/* A list of labels ends with one whose name is NULL. Labels with an empty value are left out:
+ * Prometheus treats them as absent. */
 struct metric_label {
     const char *name;
     struct view value;
@@ -19,27 +18,28 @@ struct metric_label {
 #define NO_LABELS          ((const struct metric_label[]){{0}})
 
 struct metrics {
-    enum metric_level level; /* rows above it are left out */
+    enum metric_level level; /* rows with a higher level are left out */
     struct bytes points;     /* struct metrics_point */
-    struct bytes labels;     /* of all points, each with the scope's */
-    struct bytes counts;     /* of histograms: uint64_t */
+    struct bytes labels;     /* of all points, including the scope's label */
+    struct bytes counts;     /* bucket counts of histograms: uint64_t */
     const char *scope, *scope_value;
-    bool failed; /* no memory for all: what is there is not the whole */
+    bool failed; /* out of memory: points are missing */
 };
 
 struct metrics_point {
     const struct metric *row;
-    size_t number; /* in the order of adding */
-    size_t labels; /* from here in the labels, ... */
+    size_t number; /* in the order of addition */
+    size_t labels; /* offset in `labels` */
     size_t labels_size;
-    double value;  /* a histogram's sum */
-    size_t counts; /* a histogram's: the first bucket's, as an index of uint64_t */
+    double value;  /* HISTOGRAM: the sum */
+    size_t counts; /* HISTOGRAM: index of the first bucket's count */
 };
 
 void metrics_init(struct metrics *metrics, enum metric_level level);
 void metrics_release(struct metrics *metrics);
 
-/* A label that all points have from here on, e.g. processor="batch". Borrowed; name NULL: none. */
+/* Sets a label for all points added from now on, e.g. processor="batch". Borrowed; name NULL:
+ * none. */
 void metrics_scope(struct metrics *metrics, const char *name, const char *value);
 
 void metrics_add(struct metrics *metrics, const struct metric *row, double value,
@@ -47,13 +47,13 @@ void metrics_add(struct metrics *metrics, const struct metric *row, double value
 void metrics_add_histogram(struct metrics *metrics, const struct metric *row,
                            const struct histogram *histogram, const struct metric_label *labels);
 
-/* Adds every row of a table that has a field in self. */
+/* Adds every row of the table that has a field; self is the component's struct. */
 void metrics_add_fields(struct metrics *metrics, const struct metric *table, const void *self);
 
-/* The points by name, each name in one run. NULL: none, or no memory. */
+/* Returns the points sorted by name. NULL: none, or no memory. */
 const struct metrics_point *metrics_sorted(struct metrics *metrics, size_t *count);
 
-/* The next label of a point from *at on (0 first). False: no more. */
+/* Iterates over a point's labels; *at is 0 at first. False: no more. */
 bool metrics_label(const struct metrics *metrics, const struct metrics_point *point, size_t *at,
                    struct view *name, struct view *value);
 

@@ -108,7 +108,7 @@ static void put_point(struct proto_write *write, const struct metrics *metrics,
     proto_write_close(write, opened);
 }
 
-/* The points of one name; returns how many. */
+/* Writes the points with one name; returns their number. */
 static size_t put_metric(struct proto_write *write, const struct metrics *metrics,
                          const struct metrics_point *points, size_t left,
                          const struct metrics_origin *origin)

@@ -14,7 +14,7 @@ struct page {
     bool failed;
 };
 
-/* ---- which ---- */
+/* ---- choosing the format ---- */
 
 static const char *const media_types[PAGE_FORMATS] = {
     [PAGE_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
@@ -26,7 +26,7 @@ const char *page_media_type(enum page_format format)
     return media_types[format];
 }
 
-/* The parameter q of one media range, which ends at end; 1 where there is none. */
+/* The parameter q of a media range that ends at end; 1 if there is none. */
 static double weight_of(const char *range, const char *end)
 {
     for (const char *at = range; at < end; at++)
@@ -68,7 +68,7 @@ static void page_put_text(struct page *page, const char *text)
     page_put(page, text, strlen(text));
 }
 
-/* Counts are nearly all there is, and printf takes its time. */
+/* Nearly all numbers are counts, and printf is slow. */
 static void page_put_number(struct page *page, double value)
 {
     char text[32];
@@ -89,7 +89,7 @@ static void page_put_number(struct page *page, double value)
     }
 }
 
-/* Escaped as both formats want it inside quotes. */
+/* Writes text with the escapes that both formats require inside quotes. */
 static void put_quoted(struct page *page, struct view text)
 {
     size_t from = 0;
@@ -184,8 +184,8 @@ static void put_sample(struct page *page, const struct metrics_point *point, con
 
 /* ---- families ---- */
 
-/* As the Collector writes it, since the text tells series apart: the shortest, from a million on
- * with an exponent. OpenMetrics has only floats here. */
+/* Formats a limit like the Collector, since the text is part of the series' identity: the shortest
+ * form, with an exponent from a million on. OpenMetrics requires a float here. */
 static const char *limit_text(const struct page *page, double limit, char out[32])
 {
     snprintf(out, 32, "%.10g", limit);

@@ -1,8 +1,9 @@
 /*
- * The metrics page: Prometheus' text format 0.0.4 and OpenMetrics 1.0.
+ * The metrics page, in the Prometheus text format 0.0.4 or OpenMetrics 1.0.
  *
- * Names are the same in both, and so are the Collector's: by default its counters have no "_total".
- * OpenMetrics wants that of a counter, so without it they have the type "unknown" there.
+ * Names are the same in both formats and follow the Collector, whose counters have no "_total"
+ * suffix by default. OpenMetrics requires that suffix of a counter, so without it they have the
+ * type "unknown" there.
  */
 #ifndef LIB_METRICS_PAGE_H
 #define LIB_METRICS_PAGE_H
@@ -11,8 +12,8 @@
 
 enum page_format { PAGE_TEXT, PAGE_OPENMETRICS, PAGE_FORMATS };
 
-/* What an Accept header (NULL: none) asks for: OpenMetrics where its weight is no less than that of
- * every other media type named (RFC 9110, section 12.5.1). */
+/* The format that an Accept header (NULL: none) asks for: OpenMetrics if its weight is at least
+ * that of every other media type listed (RFC 9110, section 12.5.1). */
 enum page_format page_format_of(const char *accept);
 
 /* The media type, for Content-Type. */
@@ -20,8 +21,8 @@ const char *page_media_type(enum page_format format);
 
 /* What a page has beyond the Collector's default. All zero: nothing. */
 struct page_style {
-    bool type_suffix;                   /* counters end in "_total" */
-    bool unit_suffix;                   /* names end in their unit: "_seconds", "_bytes" */
+    bool type_suffix;                    /* counters end in "_total" */
+    bool unit_suffix;                    /* names end in their unit: "_seconds", "_bytes" */
     const struct metric_label *constant; /* labels of every series; NULL: none */
 };
 

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#define SAY_AGAIN (60 * NS_PER_S)
+#define LOG_PAUSE (60 * NS_PER_S)
 
 const struct key auth_keys[] = {
     KEY_STRING(struct auth_settings, authenticator, "authenticator", NULL, KEY_REQUIRED,
@@ -24,18 +24,17 @@ void auth_tally_add(struct auth_tally *tally, const char *id, enum auth_result r
                     const char *why, uint64_t mono_ns)
 {
     uint64_t count = atomic_fetch_add(&tally->counts[result], 1) + 1;
-    uint64_t said = atomic_load(&tally->said);
-    if (result == AUTH_GRANTED || (said && mono_ns - said < SAY_AGAIN))
+    uint64_t logged = atomic_load(&tally->logged);
+    if (result == AUTH_GRANTED || (logged && mono_ns - logged < LOG_PAUSE))
         return;
-    if (atomic_compare_exchange_strong(&tally->said, &said, mono_ns ? mono_ns : 1))
+    if (atomic_compare_exchange_strong(&tally->logged, &logged, mono_ns ? mono_ns : 1))
         log_debug("%s: a request is refused: %s (%" PRIu64 " so far)", id, why, count);
 }
 
 void auth_tally_explain(struct auth_tally *tally, const char *id, struct bytes *out)
 {
-    bytes_printf(out,
-                 "%s: %" PRIu64 " requests let in, %" PRIu64 " refused, %" PRIu64
-                 " told to come again\n",
-                 id, atomic_load(&tally->counts[AUTH_GRANTED]),
-                 atomic_load(&tally->counts[AUTH_DENIED]), atomic_load(&tally->counts[AUTH_LATER]));
+    bytes_printf(
+        out, "%s: %" PRIu64 " requests admitted, %" PRIu64 " refused, %" PRIu64 " told to retry\n",
+        id, atomic_load(&tally->counts[AUTH_GRANTED]), atomic_load(&tally->counts[AUTH_DENIED]),
+        atomic_load(&tally->counts[AUTH_LATER]));
 }

@@ -1,4 +1,4 @@
-/* `auth` among the keys of servers and clients, and the log of what authenticators refuse. */
+/* The `auth` key of servers and clients, and the log of what authenticators refuse. */
 #ifndef LIB_NET_AUTH_H
 #define LIB_NET_AUTH_H
 
@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-/* Rows of the section. */
+/* Rows of the auth section. */
 extern const struct key auth_keys[];
 
 /* The row for member `auth` (struct auth_settings) of T. */
@@ -21,17 +21,17 @@ extern const struct key auth_keys[];
 #define AUTH_SERVER_KEY(T, auth) AUTH_ROW(T, auth, KEY_AUTH_SERVER, "who may send; off: everybody")
 #define AUTH_CLIENT_KEY(T, auth) AUTH_ROW(T, auth, KEY_AUTH_CLIENT, "as whom requests are sent")
 
-/* What a client is told that is not let in: CAUSE_AUTH, or RETRY for AUTH_LATER. */
+/* The outcome for a client that is not admitted: CAUSE_AUTH, or RETRY for AUTH_LATER. */
 struct outcome auth_outcome(enum auth_result result);
 
-/* What an authenticator has decided, for people. */
+/* Statistics of an authenticator's decisions. */
 struct auth_tally {
     _Atomic uint64_t counts[AUTH_PENDING]; /* by result */
-    _Atomic uint64_t said;                 /* when the log last spoke, mono; 0: never */
+    _Atomic uint64_t logged;               /* when last logged, mono; 0: never */
 };
 
-/* Counts a result. Refusals are logged at debug, at most one a minute, for the server tells of them
- * with the client; why says nothing secret. */
+/* Counts a result. Refusals are logged at debug, at most one a minute, since the server also logs
+ * them together with the client. why must not contain secrets. */
 void auth_tally_add(struct auth_tally *tally, const char *id, enum auth_result result,
                     const char *why, uint64_t mono_ns);
 void auth_tally_explain(struct auth_tally *tally, const char *id, struct bytes *out);

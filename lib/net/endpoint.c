@@ -45,7 +45,7 @@ static bool port_valid(const char *port)
     return digits >= 1 && digits <= 5 && !port[digits] && strtoul(port, NULL, 10) <= 65535;
 }
 
-/* The host's end in text and where its port begins; NULL port: why says what is missing. */
+/* Splits host and port; port NULL: why says what is missing. */
 static const char *endpoint_split(const char *text, const char **host, size_t *host_size,
                                   const char **why)
 {
@@ -103,7 +103,7 @@ bool endpoint_parse(const char *text, bool transport_unix, struct endpoint *endp
     if (!port_valid(port))
         return endpoint_refuse(text, "has no port from 0 to 65535", error, error_size);
     if (host_size >= sizeof endpoint->host || !host_valid(host, host_size, text[0] == '['))
-        return endpoint_refuse(text, "has a host that cannot be one", error, error_size);
+        return endpoint_refuse(text, "has an invalid host", error, error_size);
     memcpy(endpoint->host, host, host_size);
     snprintf(endpoint->service, sizeof endpoint->service, "%lu", strtoul(port, NULL, 10));
     return true;
@@ -130,7 +130,7 @@ static void why_not(const struct endpoint *endpoint, int problem, char *error, s
         snprintf(error, error_size, "cannot listen on %s: %s", name, strerror(problem));
 }
 
-/* -1 with errno set where it fails. */
+/* -1: errno. */
 static int bind_listen(const struct sockaddr *address, socklen_t size, bool beside)
 {
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -151,8 +151,8 @@ static int bind_listen(const struct sockaddr *address, socklen_t size, bool besi
     return -1;
 }
 
-/* EADDRINUSE when a listener answers behind path, ENOTSOCK when another kind of file is there;
- * else 0 and the path is free. */
+/* Returns EADDRINUSE if a listener answers at path, ENOTSOCK if another kind of file exists there;
+ * else 0, and the path is free. */
 static int clear_path(const struct sockaddr_un *address)
 {
     struct stat status;
@@ -178,7 +178,7 @@ static int listen_unix(const struct endpoint *endpoint)
     return errno ? -1 : bind_listen((const struct sockaddr *)&address, sizeof address, false);
 }
 
-/* The address to take: IPv4 for a name that has both, IPv6 (dual-stack) for every interface. */
+/* Chooses the address: IPv4 for a name that has both, IPv6 (dual-stack) for every interface. */
 static const struct addrinfo *endpoint_choose(const struct addrinfo *all, bool every)
 {
     for (const struct addrinfo *it = all; it; it = it->ai_next)

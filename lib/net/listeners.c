@@ -30,7 +30,7 @@ static bool yields(const struct listener *listener)
     return listener->yields && *listener->yields;
 }
 
-/* Those that yield suffer others on their port, which must be willing too. */
+/* Listeners that yield allow others on their port, which must set SO_REUSEPORT too. */
 static void allow_others(bool allow)
 {
     int on = allow;
@@ -61,13 +61,13 @@ static int listen_beside(const struct endpoint *endpoint, char *bound, size_t bo
     return fd;
 }
 
-/* The system is asked for a port: that is a new one each time. */
+/* Whether the system chooses the port, which is a new one each time. */
 static bool any_port(const struct endpoint *endpoint)
 {
     return strcmp(endpoint->service, "0") == 0;
 }
 
-/* -1: none to take over, or no descriptor. */
+/* -1: nothing to take over, or no descriptor. */
 static int take_over(struct listener *by)
 {
     for (const struct listener *at = listeners; at; at = at->next)
@@ -87,7 +87,7 @@ static int open_listener(struct listener *listener, char *error, size_t error_si
         return fd;
     fd = listen_beside(&listener->endpoint, listener->bound, sizeof listener->bound, error,
                        error_size);
-    /* Another word for the same address. */
+    /* The same address, spelled differently. */
     int taken = fd >= 0 ? take_over(listener) : -1;
     if (taken < 0)
         return fd;
@@ -128,7 +128,7 @@ static struct listener **listeners_find(int fd)
     return at;
 }
 
-/* Another one with the same address, which can only be the same socket. */
+/* Whether another listener has the same address, and thus the same socket. */
 static bool shared(const struct listener *listener)
 {
     for (const struct listener *at = listeners; at; at = at->next)

@@ -1,7 +1,7 @@
 /*
- * Requests of this process that come back to it. What an exporter sends to one of the process's own
- * receivers goes round for ever, and multiplies where a pipeline has several exporters. So requests
- * bear a header with a random number of the process, and servers refuse what bears their own.
+ * Detection of export loops. Data that an exporter sends to a receiver of the same process would
+ * circulate for ever, and multiply if a pipeline has several exporters. So every request carries a
+ * header with a random number of the process, and servers refuse requests with their own number.
  */
 #ifndef LIB_NET_LOOP_H
 #define LIB_NET_LOOP_H
@@ -12,14 +12,13 @@
 
 #define LOOP_HEADER "spanlink-process"
 
-/* The header's value in requests of this process; "": there is no random number to be had. Any
- * thread. */
+/* The header's value in requests of this process; "": no random number is available. Any thread. */
 const char *loop_value(void);
 
 /* Whether a header's value (NULL: absent) is this process's. */
 bool loop_is_ours(const char *value);
 
-/* What its sender is told. */
+/* The outcome for such a request. */
 struct outcome loop_outcome(void);
 
 #endif

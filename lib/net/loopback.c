@@ -21,7 +21,7 @@ bool loopback_is(const struct sockaddr *address)
 
 void loopback_unpace(int fd, const struct sockaddr *peer)
 {
-    /* Every kernel has this one and lets every user take it. */
+    /* Every kernel has Reno and allows every user to select it. */
     static const char name[] = "reno";
     if (loopback_is(peer))
         setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, sizeof name - 1);

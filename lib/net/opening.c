@@ -21,7 +21,7 @@ enum opening opening_of(const void *data, size_t size)
     return at[0] >= 'A' && at[0] <= 'Z' ? OPENING_HTTP1 : OPENING_OTHER;
 }
 
-/* ---- words ---- */
+/* ---- messages ---- */
 
 static const char *who_came(enum opening opening)
 {
@@ -65,12 +65,12 @@ struct outcome opening_refusal(enum opening opening, const struct opening_port *
 
 /* ---- to the client ---- */
 
-static void say(int fd, const void *data, size_t size)
+static void opening_send(int fd, const void *data, size_t size)
 {
     send(fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* An empty SETTINGS, which has to come first, and GOAWAY with the words as debug data. */
+/* Sends an empty SETTINGS, which must come first, and GOAWAY with the message as debug data. */
 static void send_goaway(int fd, const struct outcome *why)
 {
     uint8_t out[2 * FRAME_HEAD + GOAWAY_HEAD + sizeof why->text] = {[3] = 4};
@@ -82,7 +82,7 @@ static void send_goaway(int fd, const struct outcome *why)
     out[at + GOAWAY_HEAD - 1] = HTTP_1_1_REQUIRED;
     at += GOAWAY_HEAD;
     memcpy(out + at, words, size);
-    say(fd, out, at + size);
+    opening_send(fd, out, at + size);
 }
 
 size_t opening_status(const struct outcome *why, char *out, size_t size)
@@ -100,7 +100,7 @@ void opening_answer(int fd, enum opening opening, const struct outcome *why)
     if (opening == OPENING_HTTP2)
         send_goaway(fd, why);
     else
-        say(fd, status, opening_status(why, status, sizeof status));
+        opening_send(fd, status, opening_status(why, status, sizeof status));
     for (size_t seen = 0; seen < READ_PAST; seen += sizeof past)
         if (recv(fd, past, sizeof past, MSG_DONTWAIT) <= 0)
             break;

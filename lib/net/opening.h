@@ -1,6 +1,6 @@
 /*
- * The first bytes of a client: which protocol they are of, and what is said to one that came to a
- * port of another.
+ * Detects a client's protocol from its first bytes, and answers clients that connected to a port of
+ * another protocol.
  */
 #ifndef LIB_NET_OPENING_H
 #define LIB_NET_OPENING_H
@@ -9,34 +9,35 @@
 #include "lib/net/endpoint.h"
 
 enum opening {
-    OPENING_NONE,  /* nothing came */
-    OPENING_HTTP1, /* or what begins like a method */
+    OPENING_NONE,  /* no bytes received */
+    OPENING_HTTP1, /* or anything that begins like a method */
     OPENING_HTTP2, /* its preface, RFC 9113 section 3.4 */
-    OPENING_TLS,   /* a handshake's record, RFC 8446 section 5.1 */
+    OPENING_TLS,   /* a handshake record, RFC 8446 section 5.1 */
     OPENING_OTHER
 };
 
-/* Pure. The preface is known by its first four bytes. */
+/* Pure. Four bytes are enough to recognise the preface. */
 enum opening opening_of(const void *data, size_t size);
 
-/* A port, for the sentence about who came to it by mistake. */
+/* A port, for the error message to clients that connected to it by mistake. */
 struct opening_port {
     const char *speaks; /* "HTTP", "gRPC" */
     const struct endpoint *endpoint;
     const char *other; /* where the other of the two is, e.g. "point it at port 4317,
-                          protocols.grpc"; NULL: not known */
+                          protocols.grpc"; NULL: unknown */
 };
 
-/* The refusal of a client with this opening at the port. */
+/* The outcome for a client with this opening at the port. */
 struct outcome opening_refusal(enum opening opening, const struct opening_port *port);
 
-enum { OPENING_STATUS = 512 }; /* bytes that hold any */
+enum { OPENING_STATUS = 512 }; /* enough for every status */
 
-/* The same as an answer of HTTP/1.1; its size. */
+/* Formats the outcome as an HTTP/1.1 response; returns its size. */
 size_t opening_status(const struct outcome *why, char *out, size_t size);
 
-/* Tells such a client on a non-blocking socket, in words that its library shows: GOAWAY to HTTP/2,
- * a status to others. Takes what has come besides and ends this side. */
+/* Sends such a client, on a non-blocking socket, an error that its library displays: GOAWAY for
+ * HTTP/2, an HTTP/1.1 response otherwise. Then discards pending input and shuts down the sending
+ * side. */
 void opening_answer(int fd, enum opening opening, const struct outcome *why);
 
 #endif

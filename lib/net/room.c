@@ -4,7 +4,7 @@
 
 #include "lib/base/log.h"
 
-/* Several listeners share both. */
+/* Several listeners share the open files and the budget. */
 enum { OWN_DESCRIPTORS = 256, LISTENERS = 4 };
 
 static rlim_t open_files(void)
@@ -33,6 +33,6 @@ unsigned room_for_connections(unsigned max, const struct budget *budget, size_t 
     unsigned room =
         room_least(most, files > OWN_DESCRIPTORS ? (files - OWN_DESCRIPTORS) / LISTENERS : 0);
     if (room < most)
-        log_warn("only %u connections at once, because of the limit of open files", room);
+        log_warn("only %u connections at once, because of the limit on open files", room);
     return room;
 }

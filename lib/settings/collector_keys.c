@@ -188,17 +188,17 @@ static const char *const known[] = {
     "views",
 };
 
-/* Where the way to the same thing is another one here; by the end of a key's path. */
+/* Advice where spanlink does the same thing differently; by the end of a key's path. */
 static const struct {
     const char *path, *way;
 } ways[] = {
-    {"sending_queue.storage", "the extension journal keeps on disk what was acknowledged"},
-    {"sending_queue.batch", "the processor batch makes larger requests of small ones"},
+    {"sending_queue.storage", "the extension journal keeps acknowledged data on disk"},
+    {"sending_queue.batch", "the processor batch combines small requests into larger ones"},
     {"sending_queue.sizer",
      "queue_size counts requests, and the extension memory_limiter limits bytes"},
 };
 
-const char *collector_key_way(const char *path)
+const char *collector_key_advice(const char *path)
 {
     size_t size = strlen(path);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {

@@ -1,4 +1,4 @@
-/* Keys that the Collector has somewhere, for errors that say so. Pure. */
+/* Keys of the Collector, for error messages about keys that only it supports. Pure. */
 #ifndef LIB_SETTINGS_COLLECTOR_KEYS_H
 #define LIB_SETTINGS_COLLECTOR_KEYS_H
 
@@ -6,8 +6,8 @@
 
 bool collector_key_known(const char *name);
 
-/* What to do instead of a key, or of a value that it has there: a sentence's part; NULL: nothing is
- * known. path ends as "exporters::x.sending_queue.storage" does. */
-const char *collector_key_way(const char *path);
+/* What to use instead of a Collector key or value: a clause for an error message; NULL: no advice.
+ * path ends like "exporters::x.sending_queue.storage". */
+const char *collector_key_advice(const char *path);
 
 #endif

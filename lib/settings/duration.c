@@ -10,7 +10,7 @@ struct unit {
     uint64_t ns;
 };
 
-/* Longer names first where one begins another. */
+/* Longer names before their prefixes. */
 static const struct unit units[] = {
     {"ns", 1},           {"us", 1000},    {"\xc2\xb5s", 1000}, /* micro sign */
     {"\xce\xbcs", 1000},                                       /* greek mu */
@@ -30,7 +30,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "12.5m": moves text behind it. */
+/* Parses a part like "12.5m" and moves text past it. */
 static bool part_parse(const char **text, uint64_t *ns)
 {
     const char *at = *text;

@@ -14,19 +14,19 @@ enum { EXPANSIONS_MAX = 1000 };
 
 struct walk {
     const struct expansion *to;
-    const struct node *place; /* the scalar of a source that is being expanded; NULL: none */
-    unsigned left;            /* expansions that it may still take */
+    const struct node *place; /* the source's scalar being expanded; NULL: none */
+    unsigned left;            /* expansions left for it */
 };
 
-/* One ${} found in a text. */
+/* A ${} in a text. */
 struct found {
     size_t open, close;
 };
 
-/* What stands for a ${}. */
+/* The value of a ${}. */
 struct value {
     const char *text;
-    const char *file; /* it came from this file; NULL: from elsewhere */
+    const char *file; /* the file that it came from; NULL: no file */
     bool unset;
 };
 
@@ -47,7 +47,8 @@ static bool fail_size(const struct walk *walk, const struct trail *trail)
     return expand_fail(walk, trail, "the configuration is too large", "");
 }
 
-/* An odd number of dollars before it: $${x} is no expansion, $$${x} is one behind a dollar. */
+/* Whether an odd number of dollars precedes it: $${x} is not an expansion, $$${x} is one after a
+ * dollar. */
 static bool escaped(const char *text, size_t from, size_t open)
 {
     size_t dollars = 0;
@@ -56,7 +57,7 @@ static bool escaped(const char *text, size_t from, size_t open)
     return dollars % 2 == 1;
 }
 
-/* The innermost ${} that closes first. */
+/* Finds the innermost ${} that closes first. */
 static bool expand_find(const char *text, struct found *found)
 {
     size_t from = 0;
@@ -93,7 +94,7 @@ static void warn_unset(const struct walk *walk, const struct trail *trail, const
                  "the variable %s is not set", name);
 }
 
-/* "X" or "X:-default", which is cut at the name. */
+/* name is "X" or "X:-default", and is cut after the name. */
 static bool value_of_env(struct walk *walk, char *name, const struct trail *trail,
                          struct value *value)
 {
@@ -101,9 +102,9 @@ static bool value_of_env(struct walk *walk, char *name, const struct trail *trai
     if (split)
         *split = '\0';
     if (!source_env_name(view_of(name)))
-        return expand_fail(walk, trail,
-                           "${...} takes the name of a variable (letters, digits, _), this is none",
-                           name);
+        return expand_fail(
+            walk, trail,
+            "${...} takes the name of a variable (letters, digits, _), this is not one", name);
     value->text = getenv(name);
     if (!value->text && split)
         value->text = split + 2;
@@ -133,7 +134,7 @@ static bool value_of_file(struct walk *walk, const char *path, const struct trai
     return true;
 }
 
-/* inner: what stands between the braces; may be written to. */
+/* inner: the text between the braces; may be modified. */
 static bool expand_value_of(struct walk *walk, char *inner, const struct trail *trail,
                             struct value *value)
 {
@@ -154,7 +155,7 @@ static bool expand_value_of(struct walk *walk, char *inner, const struct trail *
     return value_of_env(walk, inner, trail, value);
 }
 
-/* Text with a ${} replaced by its value. */
+/* Returns text with a ${} replaced by its value. */
 static char *splice(const struct walk *walk, const char *text, struct found at, const char *value)
 {
     size_t middle = strlen(value), tail = strlen(text + at.close + 1);
@@ -177,7 +178,7 @@ static void relocate(struct node *node, const struct node *place)
         relocate(node->items[i], place);
 }
 
-/* Text that is no YAML, or a YAML string, is taken verbatim: quotes in it are part of it. */
+/* Text that is not YAML, or a YAML string, is used verbatim, including quotes. */
 static void node_be_string(struct node *node, const char *text)
 {
     node->kind = NODE_SCALAR;
@@ -202,7 +203,7 @@ static const char *without_line_end(const struct walk *walk, const char *text)
     return arena_text(walk->to->arena, (struct view){(const uint8_t *)text, n});
 }
 
-/* The whole of node is one ${}: it becomes what the value is as YAML. */
+/* For a node that is one ${}: replaces it by the value, parsed as YAML. */
 static bool become(struct walk *walk, struct node *node, const struct value *value,
                    const struct trail *trail)
 {
@@ -250,7 +251,7 @@ static bool expand_replace(struct walk *walk, struct node *node, struct found at
     if (!expand_value_of(walk, copy, trail, &value))
         return false;
     if (!utf8_valid(view_of(value.text)))
-        return expand_fail(walk, trail, "what ${...} stands for is not valid UTF-8", copy);
+        return expand_fail(walk, trail, "the value of ${...} is not valid UTF-8", copy);
     if (value.unset) {
         node->unset = true;
         node->variable = strncmp(copy, "env:", 4) == 0 ? copy + 4 : copy;
@@ -295,8 +296,8 @@ static bool walk_scalar(struct walk *walk, struct node *node, const struct trail
     return !tree || walk_node(walk, node, trail, depth);
 }
 
-/* The first scalar of the source's own tree on the way is the place, and has a count of its own;
- * what came out of it is expanded on its account, or a cycle would not end. */
+/* The first scalar of the source's own tree on the path is the place, with its own count;
+ * everything that results from it is charged to that count, or a cycle would not end. */
 static bool walk_source_scalar(struct walk *walk, struct node *node, const struct trail *trail,
                                unsigned depth)
 {

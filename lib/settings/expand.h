@@ -1,8 +1,8 @@
 /*
- * ${env:X}, ${X}, ${env:X:-default}, ${file:path}, ${yaml:text}, nested ones, and $$ for a dollar,
- * in every value of a tree. Alone in a scalar, what comes is parsed as YAML for its type; within
- * other text it is a string. A line break at the end of a file is dropped where it is a scalar.
- * One thread.
+ * Expands ${env:X}, ${X}, ${env:X:-default}, ${file:path} and ${yaml:text}, also nested, and $$ for
+ * a dollar sign, in every value of a tree. If a reference is the whole scalar, its value is parsed
+ * as YAML and gets that type; inside other text it is a string. A file's trailing line break is
+ * dropped if its content is a scalar. One thread.
  */
 #ifndef LIB_SETTINGS_EXPAND_H
 #define LIB_SETTINGS_EXPAND_H
@@ -16,10 +16,10 @@ struct expansion {
     struct arena *arena;
     struct problems *problems;    /* faults */
     struct problems *warnings;    /* variables that are not set */
-    struct settings_files *files; /* gets the paths of ${file:...}; NULL: not wanted */
+    struct settings_files *files; /* collects the paths of ${file:...}; may be NULL */
 };
 
-/* Expands in place. False: a problem was added; the others are looked for all the same. */
+/* Expands in place. False: problems were added; expansion does not stop at the first one. */
 bool expand_tree(const struct expansion *expansion, struct node *root);
 
 #endif

@@ -37,13 +37,13 @@ static void out_of_memory(const struct field *field)
     problems_add(field->problems, field->node, field->path, "out of memory");
 }
 
-/* The text of a plain scalar; NULL: it is a string for certain, or no scalar. */
+/* The text of a plain scalar; NULL: a quoted string, or not a scalar. */
 static const char *plain(const struct node *node)
 {
     return node->kind == NODE_SCALAR && !node->quoted ? node->text : NULL;
 }
 
-/* A value that would do without its quotes deserves the hint. */
+/* Adds a hint if the value would be valid without its quotes. */
 static void expected_plain(const struct field *field, const char *words, bool would_do)
 {
     char text[WORDS_MAX + 16];
@@ -78,7 +78,7 @@ static bool in_range(const struct key *key, double value)
     return value >= key->min && value <= key->max;
 }
 
-/* A float without a fraction (1e3) is a whole number too. */
+/* Parses an integer, or a float without fraction (1e3). */
 static bool whole(const char *text, int64_t *value)
 {
     double number;
@@ -147,7 +147,7 @@ static void set_duration(const struct field *field)
     }
 }
 
-/* Unset where it matters: the user meant to name something and names nothing. */
+/* Reports an unset variable if the value is required or has a default. */
 static bool missing_variable(const struct field *field)
 {
     const struct key *key = field->key;
@@ -155,7 +155,7 @@ static bool missing_variable(const struct field *field)
     if (!field->node->unset || !matters)
         return false;
     problems_add(field->problems, field->node, field->path,
-                 "the variable %s is not set, expected a value (write ${env:%s:-} where nothing "
+                 "the variable %s is not set, expected a value (write ${env:%s:-} if nothing "
                  "is meant)",
                  field->node->variable, field->node->variable);
     return true;
@@ -199,7 +199,7 @@ static void set_choice(const struct field *field)
     for (size_t i = 0; choices[i] && at < sizeof words; i++)
         at += (size_t)snprintf(words + at, sizeof words - at, "%s%s", i ? ", " : "",
                                *choices[i] ? choices[i] : "\"\"");
-    const char *way = collector_key_way(field->path);
+    const char *way = collector_key_advice(field->path);
     if (way && at < sizeof words)
         snprintf(words + at, sizeof words - at, "; %s", way);
     else if (near && at < sizeof words)
@@ -266,7 +266,7 @@ static bool set_named_pairs(const struct field *field, const struct node *list)
     return true;
 }
 
-/* A value that may be a list: [a, b] are two pairs of the name. */
+/* A value may be a list: [a, b] makes two pairs with the same name. */
 static void put_values(const struct field *field, const struct node *value)
 {
     const struct node *const *items = (const struct node *const *)value->items;
@@ -282,7 +282,7 @@ static void put_values(const struct field *field, const struct node *value)
     }
 }
 
-/* Whether the item of the map is one that KEY_ATTRIBUTES allows, and not a pair. */
+/* Whether the item of the map is one that KEY_ATTRIBUTES allows, rather than a pair. */
 static bool set_attributes(const struct field *field, const struct node *item)
 {
     if (!(field->key->flags & KEY_ATTRIBUTES))

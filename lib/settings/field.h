@@ -1,4 +1,4 @@
-/* One value of a tree into one field of an instance. One thread. */
+/* Sets one field of a configuration struct from one value of the tree. One thread. */
 #ifndef LIB_SETTINGS_FIELD_H
 #define LIB_SETTINGS_FIELD_H
 
@@ -14,11 +14,11 @@ struct field {
     struct problems *problems;
 };
 
-/* Sets any type but GROUP and GROUPS. A fault is added to problems and the field keeps what it has.
- */
+/* Sets a field of any type except GROUP and GROUPS. On an error a problem is added and the field is
+ * unchanged. */
 void field_set(const struct field *field);
 
-/* Adds "found X, expected Y" for a value; a secret one is not shown. */
+/* Adds the problem "found X, expected Y"; the value of a secret is not shown. */
 void field_expected(const struct field *field, const char *expected);
 
 #endif

@@ -10,7 +10,7 @@ struct settings_files {
     size_t count;
 };
 
-/* Also for a file that is not there. files NULL is legal. */
+/* Adds a path, even if the file does not exist. files may be NULL. */
 void settings_files_add(struct settings_files *files, const char *path);
 void settings_files_release(struct settings_files *files);
 

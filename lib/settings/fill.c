@@ -13,16 +13,16 @@
 
 enum { FILL_PATH = 256, NAMES_MAX = 96, DEFAULT_ARENA = 64 * 1024 };
 
-/* One map of the tree under one table. */
+/* One map of the tree and its table. */
 struct level {
     const struct key *table;
     const struct node *section; /* NULL: all defaults */
-    const struct node *place;   /* where what is missing is reported; NULL: nowhere */
+    const struct node *place;   /* the position of missing keys in reports; NULL: none */
     const char *path;
     char *config;
     struct problems *problems;
-    bool switched; /* the section may say `enabled` without a row for it */
-    bool asleep;   /* it is off, so that nothing in it is required */
+    bool switched; /* the section may have `enabled` without a row for it */
+    bool asleep;   /* the section is off: nothing in it is required */
 };
 
 static void fill_level(const struct level *level);
@@ -33,7 +33,7 @@ static const char *path_below(const struct level *level, const char *name, char 
     return out;
 }
 
-/* A default is written as in YAML and takes the same way as a value of the user's. */
+/* A default is written in YAML and processed like a user's value. */
 static void set_default(const struct field *field)
 {
     const char *text = field->key->fallback;
@@ -54,7 +54,7 @@ static void set_default(const struct field *field)
     arena_release(&arena);
 }
 
-/* null is "not given"; but a string from an empty or unset variable is an empty string. */
+/* null means "not given", but a string from an empty or unset variable is an empty string. */
 static bool settings_fill_given(const struct key *key, const struct node *node)
 {
     if (!node || node->kind != NODE_NULL)
@@ -71,7 +71,7 @@ static bool is_empty(const struct field *field)
     return map && ((const struct key_map *)field->at)->count == 0;
 }
 
-/* In a section that is off, an empty string or an unset variable hurts nobody. */
+/* In a section that is off, empty strings and unset variables are not errors. */
 static void fill_given(const struct level *level, const struct field *given_field)
 {
     struct field field = *given_field;
@@ -81,7 +81,7 @@ static void fill_given(const struct level *level, const struct field *given_fiel
         row.flags &= ~(unsigned)KEY_REQUIRED;
         row.fallback = NULL;
     }
-    /* Only maps add to what the default has. */
+    /* Only maps add to the default. */
     if (row.type == KEY_TYPE_LIST)
         keys_release((const struct key[]){{.name = "", .type = KEY_TYPE_LIST}, KEY_END}, field.at);
     size_t before = level->problems->count;
@@ -122,7 +122,7 @@ static bool has_row(const struct key *table, const char *name)
     return false;
 }
 
-/* Whether a group with a switch is on: its key is there, and does not say `enabled: false`. */
+/* Whether a group with a switch is on: its key is present without `enabled: false`. */
 static bool group_on(const struct level *level, const struct key *key, const struct node *node)
 {
     const struct node *enabled = node ? node_get(node, "enabled") : NULL;
@@ -204,7 +204,7 @@ static size_t names_of(const struct level *level, const char *names[NAMES_MAX])
     return n;
 }
 
-/* As the Collector had them before it had that section. */
+/* Whether it is a key that belongs in the section tls, where the Collector once had it outside. */
 static bool is_of_tls(const struct key *table, const char *name)
 {
     for (; table->type != KEY_TYPE_END; table++)
@@ -221,14 +221,14 @@ static void report_unknown(const struct level *level, const struct node *item)
     const char *near = nearest_word(item->key, names);
     path_below(level, item->key, path);
     if (is_of_tls(level->table, item->key)) {
-        problems_add(level->problems, item, path, "stands in the section tls: write tls.%s",
+        problems_add(level->problems, item, path, "belongs in the section tls: write tls.%s",
                      item->key);
         return;
     }
     if (collector_key_known(item->key)) {
-        const char *way = collector_key_way(path);
+        const char *way = collector_key_advice(path);
         problems_add(level->problems, item, path,
-                     "a key of the Collector that spanlink does not have%s%s", way ? ": " : "",
+                     "a key of the Collector that spanlink does not support%s%s", way ? ": " : "",
                      way ? way : "");
         return;
     }
@@ -347,7 +347,7 @@ void keys_warn_idle(const struct key *table, const struct node *section, const c
     char full[FILL_PATH];
     for (; section && table && table->type != KEY_TYPE_END; table++) {
         const struct node *node = node_get(section, table->name);
-        if (!node || node->kind == NODE_NULL || !(table->flags & KEY_TOLD))
+        if (!node || node->kind == NODE_NULL || !(table->flags & KEY_WARNED))
             continue;
         snprintf(full, sizeof full, "%s.%s", path, table->name);
         problems_add(warnings, node, full, "has no effect: %s",

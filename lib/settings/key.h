@@ -1,8 +1,6 @@
-/*
- * Key tables: the only truth about a component's configuration. From a table come parsing,
- * checking and defaults, `spanlink components`, `print-config`'s redaction and the README's tables.
- * A row's field is checked by the compiler to have the type that the row writes.
- */
+/* Key tables: the single source of truth about a component's configuration. Parsing, checks,
+ * defaults, `spanlink components`, the redaction of `print-config` and the READMEs' key tables all
+ * come from them. The compiler checks that each row's field has the type that the row writes. */
 #ifndef LIB_SETTINGS_KEY_H
 #define LIB_SETTINGS_KEY_H
 
@@ -56,10 +54,10 @@ enum key_flag {
     KEY_REPLACES_MAP = 8, /* MAP: what the user gives replaces the default pairs */
     KEY_HIDDEN = 16,      /* LIST: its items are never shown */
     KEY_AUTH_SERVER = 32, /* GROUP: a struct auth_settings; its authenticator checks clients */
-    KEY_AUTH_CLIENT = 64, /* likewise; it gives credentials */
-    KEY_MULTIPLE = 128,   /* MAP: a value may be a list, each of which is a pair of that name */
+    KEY_AUTH_CLIENT = 64, /* likewise; its authenticator provides credentials */
+    KEY_MULTIPLE = 128,   /* MAP: a value may be a list; each item becomes a pair of that name */
     KEY_ATTRIBUTES = 512, /* MAP: its item `attributes` may be a list of {name, value} */
-    KEY_TOLD = 256        /* IGNORED: where it is given, the log says that it has no effect */
+    KEY_WARNED = 256      /* IGNORED: if given, a warning says that it has no effect */
 };
 
 struct key {
@@ -67,15 +65,16 @@ struct key {
     enum key_type type;
     unsigned flags;
     size_t offset;
-    const char *fallback;       /* the default as it would be written in YAML; NULL: zero */
-    const char *text;           /* one line for people */
-    double min, max;            /* INT, NUMBER, and DURATION in seconds; both 0: any that is >= 0 */
-    const char *const *choices; /* NULL-ended */
+    const char *fallback;       /* the default, in YAML syntax; NULL: zero */
+    const char *text;           /* one-line description */
+    double min, max;            /* INT, NUMBER, and DURATION in seconds; both 0: any value >= 0 */
+    const char *const *choices; /* NULL-terminated */
     const struct key *rows;     /* GROUP, GROUPS */
     size_t item_size;           /* GROUPS */
-    size_t present;             /* GROUP with KEY_PRESENCE: offset of its bool, from the outer */
+    size_t present; /* GROUP with KEY_PRESENCE: offset of its bool in the outer struct */
 };
 
+/* offsetof, with a compile-time check that the member has the C type that the row writes. */
 #define KEY_AT(T, member, C) (offsetof(T, member) + 0 * _Generic(((T *)0)->member, C : 1))
 
 #define KEY_FLAGGED(T, member, C, key, kind, value, flag, line)                                    \
@@ -121,7 +120,7 @@ struct key {
         .name = key, .type = KEY_TYPE_GROUP, .offset = KEY_AT(T, member, C), .rows = table,        \
         .text = line                                                                               \
     }
-/* The bool `switch_member` of T tells whether the group was given (and not `enabled: false`). */
+/* A group whose presence (unless `enabled: false`) sets the bool `switch_member` of T. */
 #define KEY_SWITCHED(T, member, C, switch_member, key, table, line)                                \
     {                                                                                              \
         .name = key, .type = KEY_TYPE_GROUP, .flags = KEY_PRESENCE,                                \
@@ -139,12 +138,12 @@ struct key {
         .name = key, .type = KEY_TYPE_IGNORED, .flags = flag, .text = line                         \
     }
 #define KEY_IGNORED(key, line) KEY_IDLE(key, 0, line)
-#define KEY_HINT(key, line)    KEY_IDLE(key, KEY_TOLD, line)
+#define KEY_HINT(key, line)    KEY_IDLE(key, KEY_WARNED, line)
 /* clang-format off */
 #define KEY_END {.type = KEY_TYPE_END}
 /* clang-format on */
 
-/* Value of a map's entry; NULL: absent. */
+/* Returns the value of a map's entry; NULL: absent. */
 const char *key_map_get(const struct key_map *map, const char *name);
 
 #endif

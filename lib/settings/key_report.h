@@ -1,13 +1,14 @@
-/* How cross checks and rehearsals name the key that is at fault. */
+/* How cross checks and rehearsals report errors, with the key at fault. */
 #ifndef LIB_SETTINGS_KEY_REPORT_H
 #define LIB_SETTINGS_KEY_REPORT_H
 
-/* What a component's own cross checks complain about; path is dotted, below the component. */
+/* Collects the errors of a component's cross checks; path is dotted, relative to the component. */
 struct key_report;
 void key_report_add(struct key_report *report, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same of what is legal and hardly meant: it is logged, and all goes on. */
+/* Reports a setting that is legal but probably a mistake: a warning is logged, nothing else
+ * happens. */
 void key_report_warn(struct key_report *report, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

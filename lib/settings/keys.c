@@ -1,4 +1,4 @@
-/* Key tables walked: rows by path, rows for people, release. */
+/* Iteration over key tables: finding rows by path, documentation, release. */
 #include "lib/settings/fill.h"
 
 #include <stdio.h>

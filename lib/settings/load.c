@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    SETTINGS_MAX = 32 << 20, /* bytes of trees, aliases and expansions included */
-    NAME_MAX_SIZE = 60       /* of a yaml: source, which is its own name */
+    SETTINGS_MAX = 32 << 20, /* bytes of trees, including aliases and expansions */
+    NAME_MAX_SIZE = 60       /* of a yaml: source, whose text is its name */
 };
 
 struct settings {
@@ -28,7 +28,7 @@ static struct node *load_fail(struct problems *problems, const char *file, const
     return NULL;
 }
 
-/* What is the source's text, and what problems call it. data NULL: a problem was added. */
+/* Returns the source's text, and its name for problems. data NULL: a problem was added. */
 static struct view source_text(struct settings *settings, const char *source, const char **name,
                                struct problems *problems)
 {
@@ -41,7 +41,7 @@ static struct view source_text(struct settings *settings, const char *source, co
         whole.size = NAME_MAX_SIZE;
     *name = arena_text(&settings->arena, whole);
     if (scheme == SOURCE_UNKNOWN) {
-        load_fail(problems, source, "spanlink reads file:, env: and yaml:, and no other scheme");
+        load_fail(problems, source, "spanlink reads only file:, env: and yaml:");
         return none;
     }
     if (scheme == SOURCE_YAML)
@@ -98,7 +98,7 @@ static struct node *parse_source(struct settings *settings, const char *source,
     return root ? root : load_fail(problems, source, "the configuration is too large");
 }
 
-/* Every step of "a.b.c" has a name. */
+/* Whether every step of "a.b.c" has a name. */
 static bool path_whole(const char *path)
 {
     size_t n = strlen(path);

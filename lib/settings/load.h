@@ -1,8 +1,7 @@
 /*
- * From files and flags to one resolved tree: YAML (anchors, aliases, merge keys, BOM; duplicate
- * keys are errors), ${env:X}, ${X}, ${env:X:-default}, ${file:path}, $$, several sources merged
- * left to right (maps merge, lists and scalars replace), --set last. The only user of the YAML
- * library. One thread.
+ * Loads files and flags into one resolved tree: YAML (anchors, aliases, merge keys, BOM; duplicate
+ * keys are errors), ${env:X}, ${X}, ${env:X:-default}, ${file:path} and $$; several sources are
+ * merged left to right (maps merge, lists and scalars replace), --set last. One thread.
  */
 #ifndef LIB_SETTINGS_LOAD_H
 #define LIB_SETTINGS_LOAD_H
@@ -23,17 +22,17 @@ struct settings_source {
 
 struct settings; /* owns the tree's memory */
 
-/* NULL: problems were added. Unset variables without default become null nodes marked unset, and
- * each is a warning. */
+/* Loads and merges the sources. NULL: problems were added. A reference to an unset variable without
+ * default becomes a null node marked unset, with a warning. */
 struct settings *settings_load(const struct settings_source *sources, size_t count,
                                struct problems *problems);
 
-/* The same, and names the files, also where problems were added. files: empty before; NULL: not
- * wanted; released by the caller. */
+/* As settings_load, and lists the files read, even on failure. files must be empty and is released
+ * by the caller; may be NULL. */
 struct settings *settings_load_files(const struct settings_source *sources, size_t count,
                                      struct settings_files *files, struct problems *problems);
 
-/* Writes the warnings to the log, once its level is known, except those that a problem repeats. */
+/* Logs the warnings, except those that a problem repeats; call it once the log level is set. */
 void settings_log_warnings(const struct settings *settings, const struct problems *problems);
 const struct node *settings_root(const struct settings *settings);
 void settings_free(struct settings *settings); /* NULL is legal */

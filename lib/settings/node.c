@@ -50,7 +50,7 @@ const char *node_kind_words(const struct node *node)
     return words[node->kind];
 }
 
-/* Keys may have dots of their own, so the longest that fits is taken. */
+/* Keys may contain dots, so the longest match wins. */
 static const struct node *longest_step(const struct node *map, const char *path, size_t *size)
 {
     const struct node *best = NULL;
@@ -67,7 +67,7 @@ static const struct node *longest_step(const struct node *map, const char *path,
     return best;
 }
 
-/* Takes "[1]" off the path, where it names an item of a list. */
+/* Removes "[1]" from the path and returns that item of a list. */
 static const struct node *item_step(const struct node *list, const char **path)
 {
     char *end;

@@ -11,7 +11,7 @@
 
 enum { WORD_MAX = 64 };
 
-/* A failed allocation must not lose the fact that there is a problem: the line is then NULL. */
+/* Out of memory, the line is NULL: that there is a problem must not be lost. */
 static void problems_append(char ***lines, size_t *count, char *line)
 {
     char **grown = calloc(*count + 1, sizeof *grown);
@@ -28,14 +28,14 @@ static void problems_append(char ***lines, size_t *count, char *line)
         *count = 1;
 }
 
-/* The "a.b=c" of a --set; NULL: another source. */
+/* The "a.b=c" of a --set; NULL: not a --set. */
 static const char *set_of(const struct node *node)
 {
     const char *file = node && node->file ? node->file : "";
     return strncmp(file, "--set ", 6) == 0 ? file + 6 : NULL;
 }
 
-/* A --set has no lines, and names its path already. */
+/* A --set has no lines and already contains the path. */
 static void print_place(FILE *out, const struct node *node, const char *path)
 {
     const char *set = set_of(node);
@@ -52,7 +52,7 @@ static void print_place(FILE *out, const struct node *node, const char *path)
         fprintf(out, "%s: ", path);
 }
 
-/* Without secrets of URLs, and with what cannot be seen escaped. NULL: no memory. */
+/* Redacts secrets in URLs and escapes invisible characters. NULL: no memory. */
 static char *problems_show(const char *line)
 {
     char *redacted = redact_urls(line);
@@ -64,7 +64,7 @@ static char *problems_show(const char *line)
     return shown;
 }
 
-/* "FILE:LINE: path: sentence"; NULL: no memory. */
+/* Formats "FILE:LINE: path: sentence"; NULL: no memory. */
 static char *sentence(const struct node *node, const char *path, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
@@ -139,7 +139,7 @@ static unsigned problems_least(unsigned a, unsigned b, unsigned c)
     return ab < c ? ab : c;
 }
 
-/* Levenshtein's distance with swapped neighbours as one step, case ignored. */
+/* Levenshtein distance, with a transposition as one step; ignores case. */
 static unsigned problems_distance(const char *a, const char *b)
 {
     size_t na = strlen(a), nb = strlen(b);

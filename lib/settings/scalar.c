@@ -47,7 +47,7 @@ static bool strip(const char *text, char out[NUMBER_MAX])
     return true;
 }
 
-/* Base of an unsigned literal; moves digits behind its prefix. */
+/* The base of an unsigned literal; moves *digits past its prefix. */
 static int literal_base(const char **digits)
 {
     const char *at = *digits;

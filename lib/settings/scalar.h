@@ -1,4 +1,4 @@
-/* What a plain YAML scalar is, by the rules of the YAML library that the Collector uses. Pure. */
+/* Types of plain YAML scalars, by the rules of the YAML library that the Collector uses. Pure. */
 #ifndef LIB_SETTINGS_SCALAR_H
 #define LIB_SETTINGS_SCALAR_H
 
@@ -9,9 +9,9 @@ enum scalar_type { SCALAR_NULL, SCALAR_BOOL, SCALAR_INT, SCALAR_FLOAT, SCALAR_ST
 
 enum scalar_type scalar_type(const char *text);
 
-/* Each false: the text is not of that type, or the number does not fit. */
+/* All return false if the text is not of that type, or the number does not fit. */
 bool scalar_bool(const char *text, bool *value);
 bool scalar_int(const char *text, int64_t *value);   /* 12, 1_000, 0x1f, 0o17, 017, 0b11 */
-bool scalar_number(const char *text, double *value); /* finite; 1.5, 1e3, and what INT takes */
+bool scalar_number(const char *text, double *value); /* finite; 1.5, 1e3, and every form of INT */
 
 #endif

@@ -18,7 +18,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Length of the word before a colon; 0: none. One letter is none, as in the Collector. */
+/* Length of the scheme before a colon; 0: none. One letter is not a scheme, as in the Collector. */
 static size_t scheme_size(const char *text)
 {
     size_t n = 0;
@@ -55,7 +55,7 @@ bool source_env_name(struct view name)
     return name.size > 0;
 }
 
-/* Reads to the end, for pipes too. -1: error; a size over the cap: too large. */
+/* Reads to the end, also from pipes. -1: error; a result above cap: too large. */
 static ssize_t source_read_all(int fd, uint8_t *data, size_t cap)
 {
     size_t size = 0;
@@ -85,7 +85,7 @@ struct view source_read_file(struct arena *arena, const char *path, char *error,
     if (n < 0)
         snprintf(error, error_size, "cannot be read: %s", strerror(code));
     else if (n > TREE_TEXT_MAX)
-        snprintf(error, error_size, "larger than 1 MiB, which no configuration is");
+        snprintf(error, error_size, "larger than 1 MiB, the maximum");
     else if (!(copy = arena_text(arena, (struct view){data, (size_t)n})))
         snprintf(error, error_size, "the configuration is too large");
     free(data);

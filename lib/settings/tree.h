@@ -1,5 +1,5 @@
-/* Trees while they are being made: nodes in an arena, copied, merged, grown. Each function answers
- * NULL or false only where the arena has no room or the tree would be too deep. One thread. */
+/* Construction of trees: nodes in an arena, copied, merged, grown. Every function returns NULL or
+ * false only if the arena is full or the tree would be too deep. One thread. */
 #ifndef LIB_SETTINGS_TREE_H
 #define LIB_SETTINGS_TREE_H
 
@@ -15,17 +15,18 @@ enum {
 /* A deep copy. */
 struct node *tree_copy(struct arena *arena, const struct node *node);
 
-/* Appends to a map or list. *room is how many items fit before the array has to grow. */
+/* Appends to a map or list. *room is the number of items that fit before the array has to grow. */
 bool tree_append(struct arena *arena, struct node *parent, struct node *item, size_t *room);
 
-/* Lays over on base, both maps: maps merge, all else is replaced. Nodes of over are taken. */
+/* Merges the map over into the map base: maps merge, everything else is replaced. Shares over's
+ * nodes. */
 bool tree_merge(struct arena *arena, struct node *base, const struct node *over);
 
-/* Wraps value in one map a step of "a<separator>b<separator>c"; the map without key is returned. */
+/* Wraps value in one map per step of "a<separator>b<separator>c"; returns the outermost map. */
 struct node *tree_wrap(struct arena *arena, const char *path, const char *separator,
                        struct node *value);
 
-/* Levels of the deepest branch; a scalar has 1. */
+/* Depth of the deepest branch; 1 for a scalar. */
 unsigned tree_depth(const struct node *node);
 
 #endif

@@ -8,7 +8,7 @@
 
 struct anchor {
     const char *name;
-    struct node *node; /* NULL while it is being read */
+    struct node *node; /* NULL: still being read */
     struct anchor *next;
 };
 
@@ -38,7 +38,7 @@ static struct node *yaml_fail(struct composer *c, unsigned line, const struct tr
     return NULL;
 }
 
-/* Line of a byte; the reader's errors have an offset only. */
+/* The line of an offset; the reader's errors only have an offset. */
 static unsigned line_at(struct view text, size_t offset)
 {
     unsigned line = 1;
@@ -105,7 +105,7 @@ static bool tag_known(const char *tag, bool scalar)
     return false;
 }
 
-/* Remembers a node that an alias may name; NULL node: it is being read. */
+/* Records an anchor; node NULL: still being read. */
 static bool anchor_add(struct composer *c, const yaml_char_t *name, struct node *node)
 {
     if (!name)
@@ -128,9 +128,9 @@ static struct node *compose_alias(struct composer *c, const yaml_event_t *event,
     while (anchor && strcmp(anchor->name, name) != 0)
         anchor = anchor->next;
     if (!anchor)
-        return yaml_fail(c, line, trail, "an alias (*) to an anchor (&) that is not there");
+        return yaml_fail(c, line, trail, "an alias (*) to an anchor (&) that does not exist");
     if (!anchor->node)
-        return yaml_fail(c, line, trail, "an alias (*) inside of the anchor (&) that it names");
+        return yaml_fail(c, line, trail, "an alias (*) inside the anchor (&) that it refers to");
     if (depth + tree_depth(anchor->node) > TREE_DEPTH_MAX)
         return yaml_fail(c, line, trail, "nested too deep, expected at most 100 levels");
     struct node *copy = tree_copy(c->arena, anchor->node);
@@ -144,7 +144,7 @@ static struct node *compose_scalar(struct composer *c, const yaml_event_t *event
     const char *tag = tag_name(event->data.scalar.tag);
     struct view value = {event->data.scalar.value, event->data.scalar.length};
     if (!tag_known(tag, true))
-        return yaml_fail(c, line, trail, "a tag (!) that spanlink does not know");
+        return yaml_fail(c, line, trail, "an unknown tag (!)");
     if (value.size && memchr(value.data, 0, value.size))
         return yaml_fail(c, line, trail, "a text with a NUL character in it");
     struct node *node = new_node(c, NODE_SCALAR, line);
@@ -169,8 +169,8 @@ static bool next_event(struct composer *c, yaml_event_t *event)
     return false;
 }
 
-/* Reads the next event and composes what it starts; false: a problem. *node is NULL at the end of
- * the collection. */
+/* Reads the next event and composes the node that it starts. False: a problem. *node is NULL at the
+ * end of the collection. */
 static bool next_node(struct composer *c, const struct trail *trail, unsigned depth,
                       struct node **node)
 {
@@ -205,7 +205,7 @@ static struct node *compose_list(struct composer *c, const yaml_event_t *event,
     return list;
 }
 
-/* Adds the pairs of from that map has not; merged values keep their own positions. */
+/* Adds the pairs of from whose keys map lacks; merged values keep their positions. */
 static bool merge_pairs(struct composer *c, struct node *map, const struct node *from, size_t *room)
 {
     for (size_t i = 0; i < from->count; i++) {
@@ -279,7 +279,7 @@ static struct node *compose_map(struct composer *c, const yaml_event_t *event,
         if (!merge && !pair_add(c, map, value, &step, &room))
             return NULL;
     }
-    /* After all pairs, because an explicit key wins wherever << stands. */
+    /* After all pairs, because explicit keys win wherever << is. */
     for (size_t i = 0; merges && i < merges->count; i++)
         if (!merge_apply(c, map, merges->items[i], trail, &room))
             return NULL;
@@ -297,8 +297,7 @@ static struct node *compose_collection(struct composer *c, const yaml_event_t *e
         return yaml_fail(c, line_of(event->start_mark), trail,
                          "nested too deep, expected at most 100 levels");
     if (!tag_known(tag_name(tag), false))
-        return yaml_fail(c, line_of(event->start_mark), trail,
-                         "a tag (!) that spanlink does not know");
+        return yaml_fail(c, line_of(event->start_mark), trail, "an unknown tag (!)");
     if (!anchor_add(c, name, NULL))
         return NULL;
     struct anchor *anchor = name ? c->anchors : NULL;
@@ -319,7 +318,7 @@ static struct node *compose(struct composer *c, yaml_event_t *event, const struc
     return compose_collection(c, event, trail, depth);
 }
 
-/* From the stream's start to its end: one document at most. */
+/* Reads the whole stream: at most one document. */
 static struct node *compose_stream(struct composer *c)
 {
     struct node *root = NULL;
@@ -350,7 +349,7 @@ struct node *yaml_parse(struct arena *arena, struct view text, const char *file,
 {
     struct composer c = {.arena = arena, .text = text, .file = file, .problems = problems};
     if (text.size > TREE_TEXT_MAX)
-        return yaml_fail(&c, 0, NULL, "larger than 1 MiB, which no configuration is");
+        return yaml_fail(&c, 0, NULL, "larger than 1 MiB, the maximum");
     if (!yaml_parser_initialize(&c.parser))
         return yaml_fail(&c, 0, NULL, "out of memory");
     const unsigned char *bytes = text.size ? text.data : (const unsigned char *)"";

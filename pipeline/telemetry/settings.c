@@ -44,7 +44,7 @@ static const struct key logs_keys[] = {
 };
 
 static const struct key constant_keys[] = {
-    KEY_LIST(struct telemetry_constant, included, "included", NULL, "names; * and ? match any"),
+    KEY_LIST(struct telemetry_constant, included, "included", NULL, "their names"),
     KEY_LIST(struct telemetry_constant, excluded, "excluded", NULL, "names to leave out"),
     KEY_END,
 };

@@ -19,7 +19,7 @@ struct telemetry_logs {
     struct telemetry_sampling sampling;
 };
 
-/* Names of resource attributes; '*' and '?' are wildcards. */
+/* Names of resource attributes. */
 struct telemetry_constant {
     bool given;
     struct key_list included, excluded;

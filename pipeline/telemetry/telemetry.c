@@ -8,7 +8,6 @@
 #include "pipeline/telemetry/periodic.h"
 #include "pipeline/telemetry/process.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,11 +84,10 @@ static void telemetry_handle(void *ctx, struct http_request *request)
     bytes_release(&out);
 }
 
-/* Whether a list of names and wildcards has the attribute. */
 static bool listed(const struct key_list *list, const char *name)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (fnmatch(list->items[i], name, 0) == 0)
+        if (strcmp(list->items[i], name) == 0)
             return true;
     return false;
 }

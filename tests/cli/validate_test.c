@@ -115,7 +115,8 @@ START_TEST(what_of_tls_does_not_go_together_is_told)
         ":5: receivers.otlp.protocols.http.tls: a server needs cert_file and key_file\n",
         ":6: receivers.pyroscope.tls.min_version: found 1.1, expected one of 1.2, 1.3",
         ":7: receivers.pyroscope/b.tls.max_version: 1.2 is below min_version, which is 1.3\n",
-        ":8: receivers.pyroscope/b.tls.tpm: a key of the Collector that spanlink does not have\n",
+        ":8: receivers.pyroscope/b.tls.tpm: a key of the Collector that spanlink does not "
+        "support\n",
         ":10: exporters.otlp_http.tls.cert_file: is missing beside key_file\n",
         ":10: exporters.otlp_http.tls.ca_pem: is given twice, as a file and as text\n",
     };
@@ -279,14 +280,14 @@ START_TEST(keys_that_are_another_way_here_get_it)
     static const char otlp[] = "  otlp: {protocols: {http: {endpoint: 'localhost:0'}}}\n";
     fails(otlp, "  otlp_http: {endpoint: 'http://x', sending_queue: {storage: file_storage}}\n", "",
           "exporters.otlp_http.sending_queue.storage: a key of the Collector that spanlink does "
-          "not have: the extension journal keeps on disk what was acknowledged\n");
+          "not support: the extension journal keeps acknowledged data on disk\n");
     fails(otlp, "  otlp_http: {endpoint: 'http://x', sending_queue: {batch: {}}}\n", "",
-          "does not have: the processor batch makes larger requests of small ones\n");
+          "does not support: the processor batch combines small requests into larger ones\n");
     fails(otlp, "  otlp_http: {endpoint: 'http://x', sending_queue: {sizer: items}}\n", "",
           "sending_queue.sizer: found items, expected one of requests; queue_size counts "
           "requests, and the extension memory_limiter limits bytes\n");
     fails(otlp, "  otlp_grpc: {endpoint: 'x:4317', insecure: true}\n", "",
-          "exporters.otlp_grpc.insecure: stands in the section tls: write tls.insecure\n");
+          "exporters.otlp_grpc.insecure: belongs in the section tls: write tls.insecure\n");
 }
 END_TEST
 

@@ -24,7 +24,7 @@ service:
   telemetry:
     metrics:
       level: {level}
-      readers: [{{pull: {{exporter: {{prometheus: {{host: 127.0.0.1, port: {page}}}}}}}}}]
+      readers: [{{pull: {{exporter: {{prometheus: {{host: 127.0.0.1, port: {page}{style}}}}}}}}}]
     resource: {{deployment.environment: test, service.name: side by side}}
   pipelines:
     traces: {{receivers: [otlp], processors: [memory_limiter, batch],
@@ -33,6 +33,8 @@ service:
     logs: {{receivers: [otlp], exporters: [otlp_http]}}
     profiles: {{receivers: [otlp], exporters: [otlp_http]}}
 """
+STYLED = (", without_type_suffix: false, without_units: false, "
+          "with_resource_constant_labels: {included: [deployment.environment, service.name]}")
 # Go's memory, its HTTP library, and request spans have no equivalent in spanlink.
 NOT_OURS = re.compile(r"otelcol_process_runtime_|promhttp_|http_|rpc_")
 # Values that differ by nature, with the time of the request, or with the batches that were merged.
@@ -75,12 +77,12 @@ def value(samples, name, **labels):
                if other == name and set(labels.items()) <= set(has))
 
 
-def settled(samples):
-    """Whether everything sent has been delivered or reported as failed."""
-    sent = [value(samples, f"otelcol_exporter_sent_{what}", exporter="otlp_http")
+def settled(samples, end):
+    """Whether everything sent has been delivered or reported as failed. end: of counters' names."""
+    sent = [value(samples, f"otelcol_exporter_sent_{what}{end}", exporter="otlp_http")
             for what in ("spans", "metric_points", "log_records", "profile_samples")]
-    return (all(sent) and value(samples, "otelcol_exporter_sent_spans", exporter="otlp_grpc")
-            and value(samples, "otelcol_exporter_send_failed_spans"))
+    return (all(sent) and value(samples, f"otelcol_exporter_sent_spans{end}", exporter="otlp_grpc")
+            and value(samples, f"otelcol_exporter_send_failed_spans{end}"))
 
 
 class Subject(harness.Program):
@@ -88,10 +90,12 @@ class Subject(harness.Program):
 
     def __init__(self, name, command, folder, to, level):
         self.at = test_collector.Ends(harness.free_port(), harness.free_port())
-        self.page = harness.free_port()
+        self.page, self.end = harness.free_port(), "_total" if level == "styled" else ""
         folder.mkdir()
         config = folder / "config.yaml"
-        config.write_text(CONFIG.format(at=self.at, to=to, page=self.page, level=level, dead=1))
+        config.write_text(CONFIG.format(at=self.at, to=to, page=self.page, dead=1,
+                                        level="normal" if level == "styled" else level,
+                                        style=STYLED if level == "styled" else ""))
         super().__init__(name, folder, [*command, "--config", config])
         self.wait_ports(*self.at, self.page)
         for signal in payloads.REQUESTS:
@@ -104,10 +108,10 @@ class Subject(harness.Program):
 
     def complete(self):
         samples = read(scrape(self.page).text)
-        return samples if settled(samples) else None
+        return samples if settled(samples, self.end) else None
 
 
-@pytest.fixture(scope="module", params=["normal", "detailed"])
+@pytest.fixture(scope="module", params=["normal", "detailed", "styled"])
 def both(request, tmp_path_factory):
     folder, sink = tmp_path_factory.mktemp("page"), bytesink.ByteSink()
     collector = Subject("otelcol", [harness.BUILT / "otelcol-e2e",

@@ -245,7 +245,7 @@ def test_rotation_under_load_loses_nothing(world):
     assert sent and not failed
     assert harness.wait_for(lambda: len(world.backend.names) >= len(sent), 20)
     assert sorted(world.backend.names) == sorted(sent)
-    assert "read anew" in world.spanlink.log.read_text()
+    assert "were reloaded" in world.spanlink.log.read_text()
     world.stop()
 
 

@@ -1,4 +1,4 @@
-/* Input: a header's value. Credentials that are read are those that make the same value again. */
+/* Input: a header's value. Credentials that are parsed must format to the same value. */
 #include "extensions/basicauth/htpasswd.h"
 #include "extensions/bearertokenauth/tokens.h"
 #include "lib/wire/http/base64.h"

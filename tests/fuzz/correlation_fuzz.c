@@ -1,7 +1,7 @@
 /*
- * A stream of requests, profiles and passing time, drawn from the input, of several processes with
- * windows in a row, late and skipped ones, and clocks that step: nothing crashes, no memory is
- * lost, every span that was taken leaves exactly once, and none waited longer than time has passed.
+ * A stream of requests, profiles and passing time from the input, for several processes with
+ * consecutive, late and skipped windows and clocks that step: no crash, no leak, every accepted
+ * span leaves exactly once, and none waits longer than the time that has passed.
  */
 #include "processors/correlation/correlation.h"
 
@@ -21,11 +21,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { PROCESSES = 4 };
 
-/* One that uploads windows in a row. */
+/* A process that uploads consecutive windows. */
 struct uploader {
-    uint64_t frontier; /* wall; 0: it has not begun */
+    uint64_t frontier; /* wall; 0: not begun */
     uint64_t length;
-    uint64_t skipped; /* start of one that may come late; 0: none */
+    uint64_t skipped; /* start of a window that may arrive late; 0: none */
 };
 
 struct stage {
@@ -33,7 +33,7 @@ struct stage {
     uint64_t now;
     uint64_t wall_ahead; /* of now */
     struct uploader uploaders[PROCESSES];
-    uint64_t filler; /* the last id of spans in great number */
+    uint64_t filler; /* the last id of the many spans */
     struct budget budget;
     struct meter meter;
     struct env env;
@@ -41,7 +41,7 @@ struct stage {
     struct instance sink;
     struct outlet outlet;
     enum verdict verdict;
-    struct metadata **tenants; /* two; NULL: none are told */
+    struct metadata **tenants; /* two; NULL: none */
     unsigned tenant;
     uint64_t in_spans, in_sum, out_spans, out_sum;
     const uint8_t *at, *end;
@@ -67,7 +67,8 @@ static uint8_t next_byte(struct stage *stage)
     return stage->at < stage->end ? *stage->at++ : 0;
 }
 
-/* Spans of a request, and the sum of what their ids hash to, which no order changes. */
+/* Number of spans in a request, and the sum of their ids' hashes, which is independent of the
+ * order. */
 static uint64_t sum_spans(struct view request, uint64_t *count)
 {
     struct otlp_walk walk;
@@ -132,7 +133,7 @@ static uint8_t *put_field(uint8_t *out, uint32_t number, struct view content)
     return proto_bytes_put(proto_len_put(out, number, content.size), content);
 }
 
-/* One of a few ids, so that spans, parents, attributes and samples meet. */
+/* One of a few ids, so that spans, parents, attributes and samples match. */
 static uint64_t next_id(struct stage *stage)
 {
     uint64_t id = next_byte(stage) & 31;
@@ -165,7 +166,7 @@ static uint8_t *put_span(struct stage *stage, uint8_t *out)
 
 static const char *const services[] = {"a", "b", "c", ""};
 
-/* Spans of a scope, from a service and a process of it, as one request. */
+/* Sends spans of a scope, from a service and one of its processes, as one request. */
 static void send_scope(struct stage *stage, struct view scope, uint32_t count, uint8_t from)
 {
     static const char *const instances[] = {"", "p-1", "p-2", "p-3"};
@@ -196,7 +197,7 @@ static void send_spans(struct stage *stage)
     send_scope(stage, view_between(scope, at), count, next_byte(stage));
 }
 
-/* So many and so large ones that the hold fills up and is compressed. */
+/* Sends so many large spans that the hold fills up and is compressed. */
 static void send_many(struct stage *stage)
 {
     enum { COUNT = 64, TEXT = 500 };
@@ -226,7 +227,7 @@ static uint8_t *put_number(uint8_t *out, uint32_t number, uint64_t value)
     return proto_varint_put(proto_varint_put(out, proto_tag(number, WIRE_VARINT)), value);
 }
 
-/* What stands beside a pprof: kind, service and process. */
+/* Adds a pprof's metadata: kind, service and process. */
 static struct batch *label(struct stage *stage, struct view raw, uint8_t kind, uint8_t process)
 {
     static const char *const names[] = {"process_cpu", "wall", "memory", "goroutine"};
@@ -242,7 +243,8 @@ static struct batch *label(struct stage *stage, struct view raw, uint8_t kind, u
     return batch;
 }
 
-/* A CPU or wall profile with a sample for each of a few ids, and of some spans in great number. */
+/* Sends a CPU or wall profile with a sample for each of a few ids, and for some of the many
+ * spans. */
 static void send_window(struct stage *stage, uint64_t start, uint64_t length, uint8_t process)
 {
     uint8_t raw[4096], *at = put_field(raw, 1, VIEW("\x08\x01\x10\x02"));
@@ -275,7 +277,7 @@ static void send_profile(struct stage *stage)
     send_window(stage, wall_of(stage) - length, length, 0);
 }
 
-/* The next window of a process, one that it skips, or one that it had skipped. */
+/* Sends a process's next window, skips one, or sends a skipped one. */
 static void go_on(struct stage *stage)
 {
     uint8_t what = next_byte(stage);
@@ -308,7 +310,7 @@ static void send_opaque(struct stage *stage)
     push(stage, batch);
 }
 
-/* Bytes of the input as a request of their own, where the check would let them in. */
+/* Sends bytes of the input as a request if they pass the check. */
 static void send_raw(struct stage *stage)
 {
     static const enum signal signals[] = {SIGNAL_TRACES, SIGNAL_PROFILES, SIGNAL_METRICS,
@@ -325,7 +327,7 @@ static void send_raw(struct stage *stage)
         push(stage, batch_of(stage, SIGNAL_PROFILES, BATCH_PPROF, raw, 1));
 }
 
-/* What a process before this one is said to have noted. */
+/* Recalls notes of a supposed earlier process. */
 static void recall(struct stage *stage)
 {
     struct span_figures ids[] = {{next_id(stage), 1, 1}, {next_id(stage), 1, 1}};
@@ -426,7 +428,7 @@ static void configure(struct stage *stage)
         stage->self->config.link = LINK_CONFIRMED;
 }
 
-/* Nobody waited before time began. */
+/* No wait is longer than the time that has passed. */
 static void check_waits(const struct stage *stage)
 {
     const struct service *each = stage->self->services.oldest;

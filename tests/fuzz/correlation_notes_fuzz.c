@@ -1,4 +1,4 @@
-/* A note of correlation: what is read of it is written again as a note that reads the same. */
+/* A note of correlation: what is read must survive being written and read again. */
 #include "processors/correlation/known/notes.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Any text as a duration and as a scalar; what is a duration is read back from its short form. */
+/* Any text as a duration and as a scalar; the short form of a duration must parse to the same
+ * value. */
 #include "lib/settings/duration.h"
 #include "lib/settings/scalar.h"
 

@@ -4,7 +4,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A decoded message comes back from encoding and decoding as it is, where there is room. */
+/* A decoded message survives encoding and decoding, if there is room. */
 static void round_trip(struct view encoded)
 {
     char text[64], again[256], back[64];

@@ -1,7 +1,7 @@
 /*
- * What a client's bytes do to the gRPC server. The first byte of the input: bit 0 puts a preface
- * and settings in front, bit 1 keeps calls until the end instead of answering them at once, the
- * rest is the size of the pieces in which the bytes come in.
+ * Feeds a client's bytes to the gRPC server. The first byte of the input: bit 0 prepends a preface
+ * and SETTINGS, bit 1 keeps calls until the end instead of answering them immediately, the rest is
+ * the size of the pieces in which the bytes arrive.
  */
 #include "lib/base/clock.h"
 #include "lib/net/grpc/grpc_connection.h"
@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < held.count; i++)
         grpc_respond(held.calls[i], GRPC_OK, "", 0, bytes_view(&held.calls[i]->message));
     grpc_loop_answer(loop);
-    grpc_loop_bury(loop);
+    grpc_loop_reap(loop);
     grpc_server_unref(server);
     if (budget_used(&budget) != 0)
         abort();

@@ -1,5 +1,5 @@
-/* What a backend's bytes do to the HTTP/2 client: two calls over one connection. The first byte of
- * the input is the size of the pieces in which the bytes come in. */
+/* Feeds a backend's bytes to the HTTP/2 client: two calls over one connection. The first byte of
+ * the input is the size of the pieces in which the bytes arrive. */
 #include "lib/net/http/h2_session.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool step(struct h2_session *session, struct view in)
     return ok;
 }
 
-/* How much of the input the call took. */
+/* Returns how much of the input the call consumed. */
 static size_t call(struct h2_session *session, struct view in, size_t piece)
 {
     static const struct http_header header = {"TE", "trailers"};

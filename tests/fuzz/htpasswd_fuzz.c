@@ -1,4 +1,4 @@
-/* Input: an htpasswd file. What is read is found again, and its hashes are of a known kind. */
+/* Input: an htpasswd file. Every user read can be looked up and has a hash of a known kind. */
 #include "extensions/basicauth/htpasswd.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* A header as the HTTP library leaves it: what was taken apart from its first two bytes on, where
- * the first tells how long the method and the second how long the target is. */
+/* A header as the HTTP library leaves it after parsing. The first byte is the length of the method,
+ * the second that of the target. */
 #include "lib/base/view.h"
 #include "lib/net/http/http_head.h"
 

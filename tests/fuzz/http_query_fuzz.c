@@ -1,4 +1,4 @@
-/* Input: a name, a line end, a query. A value is found whole or not at all, whatever the room. */
+/* Input: a name, a line end, a query. For any size of out, a value is complete or not found. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A backend's header lines, one a line of the input; behind an empty one follows the body. */
+/* A backend's header lines, one per line of the input; the body follows an empty line. */
 #include "lib/net/http/http_reply.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Any text as folded stacks and as an application's name: a line that is told to be bad is one of
- * the text's, and is bad by itself. */
+/* Any text as folded stacks and as an application's name: a line reported as bad is in the text,
+ * and is bad on its own too. */
 #include "lib/wire/pprof/ingest_text.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* An upload is opened and walked: what opens has as many events as it says, twice in the same
- * order, within the arena; what does not says where. */
+/* Opens an upload and iterates over it: it has the announced number of events, in the same order
+ * twice, within the arena; a refused one has a fault with a position. */
 #include "lib/wire/jfr/jfr.h"
 
 #include <stdlib.h>

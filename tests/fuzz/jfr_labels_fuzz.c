@@ -1,4 +1,4 @@
-/* Labels are opened and all of their entries looked up; what opens passes the check too. */
+/* Opens labels and looks up all their entries; what opens also passes proto_check. */
 #include "lib/wire/jfr/jfr_labels.h"
 
 #include <stdlib.h>

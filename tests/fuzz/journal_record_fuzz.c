@@ -1,4 +1,4 @@
-/* A record of the journal: what is read of it is written again as a record that reads the same. */
+/* A record of the journal: what is read must survive being written and read again. */
 #include "pipeline/graph/journal_record.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * A segment of the journal with bytes of any kind: the walk ends, goes forward, and stays inside.
- * The first 8 bytes are the segment's key, so that entries of its own can be found.
+ * A journal segment with arbitrary bytes: the iteration ends, advances, and stays inside. The first
+ * 8 bytes are the segment's key, so that entries can be found.
  */
 #include "lib/journal/segment.h"
 

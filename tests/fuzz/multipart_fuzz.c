@@ -1,4 +1,4 @@
-/* The first line is the content type, the rest the body: all views lie inside it, and parts end. */
+/* The first line is the content type, the rest the body: all views are inside it, and parts end. */
 #include "lib/wire/http/multipart.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* JSON to protobuf: the first byte picks the signal. What is read is well-formed but for the
- * lengths of ids, and can be written again. */
+/* JSON to protobuf: the first byte selects the signal. The result is well-formed except for the
+ * lengths of ids, and can be written as JSON. */
 #include "lib/wire/json/otlp_json.h"
 #include "lib/wire/otlp/otlp.h"
 

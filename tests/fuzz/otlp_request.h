@@ -1,5 +1,5 @@
-/* What every OTLP fuzz target does with its bytes: whatever passes the check must come through all
- * that a request meets behind it, and stay well-formed. */
+/* Shared by the OTLP fuzz targets: whatever passes otlp_check must pass every later stage and stay
+ * well-formed. */
 #ifndef TESTS_FUZZ_OTLP_REQUEST_H
 #define TESTS_FUZZ_OTLP_REQUEST_H
 
@@ -23,7 +23,7 @@ static inline void must_pass(enum signal signal, struct view request, uint32_t i
     must(otlp_check(signal, request, &count, &fault) && count == items);
 }
 
-/* Writes the splice's result and checks it in the check. */
+/* Writes the splice's result and checks it. */
 static inline void spliced_passes(enum signal signal, const struct splice *splice, uint32_t items)
 {
     if (splice->failed)
@@ -73,7 +73,7 @@ static inline void fuzz_json(enum signal signal, struct view request, uint32_t i
     bytes_init(&back, 1 << 24, NULL);
     if (otlp_json_write(signal, request, &json)) {
         must(otlp_json_read(signal, bytes_view(&json), &back, reason, sizeof reason));
-        /* A oneof that was set twice counts once after JSON. */
+        /* A oneof that is set twice counts once after JSON. */
         must(otlp_count(signal, bytes_view(&back)) <= items);
     }
     bytes_release(&json);

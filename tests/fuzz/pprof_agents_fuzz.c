@@ -1,5 +1,5 @@
-/* Any bytes as a pprof of an old agent: what was repaired needs no repair, and a good profile is
- * good with its functions named anew. */
+/* Any bytes as a pprof of an old agent: a repaired profile needs no further repair, and a valid
+ * profile stays valid when its functions are renamed. */
 #include "lib/wire/pprof/pprof_agents.h"
 
 #include <stdlib.h>

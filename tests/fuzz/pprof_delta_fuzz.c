@@ -1,5 +1,5 @@
-/* The first byte cuts the rest into two profiles, one after the other of one target. What has grown
- * is a profile, and no profile has grown since itself. */
+/* The first byte splits the rest into two consecutive profiles of one target. The growth is a valid
+ * profile, and a profile has not grown since itself. */
 #include "lib/wire/pprof/pprof_delta.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A profile is opened, walked and rewritten; what comes out is a profile again with the same
- * samples. What is taken passes the check too. */
+/* Opens, reads and rewrites a profile; the result is a profile with the same samples. What is
+ * accepted also passes proto_check. */
 #include "tests/support/frame_count.h"
 
 #include <stdlib.h>

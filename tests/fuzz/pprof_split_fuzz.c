@@ -1,5 +1,5 @@
-/* The first two bytes are the limits, the rest a profile: its parts are profiles, and their samples
- * are the profile's. */
+/* The first two bytes are the limits, the rest a profile: its parts are profiles, and together have
+ * its samples. */
 #include "lib/wire/pprof/pprof_split.h"
 #include "tests/support/frame_count.h"
 

@@ -1,4 +1,5 @@
-/* A profile becomes a request that the check takes, and the sums of its values come back. */
+/* A profile becomes a request that passes otlp_check, and converting back gives the same sums of
+ * values. */
 #include "lib/wire/profiles/pprof_to_profiles.h"
 #include "lib/wire/profiles/profiles_to_pprof.h"
 
@@ -15,7 +16,7 @@ static void add(const struct pprof *pprof, uint64_t *sums)
             sums[i] += (uint64_t)sample.values[i];
 }
 
-/* Whether the values come back as they are: samples of a CPU period are counted in its time. */
+/* Whether the values come back unchanged: samples with a CPU period come back as CPU time. */
 static bool keeps_values(const struct pprof *pprof)
 {
     return pprof->period == 0 || !view_eq(pprof->period_type.type, VIEW("cpu"));

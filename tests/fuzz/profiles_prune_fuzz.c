@@ -1,5 +1,5 @@
-/* Any profiles request that passes the check: pruned it passes too, and has nothing more to lose.
- */
+/* Any profiles request that passes the check still passes when pruned, and pruning again changes
+ * nothing. */
 #include "lib/wire/profiles/otlp_profiles.h"
 #include "lib/wire/profiles/profiles_prune.h"
 

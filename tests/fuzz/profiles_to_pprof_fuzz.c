@@ -1,5 +1,5 @@
-/* A request that the check takes, the first byte being the policy: every pprof made of it is one,
- * and with no sample lost that has a weight, its samples are the request's. */
+/* The first byte is the policy, the rest a request. If it passes the check, every pprof made from
+ * it is valid, and together they have all samples of the request that have a value. */
 #include "lib/wire/pprof/pprof.h"
 #include "lib/wire/profiles/profiles_to_pprof.h"
 

@@ -1,4 +1,4 @@
-/* Any bytes as a request of any version: the answer is whole, and 1.9 keeps its size. */
+/* Any bytes as a request of any version: the result is consistent, and 1.9 keeps its size. */
 #include "lib/wire/profiles/profiles_layout.h"
 #include "lib/wire/profiles/profiles_upgrade.h"
 

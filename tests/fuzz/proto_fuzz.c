@@ -1,11 +1,11 @@
-/* The scan and the check: the first byte picks the shape. */
+/* The scan and the check; the first byte selects the shape. */
 #include "lib/wire/proto/proto_shape.h"
 
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Fields of a message follow one another without a gap, to its end or to the bad place. */
+/* Fields of a message are adjacent, up to its end or the malformed position. */
 static void scan_all(struct view message)
 {
     struct proto_scan scan = proto_scan_begin(message);

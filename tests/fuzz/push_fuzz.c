@@ -1,4 +1,4 @@
-/* A PushRequest in protobuf, or in JSON where it begins with a brace. */
+/* A PushRequest in protobuf, or in JSON if it begins with a brace. */
 #include "lib/wire/pprof/push.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Answers in JSON: what is read is cut to its room, whatever came. */
+/* JSON responses: whatever the input, the message is truncated to its size. */
 #include "lib/wire/json/reply_json.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* What a backend answers: google.rpc.Status and export responses. */
+/* A backend's responses: google.rpc.Status and export responses. */
 #include "lib/wire/http/status.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A sample_type_config: a name comes out if and only if it is valid. */
+/* A sample_type_config: there is a name if and only if it is valid. */
 #include "lib/wire/pprof/pprof.h"
 
 #include <stdlib.h>

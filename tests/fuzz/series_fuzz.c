@@ -1,4 +1,4 @@
-/* A name with labels: either refused with a reason, or a series whose names differ. */
+/* A name with labels: either refused with a reason, or a series with unique names. */
 #include "lib/wire/pprof/series.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A configuration file of any bytes: a tree or sentences, and a table filled from it. */
+/* A configuration file of any bytes: gives a tree or problems, and fills a key table. */
 #include "lib/settings/fill.h"
 #include "lib/settings/yaml.h"
 #include "tests/lib/settings/box.h"
@@ -15,7 +15,7 @@ static void fill(const struct settings *settings, struct problems *problems)
     keys_release(box_rows, &box);
 }
 
-/* As a file would be read, NUL characters included. */
+/* Parses like a file, including NUL characters. */
 static void parse_only(struct view text)
 {
     struct arena arena;

@@ -1,5 +1,5 @@
-/* Any text as a speedscope file: it is judged the same way twice, and a fault lies in a profile
- * that was met. */
+/* Any text as a speedscope file: reading it twice gives the same result, and a fault is in an
+ * existing profile. */
 #include "lib/wire/pprof/speedscope.h"
 
 #include <stdlib.h>

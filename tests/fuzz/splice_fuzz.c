@@ -1,5 +1,5 @@
-/* Edits as the first bytes say, on the message behind them: a well-formed message stays one, and
- * its size is what was foretold. */
+/* The first bytes select edits of the message that follows them: a well-formed message stays
+ * well-formed, and has the predicted size. */
 #include "lib/base/buffer.h"
 #include "lib/wire/proto/splice.h"
 

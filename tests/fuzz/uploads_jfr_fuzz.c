@@ -1,6 +1,6 @@
 /*
- * A JFR upload in a form, or as a raw body: what is read of it makes sense, and what it took of the
- * memory budget is given back.
+ * A JFR upload in a form, or as a raw body: what is read is consistent, and its memory charge is
+ * returned.
  */
 #include "lib/base/clock.h"
 #include "processors/correlation/known/uploads.h"

@@ -1,4 +1,4 @@
-/* Answers of calls: header, message and trailer (lib/net/grpc/grpc_call.h, grpc_server.h). */
+/* Responses to calls: header, message and trailer (lib/net/grpc/grpc_call.h, grpc_server.h). */
 #include "lib/net/grpc/grpc_call.h"
 
 #include "lib/net/grpc/grpc_connection.h"
@@ -11,13 +11,13 @@
 
 enum { TEXT_LIMIT = 1024 };
 
-/* ---- the answer, from any thread ---- */
+/* ---- the response, from any thread ---- */
 
 static void set_message(struct grpc_call *call, struct view message)
 {
     uint8_t prefix[GRPC_PREFIX_SIZE];
-    /* Without memory the response is empty, which protobuf reads as all defaults: what the handler
-     * accepted must not look refused. */
+    /* Out of memory, send an empty response, which protobuf reads as all defaults: data that the
+     * handler accepted must not look refused. */
     if (bytes_reserve(&call->reply, sizeof prefix + message.size) != BYTES_OK)
         return;
     grpc_frame_prefix(prefix, false, (uint32_t)message.size);
@@ -52,8 +52,8 @@ void grpc_respond(struct grpc_call *call, enum grpc_code code, const char *text,
     bool first = STAILQ_EMPTY(&loop->answered);
     if (!closed) {
         STAILQ_INSERT_TAIL(&loop->answered, call, of_answered);
-        /* In the loop's own thread the list is looked at before it sleeps again. Under the mutex,
-         * because the loop may be gone as soon as this call is. */
+        /* The loop's own thread checks the list before it sleeps again. Under the mutex, because
+         * the loop may be freed as soon as this call is. */
         if (first && !pthread_equal(pthread_self(), loop->thread))
             grpc_loop_wake(loop);
     }
@@ -62,7 +62,7 @@ void grpc_respond(struct grpc_call *call, enum grpc_code code, const char *text,
         grpc_call_free(call);
 }
 
-/* ---- the answer's way into the session ---- */
+/* ---- submitting the response to the session ---- */
 
 static nghttp2_nv field(const char *name, const char *value, size_t size)
 {
@@ -118,7 +118,7 @@ static bool encode_details(const struct grpc_call *call, const char *text, struc
     bool ok = rpc_status_encode(call->code, text, call->retry_after_ns, &status) &&
               base64_encode(bytes_view(&status), out);
     while (ok && out->size && out->data[out->size - 1] == '=')
-        out->size--; /* gRPC prefers it unpadded */
+        out->size--; /* gRPC prefers no padding */
     bytes_release(&status);
     return ok;
 }
@@ -136,7 +136,7 @@ static int submit_error(struct grpc_call *call)
                             text_field("content-type", "application/grpc"),
                             text_field("grpc-status", code), text_field("grpc-message", message)};
     size_t count = 4;
-    if (call->tell_encodings)
+    if (call->list_encodings)
         fields[count++] = text_field("grpc-accept-encoding", "identity,gzip,zstd,snappy,deflate");
     if (call->retry_after_ns && encode_details(call, text, &details))
         fields[count++] =
@@ -181,14 +181,14 @@ static void submit_refusal(struct grpc_call *call, enum grpc_code code, const st
     grpc_call_submit(call);
 }
 
-/* What the codes of the server's own refusals stand for. */
+/* The causes of the codes with which the server itself refuses calls. */
 static enum cause cause_of(const struct grpc_call *call, enum grpc_code code)
 {
     if (code == GRPC_UNAVAILABLE)
         return CAUSE_MEMORY;
     if (code == GRPC_RESOURCE_EXHAUSTED)
         return CAUSE_TOO_LARGE;
-    if (call->tell_encodings)
+    if (call->list_encodings)
         return CAUSE_ENCODING;
     if (code == GRPC_DEADLINE_EXCEEDED)
         return CAUSE_SLOW;

@@ -1,4 +1,4 @@
-/* Calls and the authenticator of their server. */
+/* Authentication of calls. */
 #include "lib/net/grpc/grpc_call.h"
 
 #include "lib/base/clock.h"
@@ -30,7 +30,7 @@ bool grpc_auth_admits(struct grpc_call *call)
     return false;
 }
 
-/* A stop may have overtaken a check: who is behind the handler is closing then. */
+/* The server may have begun to stop during the check: then the handler's owner is closing. */
 static void decided(void *ctx, enum auth_result result)
 {
     struct grpc_call *call = ctx;
@@ -43,7 +43,7 @@ static void decided(void *ctx, enum auth_result result)
         options->handler(options->ctx, call);
         return;
     }
-    /* After a check who is to be told may be gone with the server. */
+    /* After a check, the `refused` callback may have ended with the server. */
     if (!atomic_load(&call->loop->server->draining))
         grpc_call_refused(call, &outcome);
     grpc_respond(call, status_grpc(&outcome), outcome.text,

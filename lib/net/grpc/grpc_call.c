@@ -1,25 +1,25 @@
 #include "lib/net/grpc/grpc_connection.h"
 
 #include "lib/base/clock.h"
-#include "lib/wire/codec/inflate_told.h"
+#include "lib/wire/codec/inflate_final.h"
 
 #include <stdlib.h>
 #include <strings.h>
 
-/* ---- the time it may take ---- */
+/* ---- time limits ---- */
 
-/* When a call that comes in is too late or too slow, if nothing more of it comes. */
+/* When an arriving call will be too late or too slow if no more bytes arrive. */
 static uint64_t due_at(const struct grpc_call *call)
 {
     const struct grpc_server_options *options = &call->loop->server->options;
     uint64_t timeout = options->message_timeout_ns;
     uint64_t earned = call->received / options->message_rate * NS_PER_S;
-    uint64_t silent = call->heard + timeout;
+    uint64_t silent = call->received_at + timeout;
     uint64_t slow = call->begun + (earned > timeout ? earned : timeout);
     return silent < slow ? silent : slow;
 }
 
-/* What has come since does not move the look at it: that finds the time anew. */
+/* Later bytes do not move the check: it computes the time again. */
 static void look_by(struct grpc_connection *connection, uint64_t due)
 {
     if (due >= connection->calls_due)
@@ -28,7 +28,7 @@ static void look_by(struct grpc_connection *connection, uint64_t due)
     grpc_loop_due(connection->loop, due);
 }
 
-void grpc_calls_hurry(struct grpc_connection *connection)
+void grpc_calls_check_deadlines(struct grpc_connection *connection)
 {
     struct grpc_call *call;
     connection->calls_due = TIME_NEVER;
@@ -56,7 +56,7 @@ struct grpc_call *grpc_call_new(struct grpc_connection *connection, int32_t stre
     call->stream = stream;
     call->peer = connection->peer;
     call->http_status = 200;
-    call->begun = call->heard = connection->loop->now;
+    call->begun = call->received_at = connection->loop->now;
     bytes_init(&call->head, 2 * (size_t)GRPC_HEADER_LIMIT, server->options.budget);
     bytes_init(&call->message, 0, server->options.budget);
     bytes_init(&call->reply, SIZE_MAX / 2, NULL);
@@ -146,7 +146,7 @@ static void check_service(struct grpc_call *call)
         struct outcome why = unserved(options, path);
         grpc_call_refuse_by(call, &why);
     } else if (encoding_of(call) == ENCODING_UNKNOWN || !encoding_ready(encoding_of(call))) {
-        call->tell_encodings = true;
+        call->list_encodings = true;
         grpc_call_refuse(call, GRPC_UNIMPLEMENTED, "grpc-encoding %.64s is not supported",
                          head_text(call, call->encoding));
     }
@@ -194,7 +194,7 @@ void grpc_call_data(struct grpc_call *call, struct view data)
 {
     if (call->state != GRPC_CALL_ARRIVING || data.size == 0)
         return;
-    call->heard = call->loop->now;
+    call->received_at = call->loop->now;
     call->received += data.size;
     while (call->prefix_size < GRPC_PREFIX_SIZE && data.size) {
         call->prefix[call->prefix_size++] = *data.data++;
@@ -215,13 +215,13 @@ static bool inflate_message(struct grpc_call *call)
 {
     const struct grpc_server_options *options = &call->loop->server->options;
     struct bytes plain;
-    /* Content that could never be accepted is too large, not early. */
+    /* Content that could never be accepted is too large rather than retryable. */
     bytes_init(&plain, budget_cap(options->budget, options->max_message), options->budget);
     struct view packed = bytes_view(&call->message);
     enum inflate_result result = inflate_append(encoding_of(call), packed, &plain);
     if (result != INFLATE_OK)
         bytes_release(&plain);
-    switch (inflate_told(encoding_of(call), packed, plain.max, options->budget, result)) {
+    switch (inflate_final(encoding_of(call), packed, plain.max, options->budget, result)) {
     case INFLATE_OK:
         bytes_release(&call->message);
         call->message = plain;
@@ -246,11 +246,11 @@ static bool inflate_message(struct grpc_call *call)
 static bool finish_message(struct grpc_call *call)
 {
     if (call->prefix_size == 0) {
-        grpc_call_refuse(call, GRPC_INTERNAL, "the call came without a message");
+        grpc_call_refuse(call, GRPC_INTERNAL, "the call has no message");
         return false;
     }
     if (call->prefix_size < GRPC_PREFIX_SIZE || call->arrival.received < call->arrival.declared) {
-        grpc_call_refuse(call, GRPC_INTERNAL, "the message is cut off");
+        grpc_call_refuse(call, GRPC_INTERNAL, "the message is truncated");
         return false;
     }
     if (!arrival_end(&call->arrival, &call->message)) {
@@ -298,7 +298,7 @@ void grpc_call_free(struct grpc_call *call)
     grpc_server_unref(server);
 }
 
-/* ---- what a handler sees ---- */
+/* ---- for handlers ---- */
 
 const char *grpc_call_path(const struct grpc_call *call)
 {

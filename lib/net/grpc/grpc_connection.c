@@ -13,22 +13,22 @@
 enum {
     STREAM_WINDOW = 4 << 20,
     CONNECTION_WINDOW = 16 << 20,
-    FRAME_SIZE = 256 << 10, /* a data frame is not buffered whole, so large ones cost nothing */
-    READS_AT_ONCE = 8,      /* before other connections have their turn */
-    LARGE_FRAME = 1024,     /* costs its sender more than us */
-    FRAMES_OF_CALL = 8      /* what a call brings with it: window updates, a ping */
+    FRAME_SIZE = 256 << 10, /* DATA frames are not buffered whole, so large ones cost nothing */
+    READS_AT_ONCE = 8,      /* before other connections are served */
+    LARGE_FRAME = 1024,     /* costs the sender more than this side */
+    FRAMES_OF_CALL = 8      /* frames that go with a call: window updates, a ping */
 };
 
-/* While draining: how long a connection without streams has to answer the ping, and how long one
- * with streams may make no progress. */
+/* While draining: how long a connection without streams may take to answer the ping, and how long
+ * one with streams may go without progress. */
 #define DRAIN_QUIET_NS (300 * NS_PER_MS)
 #define DRAIN_STALL_NS NS_PER_S
 #define LINGER_NS      (500 * NS_PER_MS)
 
-/* What the ping says that follows the notice of a drain. */
+/* Payload of the ping that follows the first GOAWAY of a drain. */
 static const uint8_t drained[8] = "drained";
 
-/* ---- what the session reports ---- */
+/* ---- session callbacks ---- */
 
 static struct grpc_call *call_of(nghttp2_session *session, int32_t stream)
 {
@@ -41,7 +41,7 @@ static void forgive(struct grpc_connection *connection, unsigned frames)
     connection->noise -= frames < connection->noise ? frames : connection->noise;
 }
 
-/* Every frame, whatever its type. Those that bring a call on are forgiven. */
+/* Counts every frame. Those that advance a call are subtracted again. */
 static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head, void *ctx)
 {
     struct grpc_connection *connection = ctx;
@@ -61,7 +61,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     struct grpc_connection *connection = ctx;
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
-    if (connection->last_goaway) /* which names a stream before this one: it comes again */
+    if (connection->last_goaway) /* its last stream precedes this one: the client retries it */
         return 0;
     struct grpc_call *call = grpc_call_new(connection, frame->hd.stream_id);
     if (!call)
@@ -167,7 +167,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     return 0;
 }
 
-/* The ping follows the notice, so that its answer tells that the notice was read. */
+/* The ping follows the GOAWAY, so that its answer shows that the GOAWAY was read. */
 static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
     const struct grpc_connection *connection = ctx;
@@ -205,7 +205,7 @@ bool grpc_connection_setup(struct grpc_server *server)
     return true;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd,
                                             const struct sockaddr *peer)
@@ -290,7 +290,7 @@ void grpc_connection_kill(struct grpc_connection *connection)
     end_session(connection);
     tls_session_free(connection->tls);
     connection->tls = NULL;
-    close(connection->fd); /* which takes it out of the epoll set too */
+    close(connection->fd); /* also removes it from the epoll set */
     bytes_release(&connection->unsent);
     TAILQ_REMOVE(&loop->connections, connection, of_loop);
     TAILQ_INSERT_TAIL(&loop->dead, connection, of_loop);
@@ -298,13 +298,13 @@ void grpc_connection_kill(struct grpc_connection *connection)
     budget_give(loop->server->options.budget, connection->charged);
 }
 
-/* Closing with bytes unread would make the peer lose what was sent last. */
+/* Closing with unread bytes resets the connection, and the peer would lose what was sent last. */
 static void linger(struct grpc_connection *connection)
 {
     end_session(connection);
     connection->state = GRPC_LINGERING;
     if (connection->tls)
-        tls_session_bye(connection->tls);
+        tls_session_close_notify(connection->tls);
     shutdown(connection->fd, SHUT_WR);
     due_in(connection, LINGER_NS);
 }
@@ -335,8 +335,8 @@ void grpc_connection_offence(struct grpc_connection *connection)
         nghttp2_session_terminate_session(connection->session, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
-/* Streams that the client opens before it has seen the notice are served: the last GOAWAY follows
- * the answer to the ping. */
+/* Streams that the client opens before it has seen the first GOAWAY are served: the last GOAWAY
+ * follows the answer to the ping. */
 void grpc_connection_drain(struct grpc_connection *connection)
 {
     if (connection->state == GRPC_SHAKING || connection->state == GRPC_GREETING) {
@@ -380,14 +380,14 @@ void grpc_connection_evict(struct grpc_connection *connection)
 /* ---- the socket ---- */
 
 /* While the socket is full nothing is read, so that a peer that does not read cannot make this side
- * collect answers for it. */
+ * accumulate responses. */
 static void await(struct grpc_connection *connection, bool writable)
 {
     struct epoll_event event = {.events = writable ? EPOLLOUT : EPOLLIN, .data.ptr = connection};
     epoll_ctl(connection->loop->epoll, EPOLL_CTL_MOD, connection->fd, &event);
 }
 
-/* While lingering nobody looks at what comes. */
+/* While lingering, input is discarded. */
 static ssize_t receive_some(struct grpc_connection *connection, uint8_t *out, size_t size)
 {
     return connection->tls && connection->state != GRPC_LINGERING
@@ -395,7 +395,7 @@ static ssize_t receive_some(struct grpc_connection *connection, uint8_t *out, si
                : recv(connection->fd, out, size, 0);
 }
 
-/* How much the socket took; -1: it is broken. */
+/* Returns how much was sent; -1: the connection failed. */
 static ssize_t send_some(struct grpc_connection *connection, const uint8_t *data, size_t size)
 {
     size_t sent = 0;
@@ -411,16 +411,16 @@ static ssize_t send_some(struct grpc_connection *connection, const uint8_t *data
     return (ssize_t)sent;
 }
 
-/* ---- bytes in ---- */
+/* ---- input ---- */
 
-static void tell_refused(const struct grpc_connection *connection, const struct outcome *why)
+static void report_refused(const struct grpc_connection *connection, const struct outcome *why)
 {
     const struct grpc_server_options *options = &connection->loop->server->options;
     if (options->refused)
         options->refused(options->ctx, NULL, &connection->peer, why);
 }
 
-/* Someone who speaks another protocol gets words in HTTP/1.1, for that is the usual mistake. */
+/* A client of another protocol gets an HTTP/1.1 error, as that is the usual mistake. */
 static void refuse_protocol(struct grpc_connection *connection, const uint8_t *data, size_t size)
 {
     const struct grpc_server_options *options = &connection->loop->server->options;
@@ -430,7 +430,7 @@ static void refuse_protocol(struct grpc_connection *connection, const uint8_t *d
     enum opening opening = came == OPENING_HTTP2 ? OPENING_OTHER : came;
     struct outcome why = opening_refusal(opening, &port);
     char answer[OPENING_STATUS];
-    tell_refused(connection, &why);
+    report_refused(connection, &why);
     if (opening != OPENING_OTHER)
         send_some(connection, (const uint8_t *)answer, opening_status(&why, answer, sizeof answer));
     linger(connection);
@@ -440,11 +440,11 @@ void grpc_connection_receive(struct grpc_connection *connection, const uint8_t *
 {
     if (connection->state == GRPC_LINGERING || connection->state == GRPC_DEAD || size == 0)
         return;
-    connection->keepalive.heard = connection->loop->now;
+    connection->keepalive.received_at = connection->loop->now;
     connection->wasted += size;
-    if (connection->wasted > GRPC_WASTE) /* frames that the session skips, it does not report */
+    if (connection->wasted > GRPC_WASTE) /* the session does not report frames that it skips */
         nghttp2_session_terminate_session(connection->session, NGHTTP2_ENHANCE_YOUR_CALM);
-    bool good = h2_ends_look(&connection->ends, data, size);
+    bool good = h2_ends_check(&connection->ends, data, size);
     ssize_t got = nghttp2_session_mem_recv(connection->session, data, size);
     if (!good && got > 0)
         nghttp2_session_terminate_session(connection->session, NGHTTP2_STREAM_CLOSED);
@@ -456,14 +456,14 @@ void grpc_connection_receive(struct grpc_connection *connection, const uint8_t *
         grpc_connection_mark(connection);
 }
 
-static void tell_tls(const struct grpc_connection *connection, const char *words)
+static void report_tls(const struct grpc_connection *connection, const char *words)
 {
     struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_TLS, "%s", words);
     if (*words)
-        tell_refused(connection, &why);
+        report_refused(connection, &why);
 }
 
-/* Goes on with TLS's handshake. True: it is done. */
+/* Continues the TLS handshake. True: it is complete. */
 static bool shake(struct grpc_connection *connection)
 {
     char why[256];
@@ -479,7 +479,7 @@ static bool shake(struct grpc_connection *connection)
         await(connection, true);
         break;
     case TLS_FAILED:
-        tell_tls(connection, why);
+        report_tls(connection, why);
         grpc_connection_kill(connection);
         break;
     }
@@ -498,8 +498,8 @@ static void read_socket(struct grpc_connection *connection)
             return;
         }
         grpc_connection_receive(connection, scratch, (size_t)got);
-        /* TLS takes its words of farewell in with the bytes before them: asked once more it tells.
-         */
+        /* GnuTLS may have read close_notify together with the data: only another call reports
+         * it. */
         if (got < GRPC_SCRATCH && !connection->tls)
             return;
     }
@@ -517,7 +517,7 @@ void grpc_connection_event(struct grpc_connection *connection, uint32_t events)
         read_socket(connection);
 }
 
-/* ---- bytes out ---- */
+/* ---- output ---- */
 
 void grpc_connection_mark(struct grpc_connection *connection)
 {
@@ -572,7 +572,7 @@ static bool send_session(struct grpc_connection *connection)
 
 void grpc_connection_flush(struct grpc_connection *connection)
 {
-    /* Before the preface is known to be one, nothing is said. */
+    /* Nothing is sent before the preface is recognised. */
     if (connection->state == GRPC_DEAD || connection->state == GRPC_LINGERING ||
         connection->state == GRPC_SHAKING ||
         (connection->state == GRPC_GREETING && nghttp2_session_want_read(connection->session)))

@@ -1,7 +1,7 @@
 /*
- * Inside of the gRPC server; included by its sources and its fuzz target only.
- * A loop is a thread with an epoll set; a connection lives and dies in one loop, and so does the
- * stream side of a call. Other threads touch a loop through what its mutex guards, no more.
+ * Internal to the gRPC server; included by its sources and its fuzz target only. A loop is a thread
+ * with an epoll set. A connection belongs to one loop for its whole life, and so does the stream
+ * side of a call. Other threads use only the fields of a loop that its mutex guards.
  */
 #ifndef LIB_NET_GRPC_GRPC_CONNECTION_H
 #define LIB_NET_GRPC_GRPC_CONNECTION_H
@@ -16,19 +16,20 @@
 
 enum {
     GRPC_SCRATCH = 128 * 1024,        /* one read; one write */
-    GRPC_CONNECTION_COST = 24 * 1024, /* session, header tables and a frame on its way out */
-    GRPC_NOISE = 2000,                /* frames a second that bring no call on */
-    GRPC_WASTE = 32 << 20,     /* bytes on end that belong to no call; two connection windows */
-    GRPC_PROGRESS = 16 * 1024, /* message bytes; fewer are no progress */
+    GRPC_CONNECTION_COST = 24 * 1024, /* session, header tables and an outgoing frame */
+    GRPC_NOISE = 2000,                /* frames a second that advance no call */
+    GRPC_WASTE = 32 << 20, /* consecutive bytes that belong to no call; two connection windows */
+    GRPC_PROGRESS = 16 * 1024, /* message bytes that count as progress */
     GRPC_OFFENCES = 200        /* resets and empty frames beyond the calls answered */
 };
 
 enum grpc_connection_state {
-    GRPC_SHAKING,  /* hands, for TLS */
-    GRPC_GREETING, /* preface and first settings are awaited */
+    GRPC_SHAKING,  /* TLS handshake */
+    GRPC_GREETING, /* waiting for the preface and first SETTINGS */
     GRPC_SERVING,
-    GRPC_LINGERING, /* all is sent; what the peer still sends is read past, so that it gets it */
-    GRPC_DEAD       /* freed at the end of the loop's turn */
+    GRPC_LINGERING, /* everything is sent; further input is discarded, so that the peer can read it
+                       all */
+    GRPC_DEAD       /* freed at the end of the loop's iteration */
 };
 
 struct grpc_connection {
@@ -42,24 +43,24 @@ struct grpc_connection {
     struct peer peer;
     enum grpc_connection_state state;
     bool dirty;         /* has something to write */
-    bool blocked;       /* the socket takes nothing now; nothing is read meanwhile either */
-    bool last_goaway;   /* no further streams are taken */
-    bool leaving;       /* it is told to connect again, as in a drain, but has its time */
-    uint64_t progress;  /* when the last stream or much of a message came or an answer went */
-    uint64_t deadline;  /* grpc_connection_expire is due */
-    uint64_t calls_due; /* grpc_calls_hurry is due */
+    bool blocked;       /* the socket cannot be written now; reading pauses too */
+    bool last_goaway;   /* no further streams are accepted */
+    bool leaving;       /* GOAWAY was sent, as in a drain, but without a deadline */
+    uint64_t progress;  /* when a stream began, much of a message arrived, or a response was sent */
+    uint64_t deadline;  /* when grpc_connection_expire is due */
+    uint64_t calls_due; /* when grpc_calls_check_deadlines is due */
     struct bytes unsent;
     size_t unsent_from;
     struct grpc_keepalive keepalive;
     TAILQ_HEAD(, grpc_call) calls;
-    unsigned handled; /* calls that their handler has */
+    unsigned handled; /* calls in their handler */
     unsigned offences;
-    size_t charged; /* to the budget, for the connection itself */
+    size_t charged; /* budget charge of the connection itself */
     unsigned noise; /* small frames since noise_since */
     uint64_t noise_since;
-    struct h2_ends ends; /* of the peer's streams */
+    struct h2_ends ends; /* ended streams of the peer */
     size_t trickled;     /* message bytes since the last progress */
-    size_t wasted;       /* bytes since the last one of a call that arrives */
+    size_t wasted;       /* bytes since the last one that belonged to an arriving call */
 };
 
 TAILQ_HEAD(grpc_connections, grpc_connection);
@@ -72,15 +73,15 @@ struct grpc_loop {
     bool running;
     int epoll;
     int wake;
-    size_t room; /* connections it may have */
+    size_t room; /* maximum number of connections */
     _Atomic size_t connection_count;
     struct grpc_connections connections;
     struct grpc_connections dead;
     struct grpc_inbox dirty;
     uint64_t now;
-    uint64_t next_check; /* no connection's deadline is before it */
+    uint64_t next_check; /* no connection's deadline is earlier */
     bool draining;
-    bool accepting; /* the listener is in this loop's set */
+    bool accepting; /* the listener is in this loop's epoll set */
     uint8_t *scratch;
 
     pthread_mutex_t mutex; /* guards the rest */
@@ -97,36 +98,36 @@ struct grpc_server {
     unsigned loop_count;
     struct grpc_loop *loops;
     _Atomic bool draining;
-    _Atomic bool retiring; /* draining, without haste */
+    _Atomic bool retiring; /* draining, without a deadline */
     _Atomic bool stopping;
     _Atomic size_t refs;   /* the owner, each connection, each call */
-    pthread_mutex_t mutex; /* of the condition only */
-    pthread_cond_t quiet;  /* refs has come down to the owner's */
+    pthread_mutex_t mutex; /* for the condition only */
+    pthread_cond_t quiet;  /* only the owner's reference is left */
 };
 
-/* grpc_server.c. A server without sockets or threads; NULL: no memory. */
+/* grpc_server.c. Creates a server without sockets or threads; NULL: no memory. */
 struct grpc_server *grpc_server_new(const struct grpc_server_options *options);
 void grpc_server_ref(struct grpc_server *server);
 void grpc_server_unref(struct grpc_server *server);
 void grpc_loop_wake(struct grpc_loop *loop);
 void grpc_loop_due(struct grpc_loop *loop, uint64_t deadline);
 
-/* Hands the answers of other threads to their sessions. The loop's thread. */
+/* Passes responses from other threads to their sessions. The loop's thread. */
 void grpc_loop_answer(struct grpc_loop *loop);
-/* Frees the connections that died. */
-void grpc_loop_bury(struct grpc_loop *loop);
+/* Frees dead connections. */
+void grpc_loop_reap(struct grpc_loop *loop);
 
-/* grpc_connection.c; all in the loop's thread. */
+/* grpc_connection.c; all on the loop's thread. */
 bool grpc_connection_setup(struct grpc_server *server);
-/* Owns fd from here on, also on failure (NULL). peer NULL: not known. */
+/* Takes ownership of fd, also on failure (NULL: no memory). peer NULL: unknown. */
 struct grpc_connection *grpc_connection_new(struct grpc_loop *loop, int fd,
                                             const struct sockaddr *peer);
-/* The session begins. False: no memory, the connection is dead. */
+/* Starts the HTTP/2 session. False: no memory; the connection is dead. */
 bool grpc_connection_start(struct grpc_connection *connection);
 void grpc_connection_event(struct grpc_connection *connection, uint32_t events);
-/* Bytes from the peer; the socket is not touched. */
+/* Processes bytes from the peer; does not use the socket. */
 void grpc_connection_receive(struct grpc_connection *connection, const uint8_t *data, size_t size);
-/* What the session has to send, up to size (at least 32 KiB). -1: it is broken. */
+/* Copies the session's output to out; size is at least 32 KiB. -1: the session failed. */
 ssize_t grpc_connection_gather(struct grpc_connection *connection, uint8_t *out, size_t size);
 void grpc_connection_flush(struct grpc_connection *connection);
 void grpc_connection_mark(struct grpc_connection *connection);
@@ -134,7 +135,7 @@ void grpc_connection_progress(struct grpc_connection *connection);
 void grpc_connection_offence(struct grpc_connection *connection);
 void grpc_connection_drain(struct grpc_connection *connection);
 void grpc_connection_expire(struct grpc_connection *connection);
-/* GOAWAY as far as the socket takes it, then dead. */
+/* Sends GOAWAY if the socket accepts it, then marks the connection dead. */
 void grpc_connection_evict(struct grpc_connection *connection);
 void grpc_connection_kill(struct grpc_connection *connection);
 

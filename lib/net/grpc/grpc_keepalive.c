@@ -6,7 +6,7 @@
 #define PING_TIME      (7200 * NS_PER_S)
 #define PING_TIMEOUT   (20 * NS_PER_S)
 #define PING_MIN_TIME  (300 * NS_PER_S)
-#define PING_IDLE_TIME (7200 * NS_PER_S) /* between pings of a client without calls */
+#define PING_IDLE_TIME (7200 * NS_PER_S) /* minimum between pings of a client without calls */
 
 enum { STRIKES_MAX = 2 };
 
@@ -14,22 +14,22 @@ static const struct key server_keys[] = {
     KEY_DURATION(struct grpc_keepalive_server, max_connection_idle, "max_connection_idle", "0s", 0,
                  "without a call, then the connection ends; 0: never"),
     KEY_DURATION(struct grpc_keepalive_server, max_connection_age, "max_connection_age", "0s", 0,
-                 "of a connection, give or take a tenth; then its client is told to connect anew; "
-                 "0: for ever"),
+                 "of a connection, plus or minus a tenth; then its client must reconnect; "
+                 "0: unlimited"),
     KEY_DURATION(struct grpc_keepalive_server, max_connection_age_grace, "max_connection_age_grace",
-                 "0s", 0, "after that, for calls under way; 0: for ever"),
+                 "0s", 0, "after that, for calls under way; 0: unlimited"),
     KEY_DURATION(struct grpc_keepalive_server, time, "time", "0s", 0,
-                 "of silence, before a client is asked whether it is there; 0: 2h"),
+                 "of silence before a client is pinged; 0: 2h"),
     KEY_DURATION(struct grpc_keepalive_server, timeout, "timeout", "0s", 0,
-                 "for its answer, then the connection ends; 0: 20s"),
+                 "for its reply, then the connection ends; 0: 20s"),
     KEY_END,
 };
 
 static const struct key policy_keys[] = {
     KEY_DURATION(struct grpc_keepalive_policy, min_time, "min_time", "0s", 0,
-                 "between pings of a client; 0: 5m"),
+                 "minimum between pings of a client; 0: 5m"),
     KEY_BOOL(struct grpc_keepalive_policy, permit_without_stream, "permit_without_stream", "false",
-             "also without a call; else two hours are to lie between them then"),
+             "also without a call; otherwise at most every two hours"),
     KEY_END,
 };
 
@@ -37,8 +37,7 @@ const struct key grpc_keepalive_keys[] = {
     KEY_GROUP(struct grpc_keepalive_settings, server, struct grpc_keepalive_server,
               "server_parameters", server_keys, "how long connections live"),
     KEY_SWITCHED(struct grpc_keepalive_settings, policy, struct grpc_keepalive_policy, has_policy,
-                 "enforcement_policy", policy_keys,
-                 "how often clients may ping; off: as often as they like"),
+                 "enforcement_policy", policy_keys, "how often clients may ping; off: no limit"),
     KEY_END,
 };
 
@@ -52,14 +51,14 @@ static uint64_t or (uint64_t value, uint64_t otherwise)
     return value ? value : otherwise;
 }
 
-/* The time of the next look, by what is known now. */
+/* Schedules the next check. */
 static void plan(struct grpc_connection *connection)
 {
     struct grpc_keepalive *keepalive = &connection->keepalive;
     const struct grpc_keepalive_server *server = &settings_of(connection)->server;
     uint64_t time = or (server->time, PING_TIME), timeout = or (server->timeout, PING_TIMEOUT);
-    keepalive->due = keepalive->heard + time;
-    if (keepalive->pinged) { /* an answer is seen at the next look alone */
+    keepalive->due = keepalive->received_at + time;
+    if (keepalive->pinged) { /* an answer is only noticed at the next check */
         uint64_t next = connection->loop->now + time;
         keepalive->due = next < keepalive->pinged + timeout ? next : keepalive->pinged + timeout;
     }
@@ -70,7 +69,7 @@ static void plan(struct grpc_connection *connection)
     grpc_loop_due(connection->loop, keepalive->due);
 }
 
-/* Else all that connected at once would come again at once. */
+/* Otherwise all clients that connected together would reconnect together. */
 static uint64_t give_or_take(uint64_t age, uint64_t by)
 {
     return age - age / 10 + by % (age / 5 + 1);
@@ -80,8 +79,10 @@ void grpc_keepalive_begin(struct grpc_connection *connection)
 {
     uint64_t now = connection->loop->now, age = settings_of(connection)->server.max_connection_age;
     uint64_t by = (now ^ (uint64_t)connection->fd << 20) * UINT64_C(0x9e3779b97f4a7c15) >> 8;
-    connection->keepalive = (struct grpc_keepalive){
-        .heard = now, .leaves = age ? now + give_or_take(age, by) : TIME_NEVER, .ends = TIME_NEVER};
+    connection->keepalive =
+        (struct grpc_keepalive){.received_at = now,
+                                .leaves = age ? now + give_or_take(age, by) : TIME_NEVER,
+                                .ends = TIME_NEVER};
     plan(connection);
 }
 
@@ -108,10 +109,10 @@ void grpc_keepalive_expire(struct grpc_connection *connection)
     const struct grpc_keepalive_server *server = &settings_of(connection)->server;
     uint64_t now = connection->loop->now;
     if (connection->state != GRPC_SERVING) {
-        keepalive->due = TIME_NEVER; /* other times end it */
+        keepalive->due = TIME_NEVER; /* then other deadlines end the connection */
         return;
     }
-    if (keepalive->pinged && keepalive->heard > keepalive->pinged)
+    if (keepalive->pinged && keepalive->received_at > keepalive->pinged)
         keepalive->pinged = 0;
     bool silent =
         keepalive->pinged && now >= keepalive->pinged + or (server->timeout, PING_TIMEOUT);
@@ -121,7 +122,7 @@ void grpc_keepalive_expire(struct grpc_connection *connection)
     }
     if (now >= keepalive->leaves)
         grpc_keepalive_leave(connection);
-    if (!keepalive->pinged && now >= keepalive->heard + or (server->time, PING_TIME))
+    if (!keepalive->pinged && now >= keepalive->received_at + or (server->time, PING_TIME))
         grpc_keepalive_ask(connection);
     plan(connection);
 }
@@ -139,7 +140,7 @@ static bool too_soon(const struct grpc_connection *connection)
 
 void grpc_keepalive_pinged(struct grpc_connection *connection)
 {
-    static const char why[] = "too_many_pings"; /* by which clients know to ask less often */
+    static const char why[] = "too_many_pings"; /* tells clients to ping less often */
     struct grpc_keepalive *keepalive = &connection->keepalive;
     nghttp2_session *session = connection->session;
     if (!settings_of(connection)->has_policy)

@@ -18,7 +18,7 @@
 
 enum { EVENTS_AT_ONCE = 64, ACCEPTS_AT_ONCE = 64, LAST_ACCEPTS = 64 };
 
-#define ACCEPT_PAUSE_NS    (100 * NS_PER_MS) /* when the process has no file descriptor left */
+#define ACCEPT_PAUSE_NS    (100 * NS_PER_MS) /* when the process is out of file descriptors */
 #define MESSAGE_TIMEOUT_NS (10 * NS_PER_S)
 #define MESSAGE_RATE       1024
 
@@ -28,7 +28,7 @@ void grpc_loop_wake(struct grpc_loop *loop)
 {
     const uint64_t one = 1;
     ssize_t written = write(loop->wake, &one, sizeof one);
-    (void)written; /* it can only fail where a wakeup is pending already */
+    (void)written; /* can only fail if a wakeup is already pending */
 }
 
 void grpc_loop_due(struct grpc_loop *loop, uint64_t deadline)
@@ -143,8 +143,8 @@ static void accept_some(struct grpc_loop *loop)
     }
 }
 
-/* A server that retires leaves its socket at once, to the one that has taken it over or to nobody;
- * then those who have connected already are let in. */
+/* A server that retires gives up its socket immediately, to the server that has taken it over or to
+ * none; in the latter case pending connections are still accepted. */
 static void stop_accepting(struct grpc_loop *loop)
 {
     struct grpc_server *server = loop->server;
@@ -196,8 +196,8 @@ static void begin_drain(struct grpc_loop *loop)
     }
 }
 
-/* Deadlines move later far more often than they fall due, so they are only looked through when
- * the earliest one known has come. */
+/* Deadlines are postponed far more often than they expire, so they are only scanned when the
+ * earliest known one is reached. */
 static void expire(struct grpc_loop *loop)
 {
     struct grpc_connection *each, *next;
@@ -207,7 +207,7 @@ static void expire(struct grpc_loop *loop)
     for (each = TAILQ_FIRST(&loop->connections); each; each = next) {
         next = TAILQ_NEXT(each, of_loop);
         if (each->calls_due <= loop->now)
-            grpc_calls_hurry(each);
+            grpc_calls_check_deadlines(each);
         if (each->keepalive.due <= loop->now)
             grpc_keepalive_expire(each);
         else
@@ -232,7 +232,7 @@ static void flush_dirty(struct grpc_loop *loop)
     }
 }
 
-void grpc_loop_bury(struct grpc_loop *loop)
+void grpc_loop_reap(struct grpc_loop *loop)
 {
     struct grpc_connection *connection;
     while ((connection = TAILQ_FIRST(&loop->dead))) {
@@ -277,7 +277,7 @@ static void turn(struct grpc_loop *loop)
     grpc_loop_answer(loop);
     expire(loop);
     flush_dirty(loop);
-    grpc_loop_bury(loop);
+    grpc_loop_reap(loop);
 }
 
 static void *run_loop(void *arg)
@@ -389,7 +389,7 @@ static bool start_loop(struct grpc_loop *loop)
     return loop == loop->server->loops ? loop->accepting : true;
 }
 
-/* Signals are the main thread's. */
+/* Signals are handled by the main thread. */
 static bool start_threads(struct grpc_server *server)
 {
     sigset_t all, before;
@@ -443,7 +443,7 @@ void grpc_server_drain(struct grpc_server *server)
     if (!server || atomic_exchange(&server->draining, true))
         return;
     if (!atomic_load(&server->retiring) && server->listener >= 0)
-        shutdown(server->listener, SHUT_RDWR); /* from here on nobody connects */
+        shutdown(server->listener, SHUT_RDWR); /* no connections from here on */
     wake_all(server);
 }
 
@@ -474,7 +474,7 @@ static void close_loop(struct grpc_loop *loop)
     }
     while ((connection = TAILQ_FIRST(&loop->connections)))
         grpc_connection_evict(connection);
-    grpc_loop_bury(loop);
+    grpc_loop_reap(loop);
     if (loop->epoll >= 0)
         close(loop->epoll);
     if (loop->wake >= 0)
@@ -482,7 +482,7 @@ static void close_loop(struct grpc_loop *loop)
     free(loop->scratch);
 }
 
-/* From here on an answer that comes late frees its call and nothing else. */
+/* From here on, a late answer only frees its call. */
 static void shut_answers(struct grpc_loop *loop)
 {
     pthread_mutex_lock(&loop->mutex);

@@ -20,7 +20,7 @@ static bool has_ended(const struct h2_ends *ends, int32_t stream)
     return found;
 }
 
-/* Its head is there. */
+/* Checks a frame whose header is complete. */
 static bool look_at_frame(struct h2_ends *ends)
 {
     const uint8_t *head = ends->head;
@@ -38,7 +38,7 @@ static size_t h2_ends_least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-bool h2_ends_look(struct h2_ends *ends, const uint8_t *data, size_t size)
+bool h2_ends_check(struct h2_ends *ends, const uint8_t *data, size_t size)
 {
     bool good = true;
     size_t at = h2_ends_least(size, NGHTTP2_CLIENT_MAGIC_LEN - ends->preface);

@@ -5,7 +5,7 @@
 
 ssize_t h2_gather(nghttp2_session *session, uint8_t *out, size_t size)
 {
-    const size_t frame = 16384 + 64; /* no less than the session makes at once */
+    const size_t frame = 16384 + 64; /* the largest frame that the session produces */
     size_t used = 0;
     while (size - used >= frame) {
         const uint8_t *chunk;

@@ -24,7 +24,7 @@ enum encoding_name compression_of(const struct client_settings *settings)
     return encodings[settings->compression];
 }
 
-/* As the key has them: "none" for identity. */
+/* The key's names of a set: "none" for identity. */
 static const char *words_of(unsigned encodings, char *out, size_t size)
 {
     char *identity = strstr(encoding_words(encodings, out, size), "identity");
@@ -33,14 +33,14 @@ static const char *words_of(unsigned encodings, char *out, size_t size)
     return out;
 }
 
-/* The library is asked for only where it is wanted. */
+/* The library is only loaded if it is needed. */
 void compression_check(const struct client_settings *settings, unsigned encodings, const char *whom,
                        struct key_report *report)
 {
     char words[128];
     enum encoding_name encoding = compression_of(settings);
     if (!(encodings & ENCODING_BIT(encoding)))
-        key_report_add(report, "compression", "is %s, which %s does not read, expected %s",
+        key_report_add(report, "compression", "is %s, which %s does not support, expected %s",
                        encoding_text(encoding), whom, words_of(encodings, words, sizeof words));
     else if (!encoding_ready(encoding))
         key_report_add(report, "compression", "is %s, whose library cannot be loaded",
@@ -75,7 +75,7 @@ struct http_client *client_open(const struct client_settings *settings, bool htt
         .tls = settings->tls,
         .headers = &settings->headers,
         .auth = settings->auth.by,
-        .tells_process = true,
+        .sends_process = true,
         .follows = !http2,
         .max_reply = MAX_REPLY,
     };

@@ -1,4 +1,4 @@
-/* What every exporter over HTTP is configured with, and the client made from it. */
+/* The configuration that all HTTP exporters share, and the client made from it. */
 #ifndef LIB_NET_HTTP_CLIENT_KEYS_H
 #define LIB_NET_HTTP_CLIENT_KEYS_H
 
@@ -26,51 +26,51 @@ struct client_settings {
         KEY_GROUP(T, client.tls, struct tls_client_settings, "tls", tls_client_keys,               \
                   "TLS of the connection to the backend")
 
-/* The words of `compression`, and what one means: over gRPC or HTTP. */
+/* The choices of `compression`, and the encoding that a configured one selects. */
 extern const char *const compression_words[];
 enum encoding_name compression_of(const struct client_settings *settings);
 
-/* Reports a compression that is not in a set (ENCODING_BITs), or whose library is missing; whom:
- * who reads no other, e.g. "Pyroscope". */
+/* Reports a compression that is not in the set encodings (ENCODING_BITs), or whose library is
+ * missing. whom names the peer for the message, e.g. "Pyroscope". */
 void compression_check(const struct client_settings *settings, unsigned encodings, const char *whom,
                        struct key_report *report);
 
-/* What gRPC's peers read. */
+/* The encodings that gRPC peers accept. */
 #define COMPRESSIONS_GRPC                                                                          \
     (ENCODING_BIT(ENCODING_IDENTITY) | ENCODING_BIT(ENCODING_GZIP) | ENCODING_BIT(ENCODING_ZSTD) | \
      ENCODING_BIT(ENCODING_SNAPPY))
 
-/* What a request's sender wants known of itself (NULL: nothing), behind the headers given; room for
- * two more. Returns the new count. A header of that name in `headers` wins; with `auth` the
- * authorization is left out. */
+/* Appends the sender's tenant and authorization headers (NULL: none) after the count given, which
+ * needs room for two more. Returns the new count. A header of that name in the `headers` key wins;
+ * with `auth` the authorization is left out. */
 size_t client_sender(const struct client_settings *settings, struct http_header *headers,
                      size_t count, const char *tenant, const char *authorization);
 
-/* Reports what of the tls group does not go together. */
+/* Reports contradictory settings of the tls group. */
 void client_check(const struct client_settings *settings, struct key_report *report);
 
-/* NULL: error is a sentence. */
+/* Creates the client. Creates the client. NULL: error is a sentence. */
 struct http_client *client_open(const struct client_settings *settings, bool http2,
                                 const char *unix_path, const char *authority, char *error,
                                 size_t error_size);
 
-/* False: url is one of https, and there is no TLS to be had; error is a sentence. To be asked when
- * an exporter opens, not when it first sends. */
+/* Checks that TLS is available if url is https. False: error is a sentence. Call it when an
+ * exporter opens, rather than fail when it first sends. */
 bool client_reaches(const char *url, char *error, size_t error_size);
 
-/* base (a URL, trailing slashes or not) and path joined; malloc'ed, NULL without memory. */
+/* Joins base (a URL, with or without trailing slashes) and path; malloc'ed. NULL: no memory. */
 char *url_join(const char *base, const char *path);
 
-/* Calls visit with the host and port of a URL, if it can be read. */
+/* Calls visit with the host and port of a URL, if it can be parsed. */
 void url_place(const char *key, const char *url, place_visit_fn *visit, void *ctx);
 
-/* Whether a URL has that scheme and, given or not, that port. */
+/* Whether a URL has this scheme and this port, explicit or by default. */
 bool client_port_is(const char *url, const char *scheme, const char *port);
 
-/* False: text is not http://host... or https://host...; why says what was expected. */
+/* Checks a URL. False: not http://host... or https://host...; why says what was expected. */
 bool url_check(const char *text, const char **why);
 
-/* Reports a key's text ("": none) that url_check refuses, without a password in it. */
+/* Reports a key's text that url_check refuses, with passwords redacted. "" is legal. */
 void url_report(const char *key, const char *text, struct key_report *report);
 
 #endif

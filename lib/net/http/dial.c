@@ -15,18 +15,18 @@
 
 #define LOOK_NS (2 * NS_PER_S)
 
-enum { MAX_REPLY = 4096, URL_SIZE = 640, SAID_SIZE = 200 };
+enum { MAX_REPLY = 4096, URL_SIZE = 640, MESSAGE_SIZE = 200 };
 
 static const char trace_service[] = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 
-/* ---- what was asked, and what was said ---- */
+/* ---- request and response ---- */
 
 static bool is_tls(const struct dial *dial)
 {
     return strncasecmp(dial->url, "https:", 6) == 0;
 }
 
-/* "host:port", as the URL has it. */
+/* "host:port" as in the URL. */
 static void authority_of(const struct dial *dial, char *out, size_t size)
 {
     const char *from = strstr(dial->url, "://");
@@ -50,26 +50,26 @@ void dial_where(const struct dial *dial, char *out, size_t size)
         redact_copy(dial->url, out, size);
 }
 
-/* What the backend says to people, in one line. */
-static void said(const struct http_reply *reply, char out[SAID_SIZE])
+/* The backend's error message, in one line. */
+static void backend_message(const struct http_reply *reply, char out[MESSAGE_SIZE])
 {
-    char raw[SAID_SIZE / 2];
+    char raw[MESSAGE_SIZE / 2];
     if (reply->grpc_status >= 0 && *reply->grpc_message)
         snprintf(raw, sizeof raw, "%.*s", (int)sizeof raw - 1, reply->grpc_message);
     else
         text_cut(bytes_view(&reply->body), raw, sizeof raw);
     raw[strcspn(raw, "\r\n")] = '\0';
-    shown_copy(view_of(raw), out, SAID_SIZE);
+    shown_copy(view_of(raw), out, MESSAGE_SIZE);
 }
 
-static bool dial_says(const struct http_reply *reply, const char *words)
+static bool reply_mentions(const struct http_reply *reply, const char *words)
 {
     return strcasestr(reply->grpc_message, words) ||
            (reply->body.size &&
             memmem(reply->body.data, reply->body.size, words, strlen(words)) != NULL);
 }
 
-/* A sentence's text as it grows. */
+/* A sentence being built. */
 struct sentence {
     char *text;
     size_t size;
@@ -91,30 +91,31 @@ static void dial_add(struct sentence *sentence, const char *format, ...)
     sentence->used += n > 0 ? (size_t)n : 0;
 }
 
-/* ---- what the port speaks ---- */
+/* ---- the port's protocol ---- */
 
-struct tongue {
+struct probe {
     bool grpc;
     bool tls;
 };
 
-static bool is_answer(const struct tongue *tongue, const struct http_reply *reply)
+static bool is_answer(const struct probe *probe, const struct http_reply *reply)
 {
-    if (tongue->grpc)
+    if (probe->grpc)
         return reply->grpc_status >= 0;
-    /* So servers of TLS answer in cleartext. */
-    bool wants_tls = reply->status == 400 && (dial_says(reply, "HTTPS") || dial_says(reply, "TLS"));
+    /* The answer of TLS servers to cleartext. */
+    bool wants_tls =
+        reply->status == 400 && (reply_mentions(reply, "HTTPS") || reply_mentions(reply, "TLS"));
     return reply->status > 0 && !wants_tls;
 }
 
-static bool speaks(const struct dial *dial, const struct tongue *tongue)
+static bool probe_answers(const struct dial *dial, const struct probe *probe)
 {
-    static const uint8_t nothing[5] = {0}; /* gRPC's frame around an empty message */
+    static const uint8_t nothing[5] = {0}; /* gRPC frame of an empty message */
     const struct http_header headers[] = {
-        {"Content-Type", tongue->grpc ? "application/grpc" : "application/x-protobuf"},
+        {"Content-Type", probe->grpc ? "application/grpc" : "application/x-protobuf"},
         {"TE", "trailers"}};
     const struct http_client_options options = {
-        .http2 = tongue->grpc,
+        .http2 = probe->grpc,
         .timeout_ns = LOOK_NS,
         .unix_path = dial->unix_path,
         .tls = {.insecure_skip_verify = true},
@@ -122,69 +123,70 @@ static bool speaks(const struct dial *dial, const struct tongue *tongue)
     };
     char authority[300], url[URL_SIZE], error[256];
     authority_of(dial, authority, sizeof authority);
-    snprintf(url, sizeof url, "%s://%s%s", tongue->tls ? "https" : "http", authority,
-             tongue->grpc ? trace_service : "/v1/traces");
+    snprintf(url, sizeof url, "%s://%s%s", probe->tls ? "https" : "http", authority,
+             probe->grpc ? trace_service : "/v1/traces");
     if (!client_reaches(url, error, sizeof error))
         return false;
     struct http_client *client = http_client_new(&options, error, sizeof error);
     if (!client)
         return false;
     struct http_reply reply;
-    struct view body = {nothing, tongue->grpc ? sizeof nothing : 0};
-    http_client_post(client, url, headers, tongue->grpc ? 2 : 1, body, &reply);
-    bool answers = is_answer(tongue, &reply);
+    struct view body = {nothing, probe->grpc ? sizeof nothing : 0};
+    http_client_post(client, url, headers, probe->grpc ? 2 : 1, body, &reply);
+    bool answers = is_answer(probe, &reply);
     http_reply_release(&reply);
     http_client_free(client);
     return answers;
 }
 
-static void tell_protocol(const struct dial *dial, bool grpc, struct sentence *out)
+static void add_protocol(const struct dial *dial, bool grpc, struct sentence *out)
 {
     if (grpc && dial->speech == DIAL_PYROSCOPE)
-        dial_add(out, "the port speaks gRPC: Pyroscope takes profiles by HTTP, usually on 4040");
+        dial_add(out,
+                 "the port speaks gRPC: Pyroscope accepts profiles over HTTP, usually on 4040");
     else if (grpc)
         dial_add(out, "the port speaks gRPC: use the exporter otlp_grpc, or the backend's port for "
                       "OTLP over HTTP, usually 4318");
     else
-        dial_add(out,
-                 "the port speaks HTTP/1.1: use the exporter otlp_http, or the backend's port for "
-                 "OTLP over gRPC, usually 4317");
+        dial_add(out, "the port speaks HTTP/1.1: use the exporter otlp_http, or the "
+                      "backend's port for "
+                      "OTLP over gRPC, usually 4317");
 }
 
-static void tell_tls(const struct dial *dial, bool tls, struct sentence *out)
+static void add_tls(const struct dial *dial, bool tls, struct sentence *out)
 {
     if (dial->speech == DIAL_OTLP_GRPC)
-        dial_add(out, tls ? "the port wants TLS: leave out tls.insecure, or write https://"
-                          : "the port speaks no TLS: set tls.insecure: true");
+        dial_add(out, tls ? "the port requires TLS: leave out tls.insecure, or write https://"
+                          : "the port does not speak TLS: set tls.insecure: true");
     else
-        dial_add(out, tls ? "the port wants TLS: the endpoint begins with https://"
-                          : "the port speaks no TLS: the endpoint begins with http://");
+        dial_add(out, tls ? "the port requires TLS: the endpoint must begin with https://"
+                          : "the port does not speak TLS: the endpoint must begin with http://");
 }
 
-/* Nothing is added where nothing else answers. */
-static bool tell_tongue(const struct dial *dial, struct sentence *out)
+/* Adds nothing if no other protocol answers. */
+static bool add_probed(const struct dial *dial, struct sentence *out)
 {
-    const struct tongue own = {dial->speech == DIAL_OTLP_GRPC, is_tls(dial)};
-    const struct tongue others[] = {
+    const struct probe own = {dial->speech == DIAL_OTLP_GRPC, is_tls(dial)};
+    const struct probe others[] = {
         {!own.grpc, own.tls}, {own.grpc, !own.tls}, {!own.grpc, !own.tls}};
-    if (own.tls && speaks(dial, &own))
-        return false; /* to whoever looks at no certificate */
+    if (own.tls && probe_answers(dial, &own))
+        return false; /* without certificate verification */
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (!speaks(dial, &others[i]))
+        if (!probe_answers(dial, &others[i]))
             continue;
         dial_add(out, "; ");
         if (others[i].grpc != own.grpc)
-            tell_protocol(dial, others[i].grpc, out);
+            add_protocol(dial, others[i].grpc, out);
         if (others[i].grpc != own.grpc && others[i].tls != own.tls)
             dial_add(out, "; and ");
         if (others[i].tls != own.tls)
-            tell_tls(dial, others[i].tls, out);
+            add_tls(dial, others[i].tls, out);
         return true;
     }
     return false;
 }
 
-/* ---- no answer ---- */
+/* ---- no response ---- */
 
 static bool is_local(const char *authority)
 {
@@ -192,7 +194,7 @@ static bool is_local(const char *authority)
            strncmp(authority, "[::1]", 5) == 0;
 }
 
-static void tell_refused(const struct dial *dial, struct sentence *out)
+static void add_refused(const struct dial *dial, struct sentence *out)
 {
     char authority[300];
     authority_of(dial, authority, sizeof authority);
@@ -211,21 +213,21 @@ static void tell_refused(const struct dial *dial, struct sentence *out)
                  dial->speech == DIAL_OTLP_GRPC ? "4317" : "4318");
 }
 
-static void tell_certificate(const struct dial *dial, const struct http_reply *reply,
-                             struct sentence *out)
+static void add_certificate(const struct dial *dial, const struct http_reply *reply,
+                            struct sentence *out)
 {
     bool unknown = strcasestr(reply->error, "issuer") || strcasestr(reply->error, "signer");
     bool other = strcasestr(reply->error, "match") || strcasestr(reply->error, "hostname");
     if (other)
-        dial_add(out,
-                 "; name one of its names in tls.server_name_override, or use one in endpoint");
+        dial_add(out, "; set tls.server_name_override to one of its names, or use one in endpoint");
     if (strcasestr(reply->error, "certificate required"))
-        dial_add(out, "; the backend asks for a certificate: tls.cert_file and tls.key_file");
+        dial_add(out,
+                 "; the backend requires a client certificate: set tls.cert_file and tls.key_file");
     else if (unknown || !other)
-        dial_add(out, "; tls.ca_file is to name the CA of the backend's certificate%s",
+        dial_add(out, "; set tls.ca_file to the CA of the backend's certificate%s",
                  *dial->client->tls.ca_file || *dial->client->tls.ca_pem
                      ? ""
-                     : ", where that is none of the system's");
+                     : ", unless it is one of the system's");
 }
 
 static void explain_silence(const struct dial *dial, const struct http_reply *reply,
@@ -241,30 +243,29 @@ static void explain_silence(const struct dial *dial, const struct http_reply *re
         break;
     case HTTP_FAILURE_CONNECT:
         if (reply->problem == ECONNREFUSED)
-            tell_refused(dial, out);
+            add_refused(dial, out);
         else
-            dial_add(out, "; no way leads there from here");
+            dial_add(out, "; there is no route to it from here");
         break;
     case HTTP_FAILURE_CONNECT_TIME:
-        dial_add(out,
-                 "; a firewall or a network policy may be in the way, or nobody has the address");
+        dial_add(out, "; a firewall or a network policy may block it, or no host has the address");
         break;
     case HTTP_FAILURE_CERTIFICATE:
-        tell_certificate(dial, reply, out);
+        add_certificate(dial, reply, out);
         break;
     case HTTP_FAILURE_TLS:
-        if (!tell_tongue(dial, out))
-            tell_certificate(dial, reply, out);
+        if (!add_probed(dial, out))
+            add_certificate(dial, reply, out);
         break;
     case HTTP_FAILURE_NONE:
     case HTTP_FAILURE_OTHER:
         if (!reply->unsendable)
-            tell_tongue(dial, out);
+            add_probed(dial, out);
         break;
     }
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static bool has_header(const struct dial *dial, const char *name)
 {
@@ -275,35 +276,37 @@ static bool has_header(const struct dial *dial, const char *name)
     return false;
 }
 
-/* A backend's words about tenants: "no org id" of Grafana's servers. */
-static bool tell_tenant(const struct dial *dial, const struct http_reply *reply,
-                        struct sentence *out)
+/* Errors about tenants, such as "no org id" of Grafana's servers. */
+static bool add_tenant(const struct dial *dial, const struct http_reply *reply,
+                       struct sentence *out)
 {
     bool sent = has_header(dial, "X-Scope-OrgID");
-    if (!dial_says(reply, "org id") && !dial_says(reply, "tenant") && !dial_says(reply, "OrgID"))
+    if (!reply_mentions(reply, "org id") && !reply_mentions(reply, "tenant") &&
+        !reply_mentions(reply, "OrgID"))
         return false;
-    dial_add(out, sent ? "; the tenant in headers.X-Scope-OrgID is not one of the backend's"
-                       : "; the backend keeps tenants apart: name yours in headers.X-Scope-OrgID");
+    dial_add(out, sent ? "; the tenant in headers.X-Scope-OrgID is unknown to the backend"
+                       : "; the backend is multi-tenant: set your tenant in headers.X-Scope-OrgID");
     return true;
 }
 
-static void tell_credentials(const struct dial *dial, const struct http_reply *reply,
-                             struct sentence *out)
+static void add_credentials(const struct dial *dial, const struct http_reply *reply,
+                            struct sentence *out)
 {
     const struct auth_settings *auth = &dial->client->auth;
-    if (tell_tenant(dial, reply, out))
+    if (add_tenant(dial, reply, out))
         return;
     if (auth->by)
-        dial_add(out, "; the credentials of auth.authenticator \"%s\" are not taken",
+        dial_add(out, "; the credentials of auth.authenticator \"%s\" are not accepted",
                  auth->authenticator);
     else if (has_header(dial, "Authorization"))
-        dial_add(out, "; the credentials in headers.Authorization are not taken");
+        dial_add(out, "; the credentials in headers.Authorization are not accepted");
     else
-        dial_add(out, "; the backend asks who sends: auth with a basicauth or bearertokenauth, or "
+        dial_add(out, "; the backend requires authentication: use auth with a basicauth or "
+                      "bearertokenauth, or "
                       "headers.Authorization");
 }
 
-static void tell_path(const struct dial *dial, struct sentence *out)
+static void add_path(const struct dial *dial, struct sentence *out)
 {
     static const char twice[] = "/v1/traces/v1/";
     if (strstr(dial->url, twice))
@@ -313,7 +316,7 @@ static void tell_path(const struct dial *dial, struct sentence *out)
                       "/push.v1.PusherService/Push are added");
     else
         dial_add(out,
-                 "; there is no receiver of OTLP %s at this path: endpoint is a base URL, to which "
+                 "; there is no OTLP %s receiver at this path: endpoint is a base URL, to which "
                  "/v1/... is added, usually with port 4318",
                  dial->what);
 }
@@ -322,8 +325,9 @@ static bool is_good(const struct dial *dial, const struct http_reply *reply)
 {
     if (dial->speech == DIAL_OTLP_GRPC)
         return reply->status == 200 && reply->grpc_status == 0;
-    /* Pyroscope looks at what there is to push last of all. */
-    if (dial->speech == DIAL_PYROSCOPE && reply->status == 400 && dial_says(reply, "no profiles"))
+    /* Pyroscope checks last whether there is anything to push. */
+    if (dial->speech == DIAL_PYROSCOPE && reply->status == 400 &&
+        reply_mentions(reply, "no profiles"))
         return true;
     return reply->status / 100 == 2 && strncasecmp(reply->content_type, "text/html", 9) != 0;
 }
@@ -331,60 +335,61 @@ static bool is_good(const struct dial *dial, const struct http_reply *reply)
 static void explain_http(const struct dial *dial, const struct http_reply *reply,
                          struct sentence *out)
 {
-    char words[SAID_SIZE], told[2 * SAID_SIZE], own[URL_SIZE];
+    char words[MESSAGE_SIZE], message[2 * MESSAGE_SIZE], own[URL_SIZE];
     bool page = strncasecmp(reply->content_type, "text/html", 9) == 0;
-    said(reply, words);
+    backend_message(reply, words);
     redact_copy(dial->url, own, sizeof own);
     if (reply->redirect || (reply->from && strcmp(reply->from, own) != 0)) {
-        http_reply_tell(reply, page ? "" : words, told, sizeof told);
-        dial_add(out, "%s", told);
+        http_reply_tell(reply, page ? "" : words, message, sizeof message);
+        dial_add(out, "%s", message);
     } else {
         dial_add(out, "HTTP %ld%s%s", reply->status, *words && !page ? ": " : "",
                  page ? "" : words);
     }
     if (reply->status / 100 == 2)
-        dial_add(out, " with a page in HTML; this is a web server, and no receiver");
+        dial_add(out, " with an HTML page; this is a web server, not a receiver");
     else if (reply->status / 100 == 3)
-        dial_add(out, "; endpoint is to be the URL that it points to");
+        dial_add(out, "; set endpoint to the URL that it points to");
     else if (reply->status == 401)
-        tell_credentials(dial, reply, out);
-    else if (reply->status == 403 && !tell_tenant(dial, reply, out))
-        dial_add(out, "; who sends is known, and may not write here");
+        add_credentials(dial, reply, out);
+    else if (reply->status == 403 && !add_tenant(dial, reply, out))
+        dial_add(out, "; the credentials are valid but may not write here");
     else if (reply->status == 404 || reply->status == 405)
-        tell_path(dial, out);
-    else if (reply->status == 400 && (dial_says(reply, "HTTPS") || dial_says(reply, "TLS")))
-        dial_add(out, "; the port wants TLS: the endpoint begins with https://");
+        add_path(dial, out);
+    else if (reply->status == 400 &&
+             (reply_mentions(reply, "HTTPS") || reply_mentions(reply, "TLS")))
+        dial_add(out, "; the port requires TLS: the endpoint must begin with https://");
     else if (reply->status == 400 || reply->status == 422)
-        tell_tenant(dial, reply, out);
+        add_tenant(dial, reply, out);
     else if (reply->status == 415)
-        dial_add(out, "; it does not read what is sent: see encoding and compression");
+        dial_add(out, "; it cannot read what is sent: check encoding and compression");
     else if (reply->status >= 500)
-        dial_add(out, "; the backend, or a proxy before it, is not ready");
+        dial_add(out, "; the backend, or a proxy in front of it, is not ready");
 }
 
 static void explain_grpc(const struct dial *dial, const struct http_reply *reply,
                          struct sentence *out)
 {
-    char words[SAID_SIZE];
+    char words[MESSAGE_SIZE];
     enum grpc_code code = (enum grpc_code)reply->grpc_status;
-    said(reply, words);
+    backend_message(reply, words);
     dial_add(out, "gRPC %s%s%s", grpc_code_name(code), *words ? ": " : "", words);
     switch ((int)code) {
     case GRPC_UNAUTHENTICATED:
-        tell_credentials(dial, reply, out);
+        add_credentials(dial, reply, out);
         break;
     case GRPC_PERMISSION_DENIED:
-        if (!tell_tenant(dial, reply, out))
-            dial_add(out, "; who sends is known, and may not write here");
+        if (!add_tenant(dial, reply, out))
+            dial_add(out, "; the credentials are valid but may not write here");
         break;
     case GRPC_UNIMPLEMENTED:
-        dial_add(out, "; the port speaks gRPC, and no OTLP %s", dial->what);
+        dial_add(out, "; the port speaks gRPC, but not OTLP %s", dial->what);
         break;
     case GRPC_UNAVAILABLE:
-        dial_add(out, "; the backend, or a proxy before it, is not ready");
+        dial_add(out, "; the backend, or a proxy in front of it, is not ready");
         break;
     default:
-        tell_tenant(dial, reply, out);
+        add_tenant(dial, reply, out);
         break;
     }
 }
@@ -402,8 +407,8 @@ bool dial_explain(const struct dial *dial, const struct http_reply *reply, char 
     else if (reply->grpc_status >= 0)
         explain_grpc(dial, reply, &out);
     else {
-        dial_add(&out, "HTTP %ld, and no answer of gRPC", reply->status);
-        tell_tongue(dial, &out);
+        dial_add(&out, "HTTP %ld, which is not a gRPC response", reply->status);
+        add_probed(dial, &out);
     }
     return false;
 }

@@ -11,15 +11,15 @@ enum { HEADERS_MAX = 64, NAMES_MAX = 4096, WINDOW = 1 << 20 };
 
 struct h2_session {
     nghttp2_session *session;
-    int32_t stream; /* of the call under way; 0: none yet */
+    int32_t stream; /* of the current call; 0: none yet */
     struct pieces_reader unsent;
-    size_t left; /* bytes of it */
+    size_t left; /* bytes left of it */
     struct http_reply *reply;
     enum h2_state state;
     uint32_t reason;
 };
 
-/* ---- what the session reports ---- */
+/* ---- session callbacks ---- */
 
 static int on_header(nghttp2_session *nghttp2, const nghttp2_frame *frame, const uint8_t *name,
                      size_t name_size, const uint8_t *value, size_t value_size, uint8_t flags,
@@ -67,7 +67,7 @@ static int on_stream_close(nghttp2_session *nghttp2, int32_t stream, uint32_t er
     return 0;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static nghttp2_session *new_nghttp2(struct h2_session *session)
 {
@@ -140,7 +140,7 @@ static nghttp2_nv field(const char *name, const char *value)
                         .flags = NGHTTP2_NV_FLAG_NONE};
 }
 
-/* HTTP/2 has no such headers; the authority has its own place. */
+/* HTTP/2 does not have these headers; the authority is a pseudo-header. */
 static bool belongs_to_http_1(const char *name)
 {
     static const char *const names[] = {"connection", "keep-alive", "transfer-encoding",
@@ -151,7 +151,7 @@ static bool belongs_to_http_1(const char *name)
     return false;
 }
 
-/* HTTP/2 wants names in lower case; from gets the copy, or NULL where there is no room. */
+/* Copies a name in lower case, as HTTP/2 requires; NULL: no room. */
 static const char *lower(const char *name, char **room, size_t *left)
 {
     size_t size = strlen(name) + 1;

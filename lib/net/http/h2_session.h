@@ -1,8 +1,8 @@
 /*
- * Inside of the HTTP client: the client's side of one HTTP/2 connection, one call at a time. Bytes
- * go in and out; sockets are the caller's. It stands here because libcurl 7.88 can neither use a
- * connection with prior knowledge twice nor read an answer that comes with RST_STREAM in the middle
- * of a body, as gRPC servers in Go refuse.
+ * Internal to the HTTP client: the client side of one HTTP/2 connection, one call at a time. It
+ * processes bytes; sockets are up to the caller. It exists because libcurl 7.88 can neither reuse a
+ * prior-knowledge connection nor read a response that comes with RST_STREAM in the middle of the
+ * request body, which is how Go's gRPC servers refuse.
  */
 #ifndef LIB_NET_HTTP_H2_SESSION_H
 #define LIB_NET_HTTP_H2_SESSION_H
@@ -14,40 +14,40 @@
 struct h2_session;
 
 struct h2_request {
-    const char *scheme; /* all are borrowed until the call has ended */
+    const char *scheme; /* all borrowed until the call has ended */
     const char *authority;
     const char *path;
-    const struct http_header *headers; /* as in the request, names in any case */
+    const struct http_header *headers; /* names in any case */
     size_t header_count;
     struct pieces body;
 };
 
 enum h2_state {
-    H2_WAITING,  /* for the answer */
-    H2_ANSWERED, /* it is whole, whatever of the body was not sent */
-    H2_RESET,    /* the peer ended the call without an answer; see h2_session_reason */
-    H2_REFUSED   /* the peer says that it has not looked at the call: it may be sent again */
+    H2_WAITING,  /* for the response */
+    H2_ANSWERED, /* the response is complete, even if the body was not sent completely */
+    H2_RESET,    /* the peer ended the call without a response; see h2_session_reason */
+    H2_REFUSED   /* the peer did not process the call: it may be sent again */
 };
 
 struct h2_session *h2_session_new(void);          /* NULL: no memory */
 void h2_session_free(struct h2_session *session); /* NULL is legal */
 
-/* Whether a further call can be made. */
+/* Whether another call can be made. */
 bool h2_session_usable(const struct h2_session *session);
 
-/* Begins a POST; the last one has ended. False: no memory. */
+/* Begins a POST; the previous call must have ended. False: no memory. */
 bool h2_session_begin(struct h2_session *session, const struct h2_request *request,
                       struct http_reply *reply);
 enum h2_state h2_session_state(const struct h2_session *session);
-/* Gives the call up. */
+/* Cancels the call. */
 void h2_session_cancel(struct h2_session *session);
-/* Why the call was reset, in HTTP/2's word for it. */
+/* Why the call was reset: the name of the HTTP/2 error code. */
 const char *h2_session_reason(const struct h2_session *session);
 
-/* Bytes from the peer. False: they are not HTTP/2, or there is no memory. */
+/* Processes bytes from the peer. False: not HTTP/2, or no memory. */
 bool h2_session_receive(struct h2_session *session, struct view data);
 
-/* Writes what is to be sent to out, of at least 32 KiB; 0: nothing now. -1: no memory. */
+/* Copies output to out, of at least 32 KiB, and returns its size; 0: nothing now. -1: no memory. */
 ssize_t h2_session_gather(struct h2_session *session, uint8_t *out, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Requests and the authenticator of their server. */
+/* Authentication of requests. */
 #include "lib/net/http/http_internal.h"
 
 #include "lib/net/auth.h"
@@ -18,7 +18,7 @@ void http_auth_look(struct http_request *request)
 static void http_auth_refuse(struct http_request *request, const struct outcome *outcome)
 {
     const struct http_server_options *options = &request->server->options;
-    /* After a check who is to be told may be gone with the server. */
+    /* After a check, the `refused` callback may have ended with the server. */
     if (!atomic_load(&request->server->draining))
         http_request_refused(request, outcome);
     if (outcome->cause == CAUSE_AUTH && options->auth->challenge)
@@ -30,7 +30,7 @@ static void http_auth_refuse(struct http_request *request, const struct outcome 
                      outcome_retry_seconds(outcome));
 }
 
-/* A stop may have overtaken a check: who is behind the handler is closing then. */
+/* The server may have begun to stop during the check: then the handler's owner is closing. */
 static void decided(void *ctx, enum auth_result result)
 {
     struct http_request *request = ctx;

@@ -28,7 +28,7 @@ static void init_curl(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-/* libcurl's own sessions are out of reach where it is a shared library. */
+/* The sessions of a shared libcurl cannot be configured. */
 static bool suites_reach(const struct tls_client_settings *tls, char *error, size_t error_size)
 {
 #ifdef SPANLINK_CURL_STATIC
@@ -47,8 +47,8 @@ static bool suites_reach(const struct tls_client_settings *tls, char *error, siz
 struct http_client *http_client_new(const struct http_client_options *options, char *error,
                                     size_t error_size)
 {
-    /* libcurl wants to be initialised once, before its first use; processes that have no client
-     * never pay for it. */
+    /* libcurl must be initialised once, before its first use; processes without a client never pay
+     * for it. */
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct http_client *client = calloc(1, sizeof *client);
     if (!client) {
@@ -73,60 +73,60 @@ struct http_client *http_client_new(const struct http_client_options *options, c
 
 /* ---- the pool ---- */
 
-/* Takes the material over. */
-static struct http_handle *make_line(struct http_client *client, struct tls_material *material)
+/* Takes ownership of the material. */
+static struct http_handle *make_handle(struct http_client *client, struct tls_material *material)
 {
-    struct http_handle *line = http_handle_new(&client->options, material, &client->aborted);
-    if (!line)
+    struct http_handle *handle = http_handle_new(&client->options, material, &client->aborted);
+    if (!handle)
         return NULL;
     pthread_mutex_lock(&client->mutex);
-    line->next_made = client->made;
-    client->made = line;
+    handle->next_made = client->made;
+    client->made = handle;
     pthread_mutex_unlock(&client->mutex);
-    return line;
+    return handle;
 }
 
-/* The last one used comes first: its connection is the likeliest to be alive. */
+/* Takes the handle used last: its connection is the likeliest to be alive. */
 static struct http_handle *take_idle(struct http_client *client)
 {
     pthread_mutex_lock(&client->mutex);
-    struct http_handle *line = client->idle;
-    if (line)
-        client->idle = line->next_idle;
+    struct http_handle *handle = client->idle;
+    if (handle)
+        client->idle = handle->next_idle;
     pthread_mutex_unlock(&client->mutex);
-    return line;
+    return handle;
 }
 
-/* One that is not idle. */
-static void drop_line(struct http_client *client, struct http_handle *line)
+/* Drops a handle that is not idle. */
+static void drop_handle(struct http_client *client, struct http_handle *handle)
 {
     pthread_mutex_lock(&client->mutex);
     struct http_handle **at = &client->made;
-    while (*at != line)
+    while (*at != handle)
         at = &(*at)->next_made;
-    *at = line->next_made;
+    *at = handle->next_made;
     pthread_mutex_unlock(&client->mutex);
-    http_handle_free(line);
+    http_handle_free(handle);
 }
 
-/* Lines whose certificates have been replaced go, and their connections with them. */
-static struct http_handle *take_line(struct http_client *client)
+/* Drops handles whose certificates were replaced, with their connections. */
+static struct http_handle *take_handle(struct http_client *client)
 {
     struct tls_material *material = tls_client_material(client->tls);
-    struct http_handle *line;
-    while ((line = take_idle(client)) && line->material != material)
-        drop_line(client, line);
-    if (!line)
-        return make_line(client, material);
+    struct http_handle *handle;
+    while ((handle = take_idle(client)) && handle->material != material)
+        drop_handle(client, handle);
+    if (!handle)
+        return make_handle(client, material);
     tls_material_unref(material);
-    return line;
+    return handle;
 }
 
-static void give_line(struct http_client *client, struct http_handle *line)
+static void give_handle(struct http_client *client, struct http_handle *handle)
 {
     pthread_mutex_lock(&client->mutex);
-    line->next_idle = client->idle;
-    client->idle = line;
+    handle->next_idle = client->idle;
+    client->idle = handle;
     pthread_mutex_unlock(&client->mutex);
 }
 
@@ -153,8 +153,8 @@ static bool http_client_add(struct header_list *list, const char *name, const ch
     return true;
 }
 
-/* The client's own come from the user's configuration, and win; what is in the list already wins
- * over all. */
+/* The client's headers are the user's configuration and win over the call's; those already in the
+ * list win over all. */
 static bool collect(const struct http_client *client, const struct http_header *headers,
                     size_t count, struct header_list *list)
 {
@@ -170,12 +170,12 @@ static bool collect(const struct http_client *client, const struct http_header *
             ok = http_client_add(list, headers[i].name, headers[i].value);
     if (ok && !http_client_has(list, list->count, "user-agent"))
         ok = http_client_add(list, "user-agent", "spanlink");
-    if (ok && client->options.tells_process && *loop_value())
+    if (ok && client->options.sends_process && *loop_value())
         ok = http_client_add(list, LOOP_HEADER, loop_value());
     return ok;
 }
 
-/* What another host is not to see. */
+/* Removes what another host must not see. */
 static void drop_credentials(const struct http_client *client, struct header_list *list)
 {
     const struct authenticator *auth = client->options.auth;
@@ -198,19 +198,19 @@ static bool add_credentials(const struct authenticator *auth, struct bytes *valu
 
 /* ---- a call ---- */
 
-static bool call_line(struct http_client *client, const struct http_call *call,
-                      const struct header_list *list, struct http_reply *reply)
+static bool call_handle(struct http_client *client, const struct http_call *call,
+                        const struct header_list *list, struct http_reply *reply)
 {
-    struct http_handle *line = take_line(client);
-    if (!line) {
+    struct http_handle *handle = take_handle(client);
+    if (!handle) {
         snprintf(reply->error, sizeof reply->error, "out of memory");
         return false;
     }
     struct http_call whole = *call;
     whole.headers = list->headers;
     whole.header_count = list->count;
-    bool answered = http_handle_call(line, &whole, reply);
-    give_line(client, line);
+    bool answered = http_handle_call(handle, &whole, reply);
+    give_handle(client, handle);
     return answered;
 }
 
@@ -220,7 +220,7 @@ static void init_reply(const struct http_client *client, struct http_reply *repl
     reply->body.budget = client->options.budget;
 }
 
-/* Follows where the answer leads. A deadline of the call is that of all its requests. */
+/* Follows redirects. The call's deadline covers all its requests. */
 static bool call_on(struct http_client *client, const struct http_call *call,
                     struct header_list *list, struct http_reply *reply)
 {
@@ -228,7 +228,7 @@ static bool call_on(struct http_client *client, const struct http_call *call,
     char *url = NULL;
     if (client->options.timeout_ns)
         next.deadline = clock_mono(&clock_system) + client->options.timeout_ns;
-    bool answered = call_line(client, &next, list, reply);
+    bool answered = call_handle(client, &next, list, reply);
     for (unsigned requests = 1; answered && http_follow_is_due(&client->options, call, reply);
          requests++) {
         char *to = reply->redirect;
@@ -245,7 +245,7 @@ static bool call_on(struct http_client *client, const struct http_call *call,
         next.url = url = to;
         http_reply_release(reply);
         init_reply(client, reply);
-        answered = call_line(client, &next, list, reply);
+        answered = call_handle(client, &next, list, reply);
     }
     if (answered && reply->status / 100 != 2)
         reply->from = redact_urls(next.url);
@@ -263,7 +263,7 @@ static bool collect_and_call(struct http_client *client, const struct http_call 
     return false;
 }
 
-/* The headers of the call are those beside the client's. */
+/* Makes a call; its headers are added to the client's. */
 static bool exchange(struct http_client *client, const struct http_call *call,
                      struct http_reply *reply)
 {
@@ -312,8 +312,8 @@ void http_client_abort(struct http_client *client)
 {
     atomic_store(&client->aborted, true);
     pthread_mutex_lock(&client->mutex);
-    for (struct http_handle *line = client->made; line; line = line->next_made)
-        curl_multi_wakeup(line->multi);
+    for (struct http_handle *handle = client->made; handle; handle = handle->next_made)
+        curl_multi_wakeup(handle->multi);
     pthread_mutex_unlock(&client->mutex);
 }
 
@@ -321,9 +321,9 @@ void http_client_free(struct http_client *client)
 {
     if (!client)
         return;
-    for (struct http_handle *line = client->made, *next; line; line = next) {
-        next = line->next_made;
-        http_handle_free(line);
+    for (struct http_handle *handle = client->made, *next; handle; handle = next) {
+        next = handle->next_made;
+        http_handle_free(handle);
     }
     tls_client_free(client->tls);
     pthread_mutex_destroy(&client->mutex);

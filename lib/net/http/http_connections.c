@@ -18,28 +18,29 @@
 
 #define ACCEPT_BATCH 64
 #define BACKLOG      4096
-#define ACCEPT_PAUSE (100 * NS_PER_MS) /* while the process has no descriptor left */
-#define CATCH_UP     (2 * NS_PER_MS)   /* while many were accepted or shut and not seen to yet */
-#define UNSEEN_MAX   64
-#define PAUSES_MAX   100 /* then those that do not come are forgotten */
-#define PHASE_BITS   3
-#define LOOK         (300 * NS_PER_MS) /* between two looks at what is not idle */
-#define QUIET        (150 * NS_PER_MS) /* then nothing is on its way through the library */
-#define LEAST_PAUSE  NS_PER_MS
+#define ACCEPT_PAUSE (100 * NS_PER_MS) /* when the process is out of file descriptors */
+#define CATCH_UP                                                                                   \
+    (2 * NS_PER_MS) /* while many connections were accepted or shut down but not handled yet */
+#define UNSEEN_MAX  64
+#define PAUSES_MAX  100 /* then those that never appear are forgotten */
+#define PHASE_BITS  3
+#define LOOK        (300 * NS_PER_MS) /* between checks of connections that are not idle */
+#define QUIET       (150 * NS_PER_MS) /* after this, nothing is in transit through the library */
+#define LEAST_PAUSE NS_PER_MS
 
 struct http_connection {
     struct http_connection *next, *prev;
     int fd;
-    _Atomic uint64_t mark;     /* time of the phase's begin, and the phase */
+    _Atomic uint64_t mark;     /* start time of the phase, and the phase */
     _Atomic uint64_t received; /* bytes of the body */
 
     /* Under the table's mutex. */
-    uint64_t seen_mark, seen_received; /* by the last look */
-    uint64_t changed_ns;               /* when one of them was seen to have changed */
+    uint64_t seen_mark, seen_received; /* at the last check */
+    uint64_t changed_ns;               /* when one of them was last seen to change */
     bool registered;                   /* with epoll, for the first byte of a request */
-    bool watched;                      /* that byte has not come yet */
-    uint64_t watch_mark;               /* the mark when the watch began */
-    uint64_t woken_ns;                 /* when the byte came */
+    bool watched;                      /* that byte has not arrived yet */
+    uint64_t watch_mark;               /* mark at the start of the watch */
+    uint64_t woken_ns;                 /* when the byte arrived */
 };
 
 struct http_connections {
@@ -47,15 +48,15 @@ struct http_connections {
     pthread_t thread;
     int epoll, wake, listener;
     uint64_t accept_again_ns; /* TIME_NEVER: accepting is not paused */
-    uint64_t visit_ns;        /* when the table is looked through next */
+    uint64_t visit_ns;        /* when the table is scanned next */
 
     pthread_mutex_t mutex;
     pthread_cond_t refused;
-    struct http_connection open; /* ring, by age */
+    struct http_connection open; /* ring, in order of age */
     unsigned count, shut;
-    unsigned coming;              /* accepted and not added yet */
+    unsigned coming;              /* accepted but not added yet */
     unsigned pauses;              /* in a row */
-    struct http_connection *gone; /* freed by the thread once no event can name them */
+    struct http_connection *gone; /* freed by the thread once no event can refer to them */
     bool refuse, closed, stop;
 };
 
@@ -104,9 +105,9 @@ bool http_connection_receive(struct http_connection *connection, uint64_t bytes)
     return mark_phase(atomic_load_explicit(&connection->mark, memory_order_relaxed)) != HTTP_SHUT;
 }
 
-/* Best effort: it may have left, and the library may be about to answer on its own. */
-static void tell_late(const struct http_connections *all, const struct http_connection *connection,
-                      enum http_phase phase)
+/* Best effort: the client may have left, and the library may be about to answer by itself. */
+static void send_timeout(const struct http_connections *all,
+                         const struct http_connection *connection, enum http_phase phase)
 {
     static const char words[] = "HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain\r\n"
                                 "Content-Length: 37\r\nConnection: close\r\n\r\n"
@@ -115,7 +116,7 @@ static void tell_late(const struct http_connections *all, const struct http_conn
         send(connection->fd, words, sizeof words - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Under the mutex. False: the connection went on meanwhile. */
+/* Under the mutex. False: the connection has made progress meanwhile. */
 static bool shut_down(struct http_connections *all, struct http_connection *connection,
                       uint64_t seen, bool late)
 {
@@ -123,13 +124,13 @@ static bool shut_down(struct http_connections *all, struct http_connection *conn
     if (!atomic_compare_exchange_strong(&connection->mark, &seen, mark_of(0, HTTP_SHUT)))
         return false;
     if (late)
-        tell_late(all, connection, phase);
+        send_timeout(all, connection, phase);
     shutdown(connection->fd, SHUT_RDWR);
     all->shut++;
     return true;
 }
 
-/* Under the mutex. When something was last known to come or go. */
+/* Under the mutex. The time of the last known activity. */
 static uint64_t activity(const struct http_connection *connection, uint64_t mark)
 {
     uint64_t since = mark >> PHASE_BITS;
@@ -137,7 +138,7 @@ static uint64_t activity(const struct http_connection *connection, uint64_t mark
     return same ? connection->changed_ns : since;
 }
 
-/* Under the mutex. The one without activity for longest; NULL when all are busy. */
+/* Under the mutex. The connection without activity for longest; NULL: all are busy. */
 static struct http_connection *oldest(struct http_connections *all, uint64_t *seen)
 {
     struct http_connection *found = NULL;
@@ -216,7 +217,7 @@ static void http_connections_watch(struct http_connections *all, struct http_con
     connection->watch_mark = mark;
 }
 
-/* Until the next look at connections that are not watched: no longer than a timeout. */
+/* Time until the next check of unwatched connections: at most a timeout. */
 static uint64_t look_after(const struct http_connections *all)
 {
     const struct http_connections_options *options = &all->options;
@@ -226,8 +227,8 @@ static uint64_t look_after(const struct http_connections *all)
         LOOK, http_connections_least(timeout, later(0, options->body_timeout_ns)));
 }
 
-/* Under the mutex. A connection that has been idle for a while is watched: then only its first
- * byte or its deadline is worth a wakeup. */
+/* Under the mutex. A connection that has been idle for a while is watched: then only its first byte
+ * or its deadline causes a wakeup. */
 static uint64_t idle_deadline(struct http_connections *all, struct http_connection *connection,
                               uint64_t mark, uint64_t now)
 {
@@ -283,7 +284,7 @@ static void http_connections_look(struct http_connection *connection, uint64_t m
     connection->seen_received = received;
 }
 
-/* The peer has ended its side, or is gone, and all that it sent was read. */
+/* Whether the peer has closed or reset the connection and everything it sent was read. */
 static bool is_left(int fd)
 {
     struct pollfd end = {.fd = fd, .events = POLLRDHUP};
@@ -291,7 +292,7 @@ static bool is_left(int fd)
     return poll(&end, 1, 0) == 1 && ioctl(fd, FIONREAD, &unread) == 0 && unread == 0;
 }
 
-/* Under the mutex. Whether nobody is there to send the rest of a request. */
+/* Under the mutex. Whether the client has left before the end of its request. */
 static bool is_dead(const struct http_connection *connection, uint64_t mark, uint64_t now)
 {
     enum http_phase phase = mark_phase(mark);
@@ -300,7 +301,7 @@ static bool is_dead(const struct http_connection *connection, uint64_t mark, uin
     return !connection->watched && now >= connection->changed_ns + QUIET && is_left(connection->fd);
 }
 
-/* Under the mutex. Shuts what is overdue; answers when to look again. */
+/* Under the mutex. Shuts down an overdue connection; returns when to check again. */
 static uint64_t visit(struct http_connections *all, struct http_connection *connection,
                       uint64_t now)
 {
@@ -322,7 +323,7 @@ static void visit_all(struct http_connections *all)
     for (struct http_connection *it = all->open.next; it != &all->open; it = it->next)
         next = http_connections_least(next, visit(all, it, now));
     pthread_mutex_unlock(&all->mutex);
-    /* Deadlines a little apart share a wakeup. */
+    /* Deadlines close together share a wakeup. */
     pause = pause < LEAST_PAUSE ? LEAST_PAUSE : pause;
     all->visit_ns = next < now + pause ? now + pause : next;
 }
@@ -358,7 +359,7 @@ static void comes(struct http_connections *all, int change)
     pthread_mutex_unlock(&all->mutex);
 }
 
-/* False: nobody waits any more. */
+/* False: no pending connection is left. */
 static bool accept_one(struct http_connections *all)
 {
     struct sockaddr_storage address;
@@ -377,8 +378,8 @@ static bool accept_one(struct http_connections *all)
     return errno == ECONNABORTED || errno == EINTR;
 }
 
-/* What was accepted or shut takes memory beside those within the maximum, until the threads that
- * serve connections have seen to it. */
+/* Connections just accepted or shut down take memory in addition to those within the maximum, until
+ * the serving threads have handled them. */
 static bool is_ahead(struct http_connections *all)
 {
     pthread_mutex_lock(&all->mutex);
@@ -448,7 +449,7 @@ static void free_gone(struct http_connection *gone)
     }
 }
 
-/* Between two waits. False: stop. */
+/* Runs between two waits. False: stop. */
 static bool housekeeping(struct http_connections *all)
 {
     uint64_t now = now_ns();
@@ -525,7 +526,7 @@ struct http_connections *http_connections_new(const struct http_connections_opti
     return all;
 }
 
-void http_connections_refuse(struct http_connections *all)
+void http_connections_stop_accepting(struct http_connections *all)
 {
     pthread_mutex_lock(&all->mutex);
     all->refuse = true;

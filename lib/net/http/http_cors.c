@@ -67,7 +67,7 @@ static bool allows_header(const struct key_list *allowed, struct view name)
     return false;
 }
 
-/* A list of names with commas between them. */
+/* Checks a comma-separated list of names. */
 static bool allows_headers(const struct key_list *allowed, const char *names)
 {
     if (http_cors_has(allowed, "*"))

@@ -1,5 +1,4 @@
-/* The path of one request through the library's callbacks, from its URI to the end of its answer.
- */
+/* The library's callbacks for one request, from its URI to the end of its response. */
 #include "lib/net/http/http_internal.h"
 
 #include <stdio.h>
@@ -23,7 +22,8 @@ struct MHD_Response *http_response_new(const char *content_type, struct view bod
     return response;
 }
 
-void http_response_dress(const struct http_server *server, struct MHD_Response *response)
+void http_response_add_common_headers(const struct http_server *server,
+                                      struct MHD_Response *response)
 {
     const struct key_map *headers = server->options.response_headers;
     for (size_t i = 0; headers && i < headers->count; i++)
@@ -37,7 +37,7 @@ void http_response_free(struct http_server *server, struct MHD_Response *respons
         MHD_destroy_response(response);
 }
 
-/* Whether an answer is the shared one. */
+/* Whether the shared response can be used. */
 static bool is_accepted(const char *content_type, struct view body, unsigned retry_after_s)
 {
     return body.size == 0 && retry_after_s == 0 && content_type &&
@@ -54,7 +54,7 @@ static struct MHD_Response *add_close(const struct http_server *server,
     return response;
 }
 
-/* Hands a response to the library and lets go of it. */
+/* Queues a response and releases it. */
 static enum MHD_Result queue(struct http_request *request, struct MHD_Connection *connection,
                              unsigned status, struct MHD_Response *response)
 {
@@ -66,7 +66,7 @@ static enum MHD_Result queue(struct http_request *request, struct MHD_Connection
         atomic_load(&server->retiring))
         response = add_close(server, response);
     if (response && response != server->accepted)
-        http_response_dress(server, response);
+        http_response_add_common_headers(server, response);
     enum MHD_Result result = MHD_NO;
     if (response && http_connection_mark(request->place, HTTP_REPLY))
         result = MHD_queue_response(connection, status, response);
@@ -111,8 +111,8 @@ static void unlink_waiting(struct http_request *request)
         request->server->waiting = request->next;
 }
 
-/* Puts the connection to sleep, unless the answer is there already or can never be sent. Answers
- * the state that it left: the next one may follow at once. */
+/* Suspends the connection, unless the answer is already there or can never be sent. Returns the
+ * resulting state, which may change immediately. */
 static enum http_answer_state suspend(struct http_request *request,
                                       struct MHD_Connection *connection)
 {
@@ -135,7 +135,7 @@ static enum http_answer_state suspend(struct http_request *request,
     return state;
 }
 
-/* After the handler had it: sends the answer or waits for it. */
+/* After the handler returned: sends the answer or waits for it. */
 static enum MHD_Result settle(struct http_request *request, struct MHD_Connection *connection)
 {
     enum http_answer_state state = atomic_load(&request->state);
@@ -181,12 +181,12 @@ static enum MHD_Result http_exchange_begin(struct http_request *request,
     request->refused = atomic_load(&request->server->draining);
     if (!http_request_hopeless(request))
         return MHD_YES;
-    /* An answer queued here makes the library close without reading the body. */
+    /* A response queued here makes the library close the connection without reading the body. */
     request->last = true;
     return hand_over(request, connection);
 }
 
-/* The library takes no answer in the middle of a body. */
+/* The library accepts no response in the middle of a body. */
 static void answer_too_large(struct http_request *request, struct MHD_Connection *connection)
 {
     char text[512];
@@ -215,13 +215,14 @@ static enum MHD_Result receive(struct http_request *request, struct MHD_Connecti
     if (!http_connection_receive(request->place, request->received + size))
         return MHD_NO;
     if (request->cut)
-        return http_request_lingers(request) ? MHD_YES : MHD_NO;
+        return http_request_may_discard(request) ? MHD_YES : MHD_NO;
     if (http_request_receive(request, data, size))
         return MHD_YES;
     if (request->fault != HTTP_FAULT_TOO_LARGE)
         return MHD_NO;
     answer_too_large(request, connection);
-    /* Closed now, with bytes unread, the connection would be reset, perhaps ahead of the answer. */
+    /* Closing now, with unread bytes, would reset the connection, possibly before the client has
+     * the response. */
     request->cut = true;
     request->hopeless_at = clock_mono(&clock_system);
     return MHD_YES;
@@ -270,8 +271,8 @@ static void one_less(struct http_server *server)
     pthread_mutex_unlock(&server->mutex);
 }
 
-/* The library has answered it by itself, or given it up. */
-static void tell_malformed(struct http_request *request)
+/* Reports a request that the library answered or dropped by itself. */
+static void report_malformed(struct http_request *request)
 {
     struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_INVALID,
                                     "the request is malformed or its header is too large");
@@ -287,7 +288,7 @@ void http_exchange_completed(void *cls, struct MHD_Connection *connection, void 
         return;
     *context = NULL;
     if (how == MHD_REQUEST_TERMINATED_WITH_ERROR && !request->handed)
-        tell_malformed(request);
+        report_malformed(request);
     http_connection_mark(request->place, HTTP_IDLE);
     if (request->begun)
         one_less(cls);
@@ -306,7 +307,7 @@ void http_exchange_abandon(struct http_server *server)
     pthread_mutex_unlock(&server->mutex);
 }
 
-/* The handler returned before this answer, or the server is gone. */
+/* For an answer after the handler returned, or after the server closed. */
 static void answer_late(struct http_request *request)
 {
     struct http_server *server = request->server;

@@ -1,4 +1,4 @@
-/* A call over h2_session in place of libcurl's HTTP (lib/net/http/http_handle.h). */
+/* Calls over h2_session instead of libcurl's HTTP (lib/net/http/http_handle.h). */
 #include "lib/net/http/http_handle.h"
 
 #include "lib/base/clock.h"
@@ -13,69 +13,69 @@ struct url_parts {
     char *port;
     char *path;
     char *query;
-    const char *name; /* that the server's certificate is to bear */
+    const char *name; /* expected in the server's certificate */
 };
 
 enum { OUT_SIZE = 128 * 1024, IN_SIZE = 16 * 1024, PATIENCE_MS = 3600 * 1000 };
 
-/* ---- the connection; libcurl makes it: names, unix sockets, time limits. TLS is ours, for where
- * it agrees on HTTP/2, libcurl would speak that itself. ---- */
+/* ---- the connection; libcurl makes it: names, unix sockets, timeouts. TLS is done here, because
+ * libcurl would use its own HTTP/2 if it negotiated that. ---- */
 
-void http_handle_hang_up(struct http_handle *line)
+void http_handle_disconnect(struct http_handle *handle)
 {
-    if (!line->h2)
+    if (!handle->h2)
         return;
-    h2_session_free(line->h2);
-    line->h2 = NULL;
-    tls_session_free(line->tls);
-    line->tls = NULL;
-    free(line->out);
-    line->out = NULL;
-    curl_multi_remove_handle(line->multi, line->easy); /* which closes the connection */
+    h2_session_free(handle->h2);
+    handle->h2 = NULL;
+    tls_session_free(handle->tls);
+    handle->tls = NULL;
+    free(handle->out);
+    handle->out = NULL;
+    curl_multi_remove_handle(handle->multi, handle->easy); /* closes the connection */
 }
 
-static int patience(const struct http_handle *line)
+static int patience(const struct http_handle *handle)
 {
     uint64_t now = clock_mono(&clock_system);
-    if (line->deadline == TIME_NEVER)
+    if (handle->deadline == TIME_NEVER)
         return PATIENCE_MS;
-    uint64_t ms = line->deadline > now ? (line->deadline - now) / NS_PER_MS + 1 : 0;
+    uint64_t ms = handle->deadline > now ? (handle->deadline - now) / NS_PER_MS + 1 : 0;
     return ms < PATIENCE_MS ? (int)ms : PATIENCE_MS;
 }
 
-static int socket_of(const struct http_handle *line)
+static int socket_of(const struct http_handle *handle)
 {
     curl_socket_t fd = CURL_SOCKET_BAD;
-    curl_easy_getinfo(line->easy, CURLINFO_ACTIVESOCKET, &fd);
+    curl_easy_getinfo(handle->easy, CURLINFO_ACTIVESOCKET, &fd);
     return fd;
 }
 
-static CURLcode wait_for_peer(struct http_handle *line, short events)
+static CURLcode wait_for_peer(struct http_handle *handle, short events)
 {
-    int ms = patience(line);
-    if (atomic_load(line->aborted))
+    int ms = patience(handle);
+    if (atomic_load(handle->aborted))
         return CURLE_ABORTED_BY_CALLBACK;
     if (ms == 0)
         return CURLE_OPERATION_TIMEDOUT;
-    struct curl_waitfd wait = {.fd = socket_of(line), .events = events};
-    CURLMcode code = curl_multi_poll(line->multi, &wait, 1, ms, NULL);
+    struct curl_waitfd wait = {.fd = socket_of(handle), .events = events};
+    CURLMcode code = curl_multi_poll(handle->multi, &wait, 1, ms, NULL);
     return code == CURLM_OK ? CURLE_OK : CURLE_OUT_OF_MEMORY;
 }
 
-static CURLcode http_handle_h2_shake_hands(struct http_handle *line)
+static CURLcode http_handle_h2_shake_hands(struct http_handle *handle)
 {
     for (;;) {
         CURLcode code = CURLE_OK;
-        switch (tls_session_handshake(line->tls, line->problem, sizeof line->problem)) {
+        switch (tls_session_handshake(handle->tls, handle->problem, sizeof handle->problem)) {
         case TLS_READY:
             return CURLE_OK;
         case TLS_FAILED:
             return CURLE_SSL_CONNECT_ERROR;
         case TLS_READS:
-            code = wait_for_peer(line, CURL_WAIT_POLLIN);
+            code = wait_for_peer(handle, CURL_WAIT_POLLIN);
             break;
         case TLS_WRITES:
-            code = wait_for_peer(line, CURL_WAIT_POLLOUT);
+            code = wait_for_peer(handle, CURL_WAIT_POLLOUT);
             break;
         }
         if (code != CURLE_OK)
@@ -83,115 +83,116 @@ static CURLcode http_handle_h2_shake_hands(struct http_handle *line)
     }
 }
 
-static CURLcode begin_tls(struct http_handle *line, const char *name)
+static CURLcode begin_tls(struct http_handle *handle, const char *name)
 {
-    line->tls =
-        tls_session_connect(line->material, &line->options->tls, socket_of(line), "h2", name);
-    return line->tls ? http_handle_h2_shake_hands(line) : CURLE_OUT_OF_MEMORY;
+    handle->tls =
+        tls_session_connect(handle->material, &handle->options->tls, socket_of(handle), "h2", name);
+    return handle->tls ? http_handle_h2_shake_hands(handle) : CURLE_OUT_OF_MEMORY;
 }
 
-static bool begin_h2(struct http_handle *line)
+static bool begin_h2(struct http_handle *handle)
 {
-    line->h2 = h2_session_new();
-    line->out = line->h2 ? malloc(OUT_SIZE) : NULL;
-    line->out_from = line->out_size = 0;
-    return line->out;
+    handle->h2 = h2_session_new();
+    handle->out = handle->h2 ? malloc(OUT_SIZE) : NULL;
+    handle->out_from = handle->out_size = 0;
+    return handle->out;
 }
 
-static CURLcode connect_to(struct http_handle *line, const struct url_parts *to)
+static CURLcode connect_to(struct http_handle *handle, const struct url_parts *to)
 {
     char url[512];
     snprintf(url, sizeof url, "http://%s:%s/", to->host, to->port);
-    curl_easy_setopt(line->easy, CURLOPT_URL, url);
-    curl_easy_setopt(line->easy, CURLOPT_CONNECT_ONLY, 1L);
-    CURLcode code = http_handle_run(line);
-    if (code == CURLE_OK && !begin_h2(line))
+    curl_easy_setopt(handle->easy, CURLOPT_URL, url);
+    curl_easy_setopt(handle->easy, CURLOPT_CONNECT_ONLY, 1L);
+    CURLcode code = http_handle_run(handle);
+    if (code == CURLE_OK && !begin_h2(handle))
         code = CURLE_OUT_OF_MEMORY;
     if (code == CURLE_OK && strcmp(to->scheme, "https") == 0)
-        code = begin_tls(line, to->name);
+        code = begin_tls(handle, to->name);
     if (code == CURLE_OK)
         return CURLE_OK;
-    http_handle_hang_up(line);
-    curl_multi_remove_handle(line->multi, line->easy);
+    http_handle_disconnect(handle);
+    curl_multi_remove_handle(handle->multi, handle->easy);
     return code;
 }
 
 /* ---- bytes ---- */
 
-static CURLcode send_some(struct http_handle *line, const uint8_t *data, size_t size, size_t *sent)
+static CURLcode send_some(struct http_handle *handle, const uint8_t *data, size_t size,
+                          size_t *sent)
 {
-    if (!line->tls)
-        return curl_easy_send(line->easy, data, size, sent);
-    ssize_t n = tls_session_send(line->tls, data, size);
+    if (!handle->tls)
+        return curl_easy_send(handle->easy, data, size, sent);
+    ssize_t n = tls_session_send(handle->tls, data, size);
     *sent = n > 0 ? (size_t)n : 0;
     return n >= 0 ? CURLE_OK : errno == EAGAIN ? CURLE_AGAIN : CURLE_SEND_ERROR;
 }
 
-static CURLcode receive_some(struct http_handle *line, uint8_t *out, size_t size, size_t *got)
+static CURLcode receive_some(struct http_handle *handle, uint8_t *out, size_t size, size_t *got)
 {
-    if (!line->tls)
-        return curl_easy_recv(line->easy, out, size, got);
-    ssize_t n = tls_session_recv(line->tls, out, size);
+    if (!handle->tls)
+        return curl_easy_recv(handle->easy, out, size, got);
+    ssize_t n = tls_session_recv(handle->tls, out, size);
     *got = n > 0 ? (size_t)n : 0;
     if (n >= 0)
         return CURLE_OK;
     if (errno != EPROTO)
         return errno == EAGAIN ? CURLE_AGAIN : CURLE_RECV_ERROR;
-    tls_session_refusal(line->tls, line->problem, sizeof line->problem);
+    tls_session_refusal(handle->tls, handle->problem, sizeof handle->problem);
     return CURLE_SSL_CONNECT_ERROR;
 }
 
-/* CURLE_AGAIN: the socket takes no more now. */
-static CURLcode send_all(struct http_handle *line)
+/* CURLE_AGAIN: the socket is full. */
+static CURLcode send_all(struct http_handle *handle)
 {
     for (;;) {
         size_t sent = 0;
-        if (line->out_from == line->out_size) {
-            ssize_t n = h2_session_gather(line->h2, line->out, OUT_SIZE);
+        if (handle->out_from == handle->out_size) {
+            ssize_t n = h2_session_gather(handle->h2, handle->out, OUT_SIZE);
             if (n <= 0)
                 return n < 0 ? CURLE_OUT_OF_MEMORY : CURLE_OK;
-            line->out_from = 0;
-            line->out_size = (size_t)n;
+            handle->out_from = 0;
+            handle->out_size = (size_t)n;
         }
-        CURLcode code =
-            send_some(line, line->out + line->out_from, line->out_size - line->out_from, &sent);
+        CURLcode code = send_some(handle, handle->out + handle->out_from,
+                                  handle->out_size - handle->out_from, &sent);
         if (code != CURLE_OK)
             return code;
-        line->out_from += sent;
+        handle->out_from += sent;
     }
 }
 
-/* CURLE_OK: all that is there now was read. CURLE_GOT_NOTHING: the peer has closed. */
-static CURLcode receive_all(struct http_handle *line)
+/* CURLE_OK: all available bytes were read. CURLE_GOT_NOTHING: the peer has closed. */
+static CURLcode receive_all(struct http_handle *handle)
 {
     uint8_t in[IN_SIZE];
     for (;;) {
         size_t n = 0;
-        CURLcode code = receive_some(line, in, sizeof in, &n);
+        CURLcode code = receive_some(handle, in, sizeof in, &n);
         if (code != CURLE_OK)
             return code == CURLE_AGAIN ? CURLE_OK : code;
         if (n == 0)
             return CURLE_GOT_NOTHING;
-        if (!h2_session_receive(line->h2, (struct view){in, n}))
+        if (!h2_session_receive(handle->h2, (struct view){in, n}))
             return CURLE_HTTP2;
     }
 }
 
-static bool is_alive(struct http_handle *line)
+static bool is_alive(struct http_handle *handle)
 {
-    return line->h2 && receive_all(line) == CURLE_OK && h2_session_usable(line->h2);
+    return handle->h2 && receive_all(handle) == CURLE_OK && h2_session_usable(handle->h2);
 }
 
 /* ---- a call ---- */
 
-static CURLcode result_of(struct http_handle *line)
+static CURLcode result_of(struct http_handle *handle)
 {
-    switch (h2_session_state(line->h2)) {
+    switch (h2_session_state(handle->h2)) {
     case H2_ANSWERED:
-        send_all(line); /* the reset of what it did not want to have, as far as it goes */
+        send_all(handle); /* sends the reset of an unwanted stream, best effort */
         return CURLE_OK;
     case H2_RESET:
-        snprintf(line->problem, sizeof line->problem, "%s", h2_session_reason(line->h2));
+        snprintf(handle->problem, sizeof handle->problem, "%s", h2_session_reason(handle->h2));
         return CURLE_HTTP2_STREAM;
     case H2_REFUSED:
         return CURLE_GOT_NOTHING;
@@ -201,13 +202,13 @@ static CURLcode result_of(struct http_handle *line)
     return CURLE_AGAIN;
 }
 
-static CURLcode talk(struct http_handle *line)
+static CURLcode talk(struct http_handle *handle)
 {
-    while (!atomic_load(line->aborted)) {
-        CURLcode sent = send_all(line);
-        /* Also after a failure to send: the peer's last words may be there to read. */
-        CURLcode received = receive_all(line);
-        CURLcode result = result_of(line);
+    while (!atomic_load(handle->aborted)) {
+        CURLcode sent = send_all(handle);
+        /* Also after a failure to send: the peer's final response may be readable. */
+        CURLcode received = receive_all(handle);
+        CURLcode result = result_of(handle);
         if (result != CURLE_AGAIN)
             return result;
         if (received == CURLE_SSL_CONNECT_ERROR)
@@ -216,25 +217,25 @@ static CURLcode talk(struct http_handle *line)
             return sent;
         if (received != CURLE_OK)
             return received;
-        if ((result = send_all(line)) == CURLE_OK || result == CURLE_AGAIN)
+        if ((result = send_all(handle)) == CURLE_OK || result == CURLE_AGAIN)
             result =
-                wait_for_peer(line, result == CURLE_AGAIN ? CURL_WAIT_POLLIN | CURL_WAIT_POLLOUT
-                                                          : CURL_WAIT_POLLIN);
+                wait_for_peer(handle, result == CURLE_AGAIN ? CURL_WAIT_POLLIN | CURL_WAIT_POLLOUT
+                                                            : CURL_WAIT_POLLIN);
         if (result != CURLE_OK)
             return result;
     }
     return CURLE_ABORTED_BY_CALLBACK;
 }
 
-static CURLcode call_once(struct http_handle *line, const struct h2_request *request)
+static CURLcode call_once(struct http_handle *handle, const struct h2_request *request)
 {
-    if (!h2_session_begin(line->h2, request, line->reply))
+    if (!h2_session_begin(handle->h2, request, handle->reply))
         return CURLE_OUT_OF_MEMORY;
-    CURLcode code = talk(line);
-    h2_session_cancel(line->h2);
-    /* A reset ends the call only; anything else leaves a connection that cannot be trusted. */
+    CURLcode code = talk(handle);
+    h2_session_cancel(handle->h2);
+    /* A reset only ends the call; after any other error the connection is unusable. */
     if (code != CURLE_OK && code != CURLE_HTTP2_STREAM)
-        http_handle_hang_up(line);
+        http_handle_disconnect(handle);
     return code;
 }
 
@@ -244,19 +245,19 @@ static bool went_unnoticed(CURLcode code, const struct http_reply *reply)
            (code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR);
 }
 
-/* A kept connection may have died unseen, or its peer may be going: one more try then, on a new
- * one. */
-static CURLcode call_any(struct http_handle *line, const struct url_parts *to,
+/* A persistent connection may have died unnoticed, or its peer may be shutting down: then tries
+ * once more on a new one. */
+static CURLcode call_any(struct http_handle *handle, const struct url_parts *to,
                          const struct h2_request *request)
 {
-    if (is_alive(line)) {
-        CURLcode code = call_once(line, request);
-        if (!went_unnoticed(code, line->reply))
+    if (is_alive(handle)) {
+        CURLcode code = call_once(handle, request);
+        if (!went_unnoticed(code, handle->reply))
             return code;
     }
-    http_handle_hang_up(line);
-    CURLcode code = connect_to(line, to);
-    return code == CURLE_OK ? call_once(line, request) : code;
+    http_handle_disconnect(handle);
+    CURLcode code = connect_to(handle, to);
+    return code == CURLE_OK ? call_once(handle, request) : code;
 }
 
 /* ---- the URL ---- */
@@ -284,7 +285,7 @@ static void release_parts(struct url_parts *parts)
     curl_free(parts->query);
 }
 
-/* Of "host:port"; an address of IPv6 keeps its brackets. */
+/* The host of "host:port"; an IPv6 address keeps its brackets. */
 static const char *http_handle_h2_host_of(const char *authority, char *out, size_t size)
 {
     size_t n = *authority == '[' ? strcspn(authority, "]") + 1 : strcspn(authority, ":");
@@ -292,14 +293,14 @@ static const char *http_handle_h2_host_of(const char *authority, char *out, size
     return out;
 }
 
-CURLcode http_handle_h2(struct http_handle *line, const struct http_call *call)
+CURLcode http_handle_h2(struct http_handle *handle, const struct http_call *call)
 {
     struct url_parts parts = {0};
     char authority[300], path[2048];
     CURLcode code = CURLE_URL_MALFORMAT;
     if (split_url(call->url, &parts)) {
-        const char *asked = line->options->authority;
-        const char *name = http_handle_name(line, call->url);
+        const char *asked = handle->options->authority;
+        const char *name = http_handle_name(handle, call->url);
         char asked_host[256];
         parts.name = name ? name : parts.host;
         snprintf(authority, sizeof authority, "%s%s%s", name ? name : parts.host, name ? "" : ":",
@@ -316,7 +317,7 @@ CURLcode http_handle_h2(struct http_handle *line, const struct http_call *call)
                                            .headers = call->headers,
                                            .header_count = call->header_count,
                                            .body = call->body};
-        code = call_any(line, &parts, &request);
+        code = call_any(handle, &parts, &request);
     }
     release_parts(&parts);
     return code;

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* TOKEN: tchar of RFC 9110, 5.6.2. VALUE: field-vchar of 5.5 and the space between. HOST: of
- * RFC 3986, 3.2.2, with a port. */
+/* Character classes. TOKEN: tchar of RFC 9110, 5.6.2. VALUE: field-vchar of 5.5 and the whitespace
+ * between. HOST: of RFC 3986, 3.2.2, with a port. */
 enum { TOKEN = 1, VALUE = 2, TARGET = 4, HOST = 8, ALL = TOKEN | VALUE | TARGET | HOST };
 
 static const uint8_t classes[256] = {
@@ -50,10 +50,10 @@ static const uint8_t classes[256] = {
 
 static const char in_method[] = "the method has a character that is not allowed there";
 static const char in_name[] = "a header's name has a character that is not allowed there";
-static const char in_value[] = "a header's value has a control character in it";
-static const char line_end[] = "a line of the header does not end in CR LF, or has a NUL in it";
+static const char in_value[] = "a header's value contains a control character";
+static const char line_end[] = "a line of the header does not end in CR LF, or contains a NUL";
 
-/* The first byte that is not of a class; a NUL is of none. */
+/* The first byte that is not in a class; NUL is in none. */
 static const char *behind(unsigned class, const char *at, const char *end)
 {
     while (at < end && (classes[(uint8_t)*at] & class))
@@ -61,7 +61,7 @@ static const char *behind(unsigned class, const char *at, const char *end)
     return at;
 }
 
-/* Two NULs, the former CR LF. */
+/* Two NULs, in place of CR LF. */
 static bool is_line_end(const char *at, const char *end)
 {
     return end - at >= 2 && at[0] == '\0' && at[1] == '\0';
@@ -74,16 +74,16 @@ static const char *request_line_fault(const char *method, const char *end, const
     if (space == method || space == end || *space)
         return in_method;
     if (space + 1 + target_size + 1 != version)
-        return "the request line has a NUL in it, or more than one space between its parts";
+        return "the request line contains a NUL, or more than one space between its parts";
     return is_line_end(version + strlen("HTTP/1.1"), end) ? NULL : line_end;
 }
 
-/* One field; *at goes behind its line. */
+/* Checks one field and moves *at past its line. */
 static const char *field_fault(const char **at, const char *end)
 {
     const char *name = *at, *colon = behind(TOKEN, name, end);
     if (*name == ' ' || *name == '\t')
-        return "a header's value goes on in the next line";
+        return "a header's value continues on the next line";
     if (colon == name || colon == end || *colon)
         return in_name;
     const char *value_end = behind(VALUE, colon + 1, end);

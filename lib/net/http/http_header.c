@@ -29,10 +29,10 @@ void http_headers_check(const struct key_map *headers, const char *path, struct 
         const struct key_pair *pair = &headers->pairs[i];
         snprintf(below, sizeof below, "%.100s.%.140s", path, pair->name);
         if (!http_header_name_fits(pair->name))
-            key_report_add(report, below, "is no name that a header may have");
+            key_report_add(report, below, "is not a valid header name");
         if (!http_header_value_fits(pair->value))
             key_report_add(report, below,
-                           "has a value with a line's end or another control "
+                           "has a value with a line break or another control "
                            "character in it");
     }
 }

@@ -1,4 +1,4 @@
-/* What the files of the HTTP server share. Included by net/http_*.c only. */
+/* Shared by the files of the HTTP server. Included by lib/net/http/http_*.c only. */
 #ifndef LIB_NET_HTTP_HTTP_INTERNAL_H
 #define LIB_NET_HTTP_HTTP_INTERNAL_H
 
@@ -13,36 +13,36 @@
 
 #define HTTP_EXTRA_HEADERS 16
 
-/* Header and read buffer of one connection; the library clears it after each request, so that all
- * of it is resident. */
+/* Header and read buffer of one connection, in bytes; the library clears it after each request, so
+ * all of it is resident. */
 #define HTTP_CONNECTION_MEMORY (32u << 10)
 
 struct http_server {
-    _Atomic unsigned refs; /* the owner's and one of each request */
+    _Atomic unsigned refs; /* the owner's and one per request */
     struct http_server_options options;
     struct MHD_Daemon *daemon;
-    bool strict; /* the library is: it refuses malformed lines itself (lib/net/http/http_head.h) */
+    bool strict; /* the library refuses malformed lines itself (lib/net/http/http_head.h) */
     struct http_connections *connections;
-    struct MHD_Response *accepted; /* an empty protobuf message: one for all whom that answers */
+    struct MHD_Response *accepted; /* an empty protobuf message, shared by all such responses */
     _Atomic bool draining;
-    _Atomic bool retiring;   /* every answer is its connection's last */
-    _Atomic unsigned active; /* requests between their header and the end of their answer */
+    _Atomic bool retiring;   /* every response is its connection's last */
+    _Atomic unsigned active; /* requests between their header and the end of their response */
 
     pthread_mutex_t mutex;
     pthread_cond_t quiet;         /* active fell to 0 while draining */
     struct http_request *waiting; /* suspended; linked by next and prev */
-    bool closing;                 /* nothing may be suspended any more */
+    bool closing;                 /* no further request may be suspended */
 };
 
 /*
- * Who acts next on a request that the handler has. HANDLING -> ANSWERED needs no lock; the steps
- * to and from SUSPENDED are taken under the server's mutex.
+ * Who acts next on a request in the handler. HANDLING -> ANSWERED needs no lock; transitions to and
+ * from SUSPENDED happen under the server's mutex.
  */
 enum http_answer_state {
-    HTTP_HANDLING, /* the handler was called and has not returned */
+    HTTP_HANDLING, /* the handler was called and has not returned yet */
     HTTP_ANSWERED,
-    HTTP_SUSPENDED, /* the handler returned; the connection sleeps */
-    HTTP_ABANDONED  /* the server is gone; an answer is dropped */
+    HTTP_SUSPENDED, /* the handler returned; the connection is suspended */
+    HTTP_ABANDONED  /* the server is closed; an answer is dropped */
 };
 
 struct http_request {
@@ -55,25 +55,25 @@ struct http_request {
 
     const char *method, *path, *query;
     struct peer peer;
-    size_t target_size;   /* of both, as it came */
-    const char *wrong;    /* with its header, for people; NULL: nothing */
+    size_t target_size;   /* of path and query, as received */
+    const char *wrong;    /* with its header, for the error message; NULL: nothing */
     struct bytes headers; /* method, then name and value pairs, each ending in NUL */
     size_t headers_at;    /* where the pairs begin */
     struct arrival arrival;
-    struct bytes body; /* once it is whole */
+    struct bytes body; /* the whole body */
     uint64_t received; /* body bytes, kept or not */
     uint64_t declared; /* Content-Length; UINT64_MAX: chunked */
     enum http_fault fault;
-    uint64_t hopeless_at; /* mono; since when it is too large; 0: it is not */
+    uint64_t hopeless_at; /* mono: since when it is known to be too large; 0: it is not */
     bool expects_continue;
     bool begun;            /* the header is complete */
-    bool refused;          /* came while draining */
-    enum auth_result auth; /* what the header told of who sends it */
-    bool looped;           /* this process did */
+    bool refused;          /* arrived while draining */
+    enum auth_result auth; /* of the sender, from the header */
+    bool looped;           /* sent by this process */
     bool handed;           /* to the handler */
-    bool cut;              /* answered in the middle of its body */
-    bool last;             /* of its connection */
-    bool told;             /* that it is refused */
+    bool cut;              /* answered before the end of its body */
+    bool last;             /* the last request of its connection */
+    bool reported;         /* its refusal was reported */
 
     struct MHD_Response *response;
     unsigned status;
@@ -84,40 +84,45 @@ struct http_request {
     char uri[];
 };
 
-/* A request that begins with its raw URI, copied; NULL: no memory. */
+/* Creates a request from its raw URI, which is copied; NULL: no memory. */
 struct http_request *http_request_new(struct http_server *server, const char *uri);
 void http_request_unref(struct http_request *request);
 
-/* Copies method and headers and checks what 0.9.75 lets pass: 0, or the status to refuse with. */
+/* Copies method and headers and checks what libmicrohttpd does not. Returns 0, or the status to
+ * refuse with. */
 unsigned http_request_headers(struct http_request *request, struct MHD_Connection *connection,
                               const char *method, const char *version);
 
-/* Takes body bytes, or drops them where there is a fault. False: more, or longer, than it does. */
+/* Receives body bytes; discards them if the request has a fault. False: more bytes, or for longer,
+ * than a refused body is read. */
 bool http_request_receive(struct http_request *request, const char *data, size_t size);
-bool http_request_lingers(const struct http_request *request); /* below that, since hopeless_at */
+bool http_request_may_discard(
+    const struct http_request *request); /* within those limits since hopeless_at */
 
-/* The body is whole, unless there is a fault. */
+/* Completes the body, unless the request has a fault. */
 void http_request_finish(struct http_request *request);
 
-/* Tells once that the server refuses the request itself. */
+/* Reports, once, that the server refuses the request itself. */
 void http_request_refused(struct http_request *request, const struct outcome *why);
 
-/* True: a rest of that body is more than is read past, or the client waits to hear of it. */
+/* Whether the body of a refused request should not be awaited: more is declared than is discarded,
+ * or the client waits for 100 Continue. */
 bool http_request_hopeless(const struct http_request *request);
 
 /* A response with its body copied; NULL: no memory. */
 struct MHD_Response *http_response_new(const char *content_type, struct view body,
                                        unsigned retry_after_s);
-/* Gives it the headers of every answer, unless it has them already. */
-void http_response_dress(const struct http_server *server, struct MHD_Response *response);
-/* Lets go of a response, which may be the one that all share; NULL is legal. */
+/* Adds the headers of every response, unless they are already there. */
+void http_response_add_common_headers(const struct http_server *server,
+                                      struct MHD_Response *response);
+/* Releases a response, which may be the shared one; NULL is legal. */
 void http_response_free(struct http_server *server, struct MHD_Response *response);
 
-/* http_auth.c: sets request->auth from its header. */
+/* http_auth.c: sets request->auth from the request's header. */
 void http_auth_look(struct http_request *request);
-/* Whether the header tells that the request is not let in. */
+/* Whether the header's credentials are known to be refused. */
 bool http_auth_denies(const struct http_request *request);
-/* Calls the handler, now or once the credentials are checked, or answers in its place. */
+/* Calls the handler, now or once the credentials are checked, or refuses the request. */
 void http_auth_handle(struct http_request *request);
 
 /* Callbacks of the library. */
@@ -128,7 +133,7 @@ void *http_exchange_uri(void *cls, const char *uri, struct MHD_Connection *conne
 void http_exchange_completed(void *cls, struct MHD_Connection *connection, void **context,
                              enum MHD_RequestTerminationCode how);
 
-/* Lets go of every suspended request; later answers are dropped. */
+/* Releases every suspended request; later answers are dropped. */
 void http_exchange_abandon(struct http_server *server);
 void http_server_unref(struct http_server *server);
 

@@ -1,17 +1,17 @@
 /*
- * Clients of another protocol. libmicrohttpd hears them first, and drops what is no request line of
- * HTTP/1 without telling anybody. So its recv comes here (CMakeLists.txt: --wrap), and the first
- * bytes of each connection are looked at on their way; later ones cost a load.
+ * Detects clients of other protocols. libmicrohttpd silently drops connections that do not begin
+ * with an HTTP/1 request line. So its recv is wrapped here (CMakeLists.txt: --wrap) to check the
+ * first bytes of each connection; later calls cost one load.
  */
 #include "lib/net/http/http_peer.h"
 
 #include <sys/socket.h>
 
-enum { SOCKETS = 1 << 16 }; /* none beyond is looked at */
+enum { SOCKETS = 1 << 16 }; /* descriptors from here on are not checked */
 
 static struct http_peer *_Atomic silent[SOCKETS];
 
-ssize_t recv_itself(int fd, void *data, size_t size, int flags) __asm__("__real_recv");
+ssize_t recv_real(int fd, void *data, size_t size, int flags) __asm__("__real_recv");
 ssize_t recv_wrapped(int fd, void *data, size_t size, int flags) __asm__("__wrap_recv");
 
 static struct outcome refusal(const struct http_peer *peer)
@@ -21,8 +21,7 @@ static struct outcome refusal(const struct http_peer *peer)
         .speaks = "HTTP", .endpoint = &options->endpoint, .other = options->grpc_is_at};
     if (peer->opening != OPENING_HTTP1)
         return opening_refusal(peer->opening, &port);
-    return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
-                      "the request line is malformed or did not come whole");
+    return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "the request line is malformed or incomplete");
 }
 
 static struct outcome http_opening_refuse(struct http_peer *peer)
@@ -35,7 +34,7 @@ static struct outcome http_opening_refuse(struct http_peer *peer)
     return why;
 }
 
-/* Whether the library is to see the bytes. */
+/* Whether to pass the bytes to the library. */
 static bool is_for_library(struct http_peer *peer, int fd, const void *data, size_t size)
 {
     peer->opening = opening_of(data, size);
@@ -46,10 +45,10 @@ static bool is_for_library(struct http_peer *peer, int fd, const void *data, siz
     return false;
 }
 
-/* Every call of recv in what is linked comes here. */
+/* Every call to recv in the linked libraries comes here. */
 ssize_t recv_wrapped(int fd, void *data, size_t size, int flags)
 {
-    ssize_t got = recv_itself(fd, data, size, flags);
+    ssize_t got = recv_real(fd, data, size, flags);
     if (got <= 0 || (unsigned)fd >= SOCKETS)
         return got;
     struct http_peer *peer = atomic_load_explicit(&silent[fd], memory_order_relaxed);

@@ -1,4 +1,4 @@
-/* Why a call failed, in a sentence (lib/net/http/http_handle.h). */
+/* Error sentences for failed calls (lib/net/http/http_handle.h). */
 #include "lib/net/http/http_handle.h"
 
 #include "lib/base/clock.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of a URL that cannot be read, what may be shown: no user, no query. */
+/* The presentable part of an unparsable URL: no user, no query. */
 static void name_unread(const char *url, char *out, size_t size)
 {
     char *shown = redact_urls(url);
@@ -34,7 +34,7 @@ static void name_peer(const struct http_client_options *options, const char *url
     curl_url_cleanup(parts);
 }
 
-/* strerror's words inside a sentence. */
+/* strerror's text with a lower-case start, for use inside a sentence. */
 static void lower_error(long number, char *out, size_t size)
 {
     snprintf(out, size, "%s", number ? strerror((int)number) : "no address could be reached");
@@ -42,66 +42,67 @@ static void lower_error(long number, char *out, size_t size)
         out[0] = (char)(out[0] + ('a' - 'A'));
 }
 
-static bool was_connected(const struct http_handle *line)
+static bool was_connected(const struct http_handle *handle)
 {
     curl_off_t since = 0;
-    curl_easy_getinfo(line->easy,
-                      line->own_h2 ? CURLINFO_CONNECT_TIME_T : CURLINFO_PRETRANSFER_TIME_T, &since);
+    curl_easy_getinfo(handle->easy,
+                      handle->own_h2 ? CURLINFO_CONNECT_TIME_T : CURLINFO_PRETRANSFER_TIME_T,
+                      &since);
     return since > 0;
 }
 
-static void explain_timeout(const struct http_handle *line, const char *peer)
+static void explain_timeout(const struct http_handle *handle, const char *peer)
 {
-    double seconds = (double)(clock_mono(&clock_system) - line->started) / (double)NS_PER_S;
-    line->reply->timed_out = true;
-    if (!was_connected(line))
-        line->reply->failure = HTTP_FAILURE_CONNECT_TIME;
-    snprintf(line->reply->error, sizeof line->reply->error, "%s%.80s: no answer within %.3g s",
-             was_connected(line) ? "" : "connect to ", peer, seconds);
+    double seconds = (double)(clock_mono(&clock_system) - handle->started) / (double)NS_PER_S;
+    handle->reply->timed_out = true;
+    if (!was_connected(handle))
+        handle->reply->failure = HTTP_FAILURE_CONNECT_TIME;
+    snprintf(handle->reply->error, sizeof handle->reply->error, "%s%.80s: no answer within %.3g s",
+             was_connected(handle) ? "" : "connect to ", peer, seconds);
 }
 
-static void explain_connect(const struct http_handle *line, const char *peer)
+static void explain_connect(const struct http_handle *handle, const char *peer)
 {
     char reason[96];
     long number = 0;
-    curl_easy_getinfo(line->easy, CURLINFO_OS_ERRNO, &number);
+    curl_easy_getinfo(handle->easy, CURLINFO_OS_ERRNO, &number);
     lower_error(number, reason, sizeof reason);
-    line->reply->failure = HTTP_FAILURE_CONNECT;
-    line->reply->problem = (int)number;
-    snprintf(line->reply->error, sizeof line->reply->error, "connect to %.80s: %.90s", peer,
+    handle->reply->failure = HTTP_FAILURE_CONNECT;
+    handle->reply->problem = (int)number;
+    snprintf(handle->reply->error, sizeof handle->reply->error, "connect to %.80s: %.90s", peer,
              reason);
 }
 
-static void explain_no_http(const struct http_handle *line, const char *peer)
+static void explain_no_http(const struct http_handle *handle, const char *peer)
 {
-    snprintf(line->reply->error, sizeof line->reply->error,
+    snprintf(handle->reply->error, sizeof handle->reply->error,
              "%.80s does not answer in HTTP/1.1; a port of gRPC (HTTP/2), as 4317 is, takes the "
              "exporter otlp_grpc",
              peer);
 }
 
-void http_problem_explain(const struct http_handle *line, const char *url, CURLcode code)
+void http_problem_explain(const struct http_handle *handle, const char *url, CURLcode code)
 {
     char peer[128];
-    const char *problem = line->problem[0] ? line->problem : curl_easy_strerror(code);
-    char *text = line->reply->error;
-    size_t size = sizeof line->reply->error;
-    line->reply->status = 0;
-    line->reply->failure = HTTP_FAILURE_OTHER;
-    name_peer(line->options, url, peer, sizeof peer);
-    if (line->tls_problem[0]) {
-        problem = line->tls_problem;
+    const char *problem = handle->problem[0] ? handle->problem : curl_easy_strerror(code);
+    char *text = handle->reply->error;
+    size_t size = sizeof handle->reply->error;
+    handle->reply->status = 0;
+    handle->reply->failure = HTTP_FAILURE_OTHER;
+    name_peer(handle->options, url, peer, sizeof peer);
+    if (handle->tls_problem[0]) {
+        problem = handle->tls_problem;
         code = CURLE_SSL_CONNECT_ERROR;
     }
     switch ((int)code) {
     case CURLE_OPERATION_TIMEDOUT:
-        explain_timeout(line, peer);
+        explain_timeout(handle, peer);
         break;
     case CURLE_COULDNT_CONNECT:
-        explain_connect(line, peer);
+        explain_connect(handle, peer);
         break;
     case CURLE_COULDNT_RESOLVE_HOST:
-        line->reply->failure = HTTP_FAILURE_RESOLVE;
+        handle->reply->failure = HTTP_FAILURE_RESOLVE;
         snprintf(text, size, "connect to %.80s: the name cannot be resolved", peer);
         break;
     case CURLE_GOT_NOTHING:
@@ -115,25 +116,25 @@ void http_problem_explain(const struct http_handle *line, const char *url, CURLc
         break;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CONNECT_ERROR:
-        line->reply->failure =
+        handle->reply->failure =
             code == CURLE_SSL_CONNECT_ERROR ? HTTP_FAILURE_TLS : HTTP_FAILURE_CERTIFICATE;
         snprintf(text, size, "TLS with %.60s: %.120s", peer, problem);
         break;
     case CURLE_WEIRD_SERVER_REPLY:
-        explain_no_http(line, peer);
+        explain_no_http(handle, peer);
         break;
-    case CURLE_UNSUPPORTED_PROTOCOL: /* also of an answer that begins as none of HTTP does */
-        if (was_connected(line)) {
-            explain_no_http(line, peer);
+    case CURLE_UNSUPPORTED_PROTOCOL: /* also for a response that does not begin like HTTP */
+        if (was_connected(handle)) {
+            explain_no_http(handle, peer);
             break;
         }
         /* fall through */
     case CURLE_URL_MALFORMAT:
-        line->reply->unsendable = true;
+        handle->reply->unsendable = true;
         snprintf(text, size, "%.100s cannot be sent to: %.70s", peer, problem);
         break;
     case CURLE_ABORTED_BY_CALLBACK:
-        snprintf(text, size, "the call was given up for shutdown");
+        snprintf(text, size, "the call was cancelled by the shutdown");
         break;
     default:
         snprintf(text, size, "%.80s: %.90s", peer, problem);

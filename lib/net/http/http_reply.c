@@ -36,7 +36,7 @@ void http_reply_tell(const struct http_reply *reply, const char *words, char *ou
     int n = snprintf(out, size, "HTTP %ld%s%.80s", reply->status, reply->from ? " from " : "",
                      reply->from ? reply->from : "");
     if (to)
-        snprintf(out + n, size - (size_t)n, ": moved to %.60s, which is not followed", to);
+        snprintf(out + n, size - (size_t)n, ": moved to %.60s, which was not followed", to);
     else if (*words)
         snprintf(out + n, size - (size_t)n, ": %s", words);
     free(to);
@@ -77,7 +77,7 @@ static void set_details(struct http_reply *reply, struct view value)
     base64_decode(value, &reply->grpc_details);
 }
 
-/* Anything that is no code is UNKNOWN, as gRPC has it. */
+/* Anything that is not a code is UNKNOWN, as gRPC specifies. */
 static int grpc_status_of(struct view value)
 {
     char text[VALUE_LIMIT];

@@ -5,13 +5,14 @@
 #include <strings.h>
 
 #include "lib/net/http/http_head.h"
-#include "lib/wire/codec/inflate_told.h"
+#include "lib/wire/codec/inflate_final.h"
 
-#define HEADERS_MAX  (128u << 10) /* the library's own limit per connection is lower */
-#define DISCARD_MIN  (UINT64_C(16) << 20)
-#define DISCARD_TIME NS_PER_S /* a client that reads only once all is written is done by then */
+#define HEADERS_MAX (128u << 10) /* the library's own limit per connection is lower */
+#define DISCARD_MIN (UINT64_C(16) << 20)
+#define DISCARD_TIME                                                                               \
+    NS_PER_S /* time for clients that only read once they have written everything */
 
-/* Where the path begins in a request target: "/x", or "http://host/x" as proxies send it. */
+/* The start of the path in a request target: "/x", or "http://host/x" from proxies. */
 static char *path_of(char *uri)
 {
     char *authority = strstr(uri, "://");
@@ -60,7 +61,7 @@ void http_request_unref(struct http_request *request)
     free(request);
 }
 
-/* What a look at all headers finds. */
+/* Result of scanning all headers. */
 struct header_scan {
     struct http_request *request;
     const char *length, *coding, *expect;
@@ -108,12 +109,12 @@ static enum MHD_Result note_header(void *cls, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-/* RFC 9112, 3.2 and 6. NULL: nothing is wrong. */
+/* RFC 9112, 3.2 and 6. NULL: valid. */
 static const char *fault_of(const struct header_scan *scan, const char *version)
 {
     bool old = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
     if (scan->hosts > 1 || scan->bad_host || (!old && scan->hosts == 0))
-        return "HTTP/1.1 asks for one Host header with a host and perhaps a port";
+        return "HTTP/1.1 requires one Host header with a host and optionally a port";
     if (scan->two_lengths || scan->two_codings)
         return "the framing is ambiguous: two Content-Length or two Transfer-Encoding headers";
     if (scan->coding && scan->length)
@@ -121,9 +122,9 @@ static const char *fault_of(const struct header_scan *scan, const char *version)
     return scan->coding && old ? "HTTP/1.0 has no Transfer-Encoding" : NULL;
 }
 
-/* 0, or the status that it is refused with. */
-static unsigned judge(struct http_request *request, const struct header_scan *scan,
-                      const char *version)
+/* Returns 0, or the status to refuse with. */
+static unsigned status_of_header(struct http_request *request, const struct header_scan *scan,
+                                 const char *version)
 {
     if (scan->no_memory)
         return MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -150,14 +151,15 @@ static size_t header_size(struct MHD_Connection *connection)
     return size ? size->header_size : 0;
 }
 
-/* What is wrong with the header's form; its fields are looked at in note_header() otherwise. */
+/* What is malformed in the header; if it cannot be checked as a whole, note_header() checks the
+ * fields. */
 static const char *head_fault(const struct http_request *request, const char *method,
                               const char *version, size_t size)
 {
     if (request->server->strict)
         return http_head_method_fault(method);
-    if (size > HTTP_CONNECTION_MEMORY) /* it was moved, to put a continued line together */
-        return "a header's value goes on in the next line";
+    if (size > HTTP_CONNECTION_MEMORY) /* the library moved it to join a continued line */
+        return "a header's value continues on the next line";
     return http_head_fault(method, size, version, request->target_size);
 }
 
@@ -172,7 +174,7 @@ unsigned http_request_headers(struct http_request *request, struct MHD_Connectio
     scan.no_memory = bytes_append(&request->headers, method, strlen(method) + 1) != BYTES_OK;
     request->headers_at = request->headers.size;
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_header, &scan);
-    unsigned refusal = judge(request, &scan, version);
+    unsigned refusal = status_of_header(request, &scan, version);
     if (refusal)
         return refusal;
     request->method = (const char *)request->headers.data;
@@ -212,7 +214,7 @@ static bool never_fits(const struct http_request *request)
     return size > budget_cap(options->budget, options->max_body);
 }
 
-/* What is read past tells in the end whether it could ever have been kept. */
+/* The size of a discarded body shows in the end whether it could ever have been kept. */
 static void note_fault(struct http_request *request)
 {
     if (never_fits(request))
@@ -237,10 +239,10 @@ bool http_request_receive(struct http_request *request, const char *data, size_t
         note_fault(request);
     }
     return request->received <= discard_limit(request) &&
-           (!request->hopeless_at || http_request_lingers(request));
+           (!request->hopeless_at || http_request_may_discard(request));
 }
 
-bool http_request_lingers(const struct http_request *request)
+bool http_request_may_discard(const struct http_request *request)
 {
     return clock_mono(&clock_system) < request->hopeless_at + DISCARD_TIME;
 }
@@ -298,9 +300,9 @@ const struct peer *http_request_peer(const struct http_request *request)
 void http_request_refused(struct http_request *request, const struct outcome *why)
 {
     const struct http_server_options *options = &request->server->options;
-    if (options->refused && !request->told)
+    if (options->refused && !request->reported)
         options->refused(options->ctx, request->path, &request->peer, why);
-    request->told = true;
+    request->reported = true;
 }
 
 enum inflate_result http_request_take_body(struct http_request *request, struct bytes *out)
@@ -318,7 +320,7 @@ enum inflate_result http_request_take_body(struct http_request *request, struct 
     struct view packed = bytes_view(&request->body);
     enum inflate_result result = inflate_append(encoding, packed, out);
     bytes_release(result == INFLATE_OK ? &request->body : out);
-    return inflate_told(encoding, packed, out->max, options->budget, result);
+    return inflate_final(encoding, packed, out->max, options->budget, result);
 }
 
 void http_response_header(struct http_request *request, const char *name, const char *value)

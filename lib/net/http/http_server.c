@@ -33,7 +33,8 @@ static void on_log(void *cls, const char *format, va_list args)
     log_debug("http: %s", text);
 }
 
-/* The library wants one, but never calls it: each session gets its credentials from us. */
+/* The library requires this callback but never calls it: sessions get their credentials from
+ * tls_server_configure. */
 static int on_certificate(gnutls_session_t session, const gnutls_datum_t *names, int name_count,
                           const gnutls_pk_algorithm_t *algorithms, int algorithm_count,
                           gnutls_pcert_st **certificate, unsigned *certificate_size,
@@ -65,7 +66,7 @@ static struct http_peer *make_peer(struct http_server *server, struct MHD_Connec
         gnutls_session_t session =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
         http_tls_watch(peer);
-        peer->identity = tls_server_equip(tls, session, &peer->mark);
+        peer->identity = tls_server_configure(tls, session, &peer->mark);
     }
     peer->place = !tls || peer->identity ? http_connections_add(server->connections, fd) : NULL;
     if (peer->place && !tls)
@@ -104,14 +105,14 @@ static bool on_accepted(void *ctx, int fd, const struct sockaddr *address, sockl
     return MHD_add_connection(server->daemon, fd, address, size) == MHD_YES;
 }
 
-/* Since 1.0 the library can be told to refuse what is malformed, and leaves what it has parsed in
- * another way. It is asked when it runs, for it may be a shared library. */
+/* Since 1.0 the library has a strict mode, and leaves parsed headers in another form. Checked at
+ * run time, as it may be a shared library. */
 static bool library_is_strict(void)
 {
     return strtoul(MHD_get_version(), NULL, 10) >= 1;
 }
 
-/* The library's own limits are set beyond ours: it would stop accepting. */
+/* The library's limits are set above ours, because at its limit it stops accepting. */
 static struct MHD_Daemon *start_daemon(struct http_server *server)
 {
     unsigned threads = server->options.threads > 1 ? server->options.threads : 0;
@@ -129,7 +130,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server)
     };
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
                            MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-    /* The array of options does not take the one for certificates. */
+    /* The array of options does not support the certificate callback. */
     if (server->options.tls)
         return MHD_start_daemon(flags | MHD_USE_TLS, 0, NULL, NULL, http_exchange_request, server,
                                 MHD_OPTION_ARRAY, options, MHD_OPTION_HTTPS_CERT_CALLBACK,
@@ -138,7 +139,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server)
                             options, MHD_OPTION_END);
 }
 
-/* Threads of the library inherit the caller's signal mask; signals are not theirs to take. */
+/* The library's threads inherit the caller's signal mask; they must not handle signals. */
 static struct MHD_Daemon *start_unsignalled(struct http_server *server)
 {
     sigset_t every, before;
@@ -165,7 +166,7 @@ static struct http_server *server_new(const struct http_server_options *options)
         server->options.body_timeout_ns = BODY_TIMEOUT;
     if (!options->body_rate)
         server->options.body_rate = BODY_RATE;
-    http_response_dress(server, accepted);
+    http_response_add_common_headers(server, accepted);
     server->options.max_connections =
         room_for_connections(options->max_connections, options->budget, CONNECTION_COST);
     pthread_condattr_t monotonic;
@@ -187,7 +188,7 @@ void http_server_unref(struct http_server *server)
     free(server);
 }
 
-/* Takes over the listener. */
+/* Takes ownership of the listener. */
 static bool start(struct http_server *server, int listener)
 {
     const struct http_connections_options table = {
@@ -238,13 +239,13 @@ struct http_server *http_server_open(const struct http_server_options *options, 
 void http_server_drain(struct http_server *server)
 {
     if (!atomic_exchange(&server->draining, true))
-        http_connections_refuse(server->connections);
+        http_connections_stop_accepting(server->connections);
 }
 
 void http_server_retire(struct http_server *server)
 {
     atomic_store(&server->retiring, true);
-    http_connections_refuse(server->connections);
+    http_connections_stop_accepting(server->connections);
 }
 
 static void wait_until_quiet(struct http_server *server, uint64_t deadline_mono_ns)

@@ -1,7 +1,6 @@
 /*
- * TLS's handshake of the HTTP server. libmicrohttpd runs it, tells nobody why one has failed, and
- * says nothing to the client. So its call of GnuTLS comes here (CMakeLists.txt: --wrap), and goes
- * on from here.
+ * The TLS handshake of the HTTP server. libmicrohttpd runs it, but neither reports why it failed
+ * nor sends an alert. So its call to GnuTLS is wrapped (CMakeLists.txt: --wrap) and comes here.
  */
 #include "lib/net/http/http_peer.h"
 
@@ -15,7 +14,7 @@ static struct http_peer *peer_of_mark(struct tls_mark *mark)
     return (struct http_peer *)((char *)mark - offsetof(struct http_peer, mark));
 }
 
-static void http_tls_tell(const struct http_peer *peer, const char *why)
+static void http_tls_report(const struct http_peer *peer, const char *why)
 {
     const struct http_server_options *options = &peer->server->options;
     struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_TLS, "%s", why);
@@ -23,7 +22,7 @@ static void http_tls_tell(const struct http_peer *peer, const char *why)
         options->refused(options->ctx, NULL, &peer->address, &outcome);
 }
 
-/* Who has said nothing, or says it in clear, comes no further. True: GnuTLS's turn. */
+/* Handles clients that have sent nothing or speak cleartext. True: continue with GnuTLS. */
 static bool opens(struct http_peer *peer, gnutls_session_t session, int fd, int *code)
 {
     *code = GNUTLS_E_AGAIN;
@@ -35,8 +34,8 @@ static bool opens(struct http_peer *peer, gnutls_session_t session, int fd, int 
         tls_watch_begin(session);
         return true;
     case TLS_OPENING_HTTP:
-        tls_answer_clear(fd);
-        http_tls_tell(peer, TLS_SPOKE_CLEAR);
+        tls_answer_cleartext(fd);
+        http_tls_report(peer, TLS_SPOKE_CLEAR);
         break;
     case TLS_OPENING_END:
         break;
@@ -54,7 +53,7 @@ static int http_tls_shake_hands(struct tls_mark *mark, gnutls_session_t session)
         return code;
     tls_watch_records(&peer->watch);
     do
-        code = tls_handshake_itself(session);
+        code = tls_handshake_real(session);
     while (code == GNUTLS_E_WARNING_ALERT_RECEIVED);
     tls_watch_records(NULL);
     if (code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED)
@@ -63,17 +62,17 @@ static int http_tls_shake_hands(struct tls_mark *mark, gnutls_session_t session)
     if (code == 0)
         return code;
     gnutls_alert_send_appropriate(session, code);
-    tls_read_past(fd);
+    tls_discard_input(fd);
     tls_explain_client(session, code, &peer->watch, why, sizeof why);
-    http_tls_tell(peer, why);
+    http_tls_report(peer, why);
     return code;
 }
 
-/* The library need not ask for more of a handshake whose client has left. */
+/* The library may not continue a handshake whose client has left, so report that here. */
 void http_tls_end(const struct http_peer *peer)
 {
     if (peer->shaking && !atomic_load(&peer->server->draining))
-        http_tls_tell(peer, TLS_LEFT);
+        http_tls_report(peer, TLS_LEFT);
 }
 
 void http_tls_watch(struct http_peer *peer)

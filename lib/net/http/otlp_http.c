@@ -16,7 +16,7 @@ bool media_type_is(const char *header, const char *type)
     return *header == '\0' || *header == ';' || *header == ' ';
 }
 
-/* With those that it could be. */
+/* Lists the supported encodings. */
 static struct outcome unknown_encoding(const struct http_request *request, const char *name)
 {
     char words[128];
@@ -41,7 +41,7 @@ struct outcome request_take_body(struct http_request *request, struct bytes *out
     enum encoding_name encoding = encoding_parse(view_of(name));
     if (!(http_request_encodings(request) & ENCODING_BIT(encoding)) || !encoding_ready(encoding))
         return unknown_encoding(request, name);
-    /* What the empty budget could not hold is too large for good. */
+    /* What an empty budget could not hold is permanently too large. */
     out->max = budget_cap(out->budget, out->max);
     switch (http_request_take_body(request, out)) {
     case INFLATE_OK:
@@ -72,16 +72,16 @@ void otlp_http_succeed(struct http_request *request, enum signal signal, bool js
 void otlp_http_refuse(struct http_request *request, bool json, const struct outcome *outcome)
 {
     struct bytes body;
-    struct outcome told = *outcome;
+    struct outcome sent = *outcome;
     unsigned wait = outcome_retry_seconds(outcome);
     bytes_init(&body, 4096, NULL);
-    if (told.cause == CAUSE_ENCODING)
-        told.cause = CAUSE_INVALID;
+    if (sent.cause == CAUSE_ENCODING)
+        sent.cause = CAUSE_INVALID;
     if (json)
-        rpc_status_encode_json(status_grpc(&told), told.text, wait * NS_PER_S, &body);
+        rpc_status_encode_json(status_grpc(&sent), sent.text, wait * NS_PER_S, &body);
     else
-        rpc_status_encode(status_grpc(&told), told.text, wait * NS_PER_S, &body);
-    http_respond(request, status_http(&told), json ? type_json : HTTP_PROTOBUF, bytes_view(&body),
+        rpc_status_encode(status_grpc(&sent), sent.text, wait * NS_PER_S, &body);
+    http_respond(request, status_http(&sent), json ? type_json : HTTP_PROTOBUF, bytes_view(&body),
                  wait);
     bytes_release(&body);
 }

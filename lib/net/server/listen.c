@@ -73,7 +73,7 @@ void listen_place(const struct listen_on *on, place_visit_fn *visit, void *ctx)
     visit(ctx, &place);
 }
 
-/* Fills what a server is opened with. False: error is a sentence. */
+/* Prepares the endpoint and TLS of a server. False: error is a sentence. */
 static bool prepare(const struct listen_on *on, struct endpoint *endpoint, struct tls_server **tls,
                     char *error, size_t error_size)
 {
@@ -87,9 +87,9 @@ static bool prepare(const struct listen_on *on, struct endpoint *endpoint, struc
     return false;
 }
 
-/* text: the address that the server is bound to or, where it is not open, the reason. */
-static void listen_tell(const struct listen_on *on, bool open, const char *text,
-                        struct tls_server *tls, char *error, size_t error_size)
+/* Logs the address in text of an open server, or makes an error from the reason in text. */
+static void listen_log(const struct listen_on *on, bool open, const char *text,
+                       struct tls_server *tls, char *error, size_t error_size)
 {
     if (open) {
         log_info("%s: %s%s, listening on %s", on->id, on->what, tls ? " with TLS" : "", text);
@@ -108,7 +108,7 @@ struct http_server *listen_http(const struct listen_on *on, struct http_server_o
         return NULL;
     struct http_server *server =
         http_server_open(options, bound, sizeof bound, reason, sizeof reason);
-    listen_tell(on, server, server ? bound : reason, options->tls, error, error_size);
+    listen_log(on, server, server ? bound : reason, options->tls, error, error_size);
     return server;
 }
 
@@ -121,6 +121,6 @@ struct grpc_server *listen_grpc(const struct listen_on *on, struct grpc_server_o
         return NULL;
     struct grpc_server *server =
         grpc_server_open(options, bound, sizeof bound, reason, sizeof reason);
-    listen_tell(on, server, server ? bound : reason, options->tls, error, error_size);
+    listen_log(on, server, server ? bound : reason, options->tls, error, error_size);
     return server;
 }

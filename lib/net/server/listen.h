@@ -1,5 +1,5 @@
-/* A component's server from its endpoint key: checking the key, opening, and the line in the log.
- */
+/* Opens a component's server from its endpoint key: checks the key, listens, and logs the
+ * address. */
 #ifndef LIB_NET_SERVER_LISTEN_H
 #define LIB_NET_SERVER_LISTEN_H
 
@@ -9,11 +9,12 @@
 #include "lib/net/tls/tls_server.h"
 #include "lib/settings/key.h"
 
-/* The words of `transport`: "tcp", "tcp4", "tcp6", "unix"; LISTEN_UNIX is the last one's index. */
+/* The choices of `transport`: "tcp", "tcp4", "tcp6", "unix"; LISTEN_UNIX is the index of the
+ * last. */
 extern const char *const listen_transports[];
 enum { LISTEN_UNIX = 3 };
 
-/* Where a server is to listen, and how that is told to people. */
+/* Where a server listens, and its names in messages. */
 struct listen_on {
     const char *key;                       /* of the endpoint, e.g. "protocols.grpc.endpoint" */
     const char *endpoint;                  /* its value */
@@ -21,13 +22,13 @@ struct listen_on {
     const char *tls_key;                   /* of the tls group, e.g. "protocols.grpc.tls" */
     const struct tls_server_settings *tls; /* NULL: cleartext; borrowed for the server's life */
     const char *id;                        /* the component's */
-    const char *what;                      /* is served, e.g. "OTLP over gRPC" */
+    const char *what;                      /* what what is served, e.g. "OTLP over gRPC" */
     const _Atomic bool *yields;            /* of env; NULL: before open */
 };
 
-/* The place of settings with the members endpoint, transport and tls; prefix is what stands in
- * front of those names, e.g. "protocols.grpc.", and service is what is served. Before it opens, the
- * component sets id and yields. */
+/* The listen_on of settings with the members endpoint, transport and tls; prefix is the prefix of
+ * those keys, e.g. "protocols.grpc.", and service what is served. The component must set id and
+ * yields before it opens. */
 #define LISTEN_ON(settings, prefix, service)                                                       \
     ((struct listen_on){.key = prefix "endpoint",                                                  \
                         .endpoint = (settings)->endpoint,                                          \
@@ -37,17 +38,17 @@ struct listen_on {
                         .id = "",                                                                  \
                         .what = (service)})
 
-/* Reports an endpoint that cannot be parsed, and what of TLS does not go together. */
+/* Reports an endpoint that cannot be parsed, and contradictory TLS settings. */
 void listen_check(const struct listen_on *on, struct key_report *report);
 
-/* Reports certificates and keys that cannot be read or do not fit. */
+/* Reports certificates and keys that cannot be read or do not match. */
 void listen_rehearse(const struct listen_on *on, struct key_report *report);
 
-/* Calls visit with its address, if it can be parsed. */
+/* Calls visit with the address, if it can be parsed. */
 void listen_place(const struct listen_on *on, place_visit_fn *visit, void *ctx);
 
-/* Fill options->endpoint and tls, and open; the address is logged at info. NULL: error is a
- * sentence that begins with the key at fault. */
+/* Set options->endpoint and options->tls and open the server; the address is logged at info. NULL:
+ * error is a sentence that begins with the key at fault. */
 struct http_server *listen_http(const struct listen_on *on, struct http_server_options *options,
                                 char *error, size_t error_size);
 struct grpc_server *listen_grpc(const struct listen_on *on, struct grpc_server_options *options,

@@ -1,7 +1,7 @@
 /*
- * A small HTTP server of an extension that shows pages, with few connections and tiny requests.
- * What takes a `const void *instance` or `void *instance` is made for the component's table: the
- * instance begins with a struct page_server.
+ * The small HTTP server of an extension that shows pages, for few connections and tiny requests.
+ * The functions that take a `const void *instance` or `void *instance` fit the component's table:
+ * the instance must begin with a struct page_server.
  */
 #ifndef LIB_NET_SERVER_PAGE_SERVER_H
 #define LIB_NET_SERVER_PAGE_SERVER_H
@@ -20,13 +20,13 @@ struct page_server {
                "where to listen: host:port, [ipv6]:port or unix:/path"),                           \
         TLS_SERVER_KEY(T, pages.tls)
 
-/* listen_check, listen_place and listen_rehearse of an instance that need not be open. */
+/* listen_check, listen_place and listen_rehearse for an instance, which need not be open. */
 void page_server_check(const void *instance, struct key_report *report);
 void page_server_places(const void *instance, place_visit_fn *visit, void *ctx);
 void page_server_rehearse(const void *instance, struct key_report *report);
 
-/* Who serves what: the component's id and yields (env), what is served, e.g. "health checks", and
- * the handler. */
+/* The component's id and yields (from env), what is served, e.g. "health checks", and the
+ * handler. */
 struct page_server_use {
     const char *id;
     const _Atomic bool *yields;
@@ -39,10 +39,10 @@ struct page_server_use {
 bool page_server_open(struct page_server *pages, const struct page_server_use *use, char *error,
                       size_t error_size);
 
-/* Leaves the socket to the server that has taken it over; close follows. */
+/* Leaves the socket to the server that has taken it over; close must follow. */
 void page_server_retire(void *instance);
 
-/* At once. Legal after a failed open and twice. */
+/* Closes immediately. Legal after a failed open, and repeatedly. */
 void page_server_close(void *instance);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { MAX_CONNECTIONS = 4096 };
 
-/* Of one word of compression_algorithms; UNKNOWN: it is none. */
+/* The encoding of one item of compression_algorithms; UNKNOWN: not an encoding. */
 static enum encoding_name algorithm(const char *word)
 {
     return strcasecmp(word, "identity") == 0 ? ENCODING_UNKNOWN : encoding_parse(view_of(word));
@@ -25,7 +25,7 @@ static void check_origins(const struct cors_settings *cors, const char *key,
                            cors->allowed_origins.items[i]);
     }
     if (cors->allowed_origins.count == 0 && cors->allowed_headers.count > 0)
-        key_report_add(report, path, "is not given, so that allowed_headers mean nothing");
+        key_report_add(report, path, "is not given, so allowed_headers has no effect");
 }
 
 void server_http_check(const struct server_http_settings *settings, const char *key,
@@ -35,7 +35,7 @@ void server_http_check(const struct server_http_settings *settings, const char *
     snprintf(path, sizeof path, "%scompression_algorithms", key);
     for (size_t i = 0; i < settings->compression_algorithms.count; i++)
         if (algorithm(settings->compression_algorithms.items[i]) == ENCODING_UNKNOWN)
-            key_report_add(report, path, "\"%s\" is not known, expected \"\", %s",
+            key_report_add(report, path, "\"%s\" is unknown, expected \"\", %s",
                            settings->compression_algorithms.items[i],
                            encoding_words(ENCODINGS_ALL & ~ENCODING_BIT(ENCODING_IDENTITY), words,
                                           sizeof words));

@@ -1,4 +1,4 @@
-/* What every HTTP server of a receiver is configured with. */
+/* The configuration that the HTTP servers of all receivers share. */
 #ifndef LIB_NET_SERVER_SERVER_KEYS_H
 #define LIB_NET_SERVER_SERVER_KEYS_H
 
@@ -24,7 +24,7 @@ struct server_http_settings {
     struct tls_server_settings tls;
 };
 
-/* max_request_body_size where 0 stands for it, as in the Collector. */
+/* The default of max_request_body_size, also selected by 0, as in the Collector. */
 #define SERVER_BODY_DEFAULT (INT64_C(64) << 20)
 
 /* Rows for member `http` (struct server_http_settings) of a server's struct T. */
@@ -54,13 +54,13 @@ struct server_http_settings {
         TLS_SERVER_KEY(T, http.tls)
 #define SERVER_ENCODINGS "[\"\", gzip, zstd, zlib, snappy, deflate, lz4, x-snappy-framed]"
 
-/* Reports what cannot be: unknown encodings, headers that cannot be sent. key is what stands in
- * front of the rows, e.g. "protocols.http."; "" for none. */
+/* Reports unknown encodings and headers that cannot be sent. key is the prefix of the rows' names,
+ * e.g. "protocols.http."; may be "". */
 void server_http_check(const struct server_http_settings *settings, const char *key,
                        struct key_report *report);
 
-/* Sets what of the options comes from the settings, which outlive the server. A
- * max_request_body_size of 0 becomes the default. */
+/* Applies the settings, which must outlive the server, to options. A max_request_body_size of 0
+ * becomes the default. */
 void server_http_apply(struct server_http_settings *settings, struct http_server_options *options);
 
 #endif

@@ -17,33 +17,34 @@
 
 const struct key tls_client_keys[] = {
     KEY_BOOL(struct tls_client_settings, insecure, "insecure", "false",
-             "cleartext where the endpoint names no scheme and no CA is given"),
+             "cleartext if the endpoint has no scheme and no CA is given"),
     KEY_BOOL(struct tls_client_settings, insecure_skip_verify, "insecure_skip_verify", "false",
              "accept any certificate"),
     KEY_STRING(struct tls_client_settings, ca_file, "ca_file", NULL, 0,
                "PEM file of CAs to trust instead of the system's"),
     KEY_STRING(struct tls_client_settings, ca_pem, "ca_pem", NULL, 0,
-               "the same as text, in place of the file"),
+               "the same as PEM text, instead of the file"),
     KEY_BOOL(struct tls_client_settings, include_system_ca_certs_pool,
-             "include_system_ca_certs_pool", "false", "trust the system's CAs beside ca_file"),
+             "include_system_ca_certs_pool", "false",
+             "trust the system's CAs in addition to ca_file"),
     KEY_STRING(struct tls_client_settings, cert_file, "cert_file", NULL, 0,
-               "PEM file of the certificate to show, and those between it and the CA"),
+               "PEM file of the client certificate and its intermediates"),
     KEY_STRING(struct tls_client_settings, cert_pem, "cert_pem", NULL, 0,
-               "the same as text, in place of the file"),
+               "the same as PEM text, instead of the file"),
     KEY_STRING(struct tls_client_settings, key_file, "key_file", NULL, 0,
                "PEM file of the certificate's private key"),
     KEY_SECRET(struct tls_client_settings, key_pem, "key_pem",
-               "the same as text, in place of the file"),
+               "the same as PEM text, instead of the file"),
     KEY_STRING(struct tls_client_settings, server_name_override, "server_name_override", NULL, 0,
-               "the name that the server's certificate is to bear"),
+               "the name expected in the server's certificate"),
     TLS_VERSION_KEYS(struct tls_client_settings),
     TLS_SUITE_KEYS(struct tls_client_settings, suites),
-    KEY_IGNORED("reload_interval", "accepted; changed files are always read anew"),
+    KEY_IGNORED("reload_interval", "accepted; changed files are always reloaded"),
     KEY_END,
 };
 
 struct tls_client {
-    bool adds_system;      /* to the CAs given */
+    bool adds_system;      /* to the given CAs */
     pthread_mutex_t mutex; /* guards the rest */
     struct tls_files files;
     struct tls_material *material;
@@ -180,9 +181,9 @@ tls_material_credentials(const struct tls_material *material,
     return NULL;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
-/* Where no file is given, GnuTLS is not asked, nor loaded for that. */
+/* Without files GnuTLS is neither called nor loaded. */
 static bool read_files(struct tls_client *client, char *error, size_t error_size)
 {
     if (!tls_files_given(&client->files))

@@ -15,7 +15,7 @@
 enum { HOUR = 3600, DAY = 24 * HOUR, SOON = 7 * DAY };
 enum { PEM_MAX = 8 << 20, READ_SIZE = 16 * 1024, WHY_SIZE = 512 };
 
-/* Why a look failed; begins with the path of the key. */
+/* Why a check failed; begins with the path of the key. */
 struct fault {
     char *text;
     size_t size;
@@ -59,7 +59,7 @@ bool tls_files_given(const struct tls_files *files)
 
 /* ---- reading ---- */
 
-/* Where people look for the fault: the key and, if there is one, the file. */
+/* Names the source in messages: the key and, if there is one, the file. */
 static void name_source(const struct tls_files *files, enum tls_part part, char *out, size_t size)
 {
     const struct tls_source *source = &files->sources[part];
@@ -155,19 +155,19 @@ static bool tls_files_read_all(const struct tls_files *files, struct bytes pem[T
     return true;
 }
 
-/* ---- understanding ---- */
+/* ---- parsing ---- */
 
 static gnutls_datum_t datum(const struct bytes *pem)
 {
     return (gnutls_datum_t){pem->data, (unsigned)pem->size};
 }
 
-/* When a certificate is good. */
+/* When a certificate is valid. */
 struct validity {
     time_t from, until;
 };
 
-/* Of the first one. */
+/* Whether pem has a certificate; *validity is that of the first one. */
 static bool is_certificate(const struct bytes *pem, struct validity *validity)
 {
     gnutls_x509_crt_t *list = NULL;
@@ -193,7 +193,8 @@ static void warn(const struct tls_files *files, const char *what, long seconds, 
              (days ? days : seconds / HOUR) == 1 ? "" : "s", when);
 }
 
-/* Peers will refuse it, today or soon; one that lives for hours is replaced in time. */
+/* Warns of certificates that are not valid now or expire soon; those with a lifetime of hours are
+ * assumed to be replaced in time. */
 static void warn_of_age(const struct tls_files *files, const struct validity *validity)
 {
     long now = (long)(clock_wall(&clock_system) / NS_PER_S);
@@ -270,9 +271,9 @@ understand(const struct tls_files *files, struct bytes pem[TLS_PARTS], const str
     return NULL;
 }
 
-/* ---- looking ---- */
+/* ---- checking for changes ---- */
 
-/* Of the certificate in a PEM text that ends first; -1: there is none. */
+/* When the first certificate in a PEM text expires; -1: there is none. */
 static int64_t first_end(const struct bytes *pem)
 {
     gnutls_x509_crt_t *list = NULL;
@@ -340,18 +341,18 @@ gnutls_certificate_credentials_t tls_files_open(struct tls_files *files, char *e
     return made;
 }
 
-static void tell_broken(struct tls_files *files, const char *why)
+static void log_broken(struct tls_files *files, const char *why)
 {
     if (!files->broken)
         log_warn("%s%s%s; the last good ones stay in use", files->id, *files->id ? ": " : "", why);
     files->broken = true;
 }
 
-static void tell_whole(struct tls_files *files, bool is_new)
+static void log_whole(struct tls_files *files, bool is_new)
 {
     if (is_new || files->broken)
         log_info("%s%s%s: certificates and keys %s", files->id, *files->id ? ": " : "", files->key,
-                 is_new ? "were read anew" : "are in order again");
+                 is_new ? "were reloaded" : "are valid again");
     files->broken = false;
 }
 
@@ -365,17 +366,17 @@ gnutls_certificate_credentials_t tls_files_look(struct tls_files *files)
         return NULL;
     files->looked_ns = now;
     if (!tls_files_read_all(files, pem, &fault)) {
-        tell_broken(files, why);
+        log_broken(files, why);
         return NULL;
     }
     gnutls_certificate_credentials_t made = NULL;
     bool is_new = !tls_files_same(files->pem, pem);
     if (is_new && !(made = understand(files, pem, &fault))) {
-        tell_broken(files, why);
+        log_broken(files, why);
         release_all(pem);
         return NULL;
     }
-    tell_whole(files, is_new);
+    log_whole(files, is_new);
     if (is_new)
         tls_files_keep(files, pem);
     else

@@ -18,11 +18,11 @@ enum tls_opening tls_opening_of(int fd)
         return errno == EAGAIN ? TLS_OPENING_NONE : TLS_OPENING_END;
     if (n == 0)
         return TLS_OPENING_END;
-    /* A method's name, where TLS has the number of a record's type. */
+    /* HTTP begins with a method's name, TLS with the number of a record type. */
     return first >= 'A' && first <= 'Z' ? TLS_OPENING_HTTP : TLS_OPENING_TLS;
 }
 
-void tls_read_past(int fd)
+void tls_discard_input(int fd)
 {
     char past[4096];
     for (size_t seen = 0; seen < READ_PAST; seen += sizeof past)
@@ -30,28 +30,28 @@ void tls_read_past(int fd)
             break;
 }
 
-void tls_answer_clear(int fd)
+void tls_answer_cleartext(int fd)
 {
     static const char answer[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
                                  "Content-Length: 48\r\nConnection: close\r\n\r\n"
                                  "Client sent an HTTP request to an HTTPS server.\n";
-    tls_read_past(fd);
+    tls_discard_input(fd);
     send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     shutdown(fd, SHUT_WR);
 }
 
-/* Whether the alert judges a certificate. */
+/* Whether the alert is about a certificate. */
 static bool is_of_certificate(int alert)
 {
     return (alert >= GNUTLS_A_BAD_CERTIFICATE && alert <= GNUTLS_A_CERTIFICATE_UNKNOWN) ||
            alert == GNUTLS_A_UNKNOWN_CA;
 }
 
-void tls_tell_alert(int alert, const char *peer, char *why, size_t why_size)
+void tls_explain_alert(int alert, const char *peer, char *why, size_t why_size)
 {
     const char *name = gnutls_alert_get_name((gnutls_alert_description_t)alert);
     if (alert == GNUTLS_A_CERTIFICATE_REQUIRED)
-        snprintf(why, why_size, "%s wants a certificate, and none was shown", peer);
+        snprintf(why, why_size, "%s requires a certificate, and none was sent", peer);
     else
         snprintf(why, why_size, "%s refused %s: %s", peer,
                  is_of_certificate(alert) ? "our certificate" : "TLS with us",
@@ -62,7 +62,7 @@ enum { RECORD_HEAD = 5, RECORD_ALERT = 21 }; /* RFC 8446 section 5.1 */
 
 static _Thread_local struct tls_watch *listener;
 
-static void hear(struct tls_watch *watch, const uint8_t *data, size_t size)
+static void watch_bytes(struct tls_watch *watch, const uint8_t *data, size_t size)
 {
     while (size && !watch->alerted) {
         size_t pass = watch->left < size ? watch->left : size;
@@ -88,7 +88,7 @@ static ssize_t pull(gnutls_transport_ptr_t fd, void *data, size_t size)
 {
     ssize_t got = recv((int)(intptr_t)fd, data, size, 0);
     if (listener && got > 0)
-        hear(listener, data, (size_t)got);
+        watch_bytes(listener, data, (size_t)got);
     return got;
 }
 
@@ -107,7 +107,7 @@ void tls_explain_client(gnutls_session_t session, int code, const struct tls_wat
                         char *why, size_t why_size)
 {
     if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && watch->alerted)
-        tls_tell_alert(watch->head[RECORD_HEAD + 1], "the client", why, why_size);
+        tls_explain_alert(watch->head[RECORD_HEAD + 1], "the client", why, why_size);
     else
         tls_explain(session, "the client", code, why, why_size);
 }
@@ -123,7 +123,7 @@ void tls_explain(gnutls_session_t session, const char *peer, int code, char *why
                                                      GNUTLS_CRT_X509, &words, 0) == 0) {
         snprintf(why, why_size, "%s", (const char *)words.data);
     } else if (code == GNUTLS_E_FATAL_ALERT_RECEIVED) {
-        tls_tell_alert((int)gnutls_alert_get(session), peer, why, why_size);
+        tls_explain_alert((int)gnutls_alert_get(session), peer, why, why_size);
     }
     gnutls_free(words.data);
 }

@@ -10,24 +10,24 @@
 
 const struct key tls_server_keys[] = {
     KEY_STRING(struct tls_server_settings, cert_file, "cert_file", NULL, 0,
-               "PEM file of the certificate, and those between it and the CA"),
+               "PEM file of the certificate and its intermediates"),
     KEY_STRING(struct tls_server_settings, cert_pem, "cert_pem", NULL, 0,
-               "the same as text, in place of the file"),
+               "the same as PEM text, instead of the file"),
     KEY_STRING(struct tls_server_settings, key_file, "key_file", NULL, 0,
                "PEM file of the certificate's private key"),
     KEY_SECRET(struct tls_server_settings, key_pem, "key_pem",
-               "the same as text, in place of the file"),
+               "the same as PEM text, instead of the file"),
     KEY_STRING(struct tls_server_settings, client_ca_file, "client_ca_file", NULL, 0,
-               "PEM file of CAs: clients need a certificate of one of them"),
+               "PEM file of CAs: clients need a certificate from one of them"),
     KEY_BOOL(struct tls_server_settings, include_system_ca_certs_pool,
              "include_system_ca_certs_pool", "false",
-             "trust the system's CAs beside client_ca_file"),
+             "trust the system's CAs in addition to client_ca_file"),
     TLS_VERSION_KEYS(struct tls_server_settings),
     TLS_SUITE_KEYS(struct tls_server_settings, suites),
     KEY_IGNORED("ca_file", "accepted; clients are verified by client_ca_file"),
     KEY_IGNORED("ca_pem", "accepted; clients are verified by client_ca_file"),
-    KEY_IGNORED("client_ca_file_reload", "accepted; changed files are always read anew"),
-    KEY_IGNORED("reload_interval", "accepted; changed files are always read anew"),
+    KEY_IGNORED("client_ca_file_reload", "accepted; changed files are always reloaded"),
+    KEY_IGNORED("reload_interval", "accepted; changed files are always reloaded"),
     KEY_END,
 };
 
@@ -84,7 +84,7 @@ void tls_server_check(const struct tls_server_settings *settings, const char *ke
         key_report_add(report, key, "a server needs cert_file and key_file");
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static struct tls_identity *identity_new(gnutls_certificate_credentials_t credentials)
 {
@@ -155,7 +155,7 @@ static struct tls_identity *identity_now(struct tls_server *server)
     return now;
 }
 
-/* A client's certificate is judged within the handshake, by the CAs of these credentials. */
+/* The client's certificate is verified in the handshake, by the CAs of these credentials. */
 static void demand_certificate(gnutls_session_t session)
 {
     static gnutls_typed_vdata_st purpose[] = {
@@ -164,8 +164,8 @@ static void demand_certificate(gnutls_session_t session)
     gnutls_session_set_verify_cert2(session, purpose, 1, 0);
 }
 
-struct tls_identity *tls_server_equip(struct tls_server *server, gnutls_session_t session,
-                                      struct tls_mark *mark)
+struct tls_identity *tls_server_configure(struct tls_server *server, gnutls_session_t session,
+                                          struct tls_mark *mark)
 {
     const struct tls_server_settings *settings = server->settings;
     struct tls_identity *identity = identity_now(server);

@@ -1,8 +1,8 @@
 /*
- * TLS of a server: what each new connection is to use, from files that may be replaced at any time.
- * They are looked at when a client connects and the last look is a second old: nothing wakes up for
- * it. While new ones are broken or do not fit together, the last good ones serve on. There is no
- * resumption of sessions, so that a replaced client CA shuts its clients out at once.
+ * TLS settings of a server for new connections, from files that may be replaced at any time. They
+ * are checked when a client connects and the last check is a second old; there is no timer. While
+ * new files are broken or do not match, the last good ones stay in use. Sessions cannot be resumed,
+ * so that replacing a client CA takes effect immediately.
  */
 #ifndef LIB_NET_TLS_TLS_SERVER_H
 #define LIB_NET_TLS_TLS_SERVER_H
@@ -11,7 +11,7 @@
 #include "lib/net/tls/tls_suites.h"
 
 struct tls_server_settings {
-    bool given; /* the group is there */
+    bool given; /* the group is present */
     char *cert_file;
     char *cert_pem;
     char *key_file;
@@ -31,23 +31,23 @@ extern const struct key tls_server_keys[];
                  "TLS of the listener; off: cleartext")
 
 struct tls_server;
-struct tls_identity; /* the credentials of a connection */
+struct tls_identity; /* a connection's credentials */
 
 void tls_server_check(const struct tls_server_settings *settings, const char *key,
                       struct key_report *report);
 
-/* Settings, the component's id and the key are borrowed for the server's life; look_every_ns is
- * usually TLS_LOOK_NS. NULL: error is a sentence that begins with the path of the key at fault. */
+/* Borrows settings, the component's id and key for the server's life; look_every_ns is usually
+ * TLS_LOOK_NS. NULL: error is a sentence that begins with the path of the key at fault. */
 struct tls_server *tls_server_new(const struct tls_server_settings *settings, const char *id,
                                   const char *key, uint64_t look_every_ns, char *error,
                                   size_t error_size);
-void tls_server_free(struct tls_server *server); /* NULL is legal; no session is left */
+void tls_server_free(struct tls_server *server); /* NULL is legal; no session may be left */
 
-/* Gives a session that has not begun its handshake its credentials and rules. The mark, whose shake
- * is set, outlives the session. What is returned is to be let go of when the session has ended;
- * NULL: no memory. Any thread. */
-struct tls_identity *tls_server_equip(struct tls_server *server, gnutls_session_t session,
-                                      struct tls_mark *mark);
+/* Sets credentials and priorities of a session before its handshake. mark, with its shake set, must
+ * outlive the session. The caller releases the result when the session has ended. NULL: no memory.
+ * Any thread. */
+struct tls_identity *tls_server_configure(struct tls_server *server, gnutls_session_t session,
+                                          struct tls_mark *mark);
 void tls_identity_unref(struct tls_identity *identity); /* NULL is legal */
 
 #endif

@@ -14,14 +14,14 @@ struct tls_session {
     gnutls_session_t gnutls;
     struct tls_mark mark;
     int fd;
-    struct tls_watch watch;                       /* a server's */
-    bool opened;                                  /* a server's: its client spoke */
-    struct tls_identity *identity;                /* a server's */
-    gnutls_certificate_credentials_t credentials; /* a client's */
-    char name[256];                               /* a client's server */
+    struct tls_watch watch;                       /* server */
+    bool opened;                                  /* server: the client has sent something */
+    struct tls_identity *identity;                /* server */
+    gnutls_certificate_credentials_t credentials; /* client */
+    char name[256];                               /* client: the server's name */
 };
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static struct tls_session *tls_session_begin(unsigned end, int fd, const char *protocol)
 {
@@ -38,7 +38,7 @@ static struct tls_session *tls_session_begin(unsigned end, int fd, const char *p
         tls_session_free(session);
         return NULL;
     }
-    /* Who waits, and for how long, is the caller's affair. */
+    /* The caller handles timeouts. */
     gnutls_handshake_set_timeout(session->gnutls, GNUTLS_INDEFINITE_TIMEOUT);
     gnutls_transport_set_int(session->gnutls, fd);
     session->fd = fd;
@@ -50,7 +50,7 @@ struct tls_session *tls_session_accept(struct tls_server *server, int fd, const 
 {
     struct tls_session *session = tls_session_begin(GNUTLS_SERVER, fd, protocol);
     if (session &&
-        (session->identity = tls_server_equip(server, session->gnutls, &session->mark))) {
+        (session->identity = tls_server_configure(server, session->gnutls, &session->mark))) {
         tls_watch_begin(session->gnutls);
         return session;
     }
@@ -66,7 +66,7 @@ static void set_name(struct tls_session *session, const char *name)
         snprintf(session->name, sizeof session->name, "%.*s", (int)size - 2, name + 1);
     else
         snprintf(session->name, sizeof session->name, "%s", name);
-    /* An address is no name to be asked for. */
+    /* SNI must not be an address. */
     if (inet_pton(AF_INET, session->name, &address) != 1 &&
         inet_pton(AF_INET6, session->name, &address) != 1)
         gnutls_server_name_set(session->gnutls, GNUTLS_NAME_DNS, session->name,
@@ -111,10 +111,10 @@ void tls_session_free(struct tls_session *session)
 
 void tls_session_refusal(const struct tls_session *session, char *why, size_t why_size)
 {
-    tls_tell_alert((int)gnutls_alert_get(session->gnutls), "the server", why, why_size);
+    tls_explain_alert((int)gnutls_alert_get(session->gnutls), "the server", why, why_size);
 }
 
-/* Where the client speaks no TLS, there is no handshake to go on with. */
+/* Checks a server's first byte; without TLS there is no handshake to continue. */
 static enum tls_step open_up(struct tls_session *session, char *why, size_t why_size)
 {
     *why = '\0';
@@ -125,7 +125,7 @@ static enum tls_step open_up(struct tls_session *session, char *why, size_t why_
         session->opened = true;
         return TLS_READY;
     case TLS_OPENING_HTTP:
-        tls_answer_clear(session->fd);
+        tls_answer_cleartext(session->fd);
         snprintf(why, why_size, TLS_SPOKE_CLEAR);
         break;
     case TLS_OPENING_END:
@@ -193,7 +193,7 @@ ssize_t tls_session_send(struct tls_session *session, const uint8_t *data, size_
     return -1;
 }
 
-void tls_session_bye(struct tls_session *session)
+void tls_session_close_notify(struct tls_session *session)
 {
     gnutls_bye(session->gnutls, GNUTLS_SHUT_WR);
 }

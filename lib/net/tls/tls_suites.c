@@ -8,12 +8,12 @@
 enum { WORDS_MAX = 1024 };
 
 struct suite {
-    const char *name; /* Go's, which is IANA's */
+    const char *name; /* Go's name, the same as IANA's */
     const char *kx, *cipher, *mac;
     bool insecure;
 };
 
-/* Those of crypto/tls; 1.3's, which have no key exchange, are always there. */
+/* The suites of crypto/tls; those of TLS 1.3, which have no key exchange, are always enabled. */
 static const struct suite known_suites[] = {
     {"TLS_AES_128_GCM_SHA256", NULL, NULL, NULL, false},
     {"TLS_AES_256_GCM_SHA384", NULL, NULL, NULL, false},
@@ -80,7 +80,7 @@ void tls_suites_check(const struct tls_suite_settings *suites, const char *key,
         const struct suite *suite = find_suite(name);
         if (!suite)
             key_report_add(report, path,
-                           "\"%s\" is not known, expected names such as "
+                           "\"%s\" is unknown, expected names such as "
                            "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
                            name);
         else if (suite->insecure && !suites->include_insecure_cipher_suites)
@@ -91,12 +91,12 @@ void tls_suites_check(const struct tls_suite_settings *suites, const char *key,
     for (size_t i = 0; i < suites->curve_preferences.count; i++)
         if (!find_group(suites->curve_preferences.items[i]))
             key_report_add(report, path,
-                           "\"%s\" is not known, expected X25519, P256, P384, P521 or "
+                           "\"%s\" is unknown, expected X25519, P256, P384, P521 or "
                            "X25519MLKEM768",
                            suites->curve_preferences.items[i]);
 }
 
-/* ---- GnuTLS's words ---- */
+/* ---- GnuTLS priority strings ---- */
 
 struct words {
     char *out;
@@ -110,7 +110,7 @@ static void tls_suites_add(struct words *words, const char *sign, const char *wo
                                         sign, word);
 }
 
-/* What is named twice counts once. */
+/* Adds the parts of the suites, each once. */
 static void add_suites(struct words *words, const struct tls_suite_settings *suites, bool with_13)
 {
     tls_suites_add(words, "", ":-CIPHER-ALL:-KX-ALL:-MAC-ALL");
@@ -157,8 +157,8 @@ static bool any_12(const struct tls_suite_settings *suites)
     return suites->cipher_suites.count == 0;
 }
 
-bool tls_suites_words(const struct tls_suite_settings *suites, int min, int max, bool only_12,
-                      char *out, size_t size)
+bool tls_suites_priorities(const struct tls_suite_settings *suites, int min, int max, bool only_12,
+                           char *out, size_t size)
 {
     struct words words = {.out = out, .room = size};
     bool has_12 = tls_version_has_12(min) && (!suites || any_12(suites));
@@ -191,13 +191,13 @@ bool tls_suites_usable(const struct tls_suite_settings *suites, int min, int max
     char words[WORDS_MAX];
     gnutls_priority_t made;
     if (!any_curve(&suites->curve_preferences)) {
-        snprintf(error, error_size, "%s.curve_preferences: GnuTLS %s has none of them", key,
+        snprintf(error, error_size, "%s.curve_preferences: GnuTLS %s supports none of them", key,
                  gnutls_check_version(NULL));
         return false;
     }
-    if (!tls_suites_words(suites, min, max, false, words, sizeof words) ||
+    if (!tls_suites_priorities(suites, min, max, false, words, sizeof words) ||
         gnutls_priority_init(&made, words, NULL) != 0) {
-        snprintf(error, error_size, "%s.cipher_suites: GnuTLS %s has not all of them", key,
+        snprintf(error, error_size, "%s.cipher_suites: GnuTLS %s does not support all of them", key,
                  gnutls_check_version(NULL));
         return false;
     }
@@ -207,14 +207,14 @@ bool tls_suites_usable(const struct tls_suite_settings *suites, int min, int max
 
 /* ---- sessions ---- */
 
-int gnutls_itself(gnutls_session_t session) __asm__("__real_gnutls_handshake");
+int gnutls_real(gnutls_session_t session) __asm__("__real_gnutls_handshake");
 int gnutls_wrapped(gnutls_session_t session) __asm__("__wrap_gnutls_handshake");
 
 static _Thread_local struct tls_mark *next_mark;
 
-int tls_handshake_itself(gnutls_session_t session)
+int tls_handshake_real(gnutls_session_t session)
 {
-    return gnutls_itself(session);
+    return gnutls_real(session);
 }
 
 void tls_mark_next(struct tls_mark *mark)
@@ -225,11 +225,12 @@ void tls_mark_next(struct tls_mark *mark)
 static bool set_words(const struct tls_mark *mark, bool only_12, gnutls_session_t session)
 {
     char words[WORDS_MAX];
-    return tls_suites_words(mark->suites, mark->min, mark->max, only_12, words, sizeof words) &&
+    return tls_suites_priorities(mark->suites, mark->min, mark->max, only_12, words,
+                                 sizeof words) &&
            gnutls_priority_set_direct(session, words, NULL) == 0;
 }
 
-/* A server's: the version is settled, the suite not yet. */
+/* Server: called when the version is negotiated, but the suite is not yet. */
 static int tls_suites_choose(gnutls_session_t session)
 {
     const struct tls_mark *mark = gnutls_db_get_ptr(session);
@@ -261,7 +262,7 @@ static bool is_agreed(const struct tls_mark *mark, gnutls_session_t session)
     return false;
 }
 
-/* Every call of gnutls_handshake in what is linked comes here (CMakeLists.txt: --wrap). */
+/* Every call to gnutls_handshake in the linked libraries comes here (CMakeLists.txt: --wrap). */
 int gnutls_wrapped(gnutls_session_t session)
 {
     struct tls_mark *mark = gnutls_db_get_ptr(session);
@@ -272,43 +273,43 @@ int gnutls_wrapped(gnutls_session_t session)
         else if (!tls_mark_set(mark, session))
             return GNUTLS_E_NO_CIPHER_SUITES;
     }
-    int code = mark && mark->shake ? mark->shake(mark, session) : gnutls_itself(session);
+    int code = mark && mark->shake ? mark->shake(mark, session) : gnutls_real(session);
     return code == 0 && mark && !is_agreed(mark, session) ? GNUTLS_E_NO_CIPHER_SUITES : code;
 }
 
 /* ---- records ---- */
 
-ssize_t recv_itself(gnutls_session_t session, void *data,
-                    size_t size) __asm__("__real_gnutls_record_recv");
+ssize_t recv_real(gnutls_session_t session, void *data,
+                  size_t size) __asm__("__real_gnutls_record_recv");
 ssize_t recv_wrapped(gnutls_session_t session, void *data,
                      size_t size) __asm__("__wrap_gnutls_record_recv");
-ssize_t send_itself(gnutls_session_t session, const void *data,
-                    size_t size) __asm__("__real_gnutls_record_send");
+ssize_t send_real(gnutls_session_t session, const void *data,
+                  size_t size) __asm__("__real_gnutls_record_send");
 ssize_t send_wrapped(gnutls_session_t session, const void *data,
                      size_t size) __asm__("__wrap_gnutls_record_send");
 
-static void tell_alert(gnutls_session_t session)
+static void report_alert(gnutls_session_t session)
 {
     struct tls_mark *mark = gnutls_db_get_ptr(session);
     if (mark && mark->alerted)
         mark->alerted(mark, session);
 }
 
-/* Every call of gnutls_record_recv in what is linked comes here, and every one of _send. */
+/* Every call to gnutls_record_recv in the linked libraries comes here, and every call to _send. */
 ssize_t recv_wrapped(gnutls_session_t session, void *data, size_t size)
 {
-    ssize_t got = recv_itself(session, data, size);
+    ssize_t got = recv_real(session, data, size);
     if (got == GNUTLS_E_FATAL_ALERT_RECEIVED)
-        tell_alert(session);
+        report_alert(session);
     return got;
 }
 
-/* Where the peer has gone, its alert may be there to read. */
+/* If the peer has closed, its alert may be readable. */
 ssize_t send_wrapped(gnutls_session_t session, const void *data, size_t size)
 {
     const struct tls_mark *mark;
     char rest[1024];
-    ssize_t sent = send_itself(session, data, size);
+    ssize_t sent = send_real(session, data, size);
     if (sent < 0 && gnutls_error_is_fatal((int)sent) && (mark = gnutls_db_get_ptr(session)) &&
         mark->alerted)
         recv_wrapped(session, rest, sizeof rest);

@@ -102,7 +102,7 @@ static enum inflate_result zstd_run(ZSTD_DStream *stream, struct view in, struct
                                     struct zstd_window *window)
 {
     ZSTD_inBuffer input = {in.data, in.size, 0};
-    size_t begin = out->size, more = 0; /* 0 at the end of a frame */
+    size_t begin = out->size, more = 0; /* 0: at the end of a frame */
     for (;;) {
         struct coding_room room;
         enum inflate_result result = coding_make_room(out, &room);

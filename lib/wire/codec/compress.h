@@ -1,9 +1,8 @@
 /*
- * The codings of bodies, whole runs at once: what the Collector reads and writes. gzip and zlib:
- * ISA-L igzip where the CPU has what it needs, libdeflate otherwise. snappy and LZ4 are libraries
- * that are loaded when they are first needed. Output is capped by the target's ceiling and charged
- * as it grows; the length that a body claims is never trusted. Any thread; scratch memory is per
- * call.
+ * Compression and decompression of whole bodies, with the codings of the Collector. gzip and zlib
+ * use ISA-L igzip if the CPU supports it, libdeflate otherwise. The snappy and LZ4 libraries are
+ * loaded at first use. Output is limited by the target's maximum size and charged as it grows; the
+ * length that a body claims is never trusted. Any thread; scratch memory is per call.
  */
 #ifndef LIB_WIRE_CODEC_COMPRESS_H
 #define LIB_WIRE_CODEC_COMPRESS_H
@@ -16,10 +15,10 @@ enum encoding_name {
     ENCODING_GZIP,
     ENCODING_ZSTD,
     ENCODING_ZLIB,
-    ENCODING_DEFLATE,       /* zlib, by the name that HTTP has for it */
-    ENCODING_SNAPPY,        /* one block; the framing format is read too */
+    ENCODING_DEFLATE,       /* HTTP's name for zlib */
+    ENCODING_SNAPPY,        /* one block; also reads the framing format */
     ENCODING_SNAPPY_FRAMED, /* "x-snappy-framed" */
-    ENCODING_LZ4,           /* its frame format */
+    ENCODING_LZ4,           /* LZ4's frame format */
     ENCODING_UNKNOWN
 };
 
@@ -27,41 +26,41 @@ enum encoding_name {
 #define ENCODING_BIT(encoding) (1u << (encoding))
 #define ENCODINGS_ALL          (ENCODING_BIT(ENCODING_UNKNOWN) - 1)
 
-/* Content-Encoding value, in any case; absent (data NULL), "" and "identity" are IDENTITY, "x-gzip"
- * is GZIP. A list of codings is UNKNOWN. */
+/* Parses a Content-Encoding value, in any case; absent (data NULL), "" and "identity" are IDENTITY,
+ * "x-gzip" is GZIP. A list of codings is UNKNOWN. */
 enum encoding_name encoding_parse(struct view name);
 
-/* grpc-encoding value: of the above gzip, zstd, deflate and identity; "snappy" is its framing
- * format there. */
+/* Parses a grpc-encoding value: gzip, zstd, deflate, identity, and "snappy", which means the
+ * framing format here. */
 enum encoding_name encoding_parse_grpc(struct view name);
 
 const char *encoding_text(enum encoding_name encoding);
 
-/* The names of a set, "gzip, zstd or identity". Returns out. */
+/* Formats a set as "gzip, zstd or identity". Returns out. */
 const char *encoding_words(unsigned encodings, char *out, size_t size);
 
-/* Whether the library for it can be had; one that cannot is logged once. */
+/* Whether the encoding's library can be loaded; a failure is logged once. */
 bool encoding_ready(enum encoding_name encoding);
 
 enum inflate_result {
     INFLATE_OK,
-    INFLATE_BAD,       /* not that format, cut off, or a wrong checksum */
-    INFLATE_TOO_LARGE, /* past out's ceiling, or a zstd window past 8 MiB */
-    INFLATE_NO_MEMORY  /* past the budget, or not ready */
+    INFLATE_BAD,       /* another format, truncated, or a wrong checksum */
+    INFLATE_TOO_LARGE, /* beyond out's maximum, or a zstd window above 8 MiB */
+    INFLATE_NO_MEMORY  /* beyond the budget, or encoding not ready */
 };
 
-/* Appends the decompressed content. All members of a multi-member gzip and all frames of a zstd
- * body are read; bytes behind the last are BAD. On failure out's size is as before. */
+/* Appends the decompressed content. Reads all members of a multi-member gzip and all frames of a
+ * zstd body; trailing bytes are BAD. On failure out's size is unchanged. */
 enum inflate_result inflate_append(enum encoding_name encoding, struct view in, struct bytes *out);
 
 /* Appends the compressed content (igzip level 1, below 16 KiB level 0; zstd level 1). False: out is
- * full, no memory, or not ready; out's size is as before. */
+ * full, no memory, or encoding not ready; out's size is unchanged. */
 bool deflate_append(enum encoding_name encoding, struct view in, struct bytes *out);
 
-/* The same for a body in several runs, as one compressed body. */
+/* As deflate_append, for a body in several runs; produces one compressed body. */
 bool deflate_append_pieces(enum encoding_name encoding, struct pieces in, struct bytes *out);
 
-/* The gzip magic number. */
+/* Whether data begins with gzip's magic number. */
 bool looks_gzip(struct view data);
 
 #endif

@@ -22,16 +22,16 @@ enum {
     HEADER_SIZE = 10,
     TRAILER_SIZE = 8,
     FIRST_ROOM = 4096,
-    /* Codes of its own take a body below this longer to make (11 us) than to compress, and save a
-     * sixth of a few KiB. */
+    /* Below this size, building dynamic Huffman codes takes longer (11 us) than compressing, and
+     * saves only a sixth of a few KiB. */
     OWN_CODES_FROM = 16384
 };
 
 enum gzip_engine gzip_engine_here(void)
 {
 #if defined __x86_64__
-    /* The C library's own knowledge: the compiler's asks the processor again at each start of the
-     * process, which under a hypervisor takes 0.1 ms. */
+    /* From the C library: the compiler's builtin would run CPUID again at every start, which takes
+     * 0.1 ms under a hypervisor. */
     bool vector = CPU_FEATURE_ACTIVE(SSE4_2) && CPU_FEATURE_ACTIVE(PCLMULQDQ);
 #elif defined __aarch64__
     unsigned long has = getauxval(AT_HWCAP);
@@ -47,14 +47,14 @@ static uint32_t load_le32(const uint8_t *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* Steps over text that ends in NUL; SIZE_MAX: it does not end. */
+/* Skips NUL-terminated text; SIZE_MAX: it is not terminated. */
 static size_t skip_text(struct view in, size_t at)
 {
     const uint8_t *nul = at < in.size ? memchr(in.data + at, 0, in.size - at) : NULL;
     return nul ? (size_t)(nul - in.data) + 1 : SIZE_MAX;
 }
 
-/* Bytes of the member header at the start of in; 0: it is none. */
+/* Size of the member header at the start of in; 0: not a header. */
 static size_t header_size(struct view in)
 {
     if (in.size < HEADER_SIZE || !looks_gzip(in) || in.data[2] != 8 ||
@@ -82,7 +82,7 @@ static size_t header_size(struct view in)
     return at <= in.size ? at : 0;
 }
 
-/* Makes room for more output: wanted bytes, or what the ceiling leaves. */
+/* Makes room for more output: wanted bytes, or what the maximum leaves. */
 static enum inflate_result gzip_make_room(struct bytes *out, size_t wanted)
 {
     size_t left = out->max - out->size;
@@ -97,8 +97,8 @@ static uint32_t clamp32(size_t size)
     return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 }
 
-/* Runs the engine until it has filled the room that out has, or ended. At the ceiling it is given
- * one spare byte: a stream that needs it is too large, one that only has its end left is not. */
+/* Runs the engine until it has filled the room in out, or ended. At the maximum it gets one spare
+ * byte: a stream that uses it is too large; one that only has its end left is not. */
 static enum inflate_result isal_step(struct inflate_state *state, size_t *in_left,
                                      struct bytes *out)
 {
@@ -142,7 +142,7 @@ static enum inflate_result isal_raw(struct view in, struct bytes *out, size_t *c
     return result;
 }
 
-/* libdeflate wants all the room at once, so each doubling starts over. */
+/* libdeflate needs all the room at once, so each doubling starts over. */
 static enum inflate_result libdeflate_raw(struct view in, struct bytes *out, size_t *consumed)
 {
     struct libdeflate_decompressor *engine = libdeflate_alloc_decompressor();
@@ -181,7 +181,7 @@ enum inflate_result deflate_inflate(enum gzip_engine engine, struct view in, str
     return engine == GZIP_ISAL ? isal_raw(in, out, consumed) : libdeflate_raw(in, out, consumed);
 }
 
-/* One member; *used is its length. */
+/* Inflates one member; *used is its length. */
 static enum inflate_result inflate_member(enum gzip_engine engine, struct view in,
                                           struct bytes *out, size_t *used)
 {
@@ -222,7 +222,7 @@ struct isal_scratch {
     uint8_t level[ISAL_DEF_LVL1_DEFAULT];
 };
 
-/* Hands the engine its next input where it has used up the last. */
+/* Gives the engine its next input once it has consumed the last. */
 static void isal_feed(struct isal_zstream *stream, struct pieces *in, struct view *view)
 {
     while (view->size == 0 && in->count > 0) {
@@ -272,7 +272,7 @@ static bool libdeflate_run(enum deflate_wrapper wrapper, struct view in, struct 
     if (!engine)
         return false;
     size_t made = 0;
-    /* gzip's clothes are the larger ones. */
+    /* gzip's header and trailer are larger than zlib's. */
     if (gzip_make_room(out, libdeflate_gzip_compress_bound(engine, in.size)) == INFLATE_OK) {
         uint8_t *to = out->data + out->size;
         size_t room = out->capacity - out->size;
@@ -285,7 +285,7 @@ static bool libdeflate_run(enum deflate_wrapper wrapper, struct view in, struct 
     return made > 0;
 }
 
-/* libdeflate wants all in one run. */
+/* libdeflate needs contiguous input. */
 static bool libdeflate_append(enum deflate_wrapper wrapper, struct pieces pieces, struct bytes *out)
 {
     struct view in;

@@ -43,7 +43,7 @@ bool lz4_ready(void)
 
 static enum inflate_result read_frames(LZ4F_dctx *reader, struct view in, struct bytes *out)
 {
-    size_t more = 0; /* 0 between frames */
+    size_t more = 0; /* 0: between frames */
     while (in.size > 0 || more > 0) {
         struct coding_room room;
         enum inflate_result result = coding_make_room(out, &room);
@@ -58,7 +58,7 @@ static enum inflate_result read_frames(LZ4F_dctx *reader, struct view in, struct
         if (result != INFLATE_OK)
             return result;
         if (used == 0 && written == 0 && more > 0)
-            return INFLATE_BAD; /* cut off */
+            return INFLATE_BAD; /* truncated */
         in = (struct view){in.data + used, in.size - used};
     }
     return INFLATE_OK;
@@ -79,7 +79,7 @@ enum inflate_result lz4_inflate(struct view in, struct bytes *out)
 
 /* ---- writing ---- */
 
-/* Nothing is held back, so that what is left to write is little. */
+/* No buffering, so that little is left to write at the end. */
 static const LZ4F_preferences_t preferences = {.autoFlush = 1};
 
 static bool lz4_keep(struct bytes *out, size_t written)

@@ -1,4 +1,4 @@
-/* snappy: one block, and its framing format (framing_format.txt of its makers). */
+/* Snappy: one block, and its framing format (framing_format.txt in the snappy repository). */
 #include "lib/wire/codec/coding.h"
 
 #include "lib/late/library.h"
@@ -14,8 +14,8 @@ enum {
     CHUNK_PLAIN = 0x01,
     CHUNK_SKIPPABLE = 0x80, /* and above */
     CHUNK_IDENTIFIER = 0xff,
-    CHUNK_MOST = 65536, /* bytes that one stands for */
-    /* No element of a block stands for more times its size: 64 bytes of three. */
+    CHUNK_MOST = 65536, /* maximum uncompressed bytes of a chunk */
+    /* No element of a block expands more: 3 bytes to 64. */
     RATIO_MOST = 22
 };
 
@@ -45,7 +45,7 @@ bool snappy_ready(void)
 
 /* ---- reading ---- */
 
-/* A block that stands for at most `most` bytes. */
+/* Reads a block of at most `most` uncompressed bytes. */
 static enum inflate_result read_block(struct view in, size_t most, struct bytes *out)
 {
     size_t size;
@@ -71,7 +71,7 @@ static uint32_t load_le(const uint8_t *at, size_t size)
     return value;
 }
 
-/* CRC-32C as the format masks it. */
+/* CRC-32C, masked as in the framing format. */
 static uint32_t checksum(const uint8_t *data, size_t size)
 {
     uint32_t crc = ~crc32_iscsi((uint8_t *)(uintptr_t)data, (int)size, ~0u);
@@ -141,7 +141,7 @@ enum inflate_result snappy_framed_inflate(struct view in, struct bytes *out)
     return result;
 }
 
-/* The Collector once sent frames under the block's name, and takes them still. */
+/* The Collector once sent frames under the block format's name, and still accepts them. */
 enum inflate_result snappy_inflate(struct view in, struct bytes *out)
 {
     if (view_starts(in, (struct view){identifier, sizeof identifier}))

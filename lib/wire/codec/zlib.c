@@ -1,4 +1,4 @@
-/* zlib (RFC 1950), which HTTP's coding "deflate" means too (RFC 9110, 8.4.1.2). */
+/* zlib (RFC 1950), also the meaning of HTTP's coding "deflate" (RFC 9110, 8.4.1.2). */
 #include "lib/wire/codec/coding.h"
 #include "lib/wire/codec/gzip.h"
 

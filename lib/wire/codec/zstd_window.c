@@ -4,12 +4,12 @@
 
 enum {
     WINDOW_MAX = 1 << ZSTD_WINDOW_LOG,
-    DESCRIPTOR = 4, /* behind the magic number */
+    DESCRIPTOR = 4, /* after the magic number */
     SINGLE_SEGMENT = 0x20,
     LEAST_LOG = 10
 };
 
-/* Larger ones are refused by the library. */
+/* The library refuses larger ones. */
 static size_t window_of(struct view in)
 {
     static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};

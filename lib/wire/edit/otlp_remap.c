@@ -9,7 +9,7 @@ enum { REQUEST_DICTIONARY = 2, DICTIONARY_STRINGS = 5 };
 struct remapping {
     const struct remap_pair *pairs;
     size_t count;
-    struct otlp_dictionary dictionary; /* profiles: its strings, which keys may refer to */
+    struct otlp_dictionary dictionary; /* profiles: the strings that keys may refer to */
     struct splice *splice;
 };
 
@@ -20,7 +20,8 @@ static struct view otlp_remap_key_of(const struct remapping *remapping, struct v
                : otlp_key(attribute);
 }
 
-/* The first attribute with the key in all Resource fields of an entry, which protobuf merges. */
+/* Finds the first attribute with the key in all Resource fields of an entry, which protobuf
+ * merges. */
 static bool find_merged(const struct remapping *remapping, struct view entry, struct view key,
                         struct proto_field *found)
 {
@@ -38,7 +39,7 @@ static bool find_merged(const struct remapping *remapping, struct view entry, st
     return false;
 }
 
-/* The last attribute of an entry, and the Resource field that holds it. False: none. */
+/* Finds the last attribute of an entry, and the Resource field that contains it. False: none. */
 static bool last_attribute(struct view entry, struct proto_field *resource,
                            struct proto_field *attribute)
 {
@@ -55,7 +56,7 @@ static bool last_attribute(struct view entry, struct proto_field *resource,
     return any;
 }
 
-/* Whether the copy wanted by pairs[i] is to be made; then from is the attribute to copy. */
+/* Whether to make the copy that pairs[i] asks for; *from is then the attribute to copy. */
 static bool wanted(const struct remapping *remapping, struct view entry, size_t i,
                    struct proto_field *from)
 {
@@ -65,7 +66,7 @@ static bool wanted(const struct remapping *remapping, struct view entry, size_t 
     if (!find_merged(remapping, entry, view_of(pairs[i].from), from) ||
         find_merged(remapping, entry, to, &there))
         return false;
-    /* An earlier pair with the same target has made it already. */
+    /* An earlier pair with the same target has already made it. */
     for (size_t k = 0; k < i; k++)
         if (view_eq(view_of(pairs[k].to), to) &&
             find_merged(remapping, entry, view_of(pairs[k].from), &there))
@@ -90,7 +91,7 @@ static size_t size_without_key(struct view body)
     return size;
 }
 
-/* A copy of the attribute under another key: a whole KeyValue field. Data NULL: no room. */
+/* Copies the attribute under another key, as a whole KeyValue field. Data NULL: no room. */
 static struct view renamed(struct view body, struct view key, struct arena *arena)
 {
     size_t size = proto_len_size(KEY_VALUE_KEY, key.size) + size_without_key(body);
@@ -128,7 +129,7 @@ static void remap_entry(const struct remapping *remapping, const struct proto_fi
     splice_leave(splice);
 }
 
-/* Goes through the strings of all dictionaries; without entries allocated it only counts. */
+/* Collects the strings of all dictionaries; only counts them if no entries are allocated. */
 static void each_string(struct otlp_dictionary *dictionary, struct view request)
 {
     struct proto_scan scan = proto_scan_begin(request);
@@ -188,7 +189,7 @@ void otlp_remap(enum signal signal, struct view request, const struct remap_pair
     struct remapping remapping = {.pairs = pairs, .count = count, .splice = splice};
     struct proto_scan scan = proto_scan_begin(request);
     struct proto_field entry;
-    /* Resources stand at the same place in all four signals; references are in profiles alone. */
+    /* Resources are at the same place in all four signals; only profiles have references. */
     if (signal == SIGNAL_PROFILES && count && any_reference(request) &&
         !index_strings(&remapping.dictionary, request, splice->arena)) {
         splice->failed = true;

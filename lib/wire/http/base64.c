@@ -26,7 +26,7 @@ enum base64_result base64_decode(struct view text, struct bytes *out)
         return BASE64_FULL;
     uint8_t *at = out->data + out->size;
     uint32_t bits = 0;
-    unsigned held = 0; /* how many bits wait */
+    unsigned held = 0; /* number of pending bits */
     for (size_t i = 0; i < text.size; i++) {
         int value = digit(text.data[i]);
         if (value < 0)

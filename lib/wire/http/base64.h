@@ -1,7 +1,7 @@
 /*
- * Base64 (RFC 4648) as protobuf's JSON mapping reads it: either alphabet, padded or not. Pure.
- * By hand: of the libraries that are linked only GnuTLS has Base64. It takes no more than the
- * standard alphabet with padding, and would be loaded for JSON without TLS.
+ * Base64 (RFC 4648) as in protobuf's JSON mapping: either alphabet, with or without padding. Pure.
+ * Implemented here because, of the linked libraries, only GnuTLS has Base64: it only accepts the
+ * standard alphabet with padding, and would have to be loaded for JSON without TLS.
  */
 #ifndef LIB_WIRE_HTTP_BASE64_H
 #define LIB_WIRE_HTTP_BASE64_H
@@ -10,14 +10,14 @@
 
 enum base64_result {
     BASE64_OK,
-    BASE64_BAD, /* a character of neither alphabet, or an impossible length */
+    BASE64_BAD, /* an invalid character or length */
     BASE64_FULL /* out has no room */
 };
 
-/* Appends the decoded bytes; on failure out's size is as before. */
+/* Appends the decoded bytes; on failure out's size is unchanged. */
 enum base64_result base64_decode(struct view text, struct bytes *out);
 
-/* Appends the text, standard alphabet with padding. False: out is full. */
+/* Appends base64 in the standard alphabet, with padding. False: out is full. */
 bool base64_encode(struct view in, struct bytes *out);
 
 #endif

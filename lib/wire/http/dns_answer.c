@@ -20,7 +20,7 @@ static bool printable(const uint8_t *text, size_t size)
     return true;
 }
 
-/* Reads a name into out, following pointers. The offset behind it; 0: malformed. */
+/* Reads a name into out, following pointers. Returns the offset after it; 0: malformed. */
 static size_t read_name(const struct dns_answer *answer, size_t at, char out[DNS_NAME_SIZE])
 {
     const uint8_t *data = answer->message.data;
@@ -64,7 +64,7 @@ struct dns_answer dns_answer_begin(struct view message)
     return answer;
 }
 
-/* One record; *found where it is an SRV. False: malformed. */
+/* Reads one record; *found: it is an SRV record. False: malformed. */
 static bool read_record(struct dns_answer *answer, struct dns_srv *srv, bool *found)
 {
     const uint8_t *data = answer->message.data;

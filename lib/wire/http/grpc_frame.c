@@ -36,7 +36,7 @@ void grpc_message_encode(const char *text, char *out, size_t out_size)
             out[at++] = (char)c;
             continue;
         }
-        /* Half an escape would be read as text. */
+        /* A partial escape would be read as text. */
         if (at + 3 >= out_size)
             break;
         out[at++] = '%';
@@ -47,7 +47,7 @@ void grpc_message_encode(const char *text, char *out, size_t out_size)
         out[at] = 0;
 }
 
-/* The byte that an escape stands for; -1: it is no escape, and is text as it stands. */
+/* Decodes an escape; -1: not an escape, literal text. */
 static int escaped(struct view rest)
 {
     if (rest.size < 3 || rest.data[0] != '%')

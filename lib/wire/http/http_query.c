@@ -13,8 +13,8 @@ static int hex(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* One decoded byte at *at, which moves on. A '%' that begins no escape stands for itself, and so
- * does %00: a NUL would cut the text. */
+/* Decodes one byte at *at and advances it. A '%' that does not begin an escape is literal, and so
+ * is %00: a NUL would truncate the text. */
 static char decoded(const char **at)
 {
     char c = *(*at)++;
@@ -69,7 +69,7 @@ static bool encode(const char *from, const char *to, struct bytes *out)
     return true;
 }
 
-/* One parameter, "name" or "name=value". */
+/* Rewrites one parameter, "name" or "name=value". */
 static bool rewrite(const char *from, const char *to,
                     const char *(*value)(void *ctx, const char *name), void *ctx, struct bytes *out)
 {

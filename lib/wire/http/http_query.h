@@ -1,17 +1,17 @@
-/* The query of a URL, after its "?" (RFC 3986, 3.4), as forms write it. Pure. */
+/* The query of a URL, after the "?" (RFC 3986, 3.4), in the form encoding. Pure. */
 #ifndef LIB_WIRE_HTTP_HTTP_QUERY_H
 #define LIB_WIRE_HTTP_HTTP_QUERY_H
 
 #include "lib/base/bytes.h"
 
-/* Value of a query parameter, percent-decoded ('+' is a space) into out (NUL-ended). The first
- * one that is not empty, else the first one. False: absent, or longer than out. */
+/* Gets the value of a query parameter, percent-decoded ('+' is a space) and NUL-terminated: the
+ * first non-empty one, else the first. False: absent, or longer than out. */
 bool http_query_get(const char *query, const char *name, char *out, size_t out_size);
 
-/* Appends the query with its parameters in their order, each read and written anew: what is not
- * unreserved (RFC 3986, 2.3) is percent-encoded, so that any client of HTTP can send it. `value`
- * (NULL: none) may put another value in the place of a parameter's: NULL leaves it as it is.
- * False: no memory, or out is full. */
+/* Appends the query with its parameters in order, each decoded and encoded again: everything but
+ * unreserved characters (RFC 3986, 2.3) is percent-encoded, so that any HTTP client can send it.
+ * `value`, if not NULL, is called for each parameter and may return a replacement value, or NULL to
+ * keep it. False: no memory, or out is full. */
 bool http_query_rewrite(const char *query, const char *(*value)(void *ctx, const char *name),
                         void *ctx, struct bytes *out);
 

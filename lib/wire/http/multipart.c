@@ -34,15 +34,15 @@ static bool multipart_same(struct view text, const char *word)
     return text.size == strlen(word) && strncasecmp((const char *)text.data, word, text.size) == 0;
 }
 
-/* Bytes in front of the first c; all of text where there is none. */
+/* Number of bytes before the first c; all of text if there is none. */
 static size_t until(struct view text, uint8_t c)
 {
     const uint8_t *at = text.size ? memchr(text.data, c, text.size) : NULL;
     return at ? (size_t)(at - text.data) : text.size;
 }
 
-/* Takes a value, quoted or not, from the front of rest, up to ';'. What is between quotes stays as
- * it is, backslashes too. False: a quote does not close. */
+/* Takes a value, quoted or not, from the front of rest, up to ';'. Quoted text is kept unchanged,
+ * including backslashes. False: a quote is not closed. */
 static bool take_value(struct view *rest, struct view *value)
 {
     if (rest->size == 0 || rest->data[0] != '"') {
@@ -61,7 +61,7 @@ static bool take_value(struct view *rest, struct view *value)
     return rest->size == 0 || rest->data[0] == ';';
 }
 
-/* The next `; key=value` of a header; false: none is left, or it is malformed (then *bad). */
+/* Reads the next `; key=value` of a header. False: none left, or malformed (then *bad). */
 static bool next_parameter(struct view *rest, struct view *key, struct view *value, bool *bad)
 {
     *rest = trim_left(*rest);
@@ -94,7 +94,7 @@ static bool find_boundary(struct view content_type, struct view *boundary)
     return found && boundary->size >= 1 && boundary->size <= MAX_BOUNDARY;
 }
 
-/* Whether text starts with `--boundary`; *line gets what follows on. */
+/* Whether text starts with `--boundary`; *line is what follows it. */
 static bool at_delimiter(const struct multipart *multipart, struct view text, struct view *line)
 {
     if (!view_starts(text, VIEW("--")) ||
@@ -104,8 +104,8 @@ static bool at_delimiter(const struct multipart *multipart, struct view text, st
     return true;
 }
 
-/* Reads the end of a delimiter line: "--" closes, white space and a line end go on. False: the
- * text only began like a delimiter. */
+/* Reads the end of a delimiter line: "--" is the closing delimiter, whitespace and a line end a
+ * normal one. False: the text only began like a delimiter. */
 static bool end_delimiter(struct multipart *multipart, struct view line, bool first)
 {
     if (view_starts(line, VIEW("--"))) {
@@ -127,7 +127,7 @@ static struct view newline(const struct multipart *multipart)
     return multipart->bare_lf ? VIEW("\n") : VIEW("\r\n");
 }
 
-/* Finds the delimiter that ends a part and steps behind it; *content is what stands before. */
+/* Finds the delimiter that ends a part and moves past it; *content is what precedes it. */
 static bool next_delimiter(struct multipart *multipart, struct view *content)
 {
     struct view all = multipart->rest, mark = newline(multipart), line;
@@ -152,7 +152,7 @@ bool multipart_begin(struct multipart *multipart, struct view content_type, stru
     *multipart = (struct multipart){.rest = body};
     if (!find_boundary(content_type, &multipart->boundary))
         return false;
-    /* The preamble: lines up to the first that is a delimiter. */
+    /* The preamble: lines up to the first delimiter. */
     for (struct view at = body;;) {
         struct view line;
         if (at_delimiter(multipart, at, &line) && end_delimiter(multipart, line, true))
@@ -166,7 +166,7 @@ bool multipart_begin(struct multipart *multipart, struct view content_type, stru
     return true;
 }
 
-/* Takes one header line; false: it is not one. */
+/* Reads one header line; false: not a header line. */
 static bool read_header(struct view line, struct multipart_part *part)
 {
     size_t size = until(line, ':');
@@ -189,7 +189,7 @@ static bool read_header(struct view line, struct multipart_part *part)
     return !bad;
 }
 
-/* Reads the header lines and the empty one behind them. */
+/* Reads the header lines and the empty line after them. */
 static bool read_headers(struct multipart *multipart, struct multipart_part *part)
 {
     struct view end = newline(multipart);

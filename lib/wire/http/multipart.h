@@ -1,9 +1,9 @@
 /*
- * multipart/form-data bodies (RFC 7578, RFC 2046), whole in memory, read in place. Lines end in
- * CRLF; a body whose first delimiter line ends in a bare LF is read with bare LFs throughout, as
- * Go's and other servers do. Pure.
- * By hand: libmicrohttpd's post processor takes its boundary from a connection and copies the parts
- * out as they come, while bodies here are inflated first and read in place.
+ * Reads multipart/form-data bodies (RFC 7578, RFC 2046) in place. Lines end in CRLF; a body whose
+ * first delimiter line ends in a bare LF is read with bare LFs throughout, as Go and other servers
+ * do. Pure. Implemented here because libmicrohttpd's post processor takes the boundary from a
+ * connection and copies the parts as they arrive, while these bodies are inflated first and read in
+ * place.
  */
 #ifndef LIB_WIRE_HTTP_MULTIPART_H
 #define LIB_WIRE_HTTP_MULTIPART_H
@@ -11,10 +11,10 @@
 #include "lib/base/view.h"
 
 struct multipart {
-    struct view boundary; /* without the leading dashes; in content_type */
-    struct view rest;     /* what stands behind the delimiter read last */
+    struct view boundary; /* without the leading dashes; points into content_type */
+    struct view rest;     /* after the last delimiter read */
     bool bare_lf;
-    bool ended; /* the closing delimiter came */
+    bool ended; /* the closing delimiter was read */
     bool bad;
 };
 
@@ -24,12 +24,12 @@ struct multipart_part {
     struct view content;
 };
 
-/* content_type: the header's value; both views are borrowed. False: not multipart/form-data, or no
- * boundary of 1 to 70 characters. */
+/* Starts reading; content_type is the header's value, both views are borrowed. False: not
+ * multipart/form-data, or no boundary of 1 to 70 characters. */
 bool multipart_begin(struct multipart *multipart, struct view content_type, struct view body);
 
-/* The next part; false: the closing delimiter came, or the body is malformed (then bad). Text
- * before the first delimiter and behind the closing one is passed over. */
+/* Reads the next part. False: the closing delimiter was reached, or the body is malformed (then
+ * bad). Text before the first and after the closing delimiter is skipped. */
 bool multipart_next(struct multipart *multipart, struct multipart_part *part);
 
 #endif

@@ -1,4 +1,4 @@
-/* google.rpc.Status with google.rpc.RetryInfo: written and read by hand, being so small. */
+/* google.rpc.Status with google.rpc.RetryInfo: small enough to be encoded and decoded by hand. */
 #include "lib/wire/http/status.h"
 #include "lib/wire/proto/proto_scan.h"
 #include "lib/wire/proto/text.h"
@@ -6,7 +6,7 @@
 #define NS              UINT64_C(1000000000)
 #define RETRY_INFO_TYPE "type.googleapis.com/google.rpc.RetryInfo"
 
-/* A wait longer than this is as good as for ever; keeps sums inside 64 bits. */
+/* Longer waits are practically infinite; keeps sums within 64 bits. */
 #define MAX_SECONDS (UINT64_C(365) * 24 * 3600)
 
 enum {
@@ -27,7 +27,7 @@ static uint8_t *rpc_status_put_number(uint8_t *out, uint32_t number, uint64_t va
     return proto_varint_put(proto_varint_put(out, proto_tag(number, WIRE_VARINT)), value);
 }
 
-/* A details field with RetryInfo; out has room for 128 bytes. */
+/* Writes a details field with RetryInfo; out has room for 128 bytes. */
 static uint8_t *put_retry_info(uint8_t *out, uint64_t ns)
 {
     uint8_t duration[32];
@@ -43,7 +43,7 @@ static uint8_t *put_retry_info(uint8_t *out, uint64_t ns)
     return proto_bytes_put(proto_len_put(out, RETRY_DELAY, delay.size), delay);
 }
 
-/* A string field with text made valid UTF-8, as protobuf asks of strings. */
+/* Writes a string field with text converted to valid UTF-8, as protobuf requires. */
 static bool rpc_status_put_text(uint32_t number, const char *text, struct bytes *out)
 {
     struct bytes clean;
@@ -70,7 +70,7 @@ bool rpc_status_encode(enum grpc_code code, const char *message, uint64_t retry_
            bytes_append_view(out, info) == BYTES_OK;
 }
 
-/* A Duration as protobuf's JSON has it: "1s", "1.500s", "0.000000001s". */
+/* Writes a Duration in protobuf's JSON form: "1s", "1.500s", "0.000000001s". */
 static bool put_duration(uint64_t ns, struct bytes *out)
 {
     unsigned long long seconds = ns / NS, rest = ns % NS;
@@ -106,7 +106,7 @@ static bool read_duration(struct view body, uint64_t *ns)
         else if (field.number == DURATION_NANOS && field.type == WIRE_VARINT)
             nanos = field.value;
     }
-    /* A negative duration asks for no wait at all. */
+    /* A negative duration means no wait. */
     bool negative = (int64_t)seconds < 0 || (int64_t)nanos < 0;
     seconds = seconds > MAX_SECONDS ? MAX_SECONDS : seconds;
     *ns = negative ? 0 : seconds * NS + nanos % NS;
@@ -124,7 +124,7 @@ static bool read_retry_info(struct view body, uint64_t *ns)
     return !scan.bad;
 }
 
-/* One entry of details; false: malformed. Types other than RetryInfo are passed over. */
+/* Reads one entry of details; ignores types other than RetryInfo. False: malformed. */
 static bool read_detail(struct view any, bool *has_retry_info, uint64_t *ns)
 {
     struct proto_scan scan = proto_scan_begin(any);

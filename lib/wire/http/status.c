@@ -7,7 +7,7 @@ struct status_row {
     enum grpc_code grpc;
 };
 
-/* What a refusal for good is answered with. RETRY is 503 and UNAVAILABLE whatever the cause. */
+/* Statuses of permanent refusals. RETRY is 503 and UNAVAILABLE for every cause. */
 static const struct status_row rejects[CAUSE_COUNT] = {
     [CAUSE_NONE] = {500, GRPC_INTERNAL},
     [CAUSE_INVALID] = {400, GRPC_INVALID_ARGUMENT},
@@ -81,7 +81,7 @@ struct outcome status_from_http(long http)
     return outcome_of(VERDICT_REJECT, cause_of_http(http), "HTTP status %ld", http);
 }
 
-/* Every gRPC code: both spellings of its name, and what it means coming from a backend. */
+/* Every gRPC code: both spellings of its name, and its meaning when a backend returns it. */
 static const struct {
     const char *name;
     const char *connect;
@@ -113,8 +113,8 @@ static unsigned known_code(int code)
                                                                       : GRPC_UNKNOWN;
 }
 
-/* "received message larger than max (...)" and its like. */
-static bool speaks_of_a_maximum(const char *message)
+/* "received message larger than max (...)" and the like. */
+static bool mentions_maximum(const char *message)
 {
     return message && (strcasestr(message, "max") || strcasestr(message, "larger than") ||
                        strcasestr(message, "too large"));
@@ -129,7 +129,7 @@ struct outcome status_from_grpc(int code, bool has_retry_info, const char *messa
         return OUTCOME_OK;
     if (known == GRPC_RESOURCE_EXHAUSTED && has_retry_info)
         verdict = VERDICT_RETRY;
-    else if (known == GRPC_RESOURCE_EXHAUSTED && speaks_of_a_maximum(message))
+    else if (known == GRPC_RESOURCE_EXHAUSTED && mentions_maximum(message))
         cause = CAUSE_TOO_LARGE;
     return outcome_of(verdict, cause, "%s: %s", codes[known].name, message ? message : "");
 }

@@ -1,7 +1,7 @@
 /*
- * The one table of statuses. Outwards: outcome -> HTTP status and gRPC code. Inwards: what a
- * backend answered -> outcome. Sources: OTLP specification 1.11 (retryable codes), gRPC status
- * codes.
+ * Mapping between outcomes and statuses: from an outcome to the HTTP status and gRPC code for a
+ * client, and from a backend's response to an outcome. Sources: OTLP specification 1.11 (retryable
+ * codes), gRPC status codes.
  */
 #ifndef LIB_WIRE_HTTP_STATUS_H
 #define LIB_WIRE_HTTP_STATUS_H
@@ -27,41 +27,44 @@ enum grpc_code {
     GRPC_UNAUTHENTICATED = 16
 };
 
-/* What a client of ours is told. */
+/* The status sent to a client. */
 unsigned status_http(const struct outcome *outcome);
 enum grpc_code status_grpc(const struct outcome *outcome);
 
-/* Verdict of an OTLP/HTTP status: 2xx OK; 429, 502, 503, 504 RETRY; 413 too large; else REJECT. */
+/* The outcome of an OTLP/HTTP status: 2xx OK; 429, 502, 503, 504 RETRY; 413 too large; else
+ * REJECT. */
 struct outcome status_from_http(long http);
 
-/* Verdict of a gRPC code. has_retry_info: RESOURCE_EXHAUSTED is retryable only with it; without,
- * and with a message that speaks of a maximum, it is CAUSE_TOO_LARGE. */
+/* The outcome of a gRPC code. RESOURCE_EXHAUSTED is retryable only if has_retry_info; without it,
+ * and with a message that mentions a maximum, it is CAUSE_TOO_LARGE. */
 struct outcome status_from_grpc(int code, bool has_retry_info, const char *message);
 
-/* "NOT_FOUND" and so on; connect's lower-case names ("invalid_argument"). */
+/* gRPC's names ("NOT_FOUND") and Connect's lower-case names ("invalid_argument"). */
 const char *grpc_code_name(enum grpc_code code);
 const char *connect_code_name(enum grpc_code code);
 
-/* google.rpc.Status with an optional RetryInfo (retry_after_ns > 0), in protobuf or JSON.
+/* Append a google.rpc.Status with an optional RetryInfo (retry_after_ns > 0), as protobuf or JSON.
  * False: no room. */
 bool rpc_status_encode(enum grpc_code code, const char *message, uint64_t retry_after_ns,
                        struct bytes *out);
 bool rpc_status_encode_json(enum grpc_code code, const char *message, uint64_t retry_after_ns,
                             struct bytes *out);
 
-/* connect's error body: {"code":"invalid_argument","message":"..."}. False: no room. */
+/* Appends Connect's error body: {"code":"invalid_argument","message":"..."}. False: no room. */
 bool connect_error_encode(enum grpc_code code, const char *message, struct bytes *out);
 
-/* Reads a protobuf google.rpc.Status: code, message (NUL-ended, cut to size) and RetryInfo's delay
- * (0 where there is none; has_retry_info tells). False: malformed. */
+/* Reads a protobuf google.rpc.Status: code, message (truncated to size, NUL-terminated) and
+ * RetryInfo's delay (*has_retry_info false: none, delay 0). False: malformed. */
 bool rpc_status_decode(struct view in, int *code, char *message, size_t message_size,
                        bool *has_retry_info, uint64_t *retry_after_ns);
 
-/* Export*ServiceResponse of any signal: complete success (rejected 0, message NULL: an empty
- * message; JSON {"partialSuccess":{}}) or a partial one. JSON names the signal's own field. */
+/* Appends an Export*ServiceResponse of any signal: full success (rejected 0, message NULL: an empty
+ * message; JSON {"partialSuccess":{}}) or partial success. In JSON the field has the signal's own
+ * name. False: no room. */
 bool export_response_encode(int signal, bool json, uint32_t rejected, const char *message,
                             struct bytes *out);
-/* Reads one (protobuf): rejected items and the message, cut to size. False: malformed. */
+/* Reads a protobuf Export*ServiceResponse: rejected items and the message, truncated to size.
+ * False: malformed. */
 bool export_response_decode(struct view in, uint64_t *rejected, char *message, size_t message_size);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "lib/wire/jfr/jfr_chunk.h"
 
-/* What a step of the walk came to. */
+/* Result of one step of the iteration. */
 enum found { FOUND_EVENT, FOUND_OTHER, FOUND_END, FOUND_BAD };
 
 static const enum jfr_kind kinds[JFR_CLASS_SETTING] = {
@@ -11,7 +11,7 @@ static const enum jfr_kind kinds[JFR_CLASS_SETTING] = {
     [JFR_CLASS_MONITOR] = JFR_LOCK,
 };
 
-/* JFR_CLASSES: none that is read. */
+/* JFR_CLASSES: a class that is not read. */
 static int class_of(const struct jfr_chunk *chunk, uint64_t type)
 {
     int index = 0;
@@ -20,9 +20,9 @@ static int class_of(const struct jfr_chunk *chunk, uint64_t type)
     return type == 0 ? JFR_CLASSES : index;
 }
 
-/* As Pyroscope counts, from 1.19 on: an execution sample is CPU time unless the thread sleeps;
- * where async-profiler samples by the wall clock, all samples are wall time, and those of running
- * threads CPU time too. */
+/* Counts like Pyroscope since 1.19: an execution sample is CPU time unless the thread sleeps; if
+ * async-profiler samples by wall clock, all samples are wall time, and those of running threads are
+ * also CPU time. */
 static void jfr_count(struct jfr_event *event, enum jfr_state state, bool wall)
 {
     if (event->kind == JFR_EXECUTION) {
@@ -75,7 +75,7 @@ static enum found read_setting(const struct jfr_chunk *chunk, const struct jfr_f
     return FOUND_OTHER;
 }
 
-/* One event of the chunk at hand; scan->at stays where it is bad. */
+/* Reads one event of the current chunk; scan->at stays at a bad one. */
 static enum found step(struct jfr_scan *scan, struct view *mode, struct jfr_event *event)
 {
     const struct jfr_chunk *chunk = scan->chunk;
@@ -104,7 +104,7 @@ struct jfr_scan jfr_scan_begin(const struct jfr *jfr)
     return (struct jfr_scan){first, first->bytes.data + JFR_HEADER_SIZE, false};
 }
 
-/* The next event of any chunk; mode changes where a setting says so. */
+/* Reads the next event of any chunk; a setting event may change *mode. */
 static enum found jfr_next(const struct jfr *jfr, struct jfr_scan *scan, struct view *mode,
                            struct jfr_event *event)
 {
@@ -127,7 +127,7 @@ bool jfr_next_event(const struct jfr *jfr, struct jfr_scan *scan, struct jfr_eve
     return jfr_next(jfr, scan, &mode, event) == FOUND_EVENT;
 }
 
-/* Reads every event once, so that a walk cannot fail. */
+/* Reads every event once, so that iterating cannot fail later. */
 static bool check_events(struct jfr *jfr, struct jfr_reading *reading)
 {
     struct jfr_scan scan = jfr_scan_begin(jfr);

@@ -18,7 +18,7 @@ static bool inside(const struct jfr_chunk *chunk, uint64_t offset)
     return offset >= JFR_HEADER_SIZE && offset < chunk->bytes.size;
 }
 
-/* What a header says wrong; NULL: nothing. */
+/* What is wrong with a header; NULL: nothing. */
 static const char *header_problem(const struct jfr_chunk *chunk)
 {
     if (chunk->bytes.data[5] != 2 || chunk->bytes.data[4] != 0)
@@ -26,10 +26,10 @@ static const char *header_problem(const struct jfr_chunk *chunk)
     if (!(chunk->bytes.data[67] & 1))
         return "integers are not compressed";
     if (!inside(chunk, chunk->metadata_offset) || !inside(chunk, chunk->pool_offset))
-        return "an offset points out of it";
+        return "an offset points outside it";
     if (chunk->start_nanos < 0 || chunk->end_nanos < chunk->start_nanos)
-        return "its times are no times";
-    /* So that a rest of a second times 10^9 fits; no clock ticks so fast. */
+        return "its times are out of range";
+    /* So that a fraction of a second times 10^9 fits; no clock is this fast. */
     if (chunk->ticks_per_second <= 0 || chunk->ticks_per_second > INT64_MAX / NANOS)
         return "no usable count of ticks per second";
     return NULL;
@@ -41,7 +41,7 @@ bool jfr_chunk_header(struct jfr_chunk *chunk, struct jfr_reading *reading, stru
         return jfr_refuse(reading, part, "does not begin with FLR", rest.data);
     uint64_t size = rest.size >= JFR_HEADER_SIZE ? number_at(rest, 8) : 0;
     if (rest.size < JFR_HEADER_SIZE || size > rest.size)
-        return jfr_refuse(reading, part, "cut off", rest.data);
+        return jfr_refuse(reading, part, "truncated", rest.data);
     if (size < JFR_HEADER_SIZE)
         return jfr_refuse(reading, part, "not finished", rest.data);
     chunk->bytes = (struct view){rest.data, (size_t)size};

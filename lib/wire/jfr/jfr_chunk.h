@@ -1,5 +1,6 @@
 /*
- * One chunk: its header, and all that is needed to walk its events. For the wire/jfr*.c files only.
+ * One chunk: its header, and what is needed to iterate over its events. For lib/wire/jfr/jfr*.c
+ * only.
  */
 #ifndef LIB_WIRE_JFR_JFR_CHUNK_H
 #define LIB_WIRE_JFR_JFR_CHUNK_H
@@ -8,7 +9,7 @@
 
 enum { JFR_HEADER_SIZE = 68, JFR_STATES = 64 };
 
-/* Classes whose events are read. */
+/* The classes whose events are read. */
 enum jfr_class {
     JFR_CLASS_EXECUTION,
     JFR_CLASS_WALL,
@@ -29,23 +30,23 @@ struct jfr_chunk {
     int64_t end_nanos;
     uint64_t start_ticks;
     int64_t ticks_per_second;
-    uint64_t types[JFR_CLASSES]; /* ids; a class that the metadata lacks: 0, which is that of the
+    uint64_t types[JFR_CLASSES]; /* class ids; for a class that the metadata lacks 0, the id of the
                                     metadata event */
     struct jfr_plan plans[JFR_CLASSES];
-    uint8_t states[JFR_STATES]; /* enum jfr_state by key of the constant */
+    uint8_t states[JFR_STATES]; /* enum jfr_state by the constant's key */
 };
 
-/* Reads the header of the chunk that rest begins with. False: refused. */
+/* Reads the header of the chunk at the start of rest. False: refused. */
 bool jfr_chunk_header(struct jfr_chunk *chunk, struct jfr_reading *reading, struct view rest);
 
-/* Makes the plans from the chunk's metadata and reads its thread states. False: refused. */
+/* Makes the plans from the chunk's metadata, and reads its thread states. False: refused. */
 bool jfr_chunk_prepare(struct jfr_chunk *chunk, struct jfr_reading *reading);
 
 /* Reads the chunk's thread states from its constant pools. False: refused. */
 bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_reading *reading,
                    struct jfr_metadata *metadata);
 
-/* Nanoseconds since the epoch of a count of ticks; the chunk's start where they make no time. */
+/* Converts ticks to nanoseconds since the epoch; the chunk's start if that is out of range. */
 int64_t jfr_chunk_time(const struct jfr_chunk *chunk, uint64_t ticks);
 
 #endif

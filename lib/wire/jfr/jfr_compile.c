@@ -1,15 +1,15 @@
 /* Plans to read the events of declared classes (lib/wire/jfr/jfr_metadata.h). */
 #include "lib/wire/jfr/jfr_metadata.h"
 
-/* A plan in the making. */
+/* A plan being made. */
 struct making {
     struct jfr_metadata *metadata;
     const struct jfr_wanted *wanted;
     const char *problem; /* NULL: none so far */
     size_t count;
-    size_t last_kept; /* one past the last step that keeps a value */
+    size_t last_kept; /* index + 1 of the last step that keeps a value */
     unsigned kept;
-    bool joinable; /* the last step may take more of its kind */
+    bool joinable; /* the last step can be extended by more of its kind */
     struct jfr_step steps[JFR_MAX_STEPS];
 };
 
@@ -36,7 +36,7 @@ static void jfr_compile_keep(struct making *making, enum jfr_op op, enum jfr_slo
     making->last_kept = making->count;
 }
 
-/* What a class is made of that no metadata describes. False: it is made of fields. */
+/* The step for a basic class, which the metadata does not describe. False: the class has fields. */
 static bool basic_op(struct view name, struct jfr_step *step)
 {
     static const struct basic {
@@ -73,7 +73,7 @@ static const struct jfr_wanted *wanted(const struct making *making, const struct
 
 static void add_fields(struct making *making, const struct jfr_type *type, int depth);
 
-/* One value of a type, as often as it stands in an event. */
+/* Adds the steps for one field's value, or its array. */
 static void add_value(struct making *making, const struct jfr_field *field,
                       const struct jfr_type *type, int depth)
 {
@@ -102,7 +102,7 @@ static void add_field(struct making *making, const struct jfr_field *field, int 
 {
     const struct jfr_type *type = jfr_metadata_by_id(making->metadata, field->type);
     if (!type) {
-        making->problem = "a field is of no known class";
+        making->problem = "a field is of an unknown class";
         return;
     }
     const struct jfr_wanted *w = depth == 0 ? wanted(making, field, type) : NULL;

@@ -22,8 +22,8 @@ static size_t count_of(struct view raw, uint32_t number)
     return count;
 }
 
-/* An entry whose value is bytes; what is missing is 0 or empty, and the last of a field counts. A
- * Context given in pieces would have to be merged; that no encoder of a map writes. */
+/* An entry whose value is bytes; missing fields are 0 or empty, and the last occurrence of a field
+ * wins. A repeated Context would have to be merged, but no encoder writes map entries like that. */
 static struct jfr_label_entry read_entry(struct view raw)
 {
     struct jfr_label_entry entry = {.value = {raw.data, 0}};
@@ -38,7 +38,8 @@ static struct jfr_label_entry read_entry(struct view raw)
     return entry;
 }
 
-/* By key, and one key's entries as they stood: all values are places in the same bytes. */
+/* By key; entries of one key by address, which is their order, as all values point into the same
+ * bytes. */
 static int by_key(const void *a, const void *b)
 {
     const struct jfr_label_entry *left = a, *right = b;
@@ -62,7 +63,7 @@ static bool read_map(struct jfr_label_map *map, struct view raw, uint32_t number
     return true;
 }
 
-/* The last entry of a key, as protobuf's maps ask. */
+/* The last entry of a key, as for protobuf maps. */
 static struct view jfr_labels_find(const struct jfr_label_map *map, int64_t key)
 {
     size_t low = 0, high = map->count;

@@ -4,7 +4,7 @@
 
 static const char part[] = "metadata";
 
-/* An element of the tree; its children follow in the bytes. */
+/* An element of the tree; its children follow it. */
 struct element {
     struct view name;
     const uint8_t *attributes; /* pairs of indices of strings */
@@ -12,7 +12,7 @@ struct element {
     uint64_t child_count;
 };
 
-/* Goes through the tree twice: to count, then to fill. */
+/* Reads the tree twice: to count, then to fill. */
 struct reader {
     struct jfr_metadata *metadata;
     const uint8_t *at; /* NULL: malformed */
@@ -34,7 +34,8 @@ static uint64_t jfr_metadata_read_number(struct reader *reader)
     return number;
 }
 
-/* How many things of so many bytes at least follow; what cannot fit is malformed. */
+/* Reads the count of items of at least `least` bytes each that follow; a count that cannot fit is
+ * malformed. */
 static uint64_t read_count(struct reader *reader, size_t least)
 {
     uint64_t count = jfr_metadata_read_number(reader);
@@ -68,7 +69,7 @@ static bool read_element(struct reader *reader, struct element *element)
     return true;
 }
 
-/* Counts what is still open instead of going down, so that no depth is too deep. */
+/* Counts open elements instead of recursing, so that any depth is fine. */
 static bool skip_children(struct reader *reader, const struct element *parent)
 {
     struct element element;
@@ -78,7 +79,7 @@ static bool skip_children(struct reader *reader, const struct element *parent)
     return true;
 }
 
-/* The value of an attribute; empty: it has none. */
+/* The value of an attribute; empty: none. */
 static struct view attribute(const struct reader *reader, const struct element *element,
                              const char *name)
 {
@@ -195,7 +196,7 @@ static bool index_types(struct jfr_metadata *metadata, struct jfr_reading *readi
     return true;
 }
 
-/* What stands in front of the strings: when, how long, which version of the metadata. */
+/* Reads what precedes the strings: time, duration and metadata id. */
 static bool read_head(struct reader *reader, struct jfr_reading *reading,
                       const struct jfr_frame *frame)
 {
@@ -205,7 +206,7 @@ static bool read_head(struct reader *reader, struct jfr_reading *reading,
         jfr_metadata_read_number(reader);
     reader->string_count = read_count(reader, 1);
     if (!reader->at)
-        return jfr_refuse(reading, part, "cut off", frame->content);
+        return jfr_refuse(reading, part, "truncated", frame->content);
     reader->strings = arena_array(&reading->scratch, reader->string_count, sizeof *reader->strings);
     return reader->strings || jfr_refuse(reading, part, "too large", frame->content);
 }

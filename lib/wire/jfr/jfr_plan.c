@@ -8,11 +8,11 @@ static const uint8_t *skip_numbers(const uint8_t *at, const uint8_t *end, uint32
     return at;
 }
 
-/* Each element takes a byte at least, so that a count past the bytes ends soon. */
+/* Each element takes at least a byte, so that an excessive count ends soon. */
 static const uint8_t *skip_array(const struct jfr_plan *element, const uint8_t *at,
                                  const uint8_t *end)
 {
-    struct jfr_values none; /* an element's steps keep nothing */
+    struct jfr_values none; /* the steps of an element keep nothing */
     uint64_t count;
     if (!(at = jfr_varint(at, end, &count)) || element->count == 0)
         return at;

@@ -1,6 +1,6 @@
 /*
- * How to read the fields of a class: a list of steps made once from its metadata, with all structs
- * inside it laid flat, so that reading an event looks nothing up. For the wire/jfr*.c files only.
+ * How to read the fields of a class: a list of steps, made once from its metadata with nested
+ * structs flattened, so that reading an event needs no lookups. For lib/wire/jfr/jfr*.c only.
  */
 #ifndef LIB_WIRE_JFR_JFR_PLAN_H
 #define LIB_WIRE_JFR_JFR_PLAN_H
@@ -19,7 +19,7 @@ enum jfr_slot {
     JFR_SLOT_TRACE_LO,
     JFR_SLOT_SAMPLES,
     JFR_NUMBERS,
-    JFR_SLOT_NAME = JFR_NUMBERS, /* these are strings */
+    JFR_SLOT_NAME = JFR_NUMBERS, /* strings from here on */
     JFR_SLOT_VALUE,
     JFR_SLOTS
 };
@@ -30,10 +30,10 @@ struct jfr_values {
 };
 
 enum jfr_op {
-    JFR_SKIP_NUMBERS, /* argument: how many */
-    JFR_SKIP_BYTES,   /* how many */
+    JFR_SKIP_NUMBERS, /* argument: the count */
+    JFR_SKIP_BYTES,   /* argument: the count */
     JFR_SKIP_STRING,
-    JFR_SKIP_ARRAY,  /* how many of the steps behind it read one element */
+    JFR_SKIP_ARRAY,  /* argument: the count of the next steps read one element */
     JFR_KEEP_NUMBER, /* enum jfr_slot */
     JFR_KEEP_STRING
 };
@@ -46,11 +46,11 @@ struct jfr_step {
 struct jfr_plan {
     const struct jfr_step *steps;
     size_t count;
-    unsigned kept; /* bits 1 << enum jfr_slot of those that the steps keep */
+    unsigned kept; /* bits 1 << enum jfr_slot of the slots that the steps fill */
 };
 
-/* Reads by the plan from a non-NULL place; the values that the plan keeps are set, others stay.
- * NULL: cut off, or a string of no known encoding. */
+/* Reads a value at `at`, non-NULL, by the plan; sets the values that the plan keeps, others are
+ * unchanged. Returns the end of what was read. NULL: truncated, or a string of unknown encoding. */
 const uint8_t *jfr_plan_run(const struct jfr_plan *plan, const uint8_t *at, const uint8_t *end,
                             struct jfr_values *values);
 

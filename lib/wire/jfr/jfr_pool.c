@@ -3,7 +3,7 @@
 
 static const char part[] = "constant pool";
 
-/* A checkpoint: an event that holds pools of several classes, and where the one before it is. */
+/* A checkpoint: an event with the pools of several classes, and the offset of the previous one. */
 struct checkpoint {
     const uint8_t *start;
     const uint8_t *at; /* its first pool */
@@ -24,10 +24,10 @@ static enum jfr_state state_of(struct view name)
     return view_eq(name, VIEW("STATE_SLEEPING")) ? JFR_STATE_SLEEPING : JFR_STATE_OTHER;
 }
 
-/* Plans by class, made when a class is first met. */
+/* Plans by class, made when a class first occurs. */
 struct plans {
     struct jfr_metadata *metadata;
-    struct jfr_plan *of;           /* by index of the class; steps NULL: not yet made */
+    struct jfr_plan *of;           /* by index of the class; steps NULL: not made yet */
     const struct jfr_type *states; /* jdk.types.ThreadState */
 };
 
@@ -42,7 +42,7 @@ static const struct jfr_plan *plan_of(struct plans *plans, struct jfr_reading *r
     return plan;
 }
 
-/* Goes over the constants of one class; those of thread states are noted. NULL: cut off. */
+/* Reads the constants of one class; stores thread states. NULL: truncated. */
 static const uint8_t *read_constants(struct jfr_chunk *chunk, const struct jfr_plan *plan,
                                      struct checkpoint *checkpoint, bool noted)
 {
@@ -59,7 +59,7 @@ static const uint8_t *read_constants(struct jfr_chunk *chunk, const struct jfr_p
     return at;
 }
 
-/* Goes over the pools up to the one of thread states, which is among the first. */
+/* Reads the pools up to that of thread states, which is one of the first. */
 static bool read_pools(struct jfr_chunk *chunk, struct jfr_reading *reading, struct plans *plans,
                        struct checkpoint *checkpoint)
 {
@@ -68,7 +68,7 @@ static bool read_pools(struct jfr_chunk *chunk, struct jfr_reading *reading, str
         uint64_t id;
         const uint8_t *at = jfr_varint(checkpoint->at, checkpoint->end, &id);
         if (!at)
-            return jfr_refuse(reading, part, "cut off", checkpoint->at);
+            return jfr_refuse(reading, part, "truncated", checkpoint->at);
         const struct jfr_type *type = jfr_metadata_by_id(plans->metadata, id);
         if (!type)
             return jfr_refuse(reading, part, "of no known class", checkpoint->at);
@@ -83,7 +83,7 @@ static bool read_pools(struct jfr_chunk *chunk, struct jfr_reading *reading, str
     return true;
 }
 
-/* Size, class, start, duration, distance to the checkpoint before it, what it is for, pools. */
+/* Size, class, start, duration, distance to the previous checkpoint, type, number of pools. */
 static bool read_head(struct checkpoint *checkpoint, const uint8_t *at, const uint8_t *end)
 {
     struct jfr_frame frame;
@@ -102,7 +102,8 @@ static bool read_head(struct checkpoint *checkpoint, const uint8_t *at, const ui
     return true;
 }
 
-/* Checkpoints lead backward, each one in front of the one that names it: so none comes twice. */
+/* Checkpoints are linked backwards, each before the one that refers to it, so there are no
+ * cycles. */
 bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_reading *reading,
                    struct jfr_metadata *metadata)
 {
@@ -125,7 +126,7 @@ bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_reading *reading,
             return true;
         int64_t least = JFR_HEADER_SIZE - (checkpoint.start - chunk->bytes.data);
         if (checkpoint.delta > 0 || checkpoint.delta < least)
-            return jfr_refuse(reading, part, "names another one out of place", at);
+            return jfr_refuse(reading, part, "refers to another one out of place", at);
         end = checkpoint.start;
         at = checkpoint.start + checkpoint.delta;
     }

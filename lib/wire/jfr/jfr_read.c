@@ -32,8 +32,8 @@ static const uint8_t *varint_bytewise(const uint8_t *at, const uint8_t *end, uin
     return NULL;
 }
 
-/* Where eight bytes lie ahead, they are looked at together: the first one without its high bit
- * ends the number, and the sevens of bits are moved together by halves. */
+/* If eight bytes are available, they are processed together: the first one without its high bit
+ * ends the number, and the groups of seven bits are packed by halves. */
 const uint8_t *jfr_varint_long(const uint8_t *at, const uint8_t *end, uint64_t *value)
 {
     uint64_t word;
@@ -55,7 +55,7 @@ const uint8_t *jfr_varint_long(const uint8_t *at, const uint8_t *end, uint64_t *
     return at + 9;
 }
 
-/* An array of UTF-16 units, each a compressed integer: ASCII stands there as itself. */
+/* An array of UTF-16 units, each a compressed integer: ASCII text is readable in place. */
 static const uint8_t *characters(const uint8_t *at, const uint8_t *end, uint64_t count,
                                  struct view *text)
 {

@@ -1,29 +1,29 @@
 /*
- * The smallest parts of JFR: compressed integers, strings, and how a refusal is told. A pointer
- * moves on behind what was read; NULL: the bytes end before it does, or it is nothing known. For
- * the wire/jfr*.c files only.
+ * The primitives of JFR: compressed integers, strings, and reporting faults. The readers return a
+ * pointer past what was read; NULL: truncated, or an unknown encoding. For lib/wire/jfr/jfr*.c
+ * only.
  */
 #ifndef LIB_WIRE_JFR_JFR_READ_H
 #define LIB_WIRE_JFR_JFR_READ_H
 
 #include "lib/wire/jfr/jfr.h"
 
-/* What all the parts of jfr_open share. */
+/* State that all parts of jfr_open share. */
 struct jfr_reading {
     struct view raw;
-    struct arena *arena;  /* for what stays */
-    struct arena scratch; /* for what one chunk needs while it is opened */
+    struct arena *arena;  /* for the result */
+    struct arena scratch; /* for opening one chunk */
     struct jfr_fault *fault;
 };
 
-/* Fills the fault; false, so that it can be returned. */
+/* Fills the fault; returns false, so that callers can return the result. */
 bool jfr_refuse(struct jfr_reading *reading, const char *part, const char *reason,
                 const uint8_t *at);
 
-/* The parts of the functions below that are rare enough to stay out of line. */
+/* The slow path of jfr_varint, out of line. */
 const uint8_t *jfr_varint_long(const uint8_t *at, const uint8_t *end, uint64_t *value);
 
-/* LEB128, but the ninth byte is the last and whole. */
+/* Reads a LEB128 integer whose ninth byte, if any, is the last and holds eight bits. */
 static inline const uint8_t *jfr_varint(const uint8_t *at, const uint8_t *end, uint64_t *value)
 {
     if (at < end && *at < 0x80) {
@@ -42,13 +42,13 @@ static inline const uint8_t *jfr_skip_bytes(const uint8_t *at, const uint8_t *en
     return count <= (uint64_t)(end - at) ? at + count : NULL;
 }
 
-/* A string of any encoding; text's data is NULL where the bytes do not hold it as text: null, of
- * the constant pool, an array of characters that are not all ASCII. */
+/* Reads a string of any encoding; text's data is NULL if the bytes do not hold the text itself:
+ * null, a constant pool reference, or an array with non-ASCII characters. */
 const uint8_t *jfr_string(const uint8_t *at, const uint8_t *end, struct view *text);
 
-/* What each event begins with: its size, and the id of its class. */
+/* The start of each event: its size and the id of its class. */
 struct jfr_frame {
-    const uint8_t *content; /* behind the two */
+    const uint8_t *content; /* after these two */
     const uint8_t *end;
     uint64_t type;
 };

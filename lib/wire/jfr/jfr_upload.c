@@ -8,7 +8,7 @@
 
 enum { GZIP_PART_MAX = 4 << 20, PLAIN_MAX = 64 << 20, GZIP_LEAST = 18 };
 
-/* deflate cannot do better. */
+/* deflate's best ratio */
 enum { GZIP_RATIO_MAX = 1032 };
 
 static bool begin(struct multipart *multipart, const char *query, const char *content_type,
@@ -19,23 +19,23 @@ static bool begin(struct multipart *multipart, const char *query, const char *co
            strcmp(format, "jfr") == 0 && multipart_begin(multipart, view_of(content_type), body);
 }
 
-/* What a gzip stream says that it inflates to; 0: nothing that can be. */
-static size_t told_size(struct view stream)
+/* The inflated size that a gzip stream declares; 0: impossible. */
+static size_t declared_size(struct view stream)
 {
     if (stream.size < GZIP_LEAST || !looks_gzip(stream))
         return 0;
     const uint8_t *at = stream.data + stream.size - 4;
-    size_t told = at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16 | (size_t)at[3] << 24;
-    return told / GZIP_RATIO_MAX < stream.size ? told : 0;
+    size_t inflated = at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16 | (size_t)at[3] << 24;
+    return inflated / GZIP_RATIO_MAX < stream.size ? inflated : 0;
 }
 
-/* The told size of a part that the server would refuse; 0: it takes it. */
+/* The declared size of a part that the server would refuse; 0: it accepts the part. */
 static size_t oversize(const struct multipart_part *part)
 {
     bool file = part->filename.data && part->name.data &&
                 (view_eq(part->name, VIEW("jfr")) || view_eq(part->name, VIEW("labels")));
-    size_t told = file ? told_size(part->content) : 0;
-    return told > GZIP_PART_MAX ? told : 0;
+    size_t inflated = file ? declared_size(part->content) : 0;
+    return inflated > GZIP_PART_MAX ? inflated : 0;
 }
 
 size_t jfr_upload_plain_size(const char *query, const char *content_type, struct view body)
@@ -46,27 +46,27 @@ size_t jfr_upload_plain_size(const char *query, const char *content_type, struct
     if (!begin(&multipart, query, content_type, body))
         return 0;
     while (multipart_next(&multipart, &part)) {
-        size_t told = oversize(&part), larger = size - part.content.size + told;
-        if (told && larger <= PLAIN_MAX)
+        size_t inflated = oversize(&part), larger = size - part.content.size + inflated;
+        if (inflated && larger <= PLAIN_MAX)
             size = larger;
     }
     return size == body.size ? 0 : size;
 }
 
-/* Whether the boundary, which is not inside the gzip stream, is by chance inside its content. */
+/* Whether the boundary, which is not in the gzip stream, happens to be in its content. */
 static bool holds_boundary(struct view content, struct view boundary)
 {
     return memmem(content.data, content.size, boundary.data, boundary.size) != NULL;
 }
 
-/* A body on its way from one form into the other. */
+/* A body being rewritten. */
 struct rebuild {
-    const uint8_t *copied; /* all of the old body before this is in out */
+    const uint8_t *copied; /* the old body up to here is in out */
     struct bytes *out;
     bool changed;
 };
 
-/* Puts the part's inflated content in place of the stream, where that can be. False: no memory. */
+/* Replaces the stream by its inflated content, if possible. False: no memory. */
 static bool inflate_part(struct rebuild *rebuild, struct view stream, struct view boundary)
 {
     struct bytes *out = rebuild->out;
@@ -94,7 +94,7 @@ bool jfr_upload_inflate(const char *query, const char *content_type, struct view
     struct multipart_part part;
     if (!begin(&multipart, query, content_type, body))
         return true;
-    /* At once: growing step by step would take more than the whole for a moment. */
+    /* All at once: growing step by step would temporarily need more than the whole. */
     if (bytes_reserve(out, out->max) == BYTES_NO_MEMORY)
         return false;
     while (multipart_next(&multipart, &part))

@@ -1,4 +1,4 @@
-/* Pyroscope's LabelsSnapshot, which accompanies JFR uploads. */
+/* Pyroscope's LabelsSnapshot, the labels of JFR uploads. */
 #include "lib/wire/jfr/jfr_labels.h"
 #include "lib/wire/proto/proto_rows.h"
 

@@ -5,7 +5,7 @@
 
 #include <endian.h>
 
-/* Of values that are passed over. */
+/* Depth of skipped values. */
 enum { MAX_DEPTH = 512, REPLACEMENT = 0xfffd };
 
 struct json_scan json_scan_begin(struct view text)
@@ -27,7 +27,7 @@ static inline void pass_blanks(struct json_scan *scan)
         scan->at++;
 }
 
-/* Passes over a sign. False: another one stands there. */
+/* Skips the character. False: another one follows. */
 static bool json_scan_take(struct json_scan *scan, char sign)
 {
     if (scan->at == scan->end || *scan->at != (uint8_t)sign)
@@ -73,7 +73,7 @@ static bool is_hex4(const uint8_t *at, const uint8_t *end)
     return true;
 }
 
-/* The scan stands behind a backslash. */
+/* Skips an escape; the scan is after the backslash. */
 static bool pass_escape(struct json_scan *scan)
 {
     uint8_t c = scan->at < scan->end ? *scan->at : 0;
@@ -90,14 +90,14 @@ static bool pass_escape(struct json_scan *scan)
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 #define HIGH_BITS  EACH(0x80)
 
-/* The high bit of each byte that is zero; behind the first one, of others too. */
+/* Sets the high bit of each byte that is zero; after the first one possibly of others too. */
 static uint64_t zeros(uint64_t word)
 {
     return (word - EACH(1)) & ~word & HIGH_BITS;
 }
 
-/* The first byte that ends a run of plain characters: a quote, a backslash, a control character, or
- * the text's end. *high gets the high bits of those before. */
+/* Finds the end of a run of plain characters: a quote, a backslash, a control character, or the end
+ * of the text. *high collects the high bits of the run's bytes. */
 static const uint8_t *pass_plain(const uint8_t *at, const uint8_t *end, uint64_t *high)
 {
     uint64_t word;
@@ -160,7 +160,7 @@ static uint32_t hex4(const uint8_t *at)
     return value;
 }
 
-/* The code point of the \u sequence behind whose "u" *at stands; *at moves behind it. */
+/* Reads the code point of a \u sequence; *at is after the "u" and moves past the digits. */
 static uint32_t read_unicode(const uint8_t **at, const uint8_t *end)
 {
     uint32_t code = hex4(*at);
@@ -264,7 +264,7 @@ void json_scan_enter(struct json_scan *scan)
     scan->at++;
 }
 
-/* Passes over the comma before the next one. False: the end, or a fault. */
+/* Skips the comma before the next member or element. False: the end, or a fault. */
 static bool json_scan_next(struct json_scan *scan, bool *first, char close)
 {
     pass_blanks(scan);

@@ -8,16 +8,16 @@
 #include "lib/base/bytes.h"
 #include "lib/wire/otlp/signal.h"
 
-/* Reads a JSON request into its protobuf form, appended to out. All signals. What the check
- * judges (lengths of ids) is left to it. Fields stand in the order of the text; of a key that comes
- * twice, both do. False: reason (cut to size) says what is wrong and where; an empty reason: no
- * memory now, the same text may pass later. */
+/* Converts a JSON request of any signal to protobuf, appended to out. The lengths of ids are left
+ * to otlp_check. Fields keep the order of the text; duplicate keys are all kept. False: reason
+ * (truncated to size) says what is wrong and where; an empty reason: no memory, the same text may
+ * be accepted later. */
 bool otlp_json_read(enum signal signal, struct view json, struct bytes *out, char *reason,
                     size_t reason_size);
 
-/* Writes a checked protobuf request as one line of OTLP JSON, as the Collector's file exporter
- * does: ids in hex, 64-bit numbers quoted, enums as numbers, zero values left out. All signals.
- * Unknown fields have no name and are left out. False: out is full. */
+/* Appends a checked protobuf request of any signal as one line of OTLP JSON, like the Collector's
+ * file exporter: ids in hex, 64-bit numbers quoted, enums as numbers, zero values left out. Unknown
+ * fields have no name and are left out. False: out is full. */
 bool otlp_json_write(enum signal signal, struct view request, struct bytes *out);
 
 #endif

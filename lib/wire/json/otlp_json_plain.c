@@ -4,7 +4,7 @@
 
 enum { KEY = 1, VALUE = 2, STRING_VALUE = 1, INT_VALUE = 3, MOST_DIGITS = 18 };
 
-/* A whole number, quoted or not, that is less than 10^18. */
+/* Reads an integer below 10^18, quoted or not. */
 static bool read_whole(struct json_scan *scan, uint64_t *bits)
 {
     bool quoted = json_scan_bytes(scan, VIEW("\"")), minus = json_scan_bytes(scan, VIEW("-"));

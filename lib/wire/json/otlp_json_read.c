@@ -12,10 +12,10 @@
 
 enum { NAME_SIZE = 64 };
 
-/* Where a value stands, for the sentence; each frame on the stack of its reader. */
+/* The path of a value, for error messages; frames are on the stack. */
 struct place {
     const struct place *up;
-    const char *name; /* NULL: an element of the list above */
+    const char *name; /* NULL: an element of the parent list */
     size_t index;
     unsigned depth;
 };
@@ -23,12 +23,12 @@ struct place {
 struct reader {
     struct json_scan scan;
     struct bytes *out;
-    struct bytes plain; /* a string without its escapes */
+    struct bytes plain; /* an unescaped string */
     char *reason;
     size_t reason_size;
 };
 
-/* Appends the path to text from its outer end; returns the new length. */
+/* Appends the path to text, outermost name first; returns the new length. */
 static size_t put_path(const struct place *place, char *text, size_t size)
 {
     if (!place)
@@ -55,7 +55,7 @@ static bool expected(struct reader *reader, const struct place *place, const cha
     return false;
 }
 
-/* Answers for what became of room in out; full is for good, no memory may pass. */
+/* Handles the result of reserving room in out: too large is permanent, no memory is retryable. */
 static bool otlp_json_read_room(struct reader *reader, enum bytes_result result)
 {
     if (result == BYTES_FULL)
@@ -63,7 +63,7 @@ static bool otlp_json_read_room(struct reader *reader, enum bytes_result result)
     return result == BYTES_OK;
 }
 
-/* Where size bytes may be written at the end of out, which grows once they are; NULL: nowhere. */
+/* Returns room for size bytes at the end of out, whose size is not changed yet; NULL: no room. */
 static uint8_t *space(struct reader *reader, size_t size)
 {
     struct bytes *out = reader->out;
@@ -77,7 +77,7 @@ static void grown_to(struct reader *reader, const uint8_t *end)
     reader->out->size = (size_t)(end - reader->out->data);
 }
 
-/* Begins a LEN field: tag and one byte for the length; *mark is where its content starts. */
+/* Begins a LEN field: the tag and one byte for the length; *mark is the start of its content. */
 static bool open_field(struct reader *reader, uint32_t number, size_t *mark)
 {
     uint8_t *at = space(reader, 6);
@@ -90,7 +90,7 @@ static bool open_field(struct reader *reader, uint32_t number, size_t *mark)
     return true;
 }
 
-/* Sets the length; content of 128 bytes and more moves on to make room for it. */
+/* Sets the length; content of 128 bytes or more is moved to make room for it. */
 static bool close_field(struct reader *reader, size_t mark)
 {
     struct bytes *out = reader->out;
@@ -104,7 +104,7 @@ static bool close_field(struct reader *reader, size_t mark)
     return true;
 }
 
-/* Reads a value that is neither object nor array. False: a fault, or no room for it. */
+/* Reads a value that is neither object nor array. False: a fault, or no room. */
 static bool read_scalar(struct reader *reader, enum json_kind kind, struct json_scalar *scalar)
 {
     struct json_scan *scan = &reader->scan;
@@ -164,7 +164,7 @@ static bool put_string(struct reader *reader, uint32_t number, struct view text)
     return at;
 }
 
-/* A string, bytes or id. */
+/* Reads a string, bytes or id. */
 static bool read_text(struct reader *reader, const struct proto_row *row, uint32_t number,
                       enum json_kind kind, const struct place *place)
 {
@@ -184,7 +184,7 @@ static bool read_text(struct reader *reader, const struct proto_row *row, uint32
            close_field(reader, mark);
 }
 
-/* The bits of the number, bool or enum that comes next. */
+/* Reads the next number, bool or enum as bits. */
 static bool read_bits(struct reader *reader, const struct proto_row *row, enum json_kind kind,
                       const struct place *place, uint64_t *bits)
 {
@@ -225,7 +225,7 @@ static bool otlp_json_read_read_number(struct reader *reader, const struct proto
     return at;
 }
 
-/* A list of numbers, packed. The scan stands inside it. */
+/* Reads the rest of a list of numbers as a packed field. */
 static bool read_packed(struct reader *reader, const struct proto_row *row, uint32_t number,
                         const struct place *place)
 {
@@ -247,7 +247,7 @@ static bool read_packed(struct reader *reader, const struct proto_row *row, uint
     return !scan->fault && (here.index == 0 || close_field(reader, mark));
 }
 
-/* One value of a field, or one element of its list. */
+/* Reads one value of a field, or one element of its list. */
 static bool read_value(struct reader *reader, const struct proto_row *row, uint32_t number,
                        enum json_kind kind, const struct place *place)
 {
@@ -299,7 +299,7 @@ static uint8_t upper(char c)
     return (uint8_t)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
 }
 
-/* Whether a key is a field's name, in snake_case or lowerCamelCase. */
+/* Whether key is the field's name, in snake_case or lowerCamelCase. */
 static inline bool is_named(const struct proto_row *row, struct view key)
 {
     if (key.size > row->name_size || key.size == 0 || key.data[0] != (uint8_t)row->name[0])
@@ -319,8 +319,8 @@ static inline bool is_named(const struct proto_row *row, struct view key)
     return at == end;
 }
 
-/* The number of the field that a key names, 0: none; looked for from `likely` on, since keys mostly
- * come in the fields' order. */
+/* The number of the field with this name; 0: none. Searches from `likely`, since keys are mostly in
+ * the fields' order. */
 static uint32_t field_of(const struct proto_shape *shape, struct view key, uint32_t likely)
 {
     uint32_t number = likely;
@@ -350,7 +350,7 @@ static bool read_member(struct reader *reader, const struct proto_shape *shape,
     return otlp_json_read_read_field(reader, &shape->rows[found], found, &here);
 }
 
-/* The object at hand. */
+/* Reads the current object. */
 static bool read_message(struct reader *reader, const struct proto_shape *shape,
                          const struct place *place)
 {
@@ -374,7 +374,7 @@ static bool otlp_json_read_read_request(struct reader *reader, const struct prot
     return kind != JSON_KIND_NONE && expected(reader, NULL, "an object");
 }
 
-static void say_where(struct reader *reader)
+static void add_place(struct reader *reader)
 {
     size_t line, column;
     json_scan_position(&reader->scan, &line, &column);
@@ -396,7 +396,7 @@ bool otlp_json_read(enum signal signal, struct view json, struct bytes *out, cha
     text_cut((struct view){0}, reason, reason_size);
     bool good = otlp_json_read_read_request(&reader, otlp_shape(signal));
     if (!good && reader.scan.fault)
-        say_where(&reader);
+        add_place(&reader);
     if (!good)
         out->size = before;
     bytes_release(&reader.plain);

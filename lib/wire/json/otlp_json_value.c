@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of numbers that are not plain digits; the longest double needs 24. */
+/* Of numbers other than plain digits; the longest double needs 24 characters. */
 enum { LONGEST_REAL = 512 };
 
 static bool read_digits(struct view text, uint64_t *value)
@@ -40,7 +40,7 @@ static bool read_real(struct view text, double *value)
     return end == copy + text.size && isfinite(*value);
 }
 
-/* A whole number within limits, from an integer, a real without fraction or decimal text. */
+/* Reads an integer within limits, from a number without fraction or decimal text. */
 static bool read_signed(const struct json_scalar *json, int64_t low, int64_t high, int64_t *value)
 {
     double real;

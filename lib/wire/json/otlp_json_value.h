@@ -1,4 +1,4 @@
-/* Scalars of OTLP JSON on their way into protobuf. For lib/wire/json/otlp_json_read.c only. */
+/* Conversion of OTLP JSON scalars to protobuf. For lib/wire/json/otlp_json_read.c only. */
 #ifndef LIB_WIRE_JSON_OTLP_JSON_VALUE_H
 #define LIB_WIRE_JSON_OTLP_JSON_VALUE_H
 
@@ -8,11 +8,11 @@
 /* A value that is neither object nor array. */
 struct json_scalar {
     enum json_kind kind;
-    struct view text; /* a string's characters; a number as it stands */
+    struct view text; /* a string's characters; a number's text */
 };
 
-/* The bits of a number, bool or enum as its kind stores them (zigzag done, doubles as bits).
- * NULL: done; else what was expected instead (static text). */
+/* Converts a number, bool or enum to the bits that its wire type stores (zigzag-encoded if needed,
+ * doubles as bits). NULL: success; else what was expected (static text). */
 const char *otlp_json_number(const struct proto_row *row, const struct json_scalar *json,
                              uint64_t *bits);
 

@@ -18,7 +18,7 @@ static bool otlp_json_write_put(struct bytes *out, struct view text)
 
 static bool write_message(const struct proto_shape *shape, struct view body, struct bytes *out);
 
-/* The fewest digits that read back as the same number. */
+/* Writes the fewest digits that parse to the same number. */
 static bool write_double(uint64_t bits, struct bytes *out)
 {
     double value;
@@ -97,7 +97,7 @@ static bool write_value(const struct proto_row *row, const struct proto_field *f
     return write_number(row->type, field->value, out);
 }
 
-/* The next number of a packed field's content. */
+/* Reads the next number of a packed field. */
 static bool next_packed(const struct proto_row *row, struct view *rest, struct proto_field *each)
 {
     if (rest->size == 0)
@@ -121,7 +121,7 @@ static bool write_element(const struct proto_row *row, const struct proto_field 
     return (first || otlp_json_write_put(out, VIEW(","))) && write_value(row, field, out);
 }
 
-/* All elements of one occurrence of a repeated field. */
+/* Writes all elements of one occurrence of a repeated field. */
 static bool write_elements(const struct proto_row *row, const struct proto_field *field,
                            struct bytes *out)
 {
@@ -136,7 +136,7 @@ static bool write_elements(const struct proto_row *row, const struct proto_field
     return true;
 }
 
-/* A list, unless it is empty: then out goes back to what it was before the name. */
+/* Writes a list; if it turns out empty, out is truncated to before the name. */
 static bool write_list(const struct proto_row *row, uint32_t number, struct view body,
                        size_t before, struct bytes *out)
 {
@@ -146,7 +146,7 @@ static bool write_list(const struct proto_row *row, uint32_t number, struct view
     while (ok && proto_scan_next(&scan, &field))
         if (field.number == number)
             ok = write_elements(row, &field, out);
-    /* Packed numbers may be none. */
+    /* A packed field may be empty. */
     if (ok && out->data[out->size - 1] == '[') {
         out->size = before;
         return true;
@@ -154,7 +154,7 @@ static bool write_list(const struct proto_row *row, uint32_t number, struct view
     return ok && otlp_json_write_put(out, VIEW("]"));
 }
 
-/* A singular message that occurs several times is what its occurrences' bytes say in a row. */
+/* A repeated occurrence of a singular message: the concatenated bytes are the merged message. */
 static bool write_merged(const struct proto_row *row, uint32_t number, struct view body,
                          struct bytes *out)
 {
@@ -171,7 +171,7 @@ static bool write_merged(const struct proto_row *row, uint32_t number, struct vi
     return ok;
 }
 
-/* What a message's bytes hold of one field. */
+/* The occurrences of one field in a message. */
 struct seen {
     size_t count;
     struct proto_field last;
@@ -216,8 +216,8 @@ static bool write_field(const struct proto_shape *shape, uint32_t number, struct
     return write_value(row, &seen.last, out);
 }
 
-/* Which known fields occur, as bits by number; of a oneof only the member that was set last, whose
- * own occurrences count from *since on. */
+/* The known fields that occur, as bits by number; of a oneof only the member set last, whose
+ * occurrences count from *since. */
 static uint32_t fields_present(const struct proto_shape *shape, struct view body,
                                struct view *since)
 {

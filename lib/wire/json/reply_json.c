@@ -21,7 +21,7 @@ static bool read_text(const json_t *object, const char *name, const char *other,
     return !value || json_is_string(value);
 }
 
-/* int64 comes as a number or as a string of one. */
+/* int64 is a number or a string. */
 static bool read_count(const json_t *value, uint64_t *count)
 {
     const char *text = json_string_value(value);

@@ -1,4 +1,4 @@
-/* Export*ServiceResponse: the four signals differ only in the name of the count in JSON. */
+/* Export*ServiceResponse: the four signals differ only in the JSON name of the count. */
 #include "lib/wire/http/status.h"
 #include "lib/wire/otlp/signal.h"
 #include "lib/wire/proto/proto_scan.h"

@@ -27,7 +27,7 @@ struct view otlp_key(struct view key_value)
     return key;
 }
 
-/* One AnyValue on top of what earlier ones of the same KeyValue said: the last member wins. */
+/* Merges an AnyValue over earlier ones of the same KeyValue: the last member wins. */
 static struct view merge_any(struct view any, struct view text)
 {
     struct proto_scan scan = proto_scan_begin(any);
@@ -89,13 +89,13 @@ bool otlp_resource_has(struct view resource_entry, struct view key)
     return !text.data || text.size > 0;
 }
 
-/* The body of a KeyValue whose AnyValue takes any bytes. */
+/* Size of the body of a KeyValue whose AnyValue takes any bytes. */
 static size_t body_size(struct view key, size_t any)
 {
     return proto_len_size(KEY_VALUE_KEY, key.size) + proto_len_size(KEY_VALUE_VALUE, any);
 }
 
-/* All of a KeyValue field up to the content of its AnyValue. */
+/* Writes a KeyValue field up to the content of its AnyValue. */
 static uint8_t *put_head(uint8_t *out, uint32_t list, struct view key, size_t any)
 {
     out = proto_len_put(out, list, body_size(key, any));
@@ -103,7 +103,7 @@ static uint8_t *put_head(uint8_t *out, uint32_t list, struct view key, size_t an
     return proto_len_put(out, KEY_VALUE_VALUE, any);
 }
 
-/* The size functions do not know the list's number: they leave room for the largest tag. */
+/* The field number is not known here, so this allows for the largest tag. */
 static size_t otlp_attribute_room(struct view key, size_t any)
 {
     return proto_len_size((UINT32_C(1) << 29) - 1, body_size(key, any));

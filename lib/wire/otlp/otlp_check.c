@@ -1,4 +1,4 @@
-/* The check of a request, and counting (lib/wire/otlp/otlp.h). */
+/* Validates a request and counts its items (lib/wire/otlp/otlp.h). */
 #include "lib/wire/otlp/otlp.h"
 
 #define METRIC_DATA_FIELDS (1u << 5 | 1u << 7 | 1u << 9 | 1u << 10 | 1u << 11)

@@ -1,4 +1,4 @@
-/* Spans that would make a backend refuse the whole request around them. */
+/* Detects spans that would make a backend refuse the whole request. */
 #include "lib/wire/otlp/otlp.h"
 
 enum {
@@ -49,8 +49,8 @@ static const char *id_fault(struct view trace_id, struct view span_id)
     return zero(span_id) ? "the span id is all zero" : NULL;
 }
 
-/* NULL: the span is fine. Every occurrence of an id is measured, not just the last one: decoders
- * that check lengths do so as they read. */
+/* NULL: the span is valid. Checks every occurrence of an id rather than the last one only: decoders
+ * that check lengths do so while reading. */
 static const char *span_fault(struct view body)
 {
     struct view trace_id = {0}, span_id = {0};
@@ -76,12 +76,12 @@ static const char *span_fault(struct view body)
     return id_fault(trace_id, span_id);
 }
 
-/* Spans of the resource or scope at hand. */
+/* Spans of the current resource or scope. */
 struct tally {
     uint32_t kept, dropped;
 };
 
-/* Leaves an entry, or deletes it whole where it lost all its spans. */
+/* Leaves an entry, or deletes it if it lost all its spans. */
 static void close_entry(struct splice *splice, const struct proto_field *entry, struct tally tally)
 {
     if (tally.kept > 0 || tally.dropped == 0) {
@@ -92,8 +92,8 @@ static void close_entry(struct splice *splice, const struct proto_field *entry, 
     splice_delete(splice, entry->start, entry->end);
 }
 
-static void judge_span(const struct otlp_walk *walk, struct splice *splice, struct tally *scope,
-                       const char **reason)
+static void drop_if_invalid(const struct otlp_walk *walk, struct splice *splice,
+                            struct tally *scope, const char **reason)
 {
     const char *fault = span_fault(walk->item.bytes);
     if (!fault) {
@@ -124,7 +124,7 @@ uint32_t otlp_traces_drop_invalid(struct view request, struct splice *splice, co
             splice_enter(splice, &walk.scope_entry);
             break;
         case OTLP_ITEM:
-            judge_span(&walk, splice, &scope, reason);
+            drop_if_invalid(&walk, splice, &scope, reason);
             break;
         case OTLP_SCOPE_END:
             close_entry(splice, &walk.scope_entry, scope);

@@ -4,7 +4,7 @@
 
 enum { TRACE_ID_SIZE = 16, SPAN_ID_SIZE = 8 };
 
-/* What stands behind a tag: where its content begins and ends. */
+/* The start and end of a field's content. */
 struct range {
     const uint8_t *at, *end;
 };
@@ -38,7 +38,7 @@ static inline bool take_attribute(const uint8_t **at, const uint8_t *end)
            plain_key_value(view_between(attribute.at, attribute.end));
 }
 
-/* Of a plain attribute: whether it is the one by which an SDK marks a span. */
+/* Whether a plain attribute is the one with which profiling SDKs mark spans. */
 static inline bool marks(const struct range *attribute)
 {
     size_t size = PROFILE_ATTRIBUTE.size;
@@ -46,7 +46,7 @@ static inline bool marks(const struct range *attribute)
            memcmp(attribute->at + 2, PROFILE_ATTRIBUTE.data, size) == 0;
 }
 
-/* A span's, up to the end of the list. */
+/* Reads a span's attributes, up to the end of the list. */
 static inline bool take_attributes(const uint8_t **at, const uint8_t *end, bool *marked)
 {
     struct range attribute;
@@ -80,7 +80,7 @@ static inline bool take_flags(const uint8_t **at, const uint8_t *end, uint32_t *
     return true;
 }
 
-/* *small is cleared by a kind of more than one byte. */
+/* A kind of more than one byte clears *small. */
 static inline bool take_kind(const uint8_t **at, const uint8_t *end, uint8_t *kind, bool *small)
 {
     const uint8_t *from = *at;
@@ -113,7 +113,7 @@ static inline bool take_span_id(const uint8_t **at, const uint8_t *end, uint64_t
     return *value != 0;
 }
 
-/* An id that may be absent. */
+/* Reads an optional id. */
 static inline bool take_other_id(const uint8_t **at, const uint8_t *end, size_t size,
                                  uint64_t *value)
 {
@@ -140,7 +140,7 @@ static bool plain_event(struct range event)
         case PLAIN_TAG(3, WIRE_LEN):
             good = take_attribute(&at, end);
             break;
-        case PLAIN_TAG(4, WIRE_VARINT): /* attributes that were dropped */
+        case PLAIN_TAG(4, WIRE_VARINT): /* dropped attributes count */
             good = skip_varint(&at, end);
             break;
         default:
@@ -169,7 +169,7 @@ static bool plain_link(struct range span_link)
         case PLAIN_TAG(4, WIRE_LEN):
             good = take_attribute(&at, end);
             break;
-        case PLAIN_TAG(5, WIRE_VARINT): /* attributes that were dropped */
+        case PLAIN_TAG(5, WIRE_VARINT): /* dropped attributes count */
             good = skip_varint(&at, end);
             break;
         case PLAIN_TAG(6, WIRE_I32): /* flags */
@@ -194,7 +194,8 @@ static bool plain_status(struct range status)
     return good;
 }
 
-/* Whether it is plain; the note is usable then, unless what it is about has to be read. */
+/* Whether the span is plain. The note is then usable, unless the span has to be read for
+ * correlation. */
 static inline bool otlp_plain_look(struct view body, struct otlp_span_note *note)
 {
     const uint8_t *at = body.data, *end = at + body.size;
@@ -219,7 +220,7 @@ static inline bool otlp_plain_look(struct view body, struct otlp_span_note *note
         case PLAIN_TAG(6, WIRE_VARINT):
             good = take_kind(&at, end, &note->kind, &small);
             break;
-        case PLAIN_TAG(10, WIRE_VARINT): /* what was dropped: attributes, events, links */
+        case PLAIN_TAG(10, WIRE_VARINT): /* dropped counts: attributes, events, links */
         case PLAIN_TAG(12, WIRE_VARINT):
         case PLAIN_TAG(14, WIRE_VARINT):
             good = skip_varint(&at, end);

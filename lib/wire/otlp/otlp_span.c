@@ -62,12 +62,12 @@ static void otlp_span_read_field(const struct proto_field *field, struct otlp_sp
     }
 }
 
-/* Whether a KeyValue is one whose key, by its length, is not the attribute's. */
+/* Whether a KeyValue's key cannot be the profile attribute's, by its length. */
 static inline bool is_another(const uint8_t *data, size_t size)
 {
     if (size < PROFILE_ATTRIBUTE.size)
         return true;
-    /* Key, then value, then nothing, each of one length byte. */
+    /* Key and value only, each with a one-byte length. */
     if (size > 127 || data[0] != PLAIN_TAG(1, WIRE_LEN) || data[1] > size - 4)
         return false;
     const uint8_t *value = data + 2 + data[1];
@@ -94,7 +94,7 @@ static inline const uint8_t *take_fixed64(const uint8_t *at, const uint8_t *end,
     return at + sizeof *value;
 }
 
-/* Steps over the attributes that come next and are others: most of a span's fields. */
+/* Skips other attributes, which are most of a span's fields. */
 static inline const uint8_t *skip_others(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *content, *behind;
@@ -105,8 +105,8 @@ static inline const uint8_t *skip_others(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-/* Reads a field in the form in which SDKs write it, as read_field would, and stands behind it.
- * NULL: it is in another one, or of another number. */
+/* Reads a field in the encoding that SDKs use, with the same result as read_field, and returns its
+ * end. NULL: another encoding, or another field. */
 static inline const uint8_t *read_plain(const uint8_t *at, const uint8_t *end,
                                         struct otlp_span *span)
 {
@@ -180,12 +180,13 @@ bool otlp_span_is_local_root(const struct otlp_span *span)
 
 void otlp_notes_begin(struct otlp_notes *notes, struct view request, struct budget *budget)
 {
-    /* Of the request's size: notes of very small spans would cost more than reading these. */
+    /* Relative to the request's size: notes about very small spans would cost more than reading
+     * them. */
     const size_t expected = request.size / 8,
                  most = request.size / 2 + sizeof(struct otlp_span_note);
     *notes = (struct otlp_notes){.request = request.data};
     bytes_init(&notes->rows, most, budget);
-    notes->failed = request.size > UINT32_MAX || !budget_has_ease(budget, request.size) ||
+    notes->failed = request.size > UINT32_MAX || !budget_is_ample(budget, request.size) ||
                     bytes_reserve(&notes->rows, expected) != BYTES_OK;
 }
 
@@ -219,8 +220,8 @@ uint64_t span_id_load(const uint8_t bytes[8])
     return be64toh(id);
 }
 
-/* Of each byte that is a hex digit its value and IS_DIGIT. A table, since ids are random: a branch
- * for letters would be taken wrong every other time. */
+/* For each byte that is a hex digit, its value and IS_DIGIT. A table, because ids are random and a
+ * branch for letters would often be mispredicted. */
 enum { IS_DIGIT = 16 };
 #define D(c, value) [c] = IS_DIGIT | (value)
 static const uint8_t hex_digits[256] = {

@@ -1,6 +1,6 @@
 /*
- * What correlation needs of a Span, read in one pass over its bytes. Numbers:
- * opentelemetry-proto 1.11 trace.proto. Pure.
+ * The fields of a Span that correlation needs, read in one pass. Field numbers: opentelemetry-proto
+ * 1.11 trace.proto. Pure.
  */
 #ifndef LIB_WIRE_OTLP_OTLP_SPAN_H
 #define LIB_WIRE_OTLP_OTLP_SPAN_H
@@ -24,63 +24,64 @@ enum span_kind {
 
 struct otlp_span {
     struct view body;     /* the Span message */
-    struct view trace_id; /* views into body; empty where absent */
+    struct view trace_id; /* views into body; empty: absent */
     struct view span_id;
     struct view parent_span_id;
     struct view name;
     uint64_t start_ns, end_ns;
     uint32_t kind;
     uint32_t flags;
-    unsigned profile_attributes;          /* how many attributes named pyroscope.profile.id */
-    struct view profile_id;               /* string value of the first of them; data NULL: none */
+    unsigned profile_attributes;          /* number of attributes named pyroscope.profile.id */
+    struct view profile_id;               /* string value of the first one; data NULL: none */
     struct proto_field profile_attribute; /* the first one's whole KeyValue field */
 };
 
-/* Reads a checked span. Last one wins for scalars, as protobuf asks. */
+/* Reads a checked span. The last occurrence of a scalar wins, as in protobuf. */
 void otlp_span_read(struct view body, struct otlp_span *span);
 
-/* What the check in the check saw of a span, so that correlation need not read it again. */
+/* What otlp_check_traces saw of a span, so that correlation need not read it again. */
 struct otlp_span_note {
-    uint64_t id, parent; /* as span_id_load has them; 0: none */
+    uint64_t id, parent; /* as from span_id_load; 0: none */
     uint64_t start_ns, end_ns;
-    uint32_t at; /* where the span's body begins in the request */
+    uint32_t at; /* offset of the span's body in the request */
     uint32_t flags;
     uint8_t kind;
-    bool usable; /* false: nothing else is set, the span has to be read */
+    bool usable; /* false: nothing else is set; read the span instead */
 };
 
-/* Notes of a request's spans, in their order. */
+/* Notes on a request's spans, in order. */
 struct otlp_notes {
     struct bytes rows; /* struct otlp_span_note */
     const uint8_t *request;
-    bool failed; /* no memory: there are none */
+    bool failed; /* out of memory: there are no notes */
 };
 
-/* None are taken where memory is not plenty: they are for speed only. */
+/* Starts taking notes. None are taken when memory is short: they only save time. */
 void otlp_notes_begin(struct otlp_notes *notes, struct view request, struct budget *budget);
 void otlp_notes_add(struct otlp_notes *notes, struct view body, struct otlp_span_note *note);
 
-/* The note of the index-th span, whose body this is; NULL: read it. rows: of otlp_notes. */
+/* The note on the span with this index and body; rows are those of otlp_notes. NULL: none, read the
+ * span. */
 const struct otlp_span_note *otlp_note_find(struct view rows, size_t index, struct view request,
                                             struct view body);
 
-/* As otlp_span_is_local_root. */
+/* As otlp_span_is_local_root, for a note. */
 bool otlp_note_is_local_root(const struct otlp_span_note *note);
 
-/* Local root: no parent (absent, empty, all zero); or flags has both 0x100 and 0x200; or flags
- * lacks 0x100 and the kind is SERVER or CONSUMER. */
+/* Whether a span is a local root: it has no parent (absent, empty, all zero); or flags has both
+ * 0x100 and 0x200; or flags lacks 0x100 and the kind is SERVER or CONSUMER. */
 bool otlp_span_is_local_root(const struct otlp_span *span);
 
-/* The eight id bytes as a number whose hex, most significant first, is the id's hex. */
+/* The eight id bytes as a big-endian number. */
 uint64_t span_id_load(const uint8_t bytes[8]);
 
-/* 16 hex digits of either case; false: anything else, or all zero. */
+/* Parses 16 hex digits of either case. False: anything else, or all zero. */
 bool span_id_parse(struct view hex, uint64_t *id);
 
-/* 16 lowercase hex digits, no NUL. */
+/* Writes 16 lowercase hex digits, no NUL. */
 void span_id_format(uint64_t id, char out[16]);
 
-/* The same bytes in reversed order (.NET's old profiler writes ids so). */
+/* The id with its bytes reversed, as old .NET profilers write ids. */
 uint64_t span_id_reversed(uint64_t id);
 
 #endif

@@ -3,25 +3,25 @@
 
 enum { LEVELS = 3 };
 
-/* Field numbers of what repeats at each level: resources, scopes, items. */
+/* Field numbers of the repeated field at each level: resources, scopes, items. */
 static const uint32_t children[LEVELS] = {1, 2, 2};
 
-/* Where the rest begins: its first item, and the scope and resource that hold it. */
+/* The start of the rest: its first item, and the scope and resource that contain it. */
 struct cut {
     const uint8_t *at[LEVELS];
-    bool front_has[LEVELS]; /* whether the resource or scope at the cut has a part in the front */
+    bool front_has[LEVELS]; /* part of the resource or scope at the cut is in the front */
 };
 
-/* What the front would measure. Lengths are counted as long as they are in the source; the
- * written ones are never longer. */
+/* The size of the front. Length prefixes are counted as in the source; written ones are never
+ * longer. */
 struct measure {
-    size_t top;      /* fields beside the list, and whole resources so far */
-    size_t resource; /* of the resource at hand: header, fields beside scopes, whole scopes */
-    size_t scope;    /* of the scope at hand: header, fields beside items, items so far */
+    size_t top;      /* other fields, and whole resources so far */
+    size_t resource; /* of the current resource: header, other fields, whole scopes */
+    size_t scope;    /* of the current scope: header, other fields, items so far */
     uint32_t items;
 };
 
-/* Bytes of a body's fields other than number. */
+/* Size of a body's fields other than number. */
 static size_t size_beside(struct view body, uint32_t number)
 {
     struct proto_scan scan = proto_scan_begin(body);
@@ -50,7 +50,7 @@ static bool within(const struct measure *front, uint32_t max_items, size_t max_b
            (max_bytes == 0 || front->top + front->resource + front->scope <= max_bytes);
 }
 
-/* Adds what the walk stands at to the measure. */
+/* Adds the walk's current entry to the measure. */
 static void otlp_split_take(const struct otlp_walk *walk, enum otlp_step step,
                             struct measure *front)
 {
@@ -78,7 +78,7 @@ static void otlp_split_take(const struct otlp_walk *walk, enum otlp_step step,
     }
 }
 
-/* Finds the first item that the front has no room for. False: there is none but the first. */
+/* Finds the first item that does not fit into the front. False: none, apart from the first. */
 static bool find_cut(struct otlp_walk *walk, uint32_t max_items, size_t max_bytes, struct cut *cut)
 {
     struct measure front = {
@@ -105,7 +105,7 @@ static bool find_cut(struct otlp_walk *walk, uint32_t max_items, size_t max_byte
     return false;
 }
 
-/* Deletes from one level what belongs to the other side of the cut. */
+/* Deletes the other side of the cut from one level. */
 static void keep_side(struct splice *splice, struct view body, unsigned level,
                       const struct cut *cut, bool front)
 {
@@ -131,7 +131,7 @@ static struct buffer *write_side(struct view request, const struct cut *cut, boo
     struct arena arena;
     struct splice splice;
     struct buffer *buffer = NULL;
-    /* The edits of a request that needs more than its own size in them are not worth having. */
+    /* Splitting is not worth it if the edits take more memory than the request. */
     arena_init(&arena, request.size + 65536);
     splice_begin(&splice, request, &arena);
     keep_side(&splice, request, 0, cut, front);

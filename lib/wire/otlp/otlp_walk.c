@@ -13,10 +13,10 @@ void otlp_walk_begin(struct otlp_walk *walk, enum signal signal, struct view req
     };
 }
 
-/* The next field of one number, at any level of the skeleton. */
+/* Finds the next field with a number, at any level of the skeleton. */
 static bool next_entry(struct proto_scan *scan, uint32_t number, struct proto_field *entry)
 {
-    /* Most entries come one behind the other, and take two bytes of length. */
+    /* Most entries are adjacent and have a two-byte length. */
     const uint8_t *behind, *at = scan->at;
     const uint8_t *content = at < scan->end && *at == PLAIN_TAG(number, WIRE_LEN)
                                  ? plain_content(at + 1, scan->end, &behind)

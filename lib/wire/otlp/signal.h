@@ -15,7 +15,8 @@ enum signal { SIGNAL_TRACES, SIGNAL_METRICS, SIGNAL_LOGS, SIGNAL_PROFILES, SIGNA
 const char *signal_name(enum signal signal);
 bool signal_parse(const char *name, enum signal *signal);
 
-/* What is counted: "spans", "data points", "log records", "profiles"; "span" and so on for one. */
+/* The signal's items, for messages: "spans", "data points", "log records", "profiles"; "span" etc.
+ * if count is 1. */
 const char *signal_items(enum signal signal, uint64_t count);
 
 #endif

@@ -50,7 +50,7 @@ struct view ingest_text_unknown_type(struct view application)
     return type;
 }
 
-/* Of 64 bits, with a sign or without. */
+/* A 64-bit integer, with or without a sign. */
 static bool is_integer(struct view text)
 {
     bool negative = text.size && text.data[0] == '-';

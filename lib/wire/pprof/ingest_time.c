@@ -19,7 +19,7 @@ static bool read_date(uint64_t date, uint64_t *seconds)
     struct tm real = given;
     time_t time = timegm(&real);
     *seconds = (uint64_t)time;
-    /* timegm moves what is no date of the calendar on to one that is. */
+    /* timegm normalises dates that are not in the calendar. */
     return time > 0 && real.tm_mon == given.tm_mon && real.tm_mday == given.tm_mday;
 }
 

@@ -8,7 +8,7 @@ struct view pprof_string(const struct pprof *pprof, uint64_t index)
     return index < pprof->string_count ? pprof->strings[index] : VIEW("");
 }
 
-/* Appends the values of a field, packed or not. The check has made sure that they fit. */
+/* Appends the values of a field, packed or not. pprof_open has checked that they fit. */
 static void read_values(const struct proto_field *field, struct pprof_sample *sample)
 {
     if (field->type == WIRE_VARINT) {
@@ -23,7 +23,7 @@ static void read_values(const struct proto_field *field, struct pprof_sample *sa
         sample->values[sample->value_count++] = (int64_t)value;
 }
 
-/* The string indices of a label's key and value. */
+/* Reads the string indices of a label's key and value. */
 static void read_indices(struct view label, uint64_t *key, uint64_t *str)
 {
     if (pprof_plain_label(label.data, label.data + label.size, key, str))
@@ -39,8 +39,8 @@ static void read_indices(struct view label, uint64_t *key, uint64_t *str)
     }
 }
 
-/* Notes a label that says which span or trace the sample belongs to; the first of a kind counts,
- * and span_id counts before profile_id. */
+/* Records a label with the sample's span or trace; the first of each kind wins, and span_id takes
+ * precedence over profile_id. */
 static void pprof_read_label(const struct pprof *pprof, struct view label,
                              struct pprof_sample *sample, bool *by_name)
 {

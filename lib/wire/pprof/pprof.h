@@ -1,6 +1,6 @@
 /*
- * pprof profiles in wire form (github.com/google/pprof proto/profile.proto): read in place, edited
- * by splice. Pure; an index of the string table and small tables come from an arena.
+ * pprof profiles in wire format (github.com/google/pprof proto/profile.proto): read in place,
+ * edited by splice. Pure; the index of the string table and small tables come from an arena.
  */
 #ifndef LIB_WIRE_PPROF_PPROF_H
 #define LIB_WIRE_PPROF_PPROF_H
@@ -11,7 +11,7 @@
 
 enum { PPROF_MAX_TYPES = 16 };
 
-/* What a string means as the key of a sample label. */
+/* The meaning of a string as the key of a sample label. */
 enum pprof_key {
     PPROF_KEY_OTHER,
     PPROF_KEY_SPAN_ID,
@@ -26,26 +26,26 @@ struct pprof_type {
     struct view unit; /* e.g. "nanoseconds" */
 };
 
-/* Where the fields of one number stand: nearly always in one run. */
+/* Where the fields with one number are: nearly always in one run. */
 struct pprof_fields {
     size_t count, runs;
-    const uint8_t *from, *to; /* the first's start and the last's end; NULL: there is none */
+    const uint8_t *from, *to; /* start of the first and end of the last; NULL: none */
 };
 
 struct pprof {
     struct view raw;
     struct view *strings; /* the string table */
-    uint8_t *keys;        /* enum pprof_key of each string: a table may hold a string twice */
-    unsigned keys_seen;   /* bits 1 << enum pprof_key of those in the table */
+    uint8_t *keys;        /* enum pprof_key of each string; a table may repeat strings */
+    unsigned keys_seen;   /* bits 1 << enum pprof_key of the keys in the table */
     size_t string_count;
-    struct pprof_type types[PPROF_MAX_TYPES]; /* of each value, in order */
+    struct pprof_type types[PPROF_MAX_TYPES]; /* of the values, in order */
     size_t type_count;
     struct pprof_type period_type;
     int64_t period;
     int64_t time_nanos;
     int64_t duration_nanos;
     size_t sample_count;
-    struct pprof_fields fields[16]; /* by number; [0]: all of 16 and above */
+    struct pprof_fields fields[16]; /* by number; [0]: all numbers from 16 */
 };
 
 struct pprof_sample {
@@ -56,61 +56,62 @@ struct pprof_sample {
     struct view trace_id;            /* value of trace_id; data NULL: none */
 };
 
-/* Checks raw (inflated) bytes as a profile and indexes it; raw is borrowed, the index lives in the
- * arena (17 bytes a string). False: fault says why; an exhausted arena is reason "too large".
- * Beyond shape_pprof it refuses what every server refuses: no sample type, string_table[0] not "",
- * a string that is not UTF-8, a string index outside the table, a location or function id 0, a
- * value count that is not the number of types. More than PPROF_MAX_TYPES types are refused. */
+/* Validates raw (inflated) bytes as a profile and indexes it; raw is borrowed, the index is in the
+ * arena (17 bytes per string). False: fault is set; an exhausted arena is reason "too large".
+ * Besides violations of shape_pprof it refuses what every server refuses: no sample type,
+ * string_table[0] not "", a string that is not UTF-8, a string index outside the table, a location
+ * or function id 0, a sample whose value count differs from the number of types. More than
+ * PPROF_MAX_TYPES types are refused too. */
 bool pprof_open(struct pprof *pprof, struct view raw, struct arena *arena,
                 struct proto_fault *fault);
 
-/* The same for bytes that were taken by pprof_open: indexed, and not checked again. False: the
+/* As pprof_open, without validation: for bytes that pprof_open has accepted before. False: the
  * arena has no room. */
 bool pprof_reopen(struct pprof *pprof, struct view raw, struct arena *arena);
 
-/* Whether it has a time of its own. The server's rule: one in 1970 is none (old senders wrote other
- * units). */
+/* Whether the profile has a time. By the server's rule a time in 1970 is none (old senders used
+ * other units). */
 static inline bool pprof_has_time(const struct pprof *pprof)
 {
     return pprof->time_nanos < 0 || pprof->time_nanos >= INT64_C(31536000000000000);
 }
 
-/* Walks the samples of an open profile: start with scan = pprof_samples(pprof). */
+/* Iterate over the samples of an open profile: start with scan = pprof_samples(pprof). */
 struct proto_scan pprof_samples(const struct pprof *pprof);
 bool pprof_next_sample(const struct pprof *pprof, struct proto_scan *scan,
                        struct pprof_sample *sample);
 
-/* The string of an index; empty for an index outside the table. */
+/* The string with an index; empty if the index is outside the table. */
 struct view pprof_string(const struct pprof *pprof, uint64_t index);
 
-/* How a profile is normalised on its way. */
+/* How to normalise a profile. */
 struct pprof_rewrite {
     bool strip_trace_id; /* drop trace_id labels */
-    bool drop_time;      /* drop time_nanos, for pprof_set_time to follow */
-    /* profile_id -> span_id is always done, and Ruby's span -> span_name on samples that carry
-     * either of them */
+    bool drop_time;      /* drop time_nanos; pprof_set_time follows */
+    /* profile_id -> span_id is always renamed, and Ruby's span -> span_name on samples with either
+     * of the ids */
 };
 
-/* Edits through the splice, which stands at the start of the profile: as the rewrite says (where a
- * sample has both alias and name, the alias label is dropped). Only labels with a string value
- * count. New key strings are appended to the string table. Nothing else moves. No edit at all where
- * there is nothing to do. */
+/* Makes the edits of rewrite through the splice, which must be at the start of the profile. If a
+ * sample has both alias and name, the alias label is dropped. Only labels with a string value are
+ * considered. New key strings are appended to the string table. Nothing else changes; without
+ * anything to do there are no edits. */
 void pprof_rewrite_labels(const struct pprof *pprof, const struct pprof_rewrite *rewrite,
                           struct splice *splice);
 
-/* Sets time_nanos through the splice, behind everything else. One that is there is dropped before
- * (drop_time): parsers take a second one for two profiles in a row. May follow
+/* Appends time_nanos through the splice, after everything else. An existing one must be dropped
+ * first (drop_time): parsers take a second one as the start of another profile. May follow
  * pprof_rewrite_labels. */
 void pprof_set_time(const struct pprof *pprof, int64_t time_nanos, struct splice *splice);
 
-/* The name that Pyroscope gives a pprof that came by /ingest (__name__), from its sample types and
- * the display names of sample_type_config (JSON text; data NULL or empty: none, then the server's
- * own table of display names holds). In the arena, the profile or static. Data NULL: the
- * configuration is not valid, or the arena has no room. */
+/* The name (__name__) that Pyroscope gives a pprof from /ingest, from its sample types and the
+ * display names in sample_type_config (JSON; data NULL or empty: the server's own table of display
+ * names). The text is in the arena, the profile or static. Data NULL: invalid configuration, or the
+ * arena has no room. */
 struct view pprof_series_name(const struct pprof *pprof, struct view sample_type_config,
                               struct arena *arena);
 
-/* Whether the server would take this as a sample_type_config. */
+/* Whether the server would accept this sample_type_config. */
 bool pprof_config_valid(struct view sample_type_config);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { FUNCTION_NAME = 2, FUNCTION_FILENAME = 4, INDEX_CAP = 1 << 30 };
 
-/* How many times the profile's size its new names may come to. */
+/* Limit on the size of new names, as a multiple of the profile's size. */
 enum { MAX_GROWTH = 8, FREE_GROWTH = 1 << 16 };
 
 enum pprof_naming pprof_naming_of(struct view spy)
@@ -18,12 +18,12 @@ enum pprof_naming pprof_naming_of(struct view spy)
                                                                           : PPROF_NAMES_KEPT;
 }
 
-/* New names on their way into the string table. */
+/* New names for the string table. */
 struct naming {
     const struct pprof *pprof;
     struct splice *splice;
     struct view_set names;
-    size_t left; /* bytes that they may still take */
+    size_t left; /* bytes left for them */
 };
 
 static struct view joined(struct naming *naming, struct view file, struct view name)
@@ -45,7 +45,7 @@ static struct view joined(struct naming *naming, struct view file, struct view n
     return (struct view){text, size};
 }
 
-/* The field of a function that names the string. False: no room. */
+/* Makes the name field of a function. False: no room. */
 static bool name_field(struct naming *naming, struct view name, struct view *field)
 {
     uint32_t number = view_set_add(&naming->names, name);
@@ -98,7 +98,7 @@ static void append_names(struct naming *naming)
     }
 }
 
-/* Bytes of all new names. */
+/* Size of all new names. */
 static size_t names_size(const struct pprof *pprof)
 {
     struct proto_scan scan = proto_scan_begin(pprof->raw);
@@ -149,7 +149,7 @@ static uint64_t pprof_agents_id_of(struct view message)
     return proto_find(message, TABLE_ID, WIRE_VARINT, &field) ? field.value : 0;
 }
 
-/* Whether functions lack ids and locations can lend theirs. */
+/* Whether the functions lack ids and can get those of the locations. */
 static bool lacks_ids(struct view raw)
 {
     struct proto_scan scan = proto_scan_begin(raw);
@@ -196,7 +196,7 @@ static void lend_ids(struct view raw, struct splice *splice)
     }
 }
 
-/* The strings that name the first sample types; returns how many. */
+/* The string indices of the first sample types' names; returns their number. */
 static size_t type_names(struct view raw, uint64_t *names)
 {
     struct proto_scan scan = proto_scan_begin(raw);

@@ -14,9 +14,8 @@ static size_t count_slowly(struct view numbers)
     return count;
 }
 
-/* Eight bytes at a time: each one without its high bit ends a number. What could be a number of
- * more than nine bytes has to be looked at closely; it covers a whole half of a word, or most of
- * the tail. */
+/* Eight bytes at a time: each one without its high bit ends a number. Possible numbers of more than
+ * nine bytes need a closer look; they cover half of a word, or most of the tail. */
 size_t pprof_count_packed(struct view numbers)
 {
     size_t count = 0, at = 0, open = 0;

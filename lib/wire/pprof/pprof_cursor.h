@@ -1,7 +1,7 @@
 /*
- * proto_scan_next for pprof: nearly all of a profile is fields of one tag byte that hold a varint,
- * or a message of less than 16 KiB, and there are hundreds of thousands of them. Answers exactly
- * as proto_scan_next does. For the wire/pprof*.c files only.
+ * proto_scan_next optimised for pprof: nearly all of a profile's hundreds of thousands of fields
+ * have a one-byte tag and hold a varint or a message of less than 16 KiB. Behaves exactly like
+ * proto_scan_next. For lib/wire/pprof/pprof*.c only.
  */
 #ifndef LIB_WIRE_PPROF_PPROF_CURSOR_H
 #define LIB_WIRE_PPROF_PPROF_CURSOR_H
@@ -47,7 +47,7 @@ static inline bool pprof_next(struct proto_scan *scan, struct proto_field *field
     return true;
 }
 
-/* The next field of a profile, over its samples where they stand in one run. */
+/* The next field of a profile; skips the samples if they are in one run. */
 static inline bool pprof_next_but_samples(const struct pprof *pprof, struct proto_scan *scan,
                                           struct proto_field *field)
 {
@@ -57,7 +57,7 @@ static inline bool pprof_next_but_samples(const struct pprof *pprof, struct prot
     return pprof_next(scan, field);
 }
 
-/* A number of up to three bytes; NULL: longer, or cut off. */
+/* Reads a varint of up to three bytes; NULL: longer, or truncated. */
 static inline const uint8_t *pprof_short(const uint8_t *at, const uint8_t *end, uint64_t *value)
 {
     ptrdiff_t left = end - at;
@@ -75,8 +75,8 @@ static inline const uint8_t *pprof_short(const uint8_t *at, const uint8_t *end, 
     return at + 3;
 }
 
-/* A label of a key and a string, one after the other and nothing else, as nearly all are; false:
- * it is another. */
+/* Reads a label that consists of a key and a string in this order, like nearly all. False: any
+ * other form. */
 static inline bool pprof_plain_label(const uint8_t *at, const uint8_t *end, uint64_t *key,
                                      uint64_t *str)
 {
@@ -87,7 +87,7 @@ static inline bool pprof_plain_label(const uint8_t *at, const uint8_t *end, uint
            pprof_short(at + 1, end, str) == end;
 }
 
-/* Numbers in a packed field; SIZE_MAX: the bytes are not whole varints. */
+/* Number of varints in a packed field; SIZE_MAX: malformed. */
 size_t pprof_count_packed(struct view numbers);
 
 #endif

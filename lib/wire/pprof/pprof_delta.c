@@ -7,20 +7,20 @@
 
 #include <stdlib.h>
 
-/* A sample on its way. */
+/* A sample being processed. */
 struct row {
     uint64_t identity;
-    size_t index;   /* of the profile's samples */
-    int64_t *value; /* of each type */
+    size_t index;   /* index of the sample in the profile */
+    int64_t *value; /* one per type */
 };
 
 struct growth {
     const struct pprof *pprof;
-    struct row *rows; /* by identity; where samples are alike, only the first */
+    struct row *rows; /* sorted by identity; equal samples only once */
     size_t count;
     const int64_t **written; /* by sample: the values to write; NULL: none */
     bool cumulative[PPROF_MAX_TYPES];
-    size_t stride; /* 8 byte words of a sample in `before` */
+    size_t stride; /* 8-byte words per sample in `before` */
 };
 
 void pprof_delta_init(struct pprof_delta *delta, size_t max, struct budget *budget)
@@ -43,7 +43,7 @@ static int by_identity(const void *a, const void *b)
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
-/* Never 0. */
+/* A hash of the profile's types; never 0. */
 static uint64_t types_of(const struct pprof *pprof)
 {
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
@@ -83,7 +83,7 @@ static void pprof_delta_add(int64_t *to, int64_t value)
     *to = (int64_t)((uint64_t)*to + (uint64_t)value);
 }
 
-/* Makes one row of those that are alike. */
+/* Merges equal rows. */
 static void merge(struct growth *growth)
 {
     size_t kept = 0;
@@ -119,7 +119,7 @@ static bool read_rows(struct growth *growth, struct arena *arena)
     return true;
 }
 
-/* The row of an identity, at or behind *at; NULL: none. */
+/* Finds the row with an identity, at or after *at; NULL: none. */
 static const struct row *pprof_delta_find(const struct growth *growth, size_t *at,
                                           uint64_t identity)
 {
@@ -138,8 +138,8 @@ static bool has_shrunk(const struct growth *growth, const int64_t *old, const st
     return false;
 }
 
-/* Whether this is not the process, or not the kind of profile, that `before` is of. */
-static bool begins_anew(const struct growth *growth, const struct pprof_delta *delta)
+/* Whether `before` is from another process or another kind of profile. */
+static bool has_restarted(const struct growth *growth, const struct pprof_delta *delta)
 {
     const int64_t *old = (const int64_t *)(const void *)delta->before.data;
     size_t words = delta->before.size / sizeof *old, at = 0;
@@ -151,7 +151,7 @@ static bool begins_anew(const struct growth *growth, const struct pprof_delta *d
     return false;
 }
 
-/* What is to be remembered of all rows. */
+/* Stores the state of all rows. */
 static enum bytes_result remember(const struct growth *growth, struct bytes *after)
 {
     enum bytes_result result =
@@ -168,11 +168,11 @@ static enum bytes_result remember(const struct growth *growth, struct bytes *aft
     return result;
 }
 
-/* Takes off what was there before; anew: all. */
-static void subtract(const struct growth *growth, const struct pprof_delta *delta, bool anew)
+/* Subtracts the previous values; restarted: all. */
+static void subtract(const struct growth *growth, const struct pprof_delta *delta, bool restarted)
 {
     const int64_t *old = (const int64_t *)(const void *)delta->before.data;
-    size_t words = anew ? 0 : delta->before.size / sizeof *old, from = 0;
+    size_t words = restarted ? 0 : delta->before.size / sizeof *old, from = 0;
     for (size_t i = 0; i < growth->count; i++) {
         const struct row *row = &growth->rows[i];
         while (from < words && (uint64_t)old[from] < row->identity)
@@ -182,7 +182,7 @@ static void subtract(const struct growth *growth, const struct pprof_delta *delt
         for (size_t t = 0; t < growth->pprof->type_count; t++) {
             if (!growth->cumulative[t])
                 continue;
-            if (anew)
+            if (restarted)
                 row->value[t] = 0;
             else if (known)
                 pprof_delta_add(&row->value[t], (int64_t)(0 - (uint64_t)old[from + at]));
@@ -191,7 +191,7 @@ static void subtract(const struct growth *growth, const struct pprof_delta *delt
     }
 }
 
-/* How many samples are left. */
+/* Chooses the samples to write; returns their number. */
 static size_t pprof_delta_choose(struct growth *growth)
 {
     size_t kept = 0;
@@ -242,7 +242,7 @@ static bool pprof_delta_write_all(const struct growth *growth, struct bytes *out
     return !proto_write_fault(&write);
 }
 
-/* Leaves out what no sample uses any more: most of the tables, where little has grown. */
+/* Drops unused table entries: most of them, if little has grown. */
 static bool compact(struct view whole, struct arena *arena, struct bytes *out)
 {
     struct pprof pprof;
@@ -272,7 +272,7 @@ enum pprof_delta_result pprof_delta_next(struct pprof_delta *delta, const struct
     bytes_init(&after, delta->before.max, delta->before.budget);
     read_types(&growth);
     if (read_rows(&growth, arena) && remember(&growth, &after) == BYTES_OK) {
-        subtract(&growth, delta, begins_anew(&growth, delta));
+        subtract(&growth, delta, has_restarted(&growth, delta));
         result =
             pprof_delta_choose(&growth) ? write_growth(&growth, arena, out) : PPROF_DELTA_EMPTY;
     }

@@ -1,4 +1,4 @@
-/* Field numbers of profile.proto (github.com/google/pprof); for the wire/pprof*.c files only. */
+/* Field numbers of profile.proto (github.com/google/pprof). For lib/wire/pprof/pprof*.c only. */
 #ifndef LIB_WIRE_PPROF_PPROF_FIELDS_H
 #define LIB_WIRE_PPROF_PPROF_FIELDS_H
 
@@ -24,10 +24,10 @@ enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM_UNIT = 4 };
 enum { LOCATION_MAPPING_ID = 2, LOCATION_LINE = 4, LINE_FUNCTION_ID = 1 };
 
-/* Mapping, Location and Function all have their id there. */
+/* The id of Mapping, Location and Function. */
 enum { TABLE_ID = 1 };
 
-/* Bits of the fields that hold an index into the string table. */
+/* Fields that hold an index into the string table, as bits. */
 #define BIT(number)        (1u << (number))
 #define VALUE_TYPE_STRINGS (BIT(1) | BIT(2))
 #define LABEL_STRINGS      (BIT(LABEL_KEY) | BIT(LABEL_STR) | BIT(LABEL_NUM_UNIT))

@@ -11,7 +11,7 @@ static int pprof_frames_by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The id of a location with a line; 0: it has none. */
+/* The id of a location that has a line, else 0. */
 static uint64_t drawn_id(struct view location)
 {
     struct proto_scan scan = proto_scan_begin(location);
@@ -50,7 +50,7 @@ bool pprof_frames_open(struct pprof_frames *frames, const struct pprof *pprof, s
 
 static bool is_drawn(const struct pprof_frames *frames, uint64_t id)
 {
-    /* Nearly every writer numbers its locations from 1. */
+    /* Nearly every writer numbers locations from 1. */
     if (id - 1 < frames->count && frames->drawn[id - 1] == id)
         return true;
     return frames->count > 0 && bsearch(&id, frames->drawn, frames->count, sizeof *frames->drawn,

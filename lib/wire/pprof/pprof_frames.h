@@ -1,6 +1,6 @@
 /*
- * Which samples of a pprof show in a flame graph: Pyroscope draws nothing of a sample none of whose
- * locations exists and has a line, as those of native code without symbols. Pure.
+ * Which samples of a pprof are visible in a flame graph: Pyroscope draws a sample only if at least
+ * one of its locations exists and has a line, unlike native code without symbols. Pure.
  */
 #ifndef LIB_WIRE_PPROF_PPROF_FRAMES_H
 #define LIB_WIRE_PPROF_PPROF_FRAMES_H
@@ -8,7 +8,7 @@
 #include "lib/wire/pprof/pprof.h"
 
 struct pprof_frames {
-    uint64_t *drawn; /* ids of the locations that have a line, ascending */
+    uint64_t *drawn; /* ids of locations that have a line, ascending */
     size_t count;
 };
 

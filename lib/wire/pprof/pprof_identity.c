@@ -32,11 +32,11 @@ static int pprof_identity_by_id(const void *a, const void *b)
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-/* 1 for an id that the table does not have. */
+/* Returns 1 for an id that is not in the table. */
 static uint64_t pprof_identity_lookup(const struct pprof_identified *table, size_t count,
                                       uint64_t id)
 {
-    /* Nearly every writer numbers its entries from 1. */
+    /* Nearly every writer numbers entries from 1. */
     if (id - 1 < count && table[id - 1].id == id)
         return table[id - 1].identity;
     const struct pprof_identified key = {.id = id};
@@ -45,7 +45,7 @@ static uint64_t pprof_identity_lookup(const struct pprof_identified *table, size
     return found ? found->identity : 1;
 }
 
-/* A message's numbers, the texts of those that are string indices in their place. */
+/* Hashes a message's numbers, with strings instead of string indices. */
 static uint64_t of_message(const struct pprof *pprof, struct view message, unsigned strings)
 {
     struct proto_scan scan = proto_scan_begin(message);

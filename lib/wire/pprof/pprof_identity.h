@@ -1,7 +1,7 @@
 /*
- * A number for what a sample stands for, its stack and labels, that is the same in every profile of
- * a process: ids and string indices, which writers hand out anew each time, do not go into it. Two
- * that differ have the same number with the odds of 64 random bits. Pure.
+ * A hash of a sample's stack and labels that is stable across all profiles of a process: it does
+ * not depend on ids and string indices, which differ from profile to profile. 64 bits, so
+ * collisions are improbable. Pure.
  */
 #ifndef LIB_WIRE_PPROF_PPROF_IDENTITY_H
 #define LIB_WIRE_PPROF_PPROF_IDENTITY_H
@@ -19,12 +19,12 @@ struct pprof_identity {
     size_t function_count, location_count;
 };
 
-/* The profile has to be an open one and to outlive this. False: the arena has no room (16 bytes a
- * function and location). */
+/* pprof must be open and outlive this. False: the arena has no room (16 bytes per function and
+ * location). */
 bool pprof_identity_open(struct pprof_identity *identity, const struct pprof *pprof,
                          struct arena *arena);
 
-/* The order of labels does not matter, nor do values. */
+/* The hash of a sample. Ignores values and the order of labels. */
 uint64_t pprof_identity_of(const struct pprof_identity *identity, const struct proto_field *sample);
 
 #endif

@@ -3,7 +3,7 @@
 #include "lib/wire/pprof/pprof_cursor.h"
 #include "lib/wire/pprof/pprof_fields.h"
 
-/* The keys met on one sample; servers take a hundred labels on one. */
+/* Keys on one sample; servers accept a hundred labels. */
 enum { MAX_KEYS = 128 };
 
 static bool stays_on_sample(enum pprof_key key)
@@ -11,7 +11,7 @@ static bool stays_on_sample(enum pprof_key key)
     return key == PPROF_KEY_SPAN_ID || key == PPROF_KEY_PROFILE_ID || key == PPROF_KEY_TRACE_ID;
 }
 
-/* The string index of a label's key where its value is a string; 0: it is not. */
+/* The string index of a label's key if its value is a string, else 0. */
 static uint64_t string_label_key(struct view label)
 {
     struct proto_scan scan = proto_scan_begin(label);
@@ -57,14 +57,14 @@ static size_t count_keys(const struct pprof *pprof, struct view sample, const st
     return count;
 }
 
-/* The keys of a sample's labels in their order, of the sample before. */
+/* The keys of the previous sample's labels, in order. */
 struct sequence {
     uint64_t keys[MAX_KEYS];
     size_t count;
 };
 
-/* Whether a sample has the same keys; else they are what it has. Only the first ones are kept: one
- * that has more is never the same. */
+/* Whether a sample has the same keys; if not, stores them. Only MAX_KEYS are stored: a sample with
+ * more is never the same. */
 static bool same_keys(struct view sample, struct sequence *before)
 {
     struct proto_scan scan = proto_scan_begin(sample);
@@ -92,7 +92,7 @@ size_t pprof_promoted_labels(const struct pprof *pprof, const struct series *ser
     struct sequence before = {.count = 0};
     size_t most = 0;
     while (pprof_next(&scan, &field)) {
-        /* Most samples have the labels of the one before them. */
+        /* Most samples have the same labels as the previous one. */
         if (field.number != PROFILE_SAMPLE || same_keys(field.bytes, &before))
             continue;
         size_t count = count_keys(pprof, field.bytes, series);

@@ -1,4 +1,4 @@
-/* The names that a profile's types are shown under (lib/wire/pprof/pprof.h). */
+/* Display names of a profile's types (lib/wire/pprof/pprof.h). */
 #include "lib/wire/pprof/pprof.h"
 
 #include <jansson.h>
@@ -8,7 +8,7 @@ struct display_name {
     const char *name;
 };
 
-/* What the server shows types as when the client sent no configuration. */
+/* The server's display names of types if the client sent no configuration. */
 static const struct display_name defaults[] = {
     {"samples", "cpu"},
     {"goroutine", "goroutines"},
@@ -21,7 +21,7 @@ static bool contains(struct view text, struct view part)
     return text.size >= part.size && memmem(text.data, text.size, part.data, part.size);
 }
 
-/* The series of a type shown under this name; data NULL: the name says nothing. */
+/* The series of a type with this display name; data NULL: none. */
 static struct view series_of(struct view shown)
 {
     if (contains(shown, VIEW("cpu")))
@@ -38,7 +38,7 @@ static struct view series_of(struct view shown)
     return (struct view){0};
 }
 
-/* Keys of one entry, and the JSON types that the server decodes them as. */
+/* Checks the keys of one entry against the JSON types that the server expects. */
 static bool entry_valid(const json_t *entry)
 {
     static const struct {
@@ -60,7 +60,7 @@ static bool entry_valid(const json_t *entry)
     return valid;
 }
 
-/* NULL: not a configuration. JSON null is one: it says nothing. */
+/* NULL: not a configuration. JSON null is an empty one. */
 static json_t *config_load(struct view text)
 {
     json_t *config = json_loadb((const char *)text.data, text.size, JSON_DECODE_ANY, NULL);
@@ -84,7 +84,7 @@ bool pprof_config_valid(struct view sample_type_config)
     return config != NULL;
 }
 
-/* The name that a type is shown under. With a configuration the defaults do not hold. */
+/* The display name of a type. A configuration replaces all defaults. */
 static struct view shown_as(struct view type, const json_t *config, struct arena *arena)
 {
     const char *name = NULL;

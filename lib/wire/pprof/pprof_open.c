@@ -1,23 +1,24 @@
-/* A profile checked and indexed (lib/wire/pprof/pprof.h). */
+/* Checks and indexes a profile (lib/wire/pprof/pprof.h). */
 #include "lib/wire/pprof/pprof.h"
 
 #include "lib/wire/pprof/pprof_cursor.h"
 #include "lib/wire/pprof/pprof_fields.h"
 #include "lib/wire/proto/utf8.h"
 
-/* The check of shape_pprof and the check of all indices in one pass: two would take longer
- * than inflating the profile. */
+/* Checks shape_pprof and all indices in one pass: two passes would take longer than inflating the
+ * profile. */
 struct opening {
     struct pprof *pprof;
     struct proto_fault *fault;
-    size_t strings, types;                 /* met so far */
-    uint64_t type[PPROF_MAX_TYPES + 1][2]; /* indices; behind the sample types, the period's */
-    bool malformed;                        /* not a message: proto_check knows where */
-    bool has_group;                        /* proto_check knows whether it nests too deep */
+    size_t strings, types; /* seen so far */
+    uint64_t type[PPROF_MAX_TYPES + 1]
+                 [2]; /* string indices; the period's type is after the sample types */
+    bool malformed;   /* not a message: proto_check finds out where */
+    bool has_group;   /* proto_check finds out whether it nests too deep */
 };
 
-/* What a message is made of: the wire types that each of its fields may come in (0: unknown, any),
- * and which of them are indices of strings. */
+/* The rules for a message: the legal wire types of each field (0: unknown, any), and which fields
+ * are string indices. */
 struct rules {
     const char *name;
     uint8_t accepts[16];
@@ -55,7 +56,7 @@ static bool malformed(struct opening *opening)
     return false;
 }
 
-/* The next field of a message, known to be of a right wire type. False: the end, or malformed. */
+/* Reads the next field of a message and checks its wire type. False: the end, or malformed. */
 static inline bool pprof_open_next(struct opening *opening, const struct rules *rules,
                                    struct proto_scan *scan, struct proto_field *field)
 {
@@ -80,7 +81,7 @@ static bool check_index(const struct opening *opening, const struct rules *rules
                              "a string index outside the string table");
 }
 
-/* A message of numbers only. */
+/* Checks a message that has only numbers. */
 static inline bool check_numbers(struct opening *opening, const struct rules *rules,
                                  struct view message)
 {
@@ -92,7 +93,7 @@ static inline bool check_numbers(struct opening *opening, const struct rules *ru
     return !opening->malformed;
 }
 
-/* Numbers of a repeated field, packed or not. */
+/* Counts the numbers of a repeated field, packed or not. */
 static inline size_t count_numbers(struct opening *opening, const struct proto_field *field)
 {
     size_t count = field->type == WIRE_LEN ? pprof_count_packed(field->bytes) : 1;
@@ -100,7 +101,7 @@ static inline size_t count_numbers(struct opening *opening, const struct proto_f
     return count;
 }
 
-/* Whether a sample of packed numbers and plain labels is good; false: look closer. */
+/* Fast check of a sample with packed numbers and plain labels; false: needs the full check. */
 static bool plain_sample(const struct pprof *pprof, struct view sample)
 {
     const uint8_t *at = sample.data, *end = at + sample.size, *behind;
@@ -155,7 +156,7 @@ static bool check_sample(struct opening *opening, const struct proto_field *samp
                               "not as many values as there are sample types"));
 }
 
-/* A Location or Function, which has to have an id. */
+/* Checks a Location or Function, which must have an id. */
 static bool check_entry(struct opening *opening, const struct rules *rules,
                         const struct proto_field *entry)
 {
@@ -175,7 +176,7 @@ static bool check_entry(struct opening *opening, const struct rules *rules,
            (id != 0 || pprof_open_refuse(opening, rules->name, entry, "the id is 0"));
 }
 
-/* Reads a ValueType over what an earlier occurrence set, as protobuf merges a singular field. */
+/* Reads a ValueType over an earlier occurrence, as protobuf merges a singular field. */
 static bool pprof_open_read_type(struct opening *opening, struct view message, uint64_t type[2])
 {
     struct proto_scan scan = proto_scan_begin(message);
@@ -229,7 +230,7 @@ static bool pprof_open_read_string(struct opening *opening, const struct proto_f
            pprof_open_refuse(opening, "Profile", field, "a string is not valid UTF-8");
 }
 
-/* A top-level number, or packed run of them, that names strings. */
+/* Checks a top-level string index, or a packed list of them. */
 static bool check_top_strings(struct opening *opening, const struct proto_field *field)
 {
     const uint8_t *at = field->bytes.data;
@@ -280,7 +281,7 @@ static bool pprof_open_read_field(struct opening *opening, const struct proto_fi
     }
 }
 
-/* Notes a field of the profile: its number's count, and the stretch of its kind. */
+/* Records a field of the profile: its count and the run of fields with its number. */
 static inline void pprof_open_note(struct pprof *pprof, uint32_t *last, uint32_t number,
                                    const uint8_t *start, const uint8_t *end)
 {
@@ -294,10 +295,10 @@ static inline void pprof_open_note(struct pprof *pprof, uint32_t *last, uint32_t
     fields->to = end;
 }
 
-/* Steps over the fields of short tag and length, which most are. */
+/* Records the fields with short tag and length, which most are. */
 static void note_plain(struct pprof *pprof, uint32_t *last, struct proto_scan *scan)
 {
-    /* Of the numbers below 16, those that come in LEN. */
+    /* The fields below 16 of wire type LEN. */
     const unsigned takes = BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5) | BIT(6) | BIT(11) | BIT(13);
     const uint8_t *at = scan->at, *end = scan->end, *behind;
     while (at < end && (*at & 0x87) == WIRE_LEN && (takes >> (*at >> 3) & 1) &&
@@ -308,7 +309,7 @@ static void note_plain(struct pprof *pprof, uint32_t *last, struct proto_scan *s
     scan->at = at;
 }
 
-/* Counts what the tables have to hold, and makes them. */
+/* Counts the tables' entries and allocates the tables. */
 static bool pprof_open_prepare(struct opening *opening, struct arena *arena)
 {
     struct pprof *pprof = opening->pprof;

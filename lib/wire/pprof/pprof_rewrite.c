@@ -4,7 +4,7 @@
 
 /* A key that an alias is renamed to. */
 struct name {
-    struct view string_field; /* the string as a field of the profile, should it be new */
+    struct view string_field; /* the string as a field of the profile, if it is new */
     enum pprof_key key;
     struct view key_field; /* Label.key with the string's index; empty until it is needed */
 };
@@ -13,7 +13,7 @@ struct rewriting {
     const struct pprof *pprof;
     struct splice *splice;
     struct name names[2];
-    const struct name *fresh[2]; /* names that the table lacks, in the order of their indices */
+    const struct name *fresh[2]; /* names missing in the table, in order of their indices */
     size_t fresh_count;
 };
 
@@ -22,8 +22,8 @@ static bool pprof_rewrite_has(unsigned keys, enum pprof_key key)
     return keys & 1u << key;
 }
 
-/* Key of a label with a string value; OTHER for one without. *key_field is the occurrence of the
- * field that counts. */
+/* The key of a label with a string value; OTHER for others. *key_field is the effective occurrence
+ * of the field. */
 static enum pprof_key pprof_rewrite_key_of(const struct pprof *pprof, struct view label,
                                            struct proto_field *key_field)
 {
@@ -41,7 +41,7 @@ static enum pprof_key pprof_rewrite_key_of(const struct pprof *pprof, struct vie
     return str ? (enum pprof_key)pprof->keys[key] : PPROF_KEY_OTHER;
 }
 
-/* Bits of the keys of a sample's labels. */
+/* The keys of a sample's labels, as bits. */
 static unsigned keys_of(const struct pprof *pprof, struct view sample)
 {
     struct proto_scan scan = proto_scan_begin(sample);
@@ -53,7 +53,7 @@ static unsigned keys_of(const struct pprof *pprof, struct view sample)
     return keys;
 }
 
-/* Finds the index of a name's string, or gives it one behind the table. False: no memory. */
+/* Finds the index of a name's string, or assigns one after the table. False: no memory. */
 static bool resolve(struct rewriting *rewriting, struct name *name)
 {
     if (name->key_field.size)
@@ -76,7 +76,7 @@ static bool resolve(struct rewriting *rewriting, struct name *name)
     return true;
 }
 
-/* Renames the alias, or drops it where the sample has the name already. */
+/* Renames the alias, or drops it if the sample already has the name. */
 static void rename_label(struct rewriting *rewriting, struct name *name,
                          const struct proto_field *label, unsigned *keys)
 {
@@ -112,7 +112,7 @@ static void rewrite_sample(struct rewriting *rewriting, const struct proto_field
     splice_leave(rewriting->splice);
 }
 
-/* Bits of the keys that are to change on a sample with these keys. */
+/* The keys to change on a sample with these keys, as bits. */
 static unsigned changes(unsigned keys, bool strip_trace_id)
 {
     unsigned change = keys & 1u << PPROF_KEY_PROFILE_ID;

@@ -6,12 +6,12 @@
 
 #include <assert.h>
 
-/* Room for a message's tag and length in front of its content, before the length is known: enough
- * for short ones, which are most. A longer head moves the content. */
+/* Room for a message's tag and length before its content, while the length is unknown: enough for
+ * short messages, which most are. A longer header moves the content. */
 enum { HEAD_ROOM = 2, LONGEST_HEAD = 16 };
 
-/* How often the profile's own size may be written in all, parts and their overlap together. Real
- * profiles come to a few times. */
+/* Limit on the total size of all parts, including overlap, as a multiple of the profile's size.
+ * Real profiles need a few times their size. */
 enum { MAX_GROWTH = 256, FREE_WORK = 1 << 20 };
 
 bool pprof_split_fits(const struct pprof *pprof, size_t max_samples, size_t max_bytes)
@@ -20,8 +20,8 @@ bool pprof_split_fits(const struct pprof *pprof, size_t max_samples, size_t max_
            (max_bytes == 0 || pprof->raw.size <= max_bytes);
 }
 
-/* Whether tables are small enough to be in every part as they are, which spares the writing of each
- * sample anew: they then make a third of a part at most. */
+/* Keeps the tables unchanged in every part if they make up at most a third of a part: samples can
+ * then be copied as they are. */
 static void keep_small_tables(struct pprof_split *split)
 {
     const struct pprof *pprof = split->pprof;
@@ -59,14 +59,14 @@ static bool next_sample(struct proto_scan *scan, struct proto_field *sample)
     return false;
 }
 
-/* Chooses the samples of the next part, from where the split stands: their count; *size is the
- * part's, at most. */
+/* Chooses the samples of the next part; returns their number. *size is an upper bound on the part's
+ * size. */
 static size_t pprof_split_choose(struct pprof_split *split, size_t *size)
 {
     struct pprof_tables *tables = split->tables;
     struct proto_field sample;
     size_t count = 0;
-    /* Behind the fixed fields, the time. */
+    /* After the fixed fields, the time. */
     *size = tables->fixed_size + 1 + 10;
     tables->first = tables->next;
     tables->last = tables->next - 1;
@@ -86,7 +86,7 @@ static size_t pprof_split_choose(struct pprof_split *split, size_t *size)
     return count;
 }
 
-/* Puts tag and length in front of a message whose content was written HEAD_ROOM behind out. */
+/* Writes tag and length before a message whose content begins at out + HEAD_ROOM. */
 static uint8_t *close_message(uint8_t *out, uint32_t number, const uint8_t *end)
 {
     uint8_t *content = out + HEAD_ROOM, head[LONGEST_HEAD];
@@ -110,7 +110,7 @@ static uint8_t *put_index(const struct pprof_tables *tables, uint8_t *out, uint3
     return proto_varint_put(out, tables->string_ranks[index]);
 }
 
-/* Writes a message with its string indices, the fields whose bits are set, in the new numbers. */
+/* Writes a message with its string indices (the fields in bits) renumbered. */
 static uint8_t *put_message(const struct pprof_tables *tables, uint8_t *out,
                             const struct proto_field *message, unsigned bits)
 {
@@ -130,7 +130,7 @@ static uint8_t *pprof_split_put_label(const struct pprof_tables *tables, uint8_t
     uint64_t key = 0, str = 0;
     if (!pprof_plain_label(label->bytes.data, label->end, &key, &str))
         return put_message(tables, out, label, LABEL_STRINGS);
-    /* Two tags and ranks of up to five bytes each: the length is one byte. */
+    /* Two tags and ranks of up to five bytes each: the length takes one byte. */
     uint8_t *end = put_index(tables, out + 2, LABEL_KEY, key);
     end = put_index(tables, end, LABEL_STR, str);
     out[0] = PLAIN_TAG(SAMPLE_LABEL, WIRE_LEN);
@@ -150,7 +150,7 @@ static uint8_t *put_sample(const struct pprof_tables *tables, uint8_t *out,
     return close_message(out, PROFILE_SAMPLE, at);
 }
 
-/* The samples from `scan` to where the split stands. */
+/* Writes the samples from `scan` to the split's position. */
 static uint8_t *put_samples(const struct pprof_split *split, uint8_t *out, struct proto_scan scan)
 {
     const struct pprof_tables *tables = split->tables;
@@ -162,7 +162,7 @@ static uint8_t *put_samples(const struct pprof_split *split, uint8_t *out, struc
     return out;
 }
 
-/* A top-level field that names strings, packed or not. */
+/* Writes a top-level field of string indices, packed or not. */
 static uint8_t *put_strings(const struct pprof_tables *tables, uint8_t *out,
                             const struct proto_field *field)
 {
@@ -176,7 +176,7 @@ static uint8_t *put_strings(const struct pprof_tables *tables, uint8_t *out,
     return close_message(out, field->number, at);
 }
 
-/* Everything that is neither sample nor table. */
+/* Writes everything except samples and tables. */
 static uint8_t *put_fixed(const struct pprof_split *split, uint8_t *out)
 {
     const struct pprof_tables *tables = split->tables;
@@ -217,7 +217,7 @@ static uint8_t *put_tables(struct pprof_tables *tables, uint8_t *out)
     return out;
 }
 
-/* Counts what this part costs; false: the parts have come to too much. */
+/* Adds the cost of this part; false: the limit is exceeded. */
 static bool charge(struct pprof_split *split, size_t size)
 {
     struct pprof_tables *tables = split->tables;

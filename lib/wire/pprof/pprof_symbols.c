@@ -80,7 +80,7 @@ bool pprof_symbols_open(struct pprof_symbols *symbols, const struct pprof *pprof
     return true;
 }
 
-/* location_id, packed or not: the first one. */
+/* The first location_id, packed or not. */
 static uint64_t first_location(struct view sample)
 {
     struct proto_scan scan = proto_scan_begin(sample);

@@ -1,4 +1,4 @@
-/* Names of the functions in a pprof's samples, for people. Pure. */
+/* Names of the functions in a pprof's samples, for display. Pure. */
 #ifndef LIB_WIRE_PPROF_PPROF_SYMBOLS_H
 #define LIB_WIRE_PPROF_PPROF_SYMBOLS_H
 
@@ -19,7 +19,7 @@ struct pprof_symbols {
 bool pprof_symbols_open(struct pprof_symbols *symbols, const struct pprof *pprof,
                         struct arena *arena);
 
-/* The function at a sample's leaf frame (where inlined, the innermost); empty: not known. */
+/* The function of a sample's leaf frame (the innermost if inlined); empty: unknown. */
 struct view pprof_symbols_leaf(const struct pprof_symbols *symbols,
                                const struct pprof_sample *sample);
 

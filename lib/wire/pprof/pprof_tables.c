@@ -19,10 +19,10 @@ static int pprof_tables_by_id(const void *a, const void *b)
     return left->field.start < right->field.start ? -1 : left->field.start > right->field.start;
 }
 
-/* The place of an id; SIZE_MAX: there is none. */
+/* The index of an id; SIZE_MAX: none. */
 static inline size_t pprof_tables_lookup(const struct pprof_table *table, uint64_t id)
 {
-    /* Nearly every writer numbers its entries from 1. */
+    /* Nearly every writer numbers entries from 1. */
     if (table->dense)
         return id - 1 < table->count ? (size_t)(id - 1) : SIZE_MAX;
     size_t low = 0, high = table->count;
@@ -41,7 +41,7 @@ static size_t field_size(const struct proto_field *field)
     return (size_t)(field->end - field->start);
 }
 
-/* Takes an entry into the part: true where it is new to it. */
+/* Adds an entry to the part; true if it is new. */
 static inline bool pprof_tables_take(const struct pprof_tables *tables, uint32_t *mark,
                                      uint32_t number)
 {
@@ -60,7 +60,7 @@ static size_t mark_string(struct pprof_tables *tables, uint64_t index, uint32_t 
     return proto_len_size(PROFILE_STRING_TABLE, pprof->strings[index].size);
 }
 
-/* Marks the strings that the fields of a message name whose bits are set. */
+/* Marks the strings that a message's fields in `bits` refer to. */
 static size_t mark_strings(struct pprof_tables *tables, struct view message, unsigned bits,
                            uint32_t number)
 {
@@ -138,12 +138,12 @@ static size_t mark_locations(struct pprof_tables *tables, const struct proto_fie
     const struct pprof_table *table = &tables->of[TABLE_LOCATION];
     const uint32_t *marks = table->marks, first = tables->first, span = number - first;
     size_t count = table->dense ? table->count : 0;
-    /* Ids of one byte and of two follow each other at random: no branch is to tell them apart. */
+    /* One-byte and two-byte ids alternate randomly: avoid a branch on their length. */
     while (field->end - at >= 2 && (at[0] & at[1]) < 0x80) {
         size_t more = at[0] >> 7;
         id = (at[0] & 0x7fu) | (at[1] & (0u - more) & 0x7fu) << 7;
         at += 1 + more;
-        /* Most are marked by this sample or one before it in the part. */
+        /* Most are already marked by this sample or an earlier one of the part. */
         if (id - 1 >= count || marks[id - 1] - first > span)
             size += mark_location(tables, id, number);
     }
@@ -175,7 +175,7 @@ size_t pprof_tables_mark(struct pprof_tables *tables, const struct proto_field *
     return size;
 }
 
-/* What every part holds: strings named at the top level. */
+/* Marks strings that every part contains: those of top-level fields. */
 static size_t mark_fixed(struct pprof_tables *tables, const struct proto_field *field)
 {
     const uint8_t *at = field->bytes.data;
@@ -199,7 +199,7 @@ static void add_entry(struct pprof_table *table, const struct proto_field *field
     table->entries[table->count++] = (struct pprof_entry){id.value, *field};
 }
 
-/* The table that a field of the profile is an entry of; TABLE_KINDS: of none. */
+/* The table that a profile field belongs to; TABLE_KINDS: none. */
 static unsigned pprof_tables_kind_of(uint32_t number)
 {
     unsigned kind = 0;
@@ -263,7 +263,7 @@ bool pprof_tables_open(struct pprof_tables *tables, const struct pprof *pprof, s
 {
     size_t counts[TABLE_KINDS + 1] = {0};
     *tables = (struct pprof_tables){.pprof = pprof, .first = 1, .next = 1};
-    /* Sample numbers have 32 bits; a sample takes two bytes at least. */
+    /* Sample numbers have 32 bits; a sample takes at least two bytes. */
     if (pprof->raw.size >= UINT32_MAX)
         return false;
     for (uint32_t number = 0; number < 16; number++)

@@ -1,8 +1,8 @@
 /*
- * The tables of a profile, indexed so that the entries which a run of samples uses can be picked
- * out. Each entry has a mark: the number of the sample that last asked for it first. Sample numbers
- * only grow, so an entry belongs to a part when its mark lies within the part's numbers, and
- * nothing has to be cleared between parts. For lib/wire/pprof/pprof_split.c only.
+ * An index of a profile's tables that finds the entries which a range of samples uses. Each entry
+ * has a mark: the number of the first sample in the current part that used it. Sample numbers only
+ * grow, so an entry belongs to a part if its mark is in the part's range, and nothing has to be
+ * cleared between parts. For lib/wire/pprof/pprof_split.c only.
  */
 #ifndef LIB_WIRE_PPROF_PPROF_TABLES_H
 #define LIB_WIRE_PPROF_PPROF_TABLES_H
@@ -11,7 +11,7 @@
 
 enum pprof_table_kind { TABLE_MAPPING, TABLE_LOCATION, TABLE_FUNCTION, TABLE_KINDS };
 
-/* The mark of what every part holds. */
+/* The mark of entries that every part contains. */
 #define MARK_ALWAYS UINT32_MAX
 
 struct pprof_entry {
@@ -21,7 +21,7 @@ struct pprof_entry {
 
 struct pprof_table {
     struct pprof_entry *entries; /* by id */
-    uint32_t *marks;             /* of each; by themselves, since most are only looked at */
+    uint32_t *marks;             /* one per entry; a separate array for locality */
     size_t count;
     bool dense; /* the ids are 1, 2, 3 ... */
 };
@@ -30,14 +30,14 @@ struct pprof_tables {
     const struct pprof *pprof;
     struct pprof_table of[TABLE_KINDS];
     uint32_t *string_marks;
-    uint32_t *string_ranks;    /* of a part: new index of each of its strings */
-    struct proto_field *fixed; /* fields of the profile that every part holds */
+    uint32_t *string_ranks;    /* new index of each string in the current part */
+    struct proto_field *fixed; /* fields of the profile that every part repeats */
     size_t fixed_count;
-    size_t fixed_size;    /* bytes of those and of their strings, an upper bound */
-    uint32_t first, last; /* sample numbers of the part at hand */
+    size_t fixed_size;    /* upper bound on the bytes of those and their strings */
+    uint32_t first, last; /* sample numbers of the current part */
     uint32_t next;        /* the next sample number */
-    size_t work;          /* bytes written and entries gone through so far */
-    bool kept;            /* every part holds the tables as they are */
+    size_t work;          /* bytes written and entries visited so far */
+    bool kept;            /* every part repeats the tables unchanged */
 };
 
 /* False: the arena has no room. */
@@ -48,17 +48,17 @@ static inline bool pprof_tables_used(const struct pprof_tables *tables, uint32_t
     return mark == MARK_ALWAYS || (mark >= tables->first && mark <= tables->last);
 }
 
-/* Lets every part hold all mappings, locations and functions, and strings under their own indices
- * (those that it does not use are empty), so that samples stay as they are; before the first is
- * marked. False: a part would then repeat more than `most` bytes; nothing has changed. */
+/* Makes every part repeat all mappings, locations and functions, and keep string indices (unused
+ * strings are empty), so that samples can be copied unchanged. Call before the first mark. False: a
+ * part would repeat more than `most` bytes; nothing has changed. */
 bool pprof_tables_keep(struct pprof_tables *tables, size_t most);
 
-/* Marks all that a sample uses with the next sample number, and answers how many bytes the part
- * grows by, at most, if it takes the sample. Entries that the part's samples up to `last` asked for
- * already cost nothing. */
+/* Marks everything that a sample uses with the next sample number, and returns an upper bound on
+ * the bytes that adding the sample to the part costs. Entries already used by the part's samples up
+ * to `last` cost nothing. */
 size_t pprof_tables_mark(struct pprof_tables *tables, const struct proto_field *sample);
 
-/* Numbers the part's strings, in the order of the table, unless they are kept. */
+/* Assigns the part's string indices in table order, unless the tables are kept. */
 void pprof_tables_rank(struct pprof_tables *tables);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-/* Field numbers are those of push.v1; names both as the JSON mapping writes them and as the .proto
- * file does. Unknown names are passed over, and null is a value left out. */
+/* Field numbers are those of push.v1; names are accepted as in the JSON mapping and as in the
+ * .proto file. Unknown names are ignored, and null means absent. */
 struct reading {
     struct bytes *out;
     const char *reason;
@@ -26,7 +26,7 @@ static const json_t *member(const json_t *object, const char *name, const char *
     return json_is_null(value) ? NULL : value;
 }
 
-/* Puts tag and length in front of what was written from start on. */
+/* Inserts tag and length before what was written since start. */
 static bool push_json_wrap(struct reading *reading, uint32_t number, size_t start)
 {
     struct bytes *out = reading->out;
@@ -84,7 +84,7 @@ static bool push_json_read_sample(struct reading *reading, const json_t *sample)
     return push_json_read_string(reading, member(sample, "ID", "id"), 2);
 }
 
-/* Reads a list of objects, each into a field of that number. */
+/* Reads a list of objects, each into a field with that number. */
 static bool push_json_read_list(struct reading *reading, const json_t *list, uint32_t number,
                                 bool (*read)(struct reading *reading, const json_t *object))
 {

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* The server takes 30 labels; this only bounds the work on a hostile name. */
+/* The server accepts 30 labels; this only bounds the work on a malicious name. */
 enum { MAX_LABELS = 256 };
 
 static size_t series_find(const struct series_label *labels, size_t count, struct view name)
@@ -17,7 +17,7 @@ static size_t series_find(const struct series_label *labels, size_t count, struc
     return i;
 }
 
-/* Moves the label's texts to *at. */
+/* Copies text to *at and advances it. */
 static struct view series_keep(uint8_t **at, struct view text)
 {
     struct view kept = {*at, text.size};
@@ -27,7 +27,7 @@ static struct view series_keep(uint8_t **at, struct view text)
     return kept;
 }
 
-/* A series of labels whose names differ. */
+/* Makes a series of labels with unique names. */
 static struct series *make(const struct series_label *labels, size_t count)
 {
     size_t size = sizeof(struct series) + count * sizeof *labels + 1;
@@ -47,7 +47,7 @@ static struct series *make(const struct series_label *labels, size_t count)
     return series;
 }
 
-/* Sets a label in a list that has room for it; returns the new count. */
+/* Sets a label in a list with room for it; returns the new count. */
 static size_t series_set(struct series_label *labels, size_t count, struct series_label label)
 {
     size_t at = series_find(labels, count, label.name);
@@ -127,7 +127,7 @@ static bool spelt_in(struct view text, const char *more)
     return true;
 }
 
-/* Bytes of text in front of the first one that stop names; all of it where none comes. */
+/* Number of bytes before the first one that is in stop; all of text if there is none. */
 static size_t span_until(struct view text, const char *stop)
 {
     size_t at = 0;
@@ -136,8 +136,8 @@ static size_t span_until(struct view text, const char *stop)
     return at;
 }
 
-/* Takes `k=v` and the ',' or '}' behind it from the front of rest. Done: nothing more is to be
- * read. Answers why the label is refused; NULL: it is not. */
+/* Takes `k=v` and the following ',' or '}' from the front of rest. *done: the end was reached.
+ * Returns why the label is refused; NULL: it is not. */
 static const char *take_label(struct view *rest, struct series_label *label, bool *done)
 {
     size_t size = span_until(*rest, "=}");

@@ -23,14 +23,14 @@ static bool speedscope_refuse(struct reading *reading, const char *fault)
     return false;
 }
 
-/* The server reads names without regard to case. */
+/* The server ignores the case of names. */
 static bool is_named(struct json_text key, const char *name)
 {
     return key.raw.size == strlen(name) &&
            strncasecmp((const char *)key.raw.data, name, key.raw.size) == 0;
 }
 
-/* Passes over a value that is to be of a kind; null stands for its zero value. */
+/* Skips a value that must be of a kind; null means its zero value. */
 static bool expect(struct reading *reading, struct json_scan *scan, enum json_kind kind,
                    struct json_text *text)
 {
@@ -39,8 +39,7 @@ static bool expect(struct reading *reading, struct json_scan *scan, enum json_ki
     if (is == JSON_KIND_NULL)
         return json_scan_skip(scan);
     if (is != kind)
-        return scan->fault ? false
-                           : speedscope_refuse(reading, "a value of another type than is expected");
+        return scan->fault ? false : speedscope_refuse(reading, "a value of an unexpected type");
     return kind == JSON_KIND_STRING ? json_scan_string(scan, text) : json_scan_number(scan, text);
 }
 
@@ -70,7 +69,7 @@ static bool speedscope_read_string(struct reading *reading, struct json_scan *sc
     return good;
 }
 
-/* Steps into an object or array; false: null, which was passed over, or another value. */
+/* Steps into an object or array; false: null, which was skipped, or another value. */
 static bool enter(struct reading *reading, struct json_scan *scan, enum json_kind kind)
 {
     enum json_kind is = json_scan_kind(scan);
@@ -79,7 +78,7 @@ static bool enter(struct reading *reading, struct json_scan *scan, enum json_kin
     else if (is == JSON_KIND_NULL)
         json_scan_skip(scan);
     else if (!scan->fault)
-        speedscope_refuse(reading, "a value of another type than is expected");
+        speedscope_refuse(reading, "a value of an unexpected type");
     return is == kind;
 }
 
@@ -163,7 +162,7 @@ static bool take_event(struct reading *reading, const struct event *event, doubl
     return speedscope_refuse(reading, "an event that is neither O nor C");
 }
 
-/* Where the parts of a profile stand; at NULL: there is none. */
+/* The positions of a profile's parts; at NULL: absent. */
 struct profile {
     struct view type, unit;
     double start;
@@ -184,7 +183,7 @@ static void check_events(struct reading *reading, const struct profile *profile)
             return;
 }
 
-/* Checks the frames of each sample; returns how many samples there are. */
+/* Checks the frames of each sample; returns the number of samples. */
 static size_t check_stacks(struct reading *reading, struct json_scan scan)
 {
     size_t count = 0;
@@ -301,7 +300,7 @@ bool speedscope_read(struct speedscope *file, struct view text, struct bytes *st
                 json_scan_skip(&scan);
         }
     if (scan.fault || (!file->fault && !json_scan_end(&scan)))
-        file->fault = "it is no JSON";
+        file->fault = "it is not JSON";
     else if (!file->fault && !view_eq(named, schema))
         file->fault = "its $schema is not speedscope's";
     if (!file->fault)

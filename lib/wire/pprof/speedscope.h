@@ -1,6 +1,6 @@
 /*
- * Speedscope files (github.com/jlfwong/speedscope, file-format-spec.ts), as far as Pyroscope's
- * /ingest refuses them: what the client is to learn before they are accepted. Pure.
+ * Checks Speedscope files (github.com/jlfwong/speedscope, file-format-spec.ts) for what Pyroscope's
+ * /ingest refuses, so that the client gets the error before they are accepted. Pure.
  */
 #ifndef LIB_WIRE_PPROF_SPEEDSCOPE_H
 #define LIB_WIRE_PPROF_SPEEDSCOPE_H
@@ -9,13 +9,12 @@
 
 struct speedscope {
     size_t profiles;
-    const char *fault; /* why the server refuses it, static text; NULL: it does not, or its own
-                        * merging of profiles of one name is to say so */
-    size_t profile;    /* where, from 1; 0: in none */
+    const char *fault; /* why the server refuses it, static text; NULL: it accepts it, unless
+                          merging profiles of one name fails there */
+    size_t profile;    /* the profile at fault, from 1; 0: none in particular */
 };
 
-/* Reads a file; stack (empty) is room for the frames that are open at a time, 4 bytes each. False:
- * no memory for them. */
+/* Reads a file; stack, empty, holds the open frames, 4 bytes each. False: no memory for them. */
 bool speedscope_read(struct speedscope *file, struct view text, struct bytes *stack);
 
 #endif

@@ -1,4 +1,4 @@
-/* The dictionary of a profiles request, checked (lib/wire/profiles/otlp_profiles.h). */
+/* Reads and checks the dictionary of a profiles request (lib/wire/profiles/otlp_profiles.h). */
 #include "lib/wire/profiles/otlp_profiles.h"
 
 #include "lib/wire/profiles/otlp_references.h"
@@ -35,7 +35,7 @@ static bool check_field(const struct otlp_dictionary *dictionary, unsigned table
     return true;
 }
 
-/* The fault of a message's own indices; NULL: none. */
+/* What is wrong with a message's own indices; NULL: nothing. */
 static const char *check_message(const struct otlp_dictionary *dictionary, struct view message,
                                  const struct otlp_references *references)
 {
@@ -49,7 +49,7 @@ static const char *check_message(const struct otlp_dictionary *dictionary, struc
     return NULL;
 }
 
-/* The same for the messages in a field of a message. */
+/* As check_message, for the messages in a field. */
 static const char *check_inner(const struct otlp_dictionary *dictionary, struct view message,
                                uint32_t number, const struct otlp_references *references)
 {
@@ -79,7 +79,7 @@ static const char *check_tables(const struct otlp_dictionary *dictionary)
 }
 
 /* Protocol 1.8 and 1.9 had values = 2, attributes = 3, link = 4. A varint in field 4 is their link
- * where the sample packs its lists; where it packs none, it is a value. */
+ * if the sample packs its lists; otherwise it is a value. */
 static bool is_old_layout(struct view sample)
 {
     struct proto_scan scan = proto_scan_begin(sample);
@@ -122,8 +122,8 @@ static const char *otlp_dictionary_check_profiles(const struct otlp_dictionary *
     return fault;
 }
 
-/* Goes through the entries of all tables; several dictionaries in one request count as one, as
- * protobuf merges them. Without entries allocated it only counts. */
+/* Collects the entries of all tables; protobuf merges several dictionaries of a request into one.
+ * Only counts them if no entries are allocated. */
 static void each_entry(struct otlp_dictionary *dictionary, struct view request, bool keep)
 {
     struct proto_scan scan = proto_scan_begin(request);
@@ -142,7 +142,7 @@ static void each_entry(struct otlp_dictionary *dictionary, struct view request, 
     }
 }
 
-/* Notes which attributes carry a span's id. */
+/* Records which attributes are span ids. */
 static bool find_span_ids(struct otlp_dictionary *dictionary, struct arena *arena)
 {
     size_t count = dictionary->of[OTLP_TABLE_ATTRIBUTE].count;

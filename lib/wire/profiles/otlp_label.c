@@ -6,7 +6,7 @@
 enum { KEY_VALUE_VALUE = 2, KEY_VALUE_KEY_STRINDEX = 3, ARRAY_VALUES = 1 };
 enum { ANY_STRING = 1, ANY_BOOL = 2, ANY_INT = 3, ANY_ARRAY = 5, ANY_STRINDEX = 8 };
 
-/* An AnyValue: the member that was set last; number 0: none. */
+/* An AnyValue: the member set last; number 0: none. */
 struct any {
     uint32_t number;
     struct view text; /* ANY_STRING, ANY_ARRAY */
@@ -36,7 +36,7 @@ static void read_any(const struct otlp_dictionary *dictionary, struct view messa
     }
 }
 
-/* The value of a body that has several is what they merge to. */
+/* The value of a body; several AnyValues are merged. */
 static struct any otlp_label_value_of(const struct otlp_dictionary *dictionary,
                                       struct view key_value)
 {
@@ -49,7 +49,7 @@ static struct any otlp_label_value_of(const struct otlp_dictionary *dictionary,
     return any;
 }
 
-/* The entry of a list of one; of others, nothing. */
+/* The element of a list of one; none for other lists. */
 static struct any only_entry(const struct otlp_dictionary *dictionary, struct view array)
 {
     struct proto_scan scan = proto_scan_begin(array);

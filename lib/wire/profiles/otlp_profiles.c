@@ -35,7 +35,7 @@ struct view otlp_dictionary_string(const struct otlp_dictionary *dictionary, str
     return otlp_profiles_entry_of(dictionary, OTLP_TABLE_STRING, field.value);
 }
 
-/* One AnyValue on top of what earlier ones of the same KeyValue said: the last member wins. */
+/* Merges an AnyValue over earlier ones of the same KeyValue: the last member wins. */
 static struct view merge_any(const struct otlp_dictionary *dictionary, struct view any,
                              struct view text)
 {
@@ -63,7 +63,7 @@ struct view otlp_dictionary_value(const struct otlp_dictionary *dictionary, stru
     return text;
 }
 
-/* Sets the strings of a ValueType that is given; a singular message that comes twice is merged. */
+/* Sets the strings that a ValueType contains; a repeated singular message is merged. */
 static void read_value_type(const struct otlp_dictionary *dictionary, struct view message,
                             struct view *type, struct view *unit)
 {
@@ -102,8 +102,8 @@ void otlp_profile_read(const struct otlp_dictionary *dictionary, struct view bod
     }
 }
 
-/* Numbers in a field of varints, packed or not, and their sum. Sums wrap: the values are what
- * others sent. */
+/* Counts the numbers in a varint field, packed or not, and adds them to *sum, which wraps: the
+ * values are untrusted. */
 static uint64_t add_numbers(const struct proto_field *field, uint64_t *sum)
 {
     const uint8_t *at = field->bytes.data;
@@ -159,7 +159,7 @@ static struct view span_id_of_link(const struct otlp_dictionary *dictionary, uin
     return view_eq(id.bytes, (struct view){zeros, sizeof zeros}) ? VIEW("") : id.bytes;
 }
 
-/* The first attribute among these that carries a span id. */
+/* Finds the first of these attributes that is a span id. */
 static void read_attributes(const struct otlp_dictionary *dictionary,
                             const struct proto_field *field, struct otlp_profile_sample *sample)
 {
@@ -215,7 +215,7 @@ bool otlp_profile_next_sample(const struct otlp_dictionary *dictionary,
     return false;
 }
 
-/* The key of a KeyValue: by reference, or inline where the reference is 0. */
+/* The key of a KeyValue: by reference, or inline if the reference is 0. */
 static struct view otlp_profiles_key_of(const struct otlp_dictionary *dictionary,
                                         struct view key_value)
 {

@@ -1,6 +1,6 @@
 /*
- * OTLP profiles (opentelemetry-proto 1.10 = 1.11 layout) in wire form: the samples' links, labels,
- * values and times, for the span index. Pure.
+ * OTLP profiles (the layout of opentelemetry-proto 1.10 and 1.11) in wire format: the samples'
+ * links, labels, values and times, for the span index. Pure.
  */
 #ifndef LIB_WIRE_PROFILES_OTLP_PROFILES_H
 #define LIB_WIRE_PROFILES_OTLP_PROFILES_H
@@ -22,15 +22,15 @@ enum otlp_table {
 
 struct otlp_dictionary {
     struct {
-        struct view *entries; /* strings, or bodies of the entries */
+        struct view *entries; /* the strings, or the entries' bodies */
         size_t count;
     } of[OTLP_TABLES];
-    struct view *span_ids; /* per attribute: its text where it is span_id or profile_id */
+    struct view *span_ids; /* per attribute: its text if it is span_id or profile_id */
 };
 
 struct otlp_profile {
     struct view body;
-    struct view type, unit; /* of sample_type; empty where not set */
+    struct view type, unit; /* of sample_type; empty: not set */
     struct view period_type, period_unit;
     int64_t period;
     uint64_t time_ns;
@@ -40,22 +40,22 @@ struct otlp_profile {
 
 struct otlp_profile_sample {
     struct view span_id_bytes; /* 8 bytes from the link; empty: none, or all zero */
-    struct view span_id_text;  /* string attribute span_id or profile_id; data NULL: none */
-    int64_t value_sum;         /* of values; without values, the number of timestamps */
-    uint64_t count;            /* timestamps, else values */
-    bool drawn;                /* any frame exists and has a line: Pyroscope draws no other */
+    struct view span_id_text;  /* the string attribute span_id or profile_id; data NULL: none */
+    int64_t value_sum;         /* sum of the values; without values, the number of timestamps */
+    uint64_t count;            /* number of timestamps, else of values */
+    bool drawn; /* any frame exists and has a line: Pyroscope draws no other samples */
 };
 
-/* Indexes the dictionary of a checked request; the request is borrowed, the index lives in the
- * arena (16 bytes an entry, 32 an attribute). False: an index refers outside its table, or no
- * room; *reason says which (static text). A request whose samples show the layout of protocol 1.8
- * or 1.9 (field 3 of a Sample LEN, or field 4 a varint where its lists are packed) is refused with
- * a reason. Index 0 means "not set" and is legal with an empty table too. */
+/* Indexes the dictionary of a checked request; the request is borrowed, the index is in the arena
+ * (16 bytes per entry, 32 per attribute). False: an index outside its table, no room, or samples in
+ * the layout of protocol 1.8 or 1.9 (field 3 of a Sample is LEN, or field 4 a varint although its
+ * lists are packed); *reason says which (static text). Index 0 means "not set" and is legal even
+ * with an empty table. */
 bool otlp_dictionary_open(struct otlp_dictionary *dictionary, struct view request,
                           struct arena *arena, const char **reason);
 
-/* The string that field `number` of a message names, the last one if it stands there twice; empty
- * for index 0 and for one outside the table. */
+/* The string that field `number` of a message refers to, the last one if repeated; empty for index
+ * 0 and indices outside the table. */
 struct view otlp_dictionary_string(const struct otlp_dictionary *dictionary, struct view message,
                                    uint32_t number);
 
@@ -66,13 +66,13 @@ struct view otlp_dictionary_value(const struct otlp_dictionary *dictionary, stru
 void otlp_profile_read(const struct otlp_dictionary *dictionary, struct view body,
                        struct otlp_profile *profile);
 
-/* Walks samples: start with scan = proto_scan_begin(profile->body). */
+/* Iterates over samples: start with scan = proto_scan_begin(profile->body). */
 bool otlp_profile_next_sample(const struct otlp_dictionary *dictionary,
                               const struct otlp_profile *profile, struct proto_scan *scan,
                               struct otlp_profile_sample *sample);
 
-/* String value of an attribute of a ResourceProfiles entry's resource, references into the
- * dictionary resolved (key_strindex 0 means the inline key). Data NULL: absent, or no string. */
+/* The string value of a resource attribute of a ResourceProfiles entry, with references into the
+ * dictionary resolved (key_strindex 0 means the inline key). Data NULL: absent, or not a string. */
 struct view otlp_profiles_resource_attribute(const struct otlp_dictionary *dictionary,
                                              struct view resource_entry, struct view key);
 

@@ -5,7 +5,7 @@
 
 #include "lib/wire/profiles/otlp_profiles.h"
 
-/* Which table the numbers of a field are indices into, one past it; 0: the field holds none. */
+/* For each field, the table that its numbers are indices into, plus one; 0: none. */
 struct otlp_references {
     uint8_t to[12];
 };

@@ -32,7 +32,7 @@ static uint64_t number_of(struct view message, uint32_t number)
     return proto_find(message, number, WIRE_VARINT, &field) ? field.value : 0;
 }
 
-/* Room for one more in a list; what it outgrows stays with the arena. */
+/* Makes room for one more element in a list; old arrays stay in the arena. */
 static bool pprof_make_room(struct pprof_make *make, void **list, size_t *has, size_t count,
                             size_t size)
 {
@@ -50,7 +50,7 @@ static bool pprof_make_room(struct pprof_make *make, void **list, size_t *has, s
     return true;
 }
 
-/* Gives an entry its id in the pprof at hand. False: no room, nothing given. */
+/* Assigns an entry its id in the current pprof. False: no room, nothing assigned. */
 static bool pprof_make_give(struct pprof_make *make, uint32_t *slot, uint32_t id)
 {
     void *list = make->touched;
@@ -116,7 +116,7 @@ void pprof_make_begin(struct pprof_make *make, struct bytes *out)
     make->write = proto_write_begin(out);
 }
 
-/* Writes a Function as its first line is met; 0: none. */
+/* Returns a function's id, writing the Function at its first use; 0: none. */
 static uint32_t function_id(struct pprof_make *make, uint64_t index)
 {
     if (index == 0 || index >= make->dictionary->of[OTLP_TABLE_FUNCTION].count)
@@ -129,7 +129,7 @@ static uint32_t function_id(struct pprof_make *make, uint64_t index)
     make->function_count++;
     size_t opened = proto_write_open(&make->write, PROFILE_FUNCTION);
     proto_write_varint(&make->write, TABLE_ID, make->function_count);
-    /* Name, system name and file name stand one number further in pprof. */
+    /* The field numbers of name, system name and file name are one higher in pprof. */
     for (uint32_t field = OTLP_FUNCTION_NAME; field <= OTLP_FUNCTION_FILENAME; field++)
         proto_write_number(&make->write, field + FUNCTION_NAME - OTLP_FUNCTION_NAME,
                            pprof_make_string(make, number_of(function, field)));
@@ -138,7 +138,7 @@ static uint32_t function_id(struct pprof_make *make, uint64_t index)
     return make->function_count;
 }
 
-/* The Mapping that a location of the dictionary belongs to; 0: none. */
+/* The id of the Mapping that a location of the dictionary belongs to; 0: none. */
 static uint32_t mapping_id(struct pprof_make *make, uint64_t index)
 {
     void *list = make->made_mappings;
@@ -157,7 +157,7 @@ static uint32_t mapping_id(struct pprof_make *make, uint64_t index)
     return (uint32_t)make->mapping_count;
 }
 
-/* Counts a location's lines for what the mapping says of its symbols. */
+/* Evaluates a location's lines for the mapping's symbol flags. */
 static void survey(struct pprof_make *make, struct pprof_mapping *mapping, struct view location)
 {
     struct proto_scan scan = proto_scan_begin(location);
@@ -186,7 +186,7 @@ static void write_lines(struct pprof_make *make, struct view location)
         if (field.number != OTLP_LOCATION_LINES)
             continue;
         uint32_t function = function_id(make, number_of(field.bytes, OTLP_LINE_FUNCTION));
-        /* Readers of pprof refuse a line of no function. */
+        /* Readers of pprof refuse a line without a function. */
         if (!function)
             continue;
         size_t line = proto_write_open(&make->write, LOCATION_LINE);
@@ -197,7 +197,7 @@ static void write_lines(struct pprof_make *make, struct view location)
     }
 }
 
-/* Functions are fields of the profile: they are written before the location opens. */
+/* Functions are fields of the profile, so they must be written before the location is opened. */
 static void write_functions(struct pprof_make *make, struct view location)
 {
     struct proto_scan scan = proto_scan_begin(location);
@@ -229,7 +229,7 @@ static void write_location(struct pprof_make *make, uint32_t id, struct view loc
     proto_write_close(&make->write, opened);
 }
 
-/* Writes the locations of a stack that the pprof has not yet. */
+/* Writes a stack's locations that are not in the pprof yet. */
 static void write_locations(struct pprof_make *make, struct view stack)
 {
     struct proto_scan scan = proto_scan_begin(stack);
@@ -273,7 +273,7 @@ static void write_label(struct pprof_make *make, uint32_t key, uint32_t value)
     proto_write_close(&make->write, opened);
 }
 
-/* The ids of a link; answers which of them are there. */
+/* Writes labels with a link's ids; *has_span and *has_trace tell which it has. */
 static void write_link(struct pprof_make *make, const struct pprof_make_sample *sample,
                        bool *has_span, bool *has_trace)
 {
@@ -340,7 +340,7 @@ static void write_mapping(struct pprof_make *make, const struct pprof_mapping *m
     uint32_t filename = pprof_make_string(make, number_of(entry, OTLP_MAPPING_FILENAME));
     size_t opened = proto_write_open(&make->write, PROFILE_MAPPING);
     proto_write_varint(&make->write, TABLE_ID, id);
-    /* Start, limit and offset stand one number further in pprof. */
+    /* The field numbers of start, limit and offset are one higher in pprof. */
     for (uint32_t field = 1; field <= 3; field++)
         proto_write_number(&make->write, field + 1, number_of(entry, field));
     proto_write_number(&make->write, MAPPING_FILENAME, filename);
@@ -350,7 +350,7 @@ static void write_mapping(struct pprof_make *make, const struct pprof_mapping *m
     proto_write_close(&make->write, opened);
 }
 
-/* Readers of pprof refuse text that is not UTF-8. */
+/* Readers of pprof refuse invalid UTF-8. */
 static void write_string(struct pprof_make *make, struct view text)
 {
     if (utf8_valid(text)) {

@@ -18,7 +18,7 @@ enum { OTLP_PROFILE_ATTRIBUTES = 11, TYPE = 1, UNIT = 2 };
 enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES, SAMPLE_LINK, SAMPLE_VALUES };
 enum { LABEL_NUM = 3 };
 
-/* A sample in the terms of the dictionary. */
+/* A sample, as dictionary indices. */
 struct sample {
     uint32_t stack, link;
     struct view attributes; /* packed */
@@ -56,7 +56,7 @@ static struct label pprof_to_profiles_read_label(struct view message)
     return label;
 }
 
-/* Reads hex digits of either case. False: not that many, or all 0. */
+/* Reads size bytes from hex digits of either case. False: another number of digits, or all 0. */
 static bool read_hex(struct view text, uint8_t *id, size_t size)
 {
     uint8_t any = 0;
@@ -72,7 +72,7 @@ static bool read_hex(struct view text, uint8_t *id, size_t size)
     return any;
 }
 
-/* Bits 1 << enum pprof_key of the labels that a link says already. */
+/* Makes a sample's link. Returns the labels that it replaces, as bits 1 << enum pprof_key. */
 static unsigned make_link(struct conversion *conversion, const struct pprof_sample *sample,
                           uint32_t *link)
 {
@@ -80,22 +80,22 @@ static unsigned make_link(struct conversion *conversion, const struct pprof_samp
     *link = 0;
     if (!read_hex(sample->span_id, span, sizeof span))
         return 0;
-    unsigned said = 1u << PPROF_KEY_SPAN_ID | 1u << PPROF_KEY_PROFILE_ID;
+    unsigned replaced = 1u << PPROF_KEY_SPAN_ID | 1u << PPROF_KEY_PROFILE_ID;
     if (read_hex(sample->trace_id, trace, sizeof trace))
-        said |= 1u << PPROF_KEY_TRACE_ID;
+        replaced |= 1u << PPROF_KEY_TRACE_ID;
     else
         memset(trace, 0, sizeof trace);
     *link = profiles_dictionary_link(&conversion->dictionary, trace, span);
-    return said;
+    return replaced;
 }
 
-static void add_attribute(struct conversion *conversion, const struct label *label, unsigned said,
-                          struct proto_write *list)
+static void add_attribute(struct conversion *conversion, const struct label *label,
+                          unsigned replaced, struct proto_write *list)
 {
     const struct pprof *pprof = conversion->source->pprof;
     if (pprof_string(pprof, label->key).size == 0)
         return;
-    if (label->text && (said & 1u << pprof->keys[label->key]))
+    if (label->text && (replaced & 1u << pprof->keys[label->key]))
         return;
     proto_write_packed(
         list, label->text
@@ -104,7 +104,7 @@ static void add_attribute(struct conversion *conversion, const struct label *lab
                                                label->unit));
 }
 
-/* A copy of what scratch holds, in the arena. */
+/* Copies the content of scratch to the arena. */
 static struct view pprof_to_profiles_keep(struct conversion *conversion)
 {
     struct view kept = bytes_view(&conversion->scratch);
@@ -123,12 +123,12 @@ static void take_sample(struct conversion *conversion, const struct pprof_sample
     struct proto_field field;
     bytes_clear(&conversion->scratch);
     struct proto_write list = proto_write_begin(&conversion->scratch);
-    unsigned said = make_link(conversion, sample, &taken->link);
+    unsigned replaced = make_link(conversion, sample, &taken->link);
     taken->stack = profiles_dictionary_stack(&conversion->dictionary, sample->field.bytes);
     while (proto_scan_next(&scan, &field))
         if (field.number == SAMPLE_LABEL) {
             struct label label = pprof_to_profiles_read_label(field.bytes);
-            add_attribute(conversion, &label, said, &list);
+            add_attribute(conversion, &label, replaced, &list);
         }
     if (list.result != BYTES_OK)
         conversion->dictionary.fault = proto_write_fault(&list);
@@ -145,7 +145,7 @@ static void take_samples(struct conversion *conversion)
         take_sample(conversion, &sample, &conversion->samples[i]);
 }
 
-/* What the pprof says of itself, as the attributes of each Profile. */
+/* Converts the pprof's metadata to attributes of each Profile. */
 static void take_profile_attributes(struct conversion *conversion)
 {
     static const struct {
@@ -206,7 +206,7 @@ static void write_resource(struct conversion *conversion)
     proto_write_close(&conversion->write, resource);
 }
 
-/* A ValueType, of indices that hold in the dictionary too. */
+/* Writes a ValueType; its string indices are the same in the dictionary. */
 static void write_type(struct proto_write *write, uint32_t number, const uint64_t type[2])
 {
     size_t opened = proto_write_open(write, number);

@@ -62,7 +62,7 @@ static int by_text(const void *a, const void *b)
     return order ? order : (left.size > right.size) - (left.size < right.size);
 }
 
-/* Numbers the services; sorted, so that many of them cost no more than their sorting. */
+/* Numbers the services; sorted, so that many of them cost only the sort. */
 static bool number_services(struct profiles_attributes *attributes, struct arena *arena)
 {
     size_t count = 0, at = 0;
@@ -90,7 +90,7 @@ bool profiles_attributes_open(struct profiles_attributes *attributes,
 {
     size_t count = dictionary->of[OTLP_TABLE_ATTRIBUTE].count;
     *attributes = (struct profiles_attributes){.dictionary = dictionary};
-    /* One at least, which stands for index 0. */
+    /* At least one, for index 0. */
     attributes->of = arena_array(arena, count ? count : 1, sizeof *attributes->of);
     if (!attributes->of)
         return false;

@@ -28,11 +28,11 @@ static int profiles_dictionary_by_id(const void *a, const void *b)
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
-/* The index of an id; 0: there is no such entry. */
+/* The index of an id; 0: no such entry. */
 static uint32_t index_of(const struct profiles_ids *ids, uint64_t id)
 {
     size_t low = 0, high = ids->count;
-    /* Nearly every writer numbers its entries from 1. */
+    /* Nearly every writer numbers entries from 1. */
     if (id - 1 < ids->count && ids->of[id - 1].id == id && (id == 1 || ids->of[id - 2].id != id))
         return ids->of[id - 1].index;
     while (low < high) {
@@ -102,7 +102,7 @@ static struct proto_write begin_entry(struct profiles_dictionary *dictionary)
     return proto_write_begin(&dictionary->scratch);
 }
 
-/* The index of the entry that was written to scratch. */
+/* Adds the entry in scratch to a table; returns its index. */
 static uint32_t end_entry(struct profiles_dictionary *dictionary, struct view_set *table,
                           const struct proto_write *write)
 {
@@ -171,7 +171,7 @@ uint32_t profiles_dictionary_number(struct profiles_dictionary *dictionary, uint
     return end_entry(dictionary, &dictionary->attributes, &write);
 }
 
-/* Begins an attribute whose key is one of the semantic conventions. */
+/* Begins an attribute with a key of the semantic conventions. */
 static struct proto_write begin_named(struct profiles_dictionary *dictionary,
                                       enum profiles_attribute_kind kind)
 {
@@ -229,7 +229,7 @@ static void write_mapping(struct profiles_dictionary *dictionary, struct proto_w
 {
     uint64_t build_id = number_of(mapping, MAPPING_BUILD_ID);
     size_t opened = proto_write_open(write, OTLP_TABLE_MAPPING + 1);
-    /* Start, limit, offset and file name stand one number nearer in OTLP. */
+    /* The field numbers of start, limit, offset and file name are one lower in OTLP. */
     for (uint32_t field = MAPPING_START; field <= MAPPING_FILENAME; field++)
         proto_write_number(write, field - 1, number_of(mapping, field));
     size_t list = proto_write_open(write, OTLP_MAPPING_ATTRIBUTES);
@@ -282,7 +282,7 @@ static void write_function(struct profiles_dictionary *dictionary, struct proto_
     proto_write_close(write, opened);
 }
 
-/* A table that follows the pprof's: nothing at 0, then the entries in their order. */
+/* Writes a table in the pprof's order: an empty entry 0, then the entries. */
 static void
 write_table(struct profiles_dictionary *dictionary, struct proto_write *write, uint32_t number,
             void (*put)(struct profiles_dictionary *, struct proto_write *, struct view))

@@ -1,7 +1,7 @@
 /*
- * The dictionary of a request made from a pprof. The tables of functions, locations and mappings
- * follow the pprof's own order from index 1; those of stacks, links and attributes grow as samples
- * name their entries. Pure. For lib/wire/profiles/pprof_to_profiles.c only.
+ * Builds the dictionary of a request from a pprof. The tables of functions, locations and mappings
+ * keep the pprof's order, from index 1; those of stacks, links and attributes grow as samples refer
+ * to entries. Pure. For lib/wire/profiles/pprof_to_profiles.c only.
  */
 #ifndef LIB_WIRE_PROFILES_PROFILES_DICTIONARY_H
 #define LIB_WIRE_PROFILES_PROFILES_DICTIONARY_H
@@ -17,7 +17,7 @@ struct profiles_id {
 };
 
 struct profiles_ids {
-    struct profiles_id *of; /* by id; of equal ones, the first in the profile leads */
+    struct profiles_id *of; /* sorted by id; equal ids in the profile's order */
     size_t count;
 };
 
@@ -25,24 +25,24 @@ struct profiles_dictionary {
     const struct pprof *pprof;
     struct arena *arena;
     struct profiles_ids mappings, locations, functions;
-    struct view_set stacks, links, attributes; /* contents of their entries; the first is empty */
-    struct view_set keys;                      /* strings that the pprof does not have */
-    struct bytes scratch;                      /* one entry on its way into a table */
-    const char *fault;                         /* sticks: why the dictionary is not whole */
+    struct view_set stacks, links, attributes; /* encoded entries; the first is empty */
+    struct view_set keys;                      /* strings not in the pprof */
+    struct bytes scratch;                      /* the entry being encoded */
+    const char *fault;                         /* first failure, sticks (static text); NULL: none */
 };
 
-/* False: no room. Released in both cases. */
+/* False: no room. Release it in both cases. */
 bool profiles_dictionary_open(struct profiles_dictionary *dictionary, const struct pprof *pprof,
                               struct arena *arena, const struct bytes *limits);
 void profiles_dictionary_release(struct profiles_dictionary *dictionary);
 
-/* Indices of what a sample has; 0 on failure. */
+/* Return the index of a sample's stack or link; 0 on failure. */
 uint32_t profiles_dictionary_stack(struct profiles_dictionary *dictionary, struct view sample);
 uint32_t profiles_dictionary_link(struct profiles_dictionary *dictionary, const uint8_t trace[16],
                                   const uint8_t span[8]);
 
-/* Attributes: of a label of the pprof, key and text being indices of its strings; of the same with
- * a number; and those of the semantic conventions. */
+/* Return the index of an attribute: of a pprof label with a string or a number (key, text and unit
+ * are indices of its strings), or one of the semantic conventions. */
 uint32_t profiles_dictionary_text(struct profiles_dictionary *dictionary, uint64_t key,
                                   uint64_t text);
 uint32_t profiles_dictionary_number(struct profiles_dictionary *dictionary, uint64_t key,
@@ -51,10 +51,10 @@ uint32_t profiles_dictionary_named(struct profiles_dictionary *dictionary,
                                    enum profiles_attribute_kind kind, struct view text);
 uint32_t profiles_dictionary_flag(struct profiles_dictionary *dictionary,
                                   enum profiles_attribute_kind kind, bool flag);
-/* A list of strings, by their indices in the pprof, packed or not. */
+/* The attribute with the pprof's comments, a list of strings. */
 uint32_t profiles_dictionary_comments(struct profiles_dictionary *dictionary);
 
-/* Writes the whole dictionary as field 2 of a request. */
+/* Writes the dictionary as field 2 of a request. */
 void profiles_dictionary_write(struct profiles_dictionary *dictionary, struct proto_write *write);
 
 #endif

@@ -18,21 +18,21 @@ struct roles {
 };
 static const struct roles old_roles = {2, 3, 4}, new_roles = {4, 2, 3};
 
-/* How a request reads in one version. */
+/* How a request looks when read as one version. */
 struct reading {
     bool possible; /* wire types, and indices within their tables */
-    bool regular;  /* values and timestamps are as the protocol has them */
-    bool weighs;   /* no sample without both */
+    bool regular;  /* values and timestamps are as the protocol requires */
+    bool weighs;   /* every sample has values or timestamps */
 };
 
-struct judging {
-    size_t tables[8]; /* entries of the dictionary, by its field numbers */
+struct detection {
+    size_t tables[8]; /* entries of the dictionary's tables, by field number */
     bool differs;     /* a sample has one of the fields that moved */
     struct reading old, new;
-    bool shifted_differs;                /* a profile has one of the fields that moved */
-    bool shifted, unshifted;             /* 1.8's numbering of Profile is possible; 1.9's is */
-    bool shifted_pairs, unshifted_pairs; /* original_payload comes with its format */
-    bool temporality;                    /* something is there that only 1.8 has */
+    bool shifted_differs;    /* a profile has one of the fields that moved */
+    bool shifted, unshifted; /* 1.8's numbering of Profile is possible; 1.9's is possible */
+    bool shifted_pairs, unshifted_pairs; /* original_payload has its format next to it */
+    bool temporality;                    /* a field is present that only 1.8 has */
 };
 
 struct profiles_walk profiles_walk_begin(struct view request)
@@ -64,8 +64,7 @@ bool profiles_walk_next(struct profiles_walk *walk, struct proto_field *profile)
     return true;
 }
 
-/* Counts the numbers of a repeated field, packed or not; false: one is above the last that may be.
- */
+/* Counts the numbers of a repeated field, packed or not; false: one is above `last`. */
 static bool read_numbers(const struct proto_field *field, uint64_t last, size_t *count)
 {
     const uint8_t *at = field->bytes.data;
@@ -84,10 +83,10 @@ static bool read_numbers(const struct proto_field *field, uint64_t last, size_t 
     return true;
 }
 
-/* Index 0 is "not set" and legal in an empty table too. */
-static uint64_t last_of(const struct judging *judging, uint32_t table)
+/* Index 0 means "not set" and is legal even in an empty table. */
+static uint64_t last_of(const struct detection *detection, uint32_t table)
 {
-    size_t count = judging->tables[table];
+    size_t count = detection->tables[table];
     return count ? count - 1 : 0;
 }
 
@@ -97,8 +96,8 @@ static bool read_stamps(const struct proto_field *field, size_t *count)
     return field->type == WIRE_I64 || (field->type == WIRE_LEN && field->bytes.size % 8 == 0);
 }
 
-static void judge_sample(const struct judging *judging, struct view sample,
-                         const struct roles *roles, struct reading *reading)
+static void read_sample(const struct detection *detection, struct view sample,
+                        const struct roles *roles, struct reading *reading)
 {
     struct proto_scan scan = proto_scan_begin(sample);
     struct proto_field field;
@@ -108,9 +107,9 @@ static void judge_sample(const struct judging *judging, struct view sample,
         if (field.number == roles->values)
             good &= read_numbers(&field, UINT64_MAX, &values);
         else if (field.number == roles->attributes)
-            good &= read_numbers(&field, last_of(judging, TABLE_ATTRIBUTE), &attributes);
+            good &= read_numbers(&field, last_of(detection, TABLE_ATTRIBUTE), &attributes);
         else if (field.number == roles->link)
-            good &= field.type == WIRE_VARINT && field.value <= last_of(judging, TABLE_LINK);
+            good &= field.type == WIRE_VARINT && field.value <= last_of(detection, TABLE_LINK);
         else if (field.number == SAMPLE_TIMESTAMPS)
             good &= read_stamps(&field, &stamps);
     }
@@ -119,8 +118,8 @@ static void judge_sample(const struct judging *judging, struct view sample,
     reading->regular &= values == stamps || values + stamps == 1 || values == 0;
 }
 
-/* Whether a sample packs a list and has lone numbers in field 4 as well: writers pack all or none,
- * so that those are a link, as 1.9 had it. */
+/* Whether a sample packs a list and also has unpacked numbers in field 4: writers pack all lists or
+ * none, so these are a link, as in 1.9. */
 static bool mixes_packing(struct view sample)
 {
     struct proto_scan scan = proto_scan_begin(sample);
@@ -155,26 +154,26 @@ static bool is_id(const struct proto_field *field)
     return field->type == WIRE_LEN && (field->bytes.size == 0 || field->bytes.size == 16);
 }
 
-/* Fields 7 to 12 of a Profile, as 1.8 had them. */
-static bool fits_shifted(const struct judging *judging, const struct proto_field *field)
+/* Whether a field 7 to 12 of a Profile fits 1.8's numbering. */
+static bool fits_shifted(const struct detection *detection, const struct proto_field *field)
 {
     size_t count = 0;
     switch (field->number) {
     case 7:
-        return read_numbers(field, last_of(judging, TABLE_STRING), &count);
+        return read_numbers(field, last_of(detection, TABLE_STRING), &count);
     case 8:
         return is_id(field);
     case 9:
         return field->type == WIRE_VARINT;
     case 12:
-        return read_numbers(field, last_of(judging, TABLE_ATTRIBUTE), &count);
+        return read_numbers(field, last_of(detection, TABLE_ATTRIBUTE), &count);
     default:
         return field->type == WIRE_LEN;
     }
 }
 
-/* The same, as 1.9 and later have them. */
-static bool fits_unshifted(const struct judging *judging, const struct proto_field *field)
+/* Whether it fits the numbering of 1.9 and later. */
+static bool fits_unshifted(const struct detection *detection, const struct proto_field *field)
 {
     size_t count = 0;
     switch (field->number) {
@@ -183,40 +182,40 @@ static bool fits_unshifted(const struct judging *judging, const struct proto_fie
     case 8:
         return field->type == WIRE_VARINT;
     case 11:
-        return read_numbers(field, last_of(judging, TABLE_ATTRIBUTE), &count);
+        return read_numbers(field, last_of(detection, TABLE_ATTRIBUTE), &count);
     default:
         return field->type == WIRE_LEN || field->number == 12;
     }
 }
 
-static void judge_profile(struct judging *judging, struct view profile)
+static void read_profile(struct detection *detection, struct view profile)
 {
     struct proto_scan scan = proto_scan_begin(profile);
     struct proto_field field;
     unsigned seen = 0;
     while (proto_scan_next(&scan, &field)) {
         if (field.number == 1 || field.number == 5)
-            judging->temporality |= has_temporality(&field);
+            detection->temporality |= has_temporality(&field);
         if (field.number == PROFILE_SAMPLES && field.type == WIRE_LEN &&
             sample_differs(field.bytes)) {
-            judging->differs = true;
-            judge_sample(judging, field.bytes, &old_roles, &judging->old);
-            judge_sample(judging, field.bytes, &new_roles, &judging->new);
-            judging->new.possible &= !mixes_packing(field.bytes);
+            detection->differs = true;
+            read_sample(detection, field.bytes, &old_roles, &detection->old);
+            read_sample(detection, field.bytes, &new_roles, &detection->new);
+            detection->new.possible &= !mixes_packing(field.bytes);
         }
         if (field.number < 7 || field.number > 12)
             continue;
         seen |= 1u << field.number;
-        judging->shifted_differs = true;
-        judging->shifted &= fits_shifted(judging, &field);
-        judging->unshifted &= fits_unshifted(judging, &field);
+        detection->shifted_differs = true;
+        detection->shifted &= fits_shifted(detection, &field);
+        detection->unshifted &= fits_unshifted(detection, &field);
     }
-    judging->temporality |= (seen & 1u << 12) != 0;
-    judging->unshifted_pairs &= !(seen & 1u << 9) == !(seen & 1u << 10);
-    judging->shifted_pairs &= !(seen & 1u << 10) == !(seen & 1u << 11);
+    detection->temporality |= (seen & 1u << 12) != 0;
+    detection->unshifted_pairs &= !(seen & 1u << 9) == !(seen & 1u << 10);
+    detection->shifted_pairs &= !(seen & 1u << 10) == !(seen & 1u << 11);
 }
 
-static void count_tables(struct judging *judging, struct view request)
+static void count_tables(struct detection *detection, struct view request)
 {
     struct proto_scan scan = proto_scan_begin(request);
     struct proto_field field, entry;
@@ -224,32 +223,32 @@ static void count_tables(struct judging *judging, struct view request)
         struct proto_scan tables = proto_scan_begin(field.bytes);
         while (proto_scan_next(&tables, &entry))
             if (entry.number < 8 && entry.type == WIRE_LEN)
-                judging->tables[entry.number]++;
+                detection->tables[entry.number]++;
     }
 }
 
-/* Marks the attributes that a field names. */
-static void mark(const struct judging *judging, const struct proto_field *field, uint8_t *marks)
+/* Marks the attributes that a field refers to. */
+static void mark(const struct detection *detection, const struct proto_field *field, uint8_t *marks)
 {
     struct proto_numbers numbers = proto_numbers_begin(field);
     uint64_t index;
     while (proto_numbers_next(&numbers, &index))
-        if (index < judging->tables[TABLE_ATTRIBUTE])
+        if (index < detection->tables[TABLE_ATTRIBUTE])
             marks[index] = 1;
 }
 
-static void mark_in(const struct judging *judging, struct view message, uint32_t number,
+static void mark_in(const struct detection *detection, struct view message, uint32_t number,
                     uint8_t *marks)
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
     while (proto_scan_next(&scan, &field))
         if (field.number == number)
-            mark(judging, &field, marks);
+            mark(detection, &field, marks);
 }
 
-/* Marks what mappings, locations and profiles name. */
-static void mark_others(const struct judging *judging, struct view request, uint8_t *marks)
+/* Marks the attributes that mappings, locations and profiles refer to. */
+static void mark_others(const struct detection *detection, struct view request, uint8_t *marks)
 {
     struct proto_scan scan = proto_scan_begin(request);
     struct profiles_walk walk = profiles_walk_begin(request);
@@ -258,35 +257,34 @@ static void mark_others(const struct judging *judging, struct view request, uint
         struct proto_scan tables = proto_scan_begin(field.bytes);
         while (proto_scan_next(&tables, &entry)) {
             if (entry.number == TABLE_MAPPING && entry.type == WIRE_LEN)
-                mark_in(judging, entry.bytes, 5, marks);
+                mark_in(detection, entry.bytes, 5, marks);
             if (entry.number == TABLE_LOCATION && entry.type == WIRE_LEN)
-                mark_in(judging, entry.bytes, 4, marks);
+                mark_in(detection, entry.bytes, 4, marks);
         }
     }
     while (profiles_walk_next(&walk, &field)) {
-        mark_in(judging, field.bytes, 11, marks);
-        mark_in(judging, field.bytes, 12, marks);
+        mark_in(detection, field.bytes, 11, marks);
+        mark_in(detection, field.bytes, 12, marks);
     }
 }
 
-/* Whether there are attributes that only samples name, when they are read as 1.10. A dictionary
- * holds nothing that is not named, so that they tell where nothing else does. False too: no room.
- */
-static bool samples_own_attributes(const struct judging *judging, struct view request,
+/* Whether there are attributes that only samples refer to, when read as 1.10. Dictionaries have no
+ * unused entries, so this decides when nothing else does. Also false: no room. */
+static bool samples_own_attributes(const struct detection *detection, struct view request,
                                    struct arena *arena)
 {
-    size_t count = judging->tables[TABLE_ATTRIBUTE];
+    size_t count = detection->tables[TABLE_ATTRIBUTE];
     uint8_t *others = arena_alloc(arena, count), *samples = arena_alloc(arena, count);
     struct profiles_walk walk = profiles_walk_begin(request);
     struct proto_field profile, field;
     bool own = false;
     if (!others || !samples)
         return false;
-    mark_others(judging, request, others);
+    mark_others(detection, request, others);
     while (profiles_walk_next(&walk, &profile)) {
         struct proto_scan scan = proto_scan_begin(profile.bytes);
         while (next_message(&scan, PROFILE_SAMPLES, &field))
-            mark_in(judging, field.bytes, new_roles.attributes, samples);
+            mark_in(detection, field.bytes, new_roles.attributes, samples);
     }
     for (size_t i = 1; i < count; i++)
         own |= samples[i] && !others[i];
@@ -299,36 +297,36 @@ static enum profiles_layout profiles_layout_refuse(const char **reason, const ch
     return PROFILES_LAYOUT_NONE;
 }
 
-/* 1.8 or 1.9, of samples that are in their layout. */
-static enum profiles_layout judge_old(const struct judging *judging, const char **reason)
+/* Decides between 1.8 and 1.9 for samples in their layout. */
+static enum profiles_layout detect_old(const struct detection *detection, const char **reason)
 {
-    if (!judging->shifted_differs)
-        return judging->temporality ? PROFILES_LAYOUT_1_8 : PROFILES_LAYOUT_1_9;
-    if (judging->shifted != judging->unshifted)
-        return judging->shifted ? PROFILES_LAYOUT_1_8 : PROFILES_LAYOUT_1_9;
-    if (!judging->shifted)
+    if (!detection->shifted_differs)
+        return detection->temporality ? PROFILES_LAYOUT_1_8 : PROFILES_LAYOUT_1_9;
+    if (detection->shifted != detection->unshifted)
+        return detection->shifted ? PROFILES_LAYOUT_1_8 : PROFILES_LAYOUT_1_9;
+    if (!detection->shifted)
         return profiles_layout_refuse(
             reason, "the samples are in the layout of OTLP 1.8 or 1.9, and the profiles "
                     "in that of neither");
-    if (judging->temporality)
+    if (detection->temporality)
         return PROFILES_LAYOUT_1_8;
-    if (judging->shifted_pairs != judging->unshifted_pairs)
-        return judging->shifted_pairs ? PROFILES_LAYOUT_1_8 : PROFILES_LAYOUT_1_9;
+    if (detection->shifted_pairs != detection->unshifted_pairs)
+        return detection->shifted_pairs ? PROFILES_LAYOUT_1_8 : PROFILES_LAYOUT_1_9;
     return profiles_layout_refuse(reason,
                                   "the profiles may be in the layout of OTLP 1.8 or of 1.9");
 }
 
-/* No sample tells. */
-static enum profiles_layout judge_without_samples(const struct judging *judging)
+/* Decides when no sample does. */
+static enum profiles_layout detect_without_samples(const struct detection *detection)
 {
-    return judging->shifted_differs && judging->shifted && !judging->unshifted
+    return detection->shifted_differs && detection->shifted && !detection->unshifted
                ? PROFILES_LAYOUT_1_8
                : PROFILES_LAYOUT_1_10;
 }
 
 enum profiles_layout profiles_layout(struct view request, struct arena *arena, const char **reason)
 {
-    struct judging judging = {
+    struct detection detection = {
         .old = {true, true, true},
         .new = {true, true, true},
         .shifted = true,
@@ -339,23 +337,23 @@ enum profiles_layout profiles_layout(struct view request, struct arena *arena, c
     struct profiles_walk walk = profiles_walk_begin(request);
     struct proto_field profile;
     *reason = NULL;
-    count_tables(&judging, request);
+    count_tables(&detection, request);
     while (profiles_walk_next(&walk, &profile))
-        judge_profile(&judging, profile.bytes);
-    if (!judging.differs)
-        return judge_without_samples(&judging);
-    bool old = judging.old.possible && judging.old.weighs;
-    bool new = judging.new.possible &&judging.new.weighs;
-    if (old && new &&judging.old.regular != judging.new.regular)
-        old = !(new = judging.new.regular);
-    if (old && new &&samples_own_attributes(&judging, request, arena))
+        read_profile(&detection, profile.bytes);
+    if (!detection.differs)
+        return detect_without_samples(&detection);
+    bool old = detection.old.possible && detection.old.weighs;
+    bool new = detection.new.possible &&detection.new.weighs;
+    if (old && new &&detection.old.regular != detection.new.regular)
+        old = !(new = detection.new.regular);
+    if (old && new &&samples_own_attributes(&detection, request, arena))
         old = false;
     if (old && new)
         return profiles_layout_refuse(reason,
                                       "the samples may be in the layout of OTLP 1.9 or of 1.10");
     if (old)
-        return judge_old(&judging, reason);
-    if (!new && (judging.new.possible || judging.old.possible))
+        return detect_old(&detection, reason);
+    if (!new && (detection.new.possible || detection.old.possible))
         return profiles_layout_refuse(reason, "a sample has neither values nor timestamps");
     return PROFILES_LAYOUT_1_10;
 }

@@ -16,7 +16,7 @@ struct view profiles_original(struct view profile)
     return payload.bytes;
 }
 
-/* Replaces out's bytes, which hold the profile, by the profile with its edits. */
+/* Applies the edits to the profile in out. */
 static bool apply(const struct splice *splice, struct bytes *out)
 {
     struct bytes edited;
@@ -41,7 +41,7 @@ static bool usable(const struct pprof *pprof, const struct profiles_original_use
            (!use->needs_spans || (pprof->keys_seen & spans));
 }
 
-/* The name points into the arena: it outlives the bytes that the strings lie in. */
+/* Copies the name to the arena: it must outlive the bytes that contain the strings. */
 static bool keep_name(const struct pprof *pprof, struct arena *arena, struct view *name)
 {
     struct view found = pprof_series_name(pprof, (struct view){0}, arena);
@@ -50,7 +50,7 @@ static bool keep_name(const struct pprof *pprof, struct arena *arena, struct vie
     return text;
 }
 
-/* The splice's edits, if any, to the profile that out holds. */
+/* Normalises the labels of the profile in out, and sets its time if it has none. */
 static bool edit(const struct pprof *pprof, const struct profiles_original_use *use,
                  struct arena *arena, struct bytes *out)
 {
@@ -71,7 +71,7 @@ bool profiles_original_write(struct view payload, const struct profiles_original
     struct pprof pprof;
     struct proto_fault fault;
     struct arena scratch;
-    /* A request may have many of them: what each needs is given back. */
+    /* A request may have many payloads: release what each needs. */
     arena_init(&scratch, arena->cap - arena->used);
     enum inflate_result inflated = inflate_append(encoding, payload, out);
     made->inflated = inflated == INFLATE_TOO_LARGE ? out->max : out->size;

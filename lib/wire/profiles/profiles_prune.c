@@ -12,7 +12,7 @@ enum { KEY_VALUE_VALUE = 2, KEY_VALUE_KEY_STRINDEX = 3 };
 
 struct pruning {
     struct otlp_dictionary dictionary;
-    bool *used[OTLP_TABLES]; /* of each entry */
+    bool *used[OTLP_TABLES]; /* per entry */
 };
 
 static void mark(struct pruning *pruning, enum otlp_table table, const struct proto_field *field)
@@ -49,7 +49,7 @@ static void mark_key_value(struct pruning *pruning, struct view body)
     }
 }
 
-/* The depth is that of a checked request. */
+/* The depth is bounded: the request was checked. */
 static void mark_any(struct pruning *pruning, struct view any)
 {
     struct proto_scan scan = proto_scan_begin(any);
@@ -69,7 +69,7 @@ static void mark_any(struct pruning *pruning, struct view any)
     }
 }
 
-/* The attributes in field `list` of the messages in field 1 of an entry. */
+/* Marks the attributes in field `list` of the messages in field 1 of an entry. */
 static void mark_attributes(struct pruning *pruning, struct view entry, uint32_t list)
 {
     struct proto_scan scan = proto_scan_begin(entry);
@@ -111,7 +111,7 @@ static void mark_profiles(struct pruning *pruning, struct view request)
     }
 }
 
-/* Marks what the entries in use of one table refer to. */
+/* Marks what the used entries of one table refer to. */
 static void mark_table(struct pruning *pruning, enum otlp_table table)
 {
     for (size_t i = 0; i < pruning->dictionary.of[table].count; i++) {
@@ -155,7 +155,7 @@ static void empty_unused(const struct pruning *pruning, struct view request, str
 
 bool profiles_prune(struct view request, struct splice *splice)
 {
-    /* Each before those that it refers to. */
+    /* Each table before those that it refers to. */
     static const enum otlp_table order[] = {OTLP_TABLE_STACK, OTLP_TABLE_LOCATION,
                                             OTLP_TABLE_MAPPING, OTLP_TABLE_FUNCTION,
                                             OTLP_TABLE_ATTRIBUTE};

@@ -1,15 +1,15 @@
 /*
- * A profiles request without what its dictionary holds for others: a part of a request that was
- * split needs little of it. Pure.
+ * Removes unused entries from the dictionary of a profiles request: a part of a split request uses
+ * only few. Pure.
  */
 #ifndef LIB_WIRE_PROFILES_PROFILES_PRUNE_H
 #define LIB_WIRE_PROFILES_PROFILES_PRUNE_H
 
 #include "lib/wire/proto/splice.h"
 
-/* Empties through the splice, which stands at the start of a checked request, each entry of the
- * dictionary that no field known here refers to; the others keep their index. False: the arena has
- * no room (19 bytes an entry, and what an edit takes for each that is emptied). */
+/* Empties each dictionary entry that no known field refers to, so that the others keep their index,
+ * through the splice, which must be at the start of a checked request. False: the arena has no room
+ * (19 bytes per entry, and an edit for each emptied one). */
 bool profiles_prune(struct view request, struct splice *splice);
 
 #endif

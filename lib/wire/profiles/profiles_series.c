@@ -21,7 +21,7 @@ static bool profiles_series_has(const struct profiles_labels *labels, struct vie
     return false;
 }
 
-/* Which service an attribute of the resource names, and how much that counts. */
+/* The candidates for the service name, in order of precedence. */
 struct naming {
     struct view label, name, executable;
 };
@@ -51,7 +51,7 @@ static bool profiles_series_add(struct profiles_labels *labels,
     return true;
 }
 
-/* The attributes of field `list` in each message of field `number`. */
+/* Reads the attributes of field `list` in each message of field `number`. */
 static bool profiles_series_read_list(struct profiles_labels *labels,
                                       const struct otlp_dictionary *dictionary, struct view entry,
                                       uint32_t list, struct naming *naming, struct arena *arena)

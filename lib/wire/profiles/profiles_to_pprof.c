@@ -8,14 +8,14 @@
 enum { OTLP_PROFILE_SAMPLES = 2, OTLP_PROFILE_ATTRIBUTES = 11 };
 enum { OTLP_STACK = 1, OTLP_ATTRIBUTES, OTLP_LINK, OTLP_VALUES, OTLP_TIMESTAMPS };
 
-/* How often the request's own size may be gone through or written. Real ones come to a few times.
- */
+/* Limit on bytes read and written, as a multiple of the request's size. Real requests need a few
+ * times their size. */
 enum { MAX_GROWTH = 256, FREE_WORK = 1 << 20 };
 
-/* The server's, for a profile without one. */
+/* The server's default for a profile without a duration. */
 static const int64_t default_duration = INT64_C(10000000000);
 
-/* Room for the samples of the largest profile, and the services that they may name. */
+/* Allocates room for the samples of the largest profile and their services. */
 static bool open_samples(struct profiles_to_pprof *conversion, struct view request)
 {
     struct otlp_walk walk;
@@ -53,7 +53,7 @@ bool profiles_to_pprof_begin(struct profiles_to_pprof *conversion, struct view r
         return false;
     *reason = "too large";
     conversion->labels = arena_alloc(arena, sizeof *conversion->labels);
-    /* Indices have 32 bits; an entry takes two bytes at least. */
+    /* Indices have 32 bits; an entry takes at least two bytes. */
     if (!conversion->labels || request.size >= UINT32_MAX ||
         !profiles_attributes_open(&conversion->attributes, &conversion->dictionary, arena) ||
         !pprof_make_open(&conversion->make, &conversion->attributes, arena) ||
@@ -64,14 +64,14 @@ bool profiles_to_pprof_begin(struct profiles_to_pprof *conversion, struct view r
     return true;
 }
 
-/* What is read of a sample before it is written. */
+/* What is read from a sample before it is written. */
 struct reading {
     uint64_t stack, link, sum;
     size_t values, stamps;
     uint32_t service;
 };
 
-/* The first service.name among the attributes counts. */
+/* The first service.name among the attributes wins. */
 static uint32_t service_in(const struct profiles_to_pprof *conversion,
                            const struct proto_field *field, bool *named)
 {
@@ -112,7 +112,7 @@ static struct reading profiles_to_pprof_read_sample(const struct profiles_to_ppr
     return reading;
 }
 
-/* Hangs a sample behind those of its service. */
+/* Appends a sample to the list of its service. */
 static void add_sample(struct profiles_to_pprof *conversion, uint32_t place, uint32_t service)
 {
     if (conversion->first[service])
@@ -124,7 +124,7 @@ static void add_sample(struct profiles_to_pprof *conversion, uint32_t place, uin
     conversion->last[service] = place;
 }
 
-/* Sorts the profile's samples by service; answers whether any has the id of a span by a link. */
+/* Groups the profile's samples by service; returns whether any has a link with a span id. */
 static bool take_samples(struct profiles_to_pprof *conversion, struct view body)
 {
     struct proto_scan scan = proto_scan_begin(body);
@@ -144,7 +144,7 @@ static bool take_samples(struct profiles_to_pprof *conversion, struct view body)
     return linked;
 }
 
-/* Forgets the services that are left, so that the next profile finds none. */
+/* Clears the remaining services for the next profile. */
 static void leave_profile(struct profiles_to_pprof *conversion)
 {
     for (; conversion->service_at < conversion->service_count; conversion->service_at++)
@@ -166,7 +166,7 @@ static bool within(const struct profiles_to_pprof *conversion, const struct byte
     return conversion->work + conversion->make.work + out->size <= conversion->limit;
 }
 
-/* Writes the samples of a service; *count is how many had a weight. False: too much work. */
+/* Writes the samples of a service; *count is the number with a value. False: too much work. */
 static bool write_samples(struct profiles_to_pprof *conversion, uint32_t service, int64_t factor,
                           uint32_t *count)
 {
@@ -202,7 +202,7 @@ static void write_type(struct pprof_make *make, uint32_t number, struct view typ
     proto_write_close(&make->write, opened);
 }
 
-/* What an attribute of the profile says of the pprof as a whole. */
+/* Writes a Profile's attribute that applies to the whole pprof. */
 static void write_attribute(struct profiles_to_pprof *conversion, uint64_t index)
 {
     const struct profiles_attribute *attribute = profiles_attribute(&conversion->attributes, index);
@@ -247,7 +247,7 @@ static void write_head(struct profiles_to_pprof *conversion, const struct profil
     }
 }
 
-/* Ends the walk: nothing follows. */
+/* Ends the conversion. */
 static const char *break_off(struct profiles_to_pprof *conversion, const char *why)
 {
     leave_profile(conversion);
@@ -256,7 +256,7 @@ static const char *break_off(struct profiles_to_pprof *conversion, const char *w
     return why;
 }
 
-/* Makes the pprof of one service. *reason: why there is none; NULL and false: it has no samples. */
+/* Makes the pprof of one service. False: *reason says why there is none; NULL: no samples. */
 static bool write_part(struct profiles_to_pprof *conversion, uint32_t service,
                        struct profiles_part *part, struct bytes *out, const char **reason)
 {
@@ -276,11 +276,11 @@ static bool write_part(struct profiles_to_pprof *conversion, uint32_t service,
         return false;
     part->series =
         profiles_series(conversion->labels, naming.name, conversion->attributes.services[service]);
-    *reason = part->series ? NULL : "there is no memory for the labels";
+    *reason = part->series ? NULL : "no memory for the labels";
     return part->series;
 }
 
-/* Makes the pprof of the payload that came with the profile. False: there is none to be used. */
+/* Makes the pprof from the profile's original_payload. False: there is no usable one. */
 static bool write_original(struct profiles_to_pprof *conversion, struct view payload, bool linked,
                            struct profiles_part *part, struct bytes *out)
 {
@@ -301,7 +301,7 @@ static bool write_original(struct profiles_to_pprof *conversion, struct view pay
     return part->original;
 }
 
-/* Takes up the profile that the walk stands at. True: its payload is the part. */
+/* Begins the walk's current profile. True: its payload is the part. */
 static bool begin_profile(struct profiles_to_pprof *conversion, struct profiles_part *part,
                           struct bytes *out)
 {
@@ -322,7 +322,7 @@ static bool begin_profile(struct profiles_to_pprof *conversion, struct profiles_
     return !again;
 }
 
-/* Takes up the scope that the walk stands at. Why not; NULL: done. */
+/* Begins the walk's current scope. NULL: success; else why not. */
 static const char *begin_scope(struct profiles_to_pprof *conversion)
 {
     const struct otlp_walk *walk = &conversion->walk;
@@ -337,7 +337,7 @@ static const char *begin_scope(struct profiles_to_pprof *conversion)
     return break_off(conversion, "too large");
 }
 
-/* Moves on to the next profile with samples, or one whose payload is the part. False: *reason, or
+/* Moves to the next profile with samples, or with a payload that is the part. False: *reason, or
  * NULL at the end. */
 static bool profiles_to_pprof_advance(struct profiles_to_pprof *conversion,
                                       struct profiles_part *part, struct bytes *out,
@@ -369,7 +369,7 @@ bool profiles_to_pprof_next(struct profiles_to_pprof *conversion, struct profile
         uint32_t service = conversion->services[conversion->service_at];
         part->profile = conversion->profile - 1;
         made = write_part(conversion, service, part, out, reason);
-        /* Breaking off has left the profile already. */
+        /* After break_off the profile has been left already. */
         if (conversion->service_at < conversion->service_count)
             conversion->first[conversion->services[conversion->service_at++]] = 0;
     }

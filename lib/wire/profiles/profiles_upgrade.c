@@ -11,18 +11,18 @@ enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLES = 2, PROFILE_PERIOD_TYPE = 5 };
 enum { OLD_COMMENTS = 7, OLD_ATTRIBUTES = 12, VALUE_TYPE_TEMPORALITY = 3 };
 enum { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE = 2, ANY_STRING = 1, ANY_ARRAY = 5, ARRAY_VALUES = 1 };
 
-/* What 1.8 had and its successors put elsewhere, on its way there. */
+/* Fields of 1.8 that later versions have elsewhere. */
 struct moving {
     struct view request;
     struct view *strings;
     size_t string_count, attribute_count;
-    struct proto_write additions; /* to the dictionary: comments as attributes */
+    struct proto_write additions; /* additions to the dictionary: comments as attributes */
     size_t first;                 /* index of the first addition */
     size_t added;                 /* profiles with comments so far */
     struct splice splice;
 };
 
-/* The new number of each field that moved; 0: it did not. */
+/* The new number of each field that moved; 0: unchanged. */
 static const uint8_t sample_moves[8] = {[2] = 4, [3] = 2, [4] = 3};
 static const uint8_t profile_moves[16] = {[8] = 7, [9] = 8, [10] = 9, [11] = 10, [12] = 11};
 
@@ -34,13 +34,13 @@ static bool next_message(struct proto_scan *scan, uint32_t number, struct proto_
     return false;
 }
 
-/* Numbers below 16 stand in the first byte of the tag, however long it is. */
+/* Numbers below 16 are in the first byte of the tag, however long it is. */
 static void renumber(uint8_t *tag, uint8_t number)
 {
     *tag = (uint8_t)((*tag & 0x87) | number << 3);
 }
 
-/* message: one in out. */
+/* message is inside out. */
 static void move_fields(struct bytes *out, struct view message, const uint8_t *moves,
                         uint32_t count)
 {
@@ -51,7 +51,7 @@ static void move_fields(struct bytes *out, struct view message, const uint8_t *m
             renumber(out->data + (field.start - out->data), moves[field.number]);
 }
 
-/* Renumbers in place. The scan stands behind a field when the tags inside it change. */
+/* Renumbers in place. The scan is past a field when the tags inside it change. */
 static void renumber_all(struct bytes *out, bool shifted)
 {
     struct profiles_walk walk = profiles_walk_begin(bytes_view(out));
@@ -87,7 +87,7 @@ static bool read_dictionary(struct moving *moving, struct arena *arena)
     moving->string_count = moving->attribute_count = 0;
     if (moving->strings)
         count_dictionary(moving);
-    /* Index 0 means none: a table without it gets it. */
+    /* Index 0 means none: an empty table gets that entry first. */
     moving->first = moving->attribute_count ? moving->attribute_count : 1;
     return moving->strings;
 }
@@ -122,7 +122,7 @@ static void write_comments(struct moving *moving, struct view profile)
     }
 }
 
-/* One entry of the attribute table for each profile with comments, and their key. */
+/* Adds an attribute for each profile with comments, and their key. */
 static void write_additions(struct moving *moving)
 {
     struct profiles_walk walk = profiles_walk_begin(moving->request);
@@ -159,7 +159,7 @@ static void drop_temporality(struct moving *moving, const struct proto_field *va
     splice_leave(&moving->splice);
 }
 
-/* Names the profile's addition among its attributes, still in the numbering of 1.8. */
+/* Adds a reference to the profile's new attribute, still in 1.8's numbering. */
 static void name_addition(struct moving *moving, const struct proto_field *profile)
 {
     uint8_t *text = arena_alloc(moving->splice.arena, 20);
@@ -206,7 +206,7 @@ static void edit_resource(struct moving *moving, const struct proto_field *resou
     splice_leave(&moving->splice);
 }
 
-/* The dictionary's additions come behind the last of its tables, wherever it stands. */
+/* Additions go after the last table of the dictionary, wherever it is. */
 static void edit_request(struct moving *moving, struct view additions)
 {
     struct proto_scan scan = proto_scan_begin(moving->request);
@@ -239,7 +239,7 @@ static const char *write_spliced(const struct splice *splice, struct bytes *out)
     return proto_write_fault(&write);
 }
 
-/* Copies a request of 1.8 without what only 1.8 has. Why not; NULL: done. */
+/* Copies a request of 1.8 without what only 1.8 has. NULL: success; else why not. */
 static const char *copy_1_8(struct view request, struct arena *arena, struct bytes *out)
 {
     struct bytes additions;

@@ -1,4 +1,5 @@
-/* Profiles: opentelemetry/proto/{profiles,collector/profiles}/v1development, layout 1.10 = 1.11. */
+/* Profiles: opentelemetry/proto/{profiles,collector/profiles}/v1development, layout of 1.10 and
+ * 1.11. */
 #include "lib/wire/proto/proto_rows.h"
 
 static const struct proto_row value_type_rows[] = {

@@ -1,4 +1,4 @@
-/* Walks the numbers of a repeated varint field, packed or not; stops at bytes that are none. */
+/* Iterates over the numbers of a repeated varint field, packed or not; stops at malformed bytes. */
 #ifndef LIB_WIRE_PROTO_PROTO_NUMBERS_H
 #define LIB_WIRE_PROTO_PROTO_NUMBERS_H
 

@@ -1,7 +1,6 @@
 /*
- * Pieces of messages in the forms in which they mostly come: tags of one byte, lengths of one or
- * two. For code that looks for these first and goes the long way, proto_scan.h, where it does not
- * find them. Pure.
+ * Fast paths for the most common encodings: one-byte tags, lengths of one or two bytes. Callers try
+ * these first and fall back to proto_scan.h. Pure.
  */
 #ifndef LIB_WIRE_PROTO_PROTO_PLAIN_H
 #define LIB_WIRE_PROTO_PROTO_PLAIN_H
@@ -11,8 +10,8 @@
 /* The tag of a field below 16. */
 #define PLAIN_TAG(number, type) (uint8_t)((number) << 3 | (type))
 
-/* A length of one or two bytes at `at`, not past end: where its content begins, and in *behind
- * where that ends. NULL: a longer length, or one that does not fit. */
+/* Reads a length of one or two bytes at `at`; returns the start of its content, and its end in
+ * *behind. NULL: a longer length, or the content does not fit before end. */
 static inline const uint8_t *plain_content(const uint8_t *at, const uint8_t *end,
                                            const uint8_t **behind)
 {
@@ -30,7 +29,7 @@ static inline const uint8_t *plain_content(const uint8_t *at, const uint8_t *end
     return at;
 }
 
-/* Behind a varint of up to nine bytes; NULL: longer, or cut off. */
+/* Skips a varint of up to nine bytes; NULL: longer, or truncated. */
 static inline const uint8_t *plain_varint_end(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *most = end - at > 9 ? at + 9 : end;
@@ -41,11 +40,11 @@ static inline const uint8_t *plain_varint_end(const uint8_t *at, const uint8_t *
 }
 
 /*
- * A KeyValue and its AnyValue (opentelemetry-proto, common.proto), which most messages of OTLP are
- * made of: what is plain is well-formed, what is not may be well-formed too.
+ * KeyValue and AnyValue (opentelemetry-proto, common.proto), which make up most of OTLP: a plain
+ * one is well-formed; one that is not plain may be well-formed too.
  */
 
-/* An AnyValue of one string, bool, number or run of bytes; not empty. */
+/* Whether an AnyValue, not empty, is a single string, bool, number or bytes value. */
 static inline bool plain_value(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *behind;
@@ -63,8 +62,8 @@ static inline bool plain_value(const uint8_t *at, const uint8_t *end)
     }
 }
 
-/* The key of a KeyValue that is a key, then a value, then nothing, whatever the value holds; data
- * NULL: it is another. *value: where the AnyValue begins. */
+/* The key of a KeyValue that consists of a key followed by a value, of any content. data NULL:
+ * another form. *value: the start of the AnyValue. */
 static inline struct view plain_key(struct view body, const uint8_t **value)
 {
     const uint8_t *end = body.data + body.size, *behind;
@@ -78,8 +77,8 @@ static inline struct view plain_key(struct view body, const uint8_t **value)
     return *value && behind == end ? found : (struct view){0};
 }
 
-/* The same for less than 128 bytes, where every length has one byte and the outer ones bound the
- * inner ones. Key and value, not empty. */
+/* As plain_key_value, for less than 128 bytes, where every length has one byte and outer lengths
+ * bound inner ones. Key and value must not be empty. */
 static inline bool plain_short_key_value(struct view body)
 {
     const uint8_t *data = body.data;
@@ -93,7 +92,7 @@ static inline bool plain_short_key_value(struct view body)
            plain_value(value + 2, data + body.size);
 }
 
-/* A KeyValue of a key and a plain value. */
+/* Whether a KeyValue consists of a key and a plain value. */
 static inline bool plain_key_value(struct view body)
 {
     if (body.size < 128)

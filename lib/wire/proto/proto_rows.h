@@ -1,6 +1,6 @@
 /*
- * The contents of shape tables' rows: one word per protobuf type, so that a table reads like the
- * .proto file that it describes: [1] = {ROW_STRING("key")}. For the wire/shapes_*.c files only.
+ * Macros for the rows of shape tables, one per protobuf type, so that a table reads like its .proto
+ * file: [1] = {ROW_STRING("key")}. For the shape tables in lib/wire only.
  */
 #ifndef LIB_WIRE_PROTO_PROTO_ROWS_H
 #define LIB_WIRE_PROTO_PROTO_ROWS_H
@@ -25,7 +25,7 @@
 #define ROW_ENUM(name, values) ROW(PROTO_VARINT, PROTO_TYPE_ENUM, name), .names = (values)
 #define ROW_MESSAGE(name, of)  ROW(PROTO_MESSAGE, PROTO_TYPE_MESSAGE, name), .shape = &(of)
 
-/* An id shown in hex, of any length in the check, or of none or exactly size bytes. */
+/* An id, shown in hex: of any length, or of 0 or exactly size bytes. */
 #define ROW_HEX(name)       ROW(PROTO_BYTES, PROTO_TYPE_HEX, name)
 #define ROW_ID(name, bytes) ROW(PROTO_ID, PROTO_TYPE_HEX, name), .size = (bytes)
 
@@ -37,7 +37,7 @@
 #define ROW_FIXED64S(name)     ROW(PROTO_FIXED64S, PROTO_TYPE_UINT64, name), .repeated = true
 #define ROW_DOUBLES(name)      ROW(PROTO_FIXED64S, PROTO_TYPE_DOUBLE, name), .repeated = true
 
-/* Behind a row: proto3 `optional`, and a member of a oneof. */
+/* After a row: proto3 `optional`, and a member of a oneof. */
 #define OPTIONAL .presence = true
 #define ONEOF    .presence = true, .oneof = true
 

@@ -9,7 +9,7 @@ const uint8_t *proto_varint_long(const uint8_t *at, const uint8_t *end, uint64_t
     uint64_t sum = 0;
     for (unsigned shift = 0; shift < 64 && at < end; shift += 7) {
         uint64_t byte = *at++;
-        /* The tenth byte holds bit 63 and nothing else. */
+        /* The tenth byte holds only bit 63. */
         if (shift == 63 && byte > 1)
             return NULL;
         sum |= (byte & 0x7f) << shift;
@@ -34,7 +34,7 @@ static inline const uint8_t *read_tag(const uint8_t *at, const uint8_t *end,
     return at;
 }
 
-/* Reads what follows the tag of anything but a group; NULL: malformed. */
+/* Reads what follows the tag of any field except a group; NULL: malformed. */
 static inline const uint8_t *read_value(const uint8_t *at, const uint8_t *end,
                                         struct proto_field *field)
 {

@@ -4,7 +4,7 @@
 
 #define WIRE_BIT(type) (1u << (type))
 
-/* Wire types that a kind may come in. */
+/* The legal wire types of each kind. */
 static const uint8_t accepted[] = {
     [PROTO_UNKNOWN] = 0xff,
     [PROTO_VARINT] = WIRE_BIT(WIRE_VARINT),
@@ -19,14 +19,14 @@ static const uint8_t accepted[] = {
 
 static const struct proto_row hole = {.kind = PROTO_UNKNOWN};
 
-/* The check keeps its own stack: a span nests some thirty short messages, and a call for each
- * would cost more than looking at their bytes. */
+/* An explicit stack: a span nests about thirty short messages, and a call for each would cost more
+ * than checking their bytes. */
 struct frame {
     const struct proto_shape *shape;
     const uint8_t *end;
 };
 
-/* Where a field leads: over it, or with a shape into a message that ends at end. */
+/* The next position: after a field, or, with a shape, inside a message that ends at end. */
 struct step {
     const uint8_t *at; /* NULL: refused */
     struct frame inner;
@@ -55,7 +55,7 @@ static bool packed_varints(struct view bytes)
     return at != NULL;
 }
 
-/* Why a field that came in an accepted wire type is refused all the same; NULL: it is not. */
+/* Why a field with a legal wire type is refused; NULL: it is not. */
 static const char *content_fault(const struct proto_row *row, const struct proto_field *field,
                                  unsigned depth)
 {
@@ -83,7 +83,7 @@ static const char *content_fault(const struct proto_row *row, const struct proto
     return NULL;
 }
 
-/* A field of any kind. */
+/* Checks a field of any kind. */
 static struct step step_any(const struct check *check, const struct frame *top, unsigned depth,
                             const uint8_t *at)
 {
@@ -104,8 +104,8 @@ static struct step step_any(const struct check *check, const struct frame *top, 
     return (struct step){field.bytes.data, {row->shape, field.end}};
 }
 
-/* The same for a field of one tag byte that is a number of eight bytes, or has one length byte and
- * holds bytes or a message, as most do; everything else goes the long way. */
+/* Fast path of step_any for fields with a one-byte tag that are eight-byte numbers, or bytes or
+ * messages with a one-byte length, as most are. */
 static inline struct step step_quick(const struct check *check, const struct frame *top,
                                      unsigned depth, const uint8_t *at)
 {
@@ -118,7 +118,7 @@ static inline struct step step_quick(const struct check *check, const struct fra
         const uint8_t *end = at + 2 + at[1];
         if (row->kind == PROTO_BYTES)
             return (struct step){.at = end};
-        /* A KeyValue holds one more message. */
+        /* A KeyValue contains one more level. */
         if (row->shape == &shape_key_value && depth + 3 <= PROTO_MAX_DEPTH &&
             plain_key_value(view_between(at + 2, end)))
             return (struct step){.at = end};
@@ -131,7 +131,7 @@ static inline struct step step_quick(const struct check *check, const struct fra
     return step_any(check, &(struct frame){shape, top->end}, depth, at);
 }
 
-/* Whether a message needs no closer look. */
+/* Whether a message passes the fast check of its shape. */
 static inline bool is_plain(const struct step *step, struct proto_tally *tally)
 {
     if (!step->inner.shape->plain)
@@ -172,8 +172,8 @@ bool proto_check_tally(const struct proto_shape *shape, struct view message,
         }
         if (depth == 0)
             return true;
-        /* Equal to where the content ended, but known before the content was looked at: the next
-         * field does not wait for this one's. */
+        /* Equals the end of the content, but is known before reading it, so the CPU need not wait
+         * for that. */
         at = top.end;
         top = around[--depth];
     }

@@ -1,8 +1,8 @@
 /*
- * What messages look like, one table of rows per message: the one description that the check
- * and OTLP JSON both read. The check tells whether bytes are a well-formed message of a known
- * type at every depth, with each known field in its wire type; unknown fields are legal as long as
- * their framing is. Pure; recursion is bounded by PROTO_MAX_DEPTH.
+ * Message descriptors, one table of rows per message, used by both validation and OTLP JSON.
+ * Validation checks that bytes are a well-formed message of a known type at every depth, with the
+ * right wire type for each known field; unknown fields are legal if their framing is. Pure;
+ * recursion is bounded by PROTO_MAX_DEPTH.
  */
 #ifndef LIB_WIRE_PROTO_PROTO_SHAPE_H
 #define LIB_WIRE_PROTO_PROTO_SHAPE_H
@@ -11,7 +11,7 @@
 
 struct proto_shape;
 
-/* How a field stands on the wire. */
+/* A field's encoding on the wire. */
 enum proto_kind {
     PROTO_UNKNOWN,  /* a hole in the numbering */
     PROTO_VARINT,   /* int32, int64, uint32, uint64, sint, bool, enum */
@@ -24,7 +24,7 @@ enum proto_kind {
     PROTO_ID        /* bytes whose length must be 0 or row.size */
 };
 
-/* What its value means, for text forms. */
+/* The meaning of a field's value, for text formats. */
 enum proto_type {
     PROTO_TYPE_NONE, /* never shown as text */
     PROTO_TYPE_BOOL,
@@ -41,7 +41,7 @@ enum proto_type {
     PROTO_TYPE_MESSAGE
 };
 
-/* Whether text forms show it as a number, a bool or a name. */
+/* Whether text formats show it as a number, a bool or a name. */
 static inline bool proto_type_is_scalar(enum proto_type type)
 {
     return type < PROTO_TYPE_STRING;
@@ -55,34 +55,34 @@ struct proto_row {
     const char *name;                /* as in the .proto file */
     enum proto_type type;
     bool repeated;
-    bool presence;            /* a value of zero differs from absence */
-    bool oneof;               /* member of the message's one oneof; has presence too */
-    const char *const *names; /* PROTO_TYPE_ENUM: by value, ending in NULL */
+    bool presence;            /* zero differs from absent */
+    bool oneof;               /* member of the message's only oneof; sets presence too */
+    const char *const *names; /* PROTO_TYPE_ENUM: by value, NULL-terminated */
 };
 
 struct proto_shape {
-    const char *name; /* the message's name, for the sentence */
+    const char *name; /* the message's name, for faults */
     uint32_t count;
     const struct proto_row *rows; /* indexed by field number; rows[0] is a hole */
-    /* Asked before the message is checked field by field; true: it is well-formed. NULL: never. */
+    /* Fast check before the field-by-field check; true: well-formed. NULL: none. */
     bool (*plain)(struct view message, void *notes);
 };
 
-/* The messages met whose shape has `plain`, and those that were. */
+/* Number of messages whose shape has `plain`, and of those that were plain. */
 struct proto_tally {
     uint32_t met, plain;
-    void *notes; /* given to `plain`, whose own affair it is; NULL: none */
+    void *notes; /* passed to `plain`; may be NULL */
 };
 
 /* Where and why a message was refused; texts are static. */
 struct proto_fault {
     const char *message; /* name of the innermost message, e.g. "Span" */
-    uint32_t field;      /* its field number, 0 where the framing itself is broken */
+    uint32_t field;      /* its field number; 0: the framing itself is broken */
     const char *reason;  /* e.g. "wrong wire type" */
     size_t offset;       /* bytes from the start of the outermost message */
 };
 
-/* True: well-formed. Else fault is filled. */
+/* Validates a message. False: fault is set. */
 bool proto_check(const struct proto_shape *shape, struct view message, struct proto_fault *fault);
 bool proto_check_tally(const struct proto_shape *shape, struct view message,
                        struct proto_tally *tally, struct proto_fault *fault);
@@ -96,7 +96,7 @@ extern const struct proto_shape shape_profiles_request;
 extern const struct proto_shape shape_pprof;
 extern const struct proto_shape shape_push_request;
 
-/* Parts that the four requests share. */
+/* Messages that the four requests share. */
 extern const struct proto_shape shape_resource;
 extern const struct proto_shape shape_scope;
 extern const struct proto_shape shape_key_value;

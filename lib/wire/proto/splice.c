@@ -7,7 +7,7 @@ void splice_begin(struct splice *splice, struct view source, struct arena *arena
     *splice = (struct splice){.source = source, .arena = arena, .size = source.size};
 }
 
-/* Records growth (or, below zero, shrinkage) in the message that the walk is in. */
+/* Records growth, or if negative shrinkage, of the current message. */
 static void splice_grow(struct splice *splice, int64_t delta)
 {
     if (splice->depth > 0)
@@ -38,8 +38,8 @@ static bool splice_append(struct splice *splice, const struct splice_edit *edit)
     return true;
 }
 
-/* Sees to it that every message around has its length edit, which stands before the edits inside
- * and gets its value when the message is left. */
+/* Ensures that every enclosing message has a length edit, which precedes the edits inside it and
+ * gets its value when the message is left. */
 static bool open_lengths(struct splice *splice)
 {
     for (unsigned i = 0; i < splice->depth; i++) {
@@ -85,12 +85,12 @@ void splice_leave(struct splice *splice)
     } else if (index == splice->count) {
         splice->count--;
     } else {
-        /* Edits that balance out: the length keeps its own bytes. */
+        /* The edits cancel out: the length keeps its encoding. */
         splice->edits[index - 1] = (struct splice_edit){.at = splice->edits[index - 1].at};
     }
 }
 
-/* Whether a deletion goes on from where the last edit, a deletion too, ended. */
+/* Whether a deletion continues the last edit, also a deletion. */
 static bool continues(const struct splice *splice, size_t at)
 {
     if (splice->count == 0)

@@ -1,10 +1,9 @@
 /*
- * Edits to a protobuf message in wire form, applied in one pass with the lengths of all enclosing
- * messages fixed. The caller walks the message front to back and brackets each nested message
- * with enter and leave; edits come in order of offset. Bytes that no edit touches are copied as
- * they are, so unknown fields and unusual encodings survive. Messages without an edit inside keep
- * even their length's own bytes. Pure; memory comes from the arena, none is used before the first
- * edit. One thread.
+ * Edits a protobuf message in wire format, in one pass that also fixes the lengths of all enclosing
+ * messages. The caller walks the message front to back, brackets each nested message with enter and
+ * leave, and makes edits in order of offset. Bytes that no edit touches are copied unchanged, so
+ * unknown fields and unusual encodings survive; messages without edits keep even the encoding of
+ * their length. Pure; memory comes from the arena, none before the first edit. One thread.
  */
 #ifndef LIB_WIRE_PROTO_SPLICE_H
 #define LIB_WIRE_PROTO_SPLICE_H
@@ -17,9 +16,9 @@ enum { SPLICE_MAX_NESTING = 8 };
 
 struct splice_edit {
     size_t at;     /* offset in the source */
-    size_t remove; /* bytes of the source that fall away */
+    size_t remove; /* bytes of the source to remove */
     struct view insert;
-    uint64_t length; /* with is_length: the new length, written as a varint */
+    uint64_t length; /* if is_length: the new length, written as a varint */
     bool is_length;
 };
 
@@ -28,32 +27,31 @@ struct splice {
     struct arena *arena;
     struct splice_edit *edits;
     size_t count, capacity;
-    size_t size; /* of the result, known once every message was left */
+    size_t size; /* of the result; final once every message was left */
     unsigned depth;
-    bool failed; /* the arena had no room: nothing can be written */
+    bool failed; /* the arena was full: nothing can be written */
     struct {
-        size_t length_at;   /* where the length varint stands */
-        size_t length_size; /* its bytes */
+        size_t length_at;   /* offset of the length varint */
+        size_t length_size; /* its size */
         size_t length;      /* its value */
         int64_t delta;      /* growth of the content so far */
-        size_t edit;        /* index of its length edit + 1; 0: none yet */
+        size_t edit;        /* index of its length edit, plus 1; 0: none yet */
     } frames[SPLICE_MAX_NESTING];
 };
 
 void splice_begin(struct splice *splice, struct view source, struct arena *arena);
 
-/* message: a LEN field of the source that the walk goes into. */
+/* Enters message, a LEN field of the source. */
 void splice_enter(struct splice *splice, const struct proto_field *message);
 void splice_leave(struct splice *splice);
 
-/* text is borrowed until splice_write. Positions are pointers into the source. */
+/* Edits. text is borrowed until splice_write; positions are pointers into the source. */
 void splice_insert(struct splice *splice, const uint8_t *at, struct view text);
 void splice_delete(struct splice *splice, const uint8_t *from, const uint8_t *to);
 void splice_replace(struct splice *splice, const uint8_t *from, const uint8_t *to,
                     struct view text);
 
-/* Drops all edits of a message that was entered and not left yet, and leaves it: for one that is
- * to be deleted whole after all. */
+/* Leaves the current message and drops all edits inside it, e.g. to delete it as a whole. */
 void splice_abandon(struct splice *splice);
 
 static inline bool splice_any(const struct splice *splice)
@@ -61,14 +59,14 @@ static inline bool splice_any(const struct splice *splice)
     return splice->count > 0;
 }
 
-/* Size of the result; valid when depth is 0 and not failed. */
+/* Size of the result; valid if depth is 0 and not failed. */
 size_t splice_size(const struct splice *splice);
 
-/* The result of edits to what the buffer holds (one run): where long stretches are untouched they
- * are shared and not copied. Forced on the buffer's budget. NULL: no memory. */
+/* Returns the result of edits to a contiguous buffer's bytes; long unchanged ranges are shared
+ * rather than copied. Charged by force to the buffer's budget. NULL: no memory. */
 struct buffer *splice_buffer(const struct splice *splice, struct buffer *source);
 
-/* Writes splice_size bytes. */
+/* Writes the result, splice_size bytes. */
 void splice_write(const struct splice *splice, uint8_t *out);
 
 #endif

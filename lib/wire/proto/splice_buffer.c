@@ -1,19 +1,19 @@
-/* The result of edits as a buffer that shares what no edit touched. */
+/* Builds the result of edits as a buffer that shares untouched bytes. */
 #include "lib/wire/proto/splice.h"
 
 #include <stdlib.h>
 
-/* A stretch below this is cheaper copied. */
+/* Copying shorter ranges is cheaper than sharing them. */
 enum { LONG = 16 * 1024 };
 
 struct writer {
     struct buffer *source;
-    struct buffer *text;   /* all that is copied; NULL while it is measured */
-    uint8_t *from, *to;    /* what of it was written and is no part yet */
+    struct buffer *text;   /* the copied bytes; NULL while measuring */
+    uint8_t *from, *to;    /* written to text, but not yet a part */
     size_t copied;         /* bytes */
     size_t shared;         /* bytes */
     struct buffer **parts; /* room for 2 * runs + 1 */
-    size_t runs;           /* of the source that are shared */
+    size_t runs;           /* shared runs of the source */
     size_t part_count;
     bool failed;
 };
@@ -103,7 +103,7 @@ struct buffer *splice_buffer(const struct splice *splice, struct buffer *source)
 {
     struct writer writer = {.source = source};
     splice_buffer_walk(&writer, splice);
-    /* A run keeps all of the source in memory, also what was deleted from it. */
+    /* A shared run keeps the whole source in memory, including deleted bytes. */
     if (writer.shared < source->size / 4 * 3)
         return copy_all(splice, source->budget);
     return share(&writer, splice);

@@ -7,7 +7,7 @@ static bool text_put(struct bytes *out, struct view text)
     return bytes_append_view(out, text) == BYTES_OK;
 }
 
-/* Bytes of the UTF-8 sequence in front; 0: none starts here. */
+/* Length of the UTF-8 sequence at the start; 0: invalid. */
 static size_t sequence(struct view text)
 {
     for (size_t size = 1; size <= 4 && size <= text.size; size++)

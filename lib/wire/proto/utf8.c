@@ -16,7 +16,7 @@ static size_t ascii_prefix(struct view text, size_t at)
     return at;
 }
 
-/* Bytes of the sequence of two to four bytes at the front; 0: not UTF-8. */
+/* Length of the two- to four-byte sequence at the start; 0: not UTF-8. */
 static size_t sequence(const uint8_t *at, size_t left)
 {
     uint8_t lead = at[0];

@@ -7,7 +7,7 @@ void view_set_init(struct view_set *set, struct arena *arena)
     *set = (struct view_set){.arena = arena};
 }
 
-/* FNV-1a, with its high bits folded in. */
+/* FNV-1a, with the high bits folded in. */
 static size_t hash(struct view bytes)
 {
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
@@ -16,7 +16,7 @@ static size_t hash(struct view bytes)
     return (size_t)(sum ^ sum >> 29);
 }
 
-/* Puts an entry into a free slot near its own; with none near, it is not found again. */
+/* Puts an entry into a free slot close to its hash; if there is none, it is not found again. */
 static void view_set_place(struct view_set *set, uint32_t index)
 {
     size_t at = hash(set->entries[index]);

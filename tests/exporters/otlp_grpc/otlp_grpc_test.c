@@ -132,7 +132,7 @@ START_TEST(a_compression_that_no_grpc_peer_reads_is_an_error_at_start)
         "receivers: {source: }\nexporters: {otlp_grpc: {endpoint: 'h:1', compression: lz4}}\n"
         "service: {pipelines: {traces: {receivers: [source], exporters: [otlp_grpc]}}}\n");
     ck_assert_msg(strstr(faults,
-                         "otlp_grpc.compression: is lz4, which gRPC does not read, expected "
+                         "otlp_grpc.compression: is lz4, which gRPC does not support, expected "
                          "gzip, zstd, snappy or none"),
                   "%s", faults);
     free(faults);

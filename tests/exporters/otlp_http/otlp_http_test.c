@@ -330,8 +330,8 @@ START_TEST(addresses_that_are_no_urls_are_errors_at_start)
                                         "\"tempo:4318\" is not a URL",
                                         "exporters.otlp_http.traces_endpoint",
                                         "is not a URL",
-                                        "headers.A: has a value with a line's end",
-                                        "headers.A B: is no name",
+                                        "headers.A: has a value with a line break",
+                                        "headers.A B: is not a valid",
                                         "\"redacted@x:port\" is not a URL",
                                         "\"redacted@x:4318\" is not a URL",
                                         "\"redacted@x\" is not a URL"};

@@ -17,7 +17,7 @@ static void begin(size_t limit)
         block[i] = (uint8_t)(i * 2654435761u >> 13);
 }
 
-/* One of which a part has come, that long ago, and nothing since. */
+/* Makes a body of which a part arrived that long ago, and nothing since. */
 static void make_arrive(struct arrival *arrival, size_t declared, size_t part, uint64_t ago)
 {
     arrival_begin(arrival, &budget, declared, declared);
@@ -103,7 +103,7 @@ START_TEST(who_is_on_time_gives_way_to_nobody)
 }
 END_TEST
 
-/* Of three the one at `first` goes, and then the one at `second`. */
+/* Of three arrivals the one at `first` gives way, then the one at `second`. */
 static void expect_order(struct arrival *arrivals, unsigned first, unsigned second)
 {
     size_t free_bytes = budget.limit - budget_used(&budget);
@@ -155,7 +155,7 @@ START_TEST(then_the_slowest_for_its_size)
 {
     struct arrival arrivals[3];
     begin(16 * MIB);
-    make_arrive(&arrivals[0], MIB, 200 * KIB, 0); /* 2 s for a fifth: 10 s in all */
+    make_arrive(&arrivals[0], MIB, 200 * KIB, 0); /* 2 s for a fifth: 10 s in total */
     set_begun(&arrivals[0], 2 * NS_PER_S);
     make_arrive(&arrivals[1], MIB, 100 * KIB, 0); /* 2 s for a tenth: 20 s */
     set_begun(&arrivals[1], 2 * NS_PER_S);
@@ -261,7 +261,7 @@ START_TEST(one_that_gave_way_is_not_whole)
 }
 END_TEST
 
-/* Arrivals that are made to give way by one another, while they grow and end. */
+/* Arrivals that make each other give way while they grow and end. */
 static void *come_in(void *ctx)
 {
     unsigned *whole = ctx;
@@ -273,7 +273,7 @@ static void *come_in(void *ctx)
         for (int step = 0; step < 10 && result == BYTES_OK; step++) {
             result = arrival_append(&arrival, block, 20 * KIB);
             pthread_mutex_lock(&arrival.lock);
-            arrival.progressed = arrival.begun = 0; /* as if it had been long ago */
+            arrival.progressed = arrival.begun = 0; /* pretend it was long ago */
             pthread_mutex_unlock(&arrival.lock);
         }
         if (result == BYTES_OK && arrival_end(&arrival, &bytes)) {

@@ -118,12 +118,12 @@ START_TEST(what_is_resident_beside_the_charges_counts)
 }
 END_TEST
 
-/* Work that was taken and not drawn from holds no memory yet. */
+/* Work that was charged but not drawn from has no memory yet. */
 START_TEST(work_hides_nothing_of_what_is_resident)
 {
     struct budget budget;
     budget_init(&budget, 64 << 20);
-    budget.idle = 1; /* all of the process is beyond */
+    budget.idle = 1; /* all of the process is beyond the charges */
     char *held = malloc(16 << 20);
     memset(held, 1, 16 << 20);
     ck_assert(budget_begin_work(&budget, 10 << 20));
@@ -140,7 +140,7 @@ START_TEST(work_hides_nothing_of_what_is_resident)
 }
 END_TEST
 
-/* Room is looked for before the work that asks for it is charged. */
+/* The room is checked before the work itself is charged. */
 START_TEST(a_large_request_alone_is_not_in_its_own_way)
 {
     struct budget budget;
@@ -210,7 +210,7 @@ START_TEST(work_comes_out_of_what_is_kept_for_it)
     budget.reserve = 20;
     ck_assert(budget_take(&budget, 60));
     ck_assert(budget_begin_work(&budget, 15));
-    ck_assert(budget_begin_work(&budget, 25)); /* of all 40 the reserve covers 20 */
+    ck_assert(budget_begin_work(&budget, 25)); /* the reserve covers 20 of the 40 */
     ck_assert_uint_eq(budget_used(&budget), 100);
     ck_assert(!budget_begin_work(&budget, 1));
     ck_assert(!budget_take(&budget, 1));
@@ -248,7 +248,7 @@ START_TEST(work_above_a_share_leaves_a_share_to_others_who_come)
     budget_init(&budget, 100);
     budget.reserve = 10;
     ck_assert(budget_take(&budget, 40));
-    ck_assert(budget_begin_work(&budget, 40)); /* nobody else is there */
+    ck_assert(budget_begin_work(&budget, 40)); /* there are no other requests */
     budget_end_work(&budget, 40);
     ck_assert(budget_begin_work(&budget, 5)); /* somebody is */
     budget_end_work(&budget, 5);
@@ -268,9 +268,9 @@ START_TEST(a_shortage_of_others_comes_before_more_than_a_share)
     budget_init(&budget, 100);
     ck_assert(budget_take_spare(&budget, 60));
     ck_assert(!budget_take_spare(&budget, 41));
-    ck_assert(budget_take_spare(&budget, 1)); /* its own want does not count */
+    ck_assert(budget_take_spare(&budget, 1)); /* its own request does not count */
     ck_assert(!budget_take(&budget, 50));
-    ck_assert(budget_take_spare(&budget, 1)); /* nor that of more than a share */
+    ck_assert(budget_take_spare(&budget, 1)); /* nor does one of more than a share */
     ck_assert(budget_take(&budget, 25));
     ck_assert(!budget_take(&budget, 20));
     ck_assert(!budget_take_spare(&budget, 1));
@@ -298,7 +298,7 @@ START_TEST(what_a_thread_takes_at_work_is_charged_once)
     ck_assert_uint_eq(budget.work, 0);
     ck_assert(budget_go_on_work(&budget, 60, true));
     ck_assert_uint_eq(budget_used(&budget), 130);
-    ck_assert(!budget_use(&budget, 61)); /* what it drew for that is its work's again */
+    ck_assert(!budget_use(&budget, 61)); /* what it drew goes back to its work */
     budget_finish_work(&budget, 60);
     budget_give(&budget, 70);
     ck_assert_uint_eq(budget_used(&budget), 0);

@@ -1,4 +1,4 @@
-/* The heap against the plainest model: an array in which the smallest key is looked for. */
+/* The heap against a simple model: a linear search for the smallest key. */
 #include "lib/base/pairing_heap.h"
 
 #include "tests/support/suite.h"
@@ -24,7 +24,7 @@ static uint64_t draw(struct model *model, uint64_t below)
     return model->random % below;
 }
 
-/* Nodes below this one, it included; 0: one does not know who is before it, or is smaller. */
+/* Number of nodes below this one, including it; 0: a link is wrong or a key is out of order. */
 static size_t count_below(const struct heap_node *node)
 {
     size_t count = 1;

@@ -59,7 +59,7 @@ START_TEST(it_is_looked_at_once_a_second_and_read_when_it_changed)
     ck_assert_uint_eq(content.size, 0);
     now += NS_PER_S;
     expect_read("two");
-    expect_read("two"); /* once more, for what one tick of the file system's clock may hide */
+    expect_read("two"); /* read again, as a tick of the file system's clock may hide a change */
     ck_assert_int_eq(look(), WATCHED_SAME);
     now += NS_PER_S;
     ck_assert_int_eq(look(), WATCHED_SAME);

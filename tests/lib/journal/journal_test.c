@@ -26,7 +26,7 @@ static char directory[64];
 static _Atomic bool syncs_fail, syncs_wait;
 static _Atomic unsigned folder_syncs;
 
-/* In place of the C library's. */
+/* Replaces the C library's. */
 int fdatasync(int fd)
 {
     while (syncs_wait)
@@ -88,7 +88,7 @@ static struct journal *open_journal(void)
     return open_with(8 * MIB, 0);
 }
 
-/* An append that is waited for. */
+/* An append, and waiting for it. */
 struct appended {
     struct journal_write write;
     pthread_mutex_t lock;
@@ -140,7 +140,7 @@ static struct journal_entry *append_text(struct journal *journal, const char *te
     return append(journal, view_of(text));
 }
 
-/* The next one that was left, as text; "" for none. It is held in *entry. */
+/* The next entry that was left, as text; "": none. *entry owns it. */
 static const char *next_left(struct journal *journal, struct journal_entry **entry)
 {
     static char text[64];
@@ -171,7 +171,7 @@ static struct journal_figures figures_of(struct journal *journal)
     return figures;
 }
 
-/* The path of the n-th file whose name begins so. False: there are fewer. */
+/* The path of the n-th file with this prefix. False: there are fewer. */
 static bool find_file(const char *folder, const char *prefix, char *path, size_t size)
 {
     DIR *list = opendir(folder);
@@ -191,7 +191,7 @@ static void segment_path(char *path, size_t size)
     ck_assert(find_file(directory, "entries-", path, size));
 }
 
-/* What the kernel does with a process that is killed: nothing is closed by it. */
+/* Like a killed process: the kernel closes its files, nothing else runs. */
 static void in_a_process_that_is_killed(void (*work)(void))
 {
     pid_t child = fork();
@@ -361,7 +361,7 @@ static void write_texts(void)
     journal_close(journal);
 }
 
-/* Everything but one entry is found, in order. */
+/* Expects every entry except one, in order. */
 static void expect_all_but(int lost, const char *what, uint64_t at)
 {
     struct journal *journal = open_journal();
@@ -451,7 +451,7 @@ END_TEST
 
 enum { SMALL_COUNT = 10000, SMALL_LEFT = 700 };
 
-/* Entries so small that their marks take a good part of each segment. */
+/* Appends entries so small that their marks take much of each segment. */
 static void append_small(void)
 {
     struct journal *journal = open_with(4 * MIB, NS_PER_S);
@@ -479,7 +479,7 @@ START_TEST(marks_and_small_entries_do_not_get_in_each_others_way)
 }
 END_TEST
 
-/* The last one leaves no place for its mark, were it not for the next segment. */
+/* Fills a segment so that the last entry's mark would not fit, and a next segment is needed. */
 static void append_to_the_brim(void)
 {
     static uint8_t content[MIB];
@@ -661,7 +661,7 @@ START_TEST(the_name_of_a_file_is_on_the_disk_before_the_answer)
     static uint8_t large[SEGMENT - 64]; /* fills one */
     struct journal_entry *two = append(journal, (struct view){large, sizeof large});
     ck_assert_uint_eq(folder_syncs, 2);
-    journal_settle(journal, one); /* its file is a spare, and used again under another name */
+    journal_settle(journal, one); /* its file becomes a spare and is reused under another name */
     struct journal_entry *three = append(journal, (struct view){large, sizeof large / 2});
     ck_assert_uint_eq(folder_syncs, 3);
     journal_settle(journal, two);
@@ -785,7 +785,8 @@ START_TEST(a_directory_that_comes_back_is_used_again)
     struct journal *journal = open_journal();
     journal_keep(journal, append_text(journal, "before"));
     remove_all(directory);
-    close(open(directory, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)); /* it cannot be made */
+    close(open(directory, O_CREAT | O_WRONLY | O_CLOEXEC,
+               0600)); /* the directory cannot be created */
     begin(journal, &appended, VIEW("meanwhile"));
     ck_assert_int_eq(await(&appended), JOURNAL_DISK);
     ck_assert(troubled(journal, text, sizeof text));
@@ -863,7 +864,7 @@ START_TEST(notes_are_recalled_by_their_owner_until_they_expire)
 }
 END_TEST
 
-/* Whoever is killed then would know neither. */
+/* A process killed in between would lose both. */
 START_TEST(an_entry_stays_until_the_notes_drawn_from_it_are_written)
 {
     struct journal *journal = open_journal();

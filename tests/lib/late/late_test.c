@@ -17,7 +17,7 @@ static void *first_call(void *ctx)
     return NULL;
 }
 
-/* Tests are processes of their own: nothing has called the library in this one. */
+/* Every test is a process: nothing has called the library in this one yet. */
 START_TEST(the_first_call_may_come_from_many_threads)
 {
     static const uint8_t expected[] = {0xa9, 0x99, 0x3e, 0x36, 0x47, 0x06, 0x81, 0x6a, 0xba, 0x3e,

@@ -125,7 +125,7 @@ END_TEST
 START_TEST(buckets_add_up)
 {
     begin(METRIC_NORMAL);
-    histogram_add(&thing.sizes, &histogram_waits, 100000000);  /* the limit belongs to it */
+    histogram_add(&thing.sizes, &histogram_waits, 100000000);  /* limits are inclusive */
     histogram_add(&thing.sizes, &histogram_waits, 2000000000); /* 2 s */
     histogram_add(&thing.sizes, &histogram_waits, UINT64_C(400) * 1000000000);
     metrics_add_fields(&metrics, &table[2], &thing);

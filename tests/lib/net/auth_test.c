@@ -17,7 +17,7 @@ START_TEST(a_refusal_is_for_good_and_too_much_work_is_not)
 }
 END_TEST
 
-/* How many lines a run writes to stderr. */
+/* Number of lines that a run writes to stderr. */
 static size_t lines_of(void (*run)(struct auth_tally *tally), struct auth_tally *tally)
 {
     char text[4096];
@@ -61,7 +61,7 @@ START_TEST(refusals_are_counted_and_told_once_a_minute)
     struct bytes out;
     log_set_level(LOG_DEBUG);
     ck_assert_uint_eq(lines_of(many_at_once, &tally), 1);
-    log_set_level(LOG_INFO); /* the server tells of it, with the client's address */
+    log_set_level(LOG_INFO); /* the server logs it, with the client's address */
     ck_assert_uint_eq(lines_of(a_minute_later, &tally), 0);
     log_set_level(LOG_DEBUG);
     ck_assert_uint_eq(lines_of(two_minutes_later, &tally), 1);
@@ -69,7 +69,7 @@ START_TEST(refusals_are_counted_and_told_once_a_minute)
     auth_tally_explain(&tally, "x", &out);
     bytes_append(&out, "", 1);
     ck_assert_str_eq((const char *)out.data,
-                     "x: 100 requests let in, 102 refused, 100 told to come again\n");
+                     "x: 100 requests admitted, 102 refused, 100 told to retry\n");
     bytes_release(&out);
 }
 END_TEST

@@ -2,7 +2,7 @@
 
 #include "tests/support/suite.h"
 
-/* The places of a look-up that has to succeed, with ' ' between them. */
+/* Expects a lookup to succeed with these results, separated by ' '. */
 static void expect(enum dns_type type, const char *name, unsigned port, const char *want)
 {
     struct bytes places;

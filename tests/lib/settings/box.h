@@ -1,4 +1,4 @@
-/* A component's configuration with a key of every type, for the tests of key tables. */
+/* A component's configuration with a key of every type, for tests of key tables. */
 #ifndef TESTS_LIB_SETTINGS_BOX_H
 #define TESTS_LIB_SETTINGS_BOX_H
 

@@ -142,7 +142,7 @@ START_TEST(what_cannot_be_expanded_is_said)
                   "this: http://x\n");
     given_refused("yaml:a: ${1X}", NULL, NULL,
                   "yaml:a: ${1X}:1: a: ${...} takes the name of a variable (letters, digits, _), "
-                  "this is none: 1X\n");
+                  "this is not one: 1X\n");
 }
 END_TEST
 
@@ -150,7 +150,7 @@ START_TEST(bytes_that_are_no_text_are_refused)
 {
     setenv("BYTES", "a\xff", 1);
     given_refused("yaml:a: ${env:BYTES}", NULL, NULL,
-                  "yaml:a: ${env:BYTES}:1: a: what ${...} stands for is not valid UTF-8: "
+                  "yaml:a: ${env:BYTES}:1: a: the value of ${...} is not valid UTF-8: "
                   "env:BYTES\n");
 }
 END_TEST
@@ -159,9 +159,9 @@ START_TEST(all_that_is_wrong_is_said_at_once)
 {
     given_refused("yaml:{a: '${1X}', b: '${2X}'}", NULL, NULL,
                   "yaml:{a: '${1X}', b: '${2X}'}:1: a: ${...} takes the name of a variable "
-                  "(letters, digits, _), this is none: 1X\n"
+                  "(letters, digits, _), this is not one: 1X\n"
                   "yaml:{a: '${1X}', b: '${2X}'}:1: b: ${...} takes the name of a variable "
-                  "(letters, digits, _), this is none: 2X\n");
+                  "(letters, digits, _), this is not one: 2X\n");
 }
 END_TEST
 

@@ -3,7 +3,7 @@
 #include "tests/lib/settings/box.h"
 #include "tests/lib/settings/given.h"
 
-/* Fills a box from the section "x" of a yaml: source; released by the caller. */
+/* Fills a box from the section "x" of a yaml: source; the caller releases it. */
 static char *fill(struct box *box, const char *yaml, const char *set)
 {
     struct problems problems = {0};
@@ -25,7 +25,7 @@ static void fills(struct box *box, const char *yaml)
     free(faults);
 }
 
-/* want stands behind "yaml:...:1: x." in the sentence. */
+/* want follows "yaml:...:1: x." in the sentence. */
 static void refuses(const char *inner, const char *want)
 {
     char yaml[400], whole[2000];
@@ -161,7 +161,7 @@ START_TEST(a_switched_section_is_on_when_it_is_there)
     keys_release(box_rows, &box);
     refuses("grpc: {enabled: 3}", "x.grpc.enabled: found 3, expected true or false");
     refuses("tls: {enabled: true}",
-            "x.tls.enabled: a key of the Collector that spanlink does not have");
+            "x.tls.enabled: a key of the Collector that spanlink does not support");
 }
 END_TEST
 
@@ -217,8 +217,8 @@ START_TEST(unknown_keys_get_the_nearest_one)
     refuses("targte: a", "x.targte: unknown key, did you mean \"target\"?");
     refuses("tls: {insecrue: true}", "x.tls.insecrue: unknown key, did you mean \"insecure\"?");
     refuses("tls: {zzz: true}", "x.tls.zzz: unknown key, expected one of insecure, ca_file");
-    refuses("cors: {}", "x.cors: a key of the Collector that spanlink does not have");
-    refuses("proxy_url: a", "x.proxy_url: a key of the Collector that spanlink does not have");
+    refuses("cors: {}", "x.cors: a key of the Collector that spanlink does not support");
+    refuses("proxy_url: a", "x.proxy_url: a key of the Collector that spanlink does not support");
 }
 END_TEST
 
@@ -243,13 +243,13 @@ START_TEST(unset_variables_are_refused_where_something_is_needed)
     setenv("EMPTY", "", 1);
     char *faults = fill(&box, "yaml:x: {endpoint: '${env:MISSING}'}", NULL);
     ck_assert_str_eq(faults, "yaml:x: {endpoint: '${env:MISSING}'}:1: x.endpoint: the variable "
-                             "MISSING is not set, expected a value (write ${env:MISSING:-} where "
+                             "MISSING is not set, expected a value (write ${env:MISSING:-} if "
                              "nothing is meant)\n");
     free(faults);
     keys_release(box_rows, &box);
     refuses("grpc: {endpoint: '${MISSING}:4317'}",
             "x.grpc.endpoint: the variable MISSING is not set, expected a value (write "
-            "${env:MISSING:-} where nothing is meant)");
+            "${env:MISSING:-} if nothing is meant)");
     refuses("grpc: {endpoint: '${EMPTY}'}", "x.grpc.endpoint: must not be empty");
     fills(&box, "yaml:x: {endpoint: e, count: '${MISSING}', password: '${MISSING}'}");
     ck_assert_int_eq(box.count, 10);

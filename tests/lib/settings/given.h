@@ -1,4 +1,4 @@
-/* What the tests of settings share: texts to trees, trees back to one line, sentences. */
+/* Shared by the tests of settings: text to trees, trees to one line, problems. */
 #ifndef TESTS_LIB_SETTINGS_GIVEN_H
 #define TESTS_LIB_SETTINGS_GIVEN_H
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A tree in flow style: strings that are sure in quotes, others bare. Freed by the caller. */
+/* Writes a tree in flow style: quoted strings in quotes, others bare. Freed by the caller. */
 static inline void given_write(FILE *out, const struct node *node)
 {
     const char *open = node->kind == NODE_MAP ? "{" : "[";
@@ -44,7 +44,7 @@ static inline char *given_flow(const struct node *node)
     return text;
 }
 
-/* All sentences, a line each; the problems are released. Freed by the caller. */
+/* All problems, one per line; releases problems. Freed by the caller. */
 static inline char *given_sentences(struct problems *problems)
 {
     char *text = NULL;
@@ -56,8 +56,8 @@ static inline char *given_sentences(struct problems *problems)
     return text;
 }
 
-/* A new file with this content in the working folder of the test; its name. Freed and unlinked by
- * the caller. */
+/* Creates a file with this content in the test's working directory; returns its name. Freed and
+ * unlinked by the caller. */
 static inline char *given_file(const char *content)
 {
     char *name = strdup("/tmp/spanlink-test-XXXXXX");
@@ -68,7 +68,7 @@ static inline char *given_file(const char *content)
     return name;
 }
 
-/* Loads up to four yaml: or other sources; ends at NULL. */
+/* Loads up to four sources; ends at NULL. */
 static inline struct settings *given_load(struct problems *problems, const char *a, const char *b,
                                           const char *set)
 {
@@ -83,7 +83,7 @@ static inline struct settings *given_load(struct problems *problems, const char 
     return settings_load(sources, n, problems);
 }
 
-/* The resolved tree of sources that are right. */
+/* Expects sources to resolve to this tree. */
 static inline void given_resolves(const char *a, const char *b, const char *set, const char *want)
 {
     struct problems problems = {0};
@@ -97,7 +97,7 @@ static inline void given_resolves(const char *a, const char *b, const char *set,
     free(flow);
 }
 
-/* The sentences of sources that are wrong. */
+/* Expects these problems with sources. */
 static inline void given_refused(const char *a, const char *b, const char *set, const char *want)
 {
     struct problems problems = {0};

@@ -65,7 +65,7 @@ START_TEST(sources_that_cannot_be_read_are_named)
     given_refused("env:NOT_SET_AT_ALL", NULL, NULL,
                   "env:NOT_SET_AT_ALL: the variable is not set\n");
     given_refused("https://h/c.yaml", NULL, NULL,
-                  "https://h/c.yaml: spanlink reads file:, env: and yaml:, and no other scheme\n");
+                  "https://h/c.yaml: spanlink reads only file:, env: and yaml:\n");
     given_refused("/nowhere/x.yaml", "/nowhere/y.yaml", NULL,
                   "/nowhere/x.yaml: cannot be read: No such file or directory\n"
                   "/nowhere/y.yaml: cannot be read: No such file or directory\n");

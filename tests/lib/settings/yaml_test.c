@@ -98,8 +98,8 @@ END_TEST
 
 START_TEST(aliases_need_their_anchor)
 {
-    refuses("a: *x\n", "f:1: a: an alias (*) to an anchor (&) that is not there\n");
-    refuses("a: &x\n  b: *x\n", "f:2: a.b: an alias (*) inside of the anchor (&) that it names\n");
+    refuses("a: *x\n", "f:1: a: an alias (*) to an anchor (&) that does not exist\n");
+    refuses("a: &x\n  b: *x\n", "f:2: a.b: an alias (*) inside the anchor (&) that it refers to\n");
 }
 END_TEST
 
@@ -138,8 +138,8 @@ END_TEST
 START_TEST(tags_that_only_name_a_type_are_fine)
 {
     parses("a: !!str 12\nb: !!int 12\nc: !!map {}\n", "{a: '12', b: 12, c: {}}");
-    refuses("a: !!binary YQ==\n", "f:1: a: a tag (!) that spanlink does not know\n");
-    refuses("a:\n  - !vault x\n", "f:2: a.0: a tag (!) that spanlink does not know\n");
+    refuses("a: !!binary YQ==\n", "f:1: a: an unknown tag (!)\n");
+    refuses("a:\n  - !vault x\n", "f:2: a.0: an unknown tag (!)\n");
 }
 END_TEST
 

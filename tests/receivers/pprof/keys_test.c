@@ -90,8 +90,8 @@ END_TEST
 START_TEST(keys_of_the_collector_that_mean_nothing_here_are_named)
 {
     expect("server: {}, self: {}, file: {include: '*.pb'}",
-           ".self: a key of the Collector that spanlink does not have\n"
-           ".file: a key of the Collector that spanlink does not have\n");
+           ".self: a key of the Collector that spanlink does not support\n"
+           ".file: a key of the Collector that spanlink does not support\n");
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* What a caller of the gRPC server sees of its authenticator. */
+/* Authentication as seen by callers of the gRPC server. */
 #include "lib/net/grpc/grpc_server.h"
 
 #include "lib/base/clock.h"

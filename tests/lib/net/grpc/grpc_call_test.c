@@ -60,7 +60,7 @@ START_TEST(an_error_comes_as_trailers_only_with_its_details)
 }
 END_TEST
 
-/* One call with that header and message; the answer. */
+/* Makes one call with this header and message; returns the response. */
 static struct h2_answer try_call(const char *path, const char *name, const char *value,
                                  struct view frames)
 {
@@ -203,7 +203,7 @@ START_TEST(a_header_past_its_limit_is_refused)
 }
 END_TEST
 
-/* ---- calls that outlive what they came by ---- */
+/* ---- calls that outlive their stream or connection ---- */
 
 START_TEST(a_call_may_be_answered_after_its_stream_was_reset)
 {

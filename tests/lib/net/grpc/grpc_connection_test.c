@@ -122,7 +122,7 @@ START_TEST(window_updates_without_end_are_cut_off)
 }
 END_TEST
 
-/* So many window updates at once, some 13 bytes each, and then a ping. */
+/* Sends that many window updates at once, 13 bytes each, then a ping. */
 static int last_words_after(unsigned frames)
 {
     struct h2_peer peer;
@@ -161,7 +161,7 @@ static void make_noise(struct h2_peer *peer, unsigned frames)
     h2_peer_settle(peer);
 }
 
-/* That of another second does not count. */
+/* Frames of another second do not count. */
 START_TEST(small_frames_are_limited_by_the_second)
 {
     struct h2_peer peer;
@@ -172,7 +172,7 @@ START_TEST(small_frames_are_limited_by_the_second)
     h2_peer_settle(&peer);
     make_noise(&peer, GRPC_NOISE * 3 / 4);
     char byte;
-    int clock = h2_connect(grpc_fixture.address); /* it ends when the second has passed */
+    int clock = h2_connect(grpc_fixture.address); /* ends once the second has passed */
     ck_assert_int_eq(recv(clock, &byte, 1, 0), 0);
     close(clock);
     make_noise(&peer, GRPC_NOISE * 3 / 4);
@@ -232,7 +232,7 @@ START_TEST(a_call_that_goes_on_trickling_gets_goaway_too)
     struct h2_peer peer;
     struct h2_frame frame;
     struct grpc_server_options options = grpc_fixture_options();
-    options.stall_timeout_ns = 300 * NS_PER_MS; /* the test is held up for less */
+    options.stall_timeout_ns = 300 * NS_PER_MS; /* longer than the test may be delayed */
     grpc_fixture_open(&options);
     h2_peer_open(&peer, grpc_fixture.address);
     h2_peer_settle(&peer);
@@ -309,7 +309,7 @@ START_TEST(a_call_below_the_least_rate_is_refused)
     h2_peer_open(&peer, grpc_fixture.address);
     h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
     h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, VIEW("\0\0\xf0\0\0"));
-    do { /* a byte each time the last one was read */
+    do { /* a byte each time the previous one was read */
         h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, VIEW("x"));
         h2_peer_frame(&peer, NGHTTP2_PING, 0, 0, VIEW("12345678"));
         do
@@ -383,7 +383,7 @@ START_TEST(a_header_without_end_closes_the_connection)
         n = h2_field(block, "x-more", "and more");
         h2_peer_frame(&peer, NGHTTP2_CONTINUATION, 0, 1, (struct view){block, n});
     }
-    h2_peer_last_words(&peer); /* it ends; with which words is up to the library */
+    h2_peer_last_words(&peer); /* it ends; the library chooses the error */
     h2_peer_close(&peer);
 }
 END_TEST
@@ -438,7 +438,7 @@ START_TEST(what_follows_on_a_stream_that_was_reset_is_an_error)
 }
 END_TEST
 
-/* They were under way when it was answered. */
+/* They were in transit when it was answered. */
 START_TEST(frames_on_a_stream_that_the_server_ended_are_read_past)
 {
     struct h2_peer peer;

@@ -1,4 +1,4 @@
-/* What a client of the gRPC server sees of keepalive. */
+/* Keepalive as seen by clients of the gRPC server. */
 #include "lib/net/grpc/grpc_keepalive.h"
 
 #include "lib/base/clock.h"
@@ -82,7 +82,7 @@ START_TEST(an_old_connection_is_told_to_connect_anew_and_loses_no_call)
     h2_peer_expect(&peer, NGHTTP2_GOAWAY, &frame);
     ck_assert_uint_eq(number_at(0), 0x7fffffff);
     ck_assert_uint_eq(number_at(4), NGHTTP2_NO_ERROR);
-    /* A call that crosses the notice is served. */
+    /* A call that crosses the GOAWAY is served. */
     h2_peer_call(&peer, 3, GRPC_FIXTURE_PATH, NULL, NULL);
     h2_peer_message(&peer, 3, false, VIEW("hi"));
     await_ping("drained");

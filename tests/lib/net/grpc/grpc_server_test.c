@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- calls through a real client ---- */
+/* ---- calls with a real client ---- */
 
 static struct http_client *make_client(void)
 {
@@ -231,7 +231,7 @@ START_TEST(a_message_that_stalls_gives_way_and_is_told_to_come_again)
     h2_peer_frame(&stalled, NGHTTP2_DATA, 0, 1, (struct view){prefix, sizeof prefix});
     send_part(&stalled, 1, SIZE - 1000);
     h2_peer_settle(&stalled);
-    do { /* until that one has stalled for long enough */
+    do { /* until that body has stalled for long enough */
         call(client, "identity", (struct view){zeros, SIZE}, &reply);
         http_reply_release(&reply);
     } while (reply.grpc_status == GRPC_UNAVAILABLE);
@@ -318,7 +318,7 @@ START_TEST(drain_serves_what_is_under_way_and_says_goaway_twice)
 }
 END_TEST
 
-/* The client was told that it is not served, and sends it elsewhere. */
+/* The GOAWAY tells the client that it is not served; it retries elsewhere. */
 START_TEST(a_call_behind_the_last_goaway_is_not_served)
 {
     struct h2_peer peer;
@@ -338,7 +338,7 @@ START_TEST(a_call_behind_the_last_goaway_is_not_served)
     ck_assert_mem_eq(frame.payload, "\0\0\0\0\0\0\0\0", 8);
     while (h2_peer_next(&peer, &frame))
         ck_assert_int_ne(frame.type, NGHTTP2_HEADERS);
-    ck_assert_uint_eq(grpc_fixture_held(), 0); /* served, it would be there twice */
+    ck_assert_uint_eq(grpc_fixture_held(), 0); /* otherwise it would be processed twice */
     h2_peer_close(&peer);
 }
 END_TEST

@@ -24,7 +24,7 @@ static void begin(void)
     bytes_append(&sent, NGHTTP2_CLIENT_MAGIC, NGHTTP2_CLIENT_MAGIC_LEN);
 }
 
-/* All that was sent, however it is cut: at each byte, or into pieces of some bytes. */
+/* Checks everything that was sent, split at each byte or into pieces of several bytes. */
 static bool is_good(int32_t ended)
 {
     bool good = true;
@@ -35,7 +35,7 @@ static bool is_good(int32_t ended)
             h2_ends_note(&ends, ended);
         for (size_t at = 0; at < sent.size; at += piece) {
             size_t n = sent.size - at < piece ? sent.size - at : piece;
-            each = h2_ends_look(&ends, sent.data + at, n) && each;
+            each = h2_ends_check(&ends, sent.data + at, n) && each;
         }
         ck_assert(piece == 1 || each == good);
         good = each;
@@ -73,12 +73,12 @@ START_TEST(the_last_ones_are_remembered)
     h2_ends_note(&ends, 1);
     for (int32_t stream = 3; stream < 1 + 2 * H2_ENDS; stream += 2)
         h2_ends_note(&ends, stream);
-    ck_assert(!h2_ends_look(&ends, sent.data, sent.size));
+    ck_assert(!h2_ends_check(&ends, sent.data, sent.size));
     ends = (struct h2_ends){0};
     h2_ends_note(&ends, 1);
     for (int32_t stream = 3; stream <= 1 + 2 * H2_ENDS; stream += 2)
         h2_ends_note(&ends, stream);
-    ck_assert(h2_ends_look(&ends, sent.data, sent.size));
+    ck_assert(h2_ends_check(&ends, sent.data, sent.size));
     bytes_release(&sent);
 }
 END_TEST

@@ -2,7 +2,7 @@
 
 #include <check.h>
 
-/* Frames of a server; stream and sizes are written out. */
+/* Frames of a server, with stream and sizes spelled out. */
 #define SETTINGS   "\0\0\0\4\0\0\0\0\0"
 #define STATUS_200 "\x88"
 #define GRPC_STATUS_8                                                                              \
@@ -25,7 +25,7 @@ static void teardown(void)
     h2_session_free(session);
 }
 
-/* Everything there is to send; whether it has the needle in it. */
+/* Collects all output; returns whether it contains the needle. */
 static bool sends(struct view needle)
 {
     uint8_t out[65536];

@@ -1,4 +1,4 @@
-/* What a client of the HTTP server sees of its authenticator. */
+/* Authentication as seen by clients of the HTTP server. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ START_TEST(others_get_401_and_their_body_is_not_kept)
     raw_send_bytes(fd, block, 1);
     raw_read(fd, &answer);
     ck_assert_int_eq(answer.status, 401);
-    /* The connection is good for another try. */
+    /* The connection can be used for another try. */
     raw_exchange(fd, POST("X-Who: yes\r\nContent-Length: 2\r\n", "hi"), 200, &answer);
     ck_assert_uint_eq(http_fixture_handled(&fixture), 1);
     ended(fd);

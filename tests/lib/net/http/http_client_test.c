@@ -38,7 +38,7 @@ static bool post(struct http_client *client, const char *bound, struct view body
     return http_client_post(client, url, headers, 2, body, reply);
 }
 
-/* One exchange with a server that gives that answer. */
+/* One request to a server that gives this response. */
 static bool exchange(const char *answer, struct http_reply *reply)
 {
     const char *answers[] = {answer, NULL};
@@ -161,7 +161,7 @@ START_TEST(a_client_that_got_can_post)
 }
 END_TEST
 
-/* One GET of "yes" by a client that keeps so many bytes, within a budget. */
+/* One GET of "yes" with a client that keeps max_reply bytes, within a budget. */
 static enum bytes_result cut_of(size_t max_reply, size_t limit)
 {
     const char *answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes", NULL};
@@ -253,7 +253,7 @@ START_TEST(a_reply_is_kept_up_to_its_maximum)
 }
 END_TEST
 
-/* libcurl may be linked without the libraries that it would use for these. */
+/* libcurl may be linked without the libraries that these features need. */
 START_TEST(what_nobody_asked_for_harms_nothing)
 {
     static const char *const codings[] = {"gzip", "deflate", "br", "zstd"};
@@ -349,7 +349,7 @@ START_TEST(redirects_are_not_followed_unasked)
 }
 END_TEST
 
-/* One POST with credentials to a server that sends it on, to another (NULL: the same). */
+/* One POST with credentials to a server that redirects it to another one (NULL: itself). */
 static bool follow(struct script_server *from, struct script_server *to, struct http_reply *reply)
 {
     struct key_pair pairs[] = {{"X-API-Key", "secret"}, {"X-Scope-OrgID", "tenant"}};
@@ -442,7 +442,7 @@ START_TEST(a_redirect_that_would_lose_the_body_is_told)
     http_reply_tell(&reply, "words", text, sizeof text);
     snprintf(want, sizeof want,
              "HTTP 302 from http://%s/v1/traces: moved to "
-             "http://redacted@x/there?token=redacted, which is not followed",
+             "http://redacted@x/there?token=redacted, which was not followed",
              script.bound);
     ck_assert_str_eq(text, want);
     http_reply_release(&reply);
@@ -519,7 +519,7 @@ START_TEST(a_kept_connection_that_dies_under_a_request_is_tried_anew)
 }
 END_TEST
 
-/* The body's pieces go out again from the first one on. */
+/* The body's pieces are sent again from the first one. */
 START_TEST(so_it_is_with_a_body_in_pieces)
 {
     const char *answers[] = {OK_EMPTY, "", OK_EMPTY, NULL};
@@ -717,7 +717,7 @@ START_TEST(abort_ends_calls_under_way_and_later_ones)
     pthread_join(thread, NULL);
     ck_assert(!call.ok);
     ck_assert_int_eq(call.reply.status, 0);
-    ck_assert_ptr_nonnull(strstr(call.reply.error, "given up"));
+    ck_assert_ptr_nonnull(strstr(call.reply.error, "cancelled"));
     http_reply_release(&call.reply);
     ck_assert(!post(client, bound, VIEW("body"), &call.reply));
     http_reply_release(&call.reply);
@@ -729,7 +729,7 @@ END_TEST
 
 /* ---- TLS ---- */
 
-/* What a client with these options makes of a server whose certificate is its own. */
+/* A POST to a server with a self-signed certificate, with these options. */
 static bool post_tls(struct tls_server *server, struct http_client_options *options,
                      struct http_reply *reply)
 {

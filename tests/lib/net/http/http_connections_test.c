@@ -1,4 +1,4 @@
-/* Who is closed when: timeouts, and room for new clients when the table is full. */
+/* When connections are closed: timeouts, and room for new clients when the table is full. */
 #include <check.h>
 #include <poll.h>
 #include <sched.h>
@@ -123,7 +123,7 @@ START_TEST(a_body_below_the_least_rate_is_closed)
 }
 END_TEST
 
-/* Another client times out meanwhile, which is how the test knows that time has passed. */
+/* Another client times out meanwhile, which shows the test that time has passed. */
 static void drip_for_a_while(int fd)
 {
     int clock = connected();
@@ -153,7 +153,7 @@ START_TEST(a_body_above_the_least_rate_may_take_its_time)
 }
 END_TEST
 
-/* The end comes with the last bytes, in one segment. */
+/* The FIN comes with the last bytes, in one segment. */
 static void leave(const char *text)
 {
     int fd = connected();
@@ -189,7 +189,7 @@ START_TEST(a_client_that_only_ends_its_side_gets_its_answer)
     http_fixture_await_kept(&fixture, 1);
     raw_send(dead, "POST /keep HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhal");
     shutdown(dead, SHUT_WR);
-    raw_await_close(dead); /* by now it was looked after those who have left */
+    raw_await_close(dead); /* by now the server has checked for clients that left */
     http_respond(fixture.kept[0], 200, NULL, VIEW("kept"), 0);
     raw_read(fd, &answer);
     ck_assert_str_eq(answer.body, "kept");
@@ -215,12 +215,12 @@ START_TEST(connections_are_charged_and_the_budget_limits_them)
     budget_give(&fixture.budget, fixture.budget.limit);
     for (int i = 0; i < CLIENTS; i++)
         close(fds[i]);
-    http_fixture_stop(&fixture); /* which sees that nothing is charged any more */
+    http_fixture_stop(&fixture); /* checks that nothing is charged any more */
 }
 END_TEST
 
-/* Longer than the header timeout between requests, many times; other clients time out meanwhile,
- * which is how the test knows that time has passed. */
+/* Idle for longer than the header timeout between requests, many times; other clients time out
+ * meanwhile, which shows the test that time has passed. */
 START_TEST(idle_connections_outlive_the_header_timeout)
 {
     fixture.options.header_timeout_ns = 300 * NS_PER_MS;
@@ -356,7 +356,7 @@ START_TEST(running_out_of_descriptors_is_survived)
         fds[n++] = spare;
     ck_assert_int_gt(n, 1);
     close(fds[--n]);
-    int waiting = connected(); /* takes the last descriptor: the server has none to accept with */
+    int waiting = connected(); /* takes the last descriptor: the server cannot accept */
     raw_send(waiting, REQUEST);
     while (n)
         close(fds[--n]);

@@ -244,7 +244,7 @@ START_TEST(a_refusal_in_the_middle_of_a_message_is_an_answer_over_tls)
 }
 END_TEST
 
-/* The client learns of it after its handshake, as TLS 1.3 has it. */
+/* In TLS 1.3 the client learns of it after its handshake. */
 START_TEST(a_server_that_wants_a_certificate_says_so)
 {
     char bound[64];

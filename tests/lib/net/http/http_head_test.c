@@ -1,5 +1,5 @@
-/* What of a header is refused, by a server: the header is looked at where the library has parsed
- * it. */
+/* Malformed headers that a server refuses; headers are checked after the library has parsed
+ * them. */
 #include "lib/net/http/http_head.h"
 
 #include <microhttpd.h>
@@ -36,13 +36,13 @@ struct refused {
     const char *words;
 };
 
-#define LINE_END   "a line of the header does not end in CR LF, or has a NUL in it"
-#define VALUE      "a header's value has a control character in it"
+#define LINE_END   "a line of the header does not end in CR LF, or contains a NUL"
+#define VALUE      "a header's value contains a control character"
 #define NAME       "a header's name has a character that is not allowed there"
 #define TARGET     "the request target has a character that is not allowed there"
-#define PARTS      "the request line has a NUL in it, or more than one space between its parts"
+#define PARTS      "the request line contains a NUL, or more than one space between its parts"
 #define METHOD     "the method has a character that is not allowed there"
-#define WANTS_HOST "HTTP/1.1 asks for one Host header with a host and perhaps a port"
+#define WANTS_HOST "HTTP/1.1 requires one Host header with a host and optionally a port"
 
 static const struct refused refused[] = {
     /* bare LF */
@@ -89,8 +89,8 @@ static const struct refused refused[] = {
     {BYTES("GET /about HTTP/1.0\r\n" HOST HOST "\r\n"), WANTS_HOST},
 };
 
-/* Since 1.0 the library refuses most of it itself: in its own words, and a NUL in the request line
- * without any. */
+/* Since 1.0 the library itself refuses most of them: with its own message, and without one for a
+ * NUL in the request line. */
 static bool library_refused(void)
 {
     return strtoul(MHD_get_version(), NULL, 10) >= 1 &&
@@ -146,7 +146,7 @@ START_TEST(what_is_odd_but_well_formed_is_served)
 }
 END_TEST
 
-/* It comes in pieces, as slow clients send it. */
+/* The header arrives in pieces, as from slow clients. */
 START_TEST(it_matters_not_how_a_header_comes_in)
 {
     http_fixture_init(&fixture);
@@ -168,7 +168,7 @@ START_TEST(it_matters_not_how_a_header_comes_in)
 }
 END_TEST
 
-/* Headers behind one another on a connection, each of another size. */
+/* Successive headers on a connection, of different sizes. */
 START_TEST(a_kept_connection_is_looked_at_anew)
 {
     char request[9000], filling[8000];

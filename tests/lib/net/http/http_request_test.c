@@ -79,7 +79,7 @@ START_TEST(a_body_at_the_limit_passes_and_one_byte_more_is_413)
 }
 END_TEST
 
-/* 1.0 takes the line feed behind an extension for the chunk's first byte, and refuses then. */
+/* 1.0 takes the line feed after an extension for the chunk's first byte, and then refuses. */
 static const char *extension(void)
 {
     return strtoul(MHD_get_version(), NULL, 10) >= 1 ? "" : ";name=value;other=\"x\"";
@@ -163,7 +163,7 @@ START_TEST(a_body_without_end_is_cut_off)
 }
 END_TEST
 
-/* Its end is not waited for. */
+/* The server does not wait for its end. */
 START_TEST(a_body_declared_too_large_that_trickles_is_413)
 {
     int fd = begun();
@@ -231,7 +231,7 @@ END_TEST
 
 START_TEST(equal_lengths_are_one_and_unknown_codings_are_501)
 {
-    if (strtoul(MHD_get_version(), NULL, 10) >= 1) /* refuses both itself, by 400 */
+    if (strtoul(MHD_get_version(), NULL, 10) >= 1) /* refuses both by itself, with 400 */
         return;
     int fd = begun();
     raw_exchange(fd, POST("/echo", "Content-Length: 5\r\nContent-Length: 5\r\n", "hello"), 200,
@@ -330,7 +330,7 @@ START_TEST(a_body_above_the_limit_is_413_also_while_memory_is_short)
 }
 END_TEST
 
-/* It would inflate to so many bytes. */
+/* Sends a body that would inflate to size bytes. */
 static int status_of_packed(int fd, size_t size)
 {
     struct bytes packed = gzipped(size);
@@ -363,7 +363,7 @@ START_TEST(a_body_that_stalls_gives_way_and_is_told_to_come_again)
         raw_send_bytes(stalled, block, sizeof block);
     while (budget_used(&fixture.budget) < HELD + (PARTS - 1) * sizeof block)
         sched_yield();
-    do { /* until that one has stalled for long enough */
+    do { /* until that body has stalled for long enough */
         post_head(fd, "/about", SIZE, "");
         for (int i = 0; i < PARTS; i++)
             raw_send_bytes(fd, block, sizeof block);

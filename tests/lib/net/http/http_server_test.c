@@ -1,4 +1,4 @@
-/* Connections, methods, answers and the end of the server. */
+/* Connections, methods, responses and shutdown of the server. */
 #include "lib/net/http/http_server.h"
 
 #include <check.h>

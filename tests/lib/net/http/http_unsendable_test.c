@@ -1,4 +1,4 @@
-/* Requests that can never be sent, and such that look like it. */
+/* Requests that can never be sent, and similar ones that can. */
 #include "lib/net/http/http_client.h"
 
 #include "lib/base/clock.h"

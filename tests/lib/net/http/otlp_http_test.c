@@ -16,7 +16,7 @@ static size_t ceiling = 64 << 10;
 
 const struct component *const component_table[] = {NULL};
 
-/* /take: the body again, or the refusal; else a partial success. */
+/* /take: echoes the body, or refuses; else a partial success. */
 static void handle(void *ctx, struct http_request *request)
 {
     struct bytes body;

@@ -1,4 +1,4 @@
-/* Clients whose certificates and CAs are replaced, and whom they trust. */
+/* Clients whose certificates and CAs are replaced, and which servers they trust. */
 #include "lib/net/tls/tls_client.h"
 
 #include "lib/base/clock.h"
@@ -13,7 +13,7 @@
 static struct tls_world world;
 static struct http_fixture http;
 static struct tls_server_settings settings;
-static char client_ca[96]; /* a file of its own, beside the one that clients trust */
+static char client_ca[96]; /* a separate file from the one that clients trust */
 
 static void start(void)
 {
@@ -22,7 +22,7 @@ static void start(void)
     http_fixture_start(&http);
 }
 
-/* A server that demands certificates of the world's CA. */
+/* A server that requires certificates from the world's CA. */
 static void begin(void)
 {
     tls_world_make(&world);
@@ -104,7 +104,7 @@ START_TEST(broken_and_missing_files_leave_the_last_good_ones)
         ck_assert(posts(client));
         unlink(world.paths[files[i]]);
         ck_assert(posts(client));
-        /* Also on a new connection. */
+        /* On a new connection too. */
         snprintf(http.options.endpoint.service, sizeof http.options.endpoint.service, "%s",
                  strrchr(http.bound, ':') + 1);
         http_server_close(http.server, clock_mono(&clock_system) + 20 * NS_PER_S);

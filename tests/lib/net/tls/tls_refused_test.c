@@ -1,4 +1,4 @@
-/* Clients that get no TLS: what they are answered, and what the servers tell of them. */
+/* Clients whose handshake fails: what they get, and what the servers report. */
 #include "lib/base/clock.h"
 #include "tests/support/grpc_fixture.h"
 #include "tests/support/h2_peer.h"
@@ -17,7 +17,7 @@ static struct http_fixture http;
 static struct grpc_server *grpc;
 static char grpc_bound[64];
 
-/* What was told, by server. */
+/* What each server reported. */
 static struct {
     pthread_mutex_t mutex;
     unsigned count[2];
@@ -50,7 +50,7 @@ static void note_grpc(void *ctx, const char *path, const struct peer *peer,
     note(1, path, peer, why);
 }
 
-/* The nth refusal of a server, once it was told. */
+/* Waits for the nth refusal that a server reports. */
 static struct outcome await_told(int server, unsigned nth)
 {
     uint64_t until = clock_mono(&clock_system) + 20 * NS_PER_S;
@@ -161,7 +161,7 @@ START_TEST(a_client_without_a_certificate_is_told_of_and_hears_why)
 }
 END_TEST
 
-/* A client that trusts nobody; it says so with an alert, or just goes away. */
+/* A client that trusts nobody: it sends an alert, or just disconnects. */
 static void distrust(const char *bound, bool says_so)
 {
     gnutls_certificate_credentials_t nothing;
@@ -202,8 +202,8 @@ START_TEST(a_client_that_does_not_trust_us_is_told_of)
 }
 END_TEST
 
-/* As OpenSSL's clients do in TLS 1.3: the alert comes in clear where the server waits for what is
- * encrypted. */
+/* Like OpenSSL clients in TLS 1.3: the alert is in cleartext when the server already expects
+ * encrypted records. */
 static int refuse_in_clear(gnutls_session_t session)
 {
     static const char unknown_ca[] = "\x14\x03\x03\x00\x01\x01\x15\x03\x03\x00\x02\x02\x30";
@@ -237,7 +237,7 @@ START_TEST(a_client_that_says_so_in_clear_is_understood)
 }
 END_TEST
 
-/* What clients of both kinds say of a server; the sentences are the same. */
+/* The errors of HTTP and gRPC clients about a server, which are the same. */
 static void assert_said(const char *words, bool shows_certificate, const char *name)
 {
     for (int server = 0; server < 2; server++) {
@@ -282,7 +282,7 @@ START_TEST(clients_of_both_kinds_say_that_the_server_wants_a_certificate)
 {
     struct pki leaf;
     begin(true);
-    assert_said("the server wants a certificate, and none was shown", false, NULL);
+    assert_said("the server requires a certificate, and none was sent", false, NULL);
     pki_issue_expired(&leaf, &world.ca, "localhost");
     pki_write_key(&leaf, world.paths[WORLD_CLIENT_KEY]);
     pki_write_certificate(&leaf, world.paths[WORLD_CLIENT_CERT]);

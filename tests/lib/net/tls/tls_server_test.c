@@ -178,7 +178,7 @@ START_TEST(a_session_cannot_be_resumed_past_a_replaced_client_ca)
     servers.settings.client_ca_file = path;
     start();
     struct http_client_options options = tls_world_client(&servers.world, true);
-    /* One client keeps what it could resume; the server ends its connection in between. */
+    /* One client keeps its session for resumption; the server closes its connection in between. */
     struct http_client *client = http_client_new(&options, error, sizeof error);
     ck_assert(tls_world_post(client, false, servers.http.bound, VIEW("x"), &reply));
     http_reply_release(&reply);
@@ -272,7 +272,7 @@ START_TEST(a_replaced_certificate_is_shown_to_the_next_client)
 }
 END_TEST
 
-/* What the process writes on stderr between the two calls. */
+/* Captures what the process writes to stderr between the two calls. */
 static int saved_stderr;
 static char log_path[96];
 
@@ -308,7 +308,7 @@ START_TEST(a_pair_that_does_not_match_yet_leaves_the_last_good_one)
     struct pki next;
     struct tls_look before, now;
     prepare();
-    /* The one server only, for each has its own files and lines in the log. */
+    /* One server only, as each has its own files and log lines. */
     start();
     serial_of(true, &before);
     begin_log();
@@ -326,7 +326,7 @@ START_TEST(a_pair_that_does_not_match_yet_leaves_the_last_good_one)
         serial_of(true, &now);
         ck_assert(!same_serial(&before, &now));
     }
-    ck_assert_uint_eq(lines_with("read anew"), 1);
+    ck_assert_uint_eq(lines_with("were reloaded"), 1);
     ck_assert_uint_eq(lines_with(""), 2);
     end_log();
     pki_free(&next);
@@ -397,7 +397,7 @@ START_TEST(rotation_under_load_fails_no_request)
 }
 END_TEST
 
-/* ---- peers that are slow or speak something else ---- */
+/* ---- peers that are slow or speak another protocol ---- */
 
 START_TEST(a_handshake_that_does_not_go_on_holds_nobody_up)
 {

@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
-/* What the gRPC client demands of the certificate that its server shows. */
+/* What the gRPC client requires of its server's certificate. */
 
 static struct tls_world world;
 
-/* A server whose certificate is of a CA (NULL: one that the client trusts) and bears a name. */
+/* A server whose certificate is from this CA (NULL: one that the client trusts) with this name. */
 static void serve_as(const struct pki *ca, const char *name)
 {
     static struct tls_server_settings settings;

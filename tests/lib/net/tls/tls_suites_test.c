@@ -1,4 +1,4 @@
-/* cipher_suites, curve_preferences and the system's CAs, seen by the other end. */
+/* cipher_suites, curve_preferences and the system's CAs, as seen by the peer. */
 #include "lib/net/tls/tls_suites.h"
 
 #include "lib/base/clock.h"
@@ -17,7 +17,7 @@
 static const char *words_of(const struct tls_suite_settings *suites, int min, int max, bool only_12)
 {
     static char words[1024];
-    ck_assert(tls_suites_words(suites, min, max, only_12, words, sizeof words));
+    ck_assert(tls_suites_priorities(suites, min, max, only_12, words, sizeof words));
     return words;
 }
 
@@ -78,7 +78,7 @@ static bool connects(const char *priorities)
 
 #define TLS_1_2(parts) "NORMAL:-VERS-ALL:+VERS-TLS1.2:-CIPHER-ALL" parts
 
-/* The suite of the certificate's kind, whichever that is, and the other. */
+/* The suite that fits the certificate's key type, and the other one. */
 static const char *pick(bool large)
 {
     bool rsa = !connects("NORMAL:-VERS-ALL:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA");
@@ -104,7 +104,7 @@ START_TEST(a_server_agrees_on_its_suites_alone)
     ck_assert(!connects(TLS_1_2(":+CHACHA20-POLY1305")));
     ck_assert(connects("NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+AES-128-GCM"));
     http_server_close(http.server, clock_mono(&clock_system) + 20 * NS_PER_S);
-    /* Of two suites no third one is made. */
+    /* Two suites must not allow a third one. */
     char *mixed[] = {(char *)(uintptr_t)other, "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
                      "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA"};
     settings.suites.cipher_suites = (struct key_list){mixed, 3};

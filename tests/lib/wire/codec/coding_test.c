@@ -1,4 +1,4 @@
-/* snappy, LZ4 and zlib: what Go's libraries write is read, and what is read is bounded. */
+/* Snappy, LZ4 and zlib: the output of Go's libraries is read, and decompression is bounded. */
 #include "lib/wire/codec/coding.h"
 
 #include "tests/support/suite.h"
@@ -35,7 +35,7 @@ static void is_bad(enum encoding_name encoding, struct view packed)
     bytes_release(&out);
 }
 
-/* As golang/snappy, pierrec/lz4 and compress/zlib write it, which the Collector uses. */
+/* Written by golang/snappy, pierrec/lz4 and compress/zlib, which the Collector uses. */
 START_TEST(what_go_writes_is_read)
 {
     struct view block = VIEW("\x1e\x1c\x61\x20\x74\x65\x78\x74\x2c\x20\x56\x08\x00");
@@ -147,7 +147,7 @@ START_TEST(a_length_that_is_only_claimed_takes_nothing)
     struct bytes out;
     budget_init(&budget, 1 << 30);
     bytes_init(&out, 1 << 30, &budget);
-    /* A snappy block of 5 bytes that says it stands for 512 MiB. */
+    /* A Snappy block of 5 bytes that claims to hold 512 MiB. */
     ck_assert_int_eq(inflate_append(ENCODING_SNAPPY, VIEW("\x80\x80\x80\x80\x02"), &out),
                      INFLATE_BAD);
     ck_assert_uint_eq(budget_used(&budget), 0);

@@ -160,7 +160,7 @@ START_TEST(zstd_past_the_budget_is_no_memory)
 }
 END_TEST
 
-/* The library keeps as much of the content as the window has, beside what it gives us. */
+/* The library keeps its own copy of up to a window of the content. */
 START_TEST(what_zstd_keeps_for_itself_is_charged)
 {
     enum { SIZE = 6 << 20 };

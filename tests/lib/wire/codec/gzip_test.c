@@ -6,7 +6,7 @@
 
 static const enum gzip_engine engines[] = {GZIP_ISAL, GZIP_LIBDEFLATE};
 
-/* Text that compresses about as telemetry does. */
+/* Text that compresses about as well as telemetry. */
 static struct bytes sample_text(size_t size)
 {
     struct bytes text;
@@ -192,7 +192,7 @@ START_TEST(test_wrong_checksum_and_length_are_bad)
 }
 END_TEST
 
-/* The text "hi" behind a header with all optional fields. */
+/* The text "hi" after a header with all optional fields. */
 static struct bytes with_header(bool good_crc)
 {
     uint8_t head[] = {0x1f, 0x8b, 8, 2 | 4 | 8 | 16, 0, 0, 0, 0, 0, 3, 3, 0, 'a', 'b', 'c', 'n',

@@ -25,7 +25,7 @@ static bool remaps_of(enum signal signal, struct view request, const struct rema
     return same;
 }
 
-/* Whether the remap of request gives want. */
+/* Whether remapping request gives want. */
 static bool remaps(struct view request, const struct remap_pair *pairs, size_t count,
                    struct view want)
 {

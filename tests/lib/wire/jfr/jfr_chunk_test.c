@@ -11,7 +11,7 @@ static struct bytes ordinary(void)
     return jfr_build_cpu(START, SPAN, (const uint64_t[]){1}, 1);
 }
 
-/* Big-endian, at its offset in the header. */
+/* Sets a big-endian header field. */
 static void set(struct bytes *raw, size_t offset, uint64_t number)
 {
     for (int i = 0; i < 8; i++)
@@ -39,16 +39,16 @@ static const struct header_case {
     {"not of version 2", 0, 0x464c520001020000},
     {"not finished", 8, 0},
     {"not finished", 8, 67},
-    {"cut off", 8, UINT64_MAX},
-    {"an offset points out of it", 16, 67},
-    {"an offset points out of it", 16, UINT64_MAX},
-    {"an offset points out of it", 24, 0},
-    {"an offset points out of it", 24, UINT64_C(1) << 32},
+    {"truncated", 8, UINT64_MAX},
+    {"an offset points outside it", 16, 67},
+    {"an offset points outside it", 16, UINT64_MAX},
+    {"an offset points outside it", 24, 0},
+    {"an offset points outside it", 24, UINT64_C(1) << 32},
     {"not where the chunk says", 24, 80},
     {"not where it should be", 16, 80},
-    {"its times are no times", 32, UINT64_C(1) << 63},
-    {"its times are no times", 32, INT64_MAX},
-    {"its times are no times", 40, UINT64_MAX},
+    {"its times are out of range", 32, UINT64_C(1) << 63},
+    {"its times are out of range", 32, INT64_MAX},
+    {"its times are out of range", 40, UINT64_MAX},
     {"no usable count of ticks per second", 56, 0},
     {"no usable count of ticks per second", 56, UINT64_MAX},
     {"no usable count of ticks per second", 56, INT64_MAX},

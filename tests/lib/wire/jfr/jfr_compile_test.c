@@ -7,7 +7,7 @@ enum { SAMPLE = JFR_BUILD_FIRST, INNER = 200 };
 
 static struct jfr_build *build;
 
-/* A sample class with one field of a class INNER in front of its span id. */
+/* A sample class with one field of a class INNER before its span id. */
 static void begin(unsigned flags)
 {
     build = jfr_build_new(1000, 1000);
@@ -16,7 +16,7 @@ static void begin(unsigned flags)
     jfr_build_field(build, "spanId", JFR_BUILD_LONG, 0);
 }
 
-/* The refusal of what was built; NULL: it is taken. */
+/* Why the upload is refused; NULL: accepted. */
 static const char *refusal(void)
 {
     struct bytes raw = jfr_build_chunk(build);
@@ -32,7 +32,7 @@ static const char *refusal(void)
     return good ? NULL : fault.reason;
 }
 
-/* A class that holds the next one, and so on. */
+/* Classes that each contain the next one. */
 static void nest(int classes, unsigned flags, int fields)
 {
     for (int i = 0; i < classes; i++) {
@@ -102,7 +102,7 @@ END_TEST
 START_TEST(a_field_of_a_class_that_is_not_there_is_refused_in_a_class_that_matters)
 {
     begin(0);
-    ck_assert_str_eq(refusal(), "a field is of no known class");
+    ck_assert_str_eq(refusal(), "a field is of an unknown class");
     build = jfr_build_new(1, 1);
     jfr_build_class(build, "jdk.ThreadPark", SAMPLE);
     jfr_build_field(build, "inner", INNER, 0);

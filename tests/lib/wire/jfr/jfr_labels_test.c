@@ -7,7 +7,7 @@
 
 #define BIG ((size_t)1 << 26)
 
-/* Entries of the maps as they stand on the wire. */
+/* Entries of the maps in wire format. */
 #define STRING(key, text) PB_MESSAGE(2, pb_varint(1, key), PB_TEXT(2, text))
 #define LABEL(key, value) PB_MESSAGE(1, pb_varint(1, key), pb_varint(2, value))
 #define CONTEXT(key, ...) PB_MESSAGE(1, pb_varint(1, key), PB_MESSAGE(2, __VA_ARGS__))
@@ -32,7 +32,7 @@ static void expect(struct view found, const char *text)
 
 START_TEST(a_name_is_found_by_its_number)
 {
-    /* As the agent 2.9.2 sends it: in no order. */
+    /* As sent by agent 2.9.2: unordered. */
     ck_assert(open(PB_JOIN(STRING(3, "GET /bike"), STRING(1, "GET /scooter"), STRING(2, "GET /car"),
                            STRING(UINT64_MAX, "last"))));
     expect(jfr_labels_string(&labels, 1), "GET /scooter");
@@ -94,7 +94,7 @@ START_TEST(malformed_labels_are_refused)
 }
 END_TEST
 
-/* The last string of a key by an independent decoder. */
+/* The last string of a key, according to an independent decoder. */
 static const char *reference_string(const JfrLabels__LabelsSnapshot *snapshot, int64_t key)
 {
     for (size_t i = snapshot->n_strings; i-- > 0;)

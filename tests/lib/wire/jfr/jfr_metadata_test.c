@@ -29,7 +29,7 @@ static bool opens(struct jfr_build *build)
     "7\x03\x01x"
 #define CONTENT(tree) VIEW(STRINGS tree)
 
-/* An element: its name, no attributes, so many children. */
+/* An element: its name, no attributes, number of children. */
 #define ELEMENT(name, children) name "\x00" children
 /* A class without fields. */
 #define CLASS "\x02\x02\x03\x06\x04\x05\x00"
@@ -39,8 +39,8 @@ static const struct tree_case {
     struct view content;
     const char *reason;
 } trees[] = {
-    {"no bytes", {(const uint8_t *)"", 0}, "cut off"},
-    {"too many strings", {(const uint8_t *)"\xff\xff\x7f\x01", 4}, "cut off"},
+    {"no bytes", {(const uint8_t *)"", 0}, "truncated"},
+    {"too many strings", {(const uint8_t *)"\xff\xff\x7f\x01", 4}, "truncated"},
     {"a string of no encoding", {(const uint8_t *)"\x02\x09xxx", 5}, "malformed"},
     {"no root", CONTENT(""), "malformed"},
     {"a name past the strings", CONTENT(ELEMENT("\x07", "\x00")), "malformed"},

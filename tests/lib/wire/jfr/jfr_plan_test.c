@@ -9,7 +9,7 @@ enum { SAMPLE = JFR_BUILD_FIRST, INNER = 200, EMPTY = 201 };
 
 static struct jfr_fault fault;
 
-/* The span id of the first event of what was built; the builder is freed. */
+/* The span id of the first event; frees the builder. */
 static uint64_t first_span(struct jfr_build *build)
 {
     struct bytes raw = jfr_build_chunk(build);
@@ -29,8 +29,7 @@ static uint64_t first_span(struct jfr_build *build)
     return id;
 }
 
-/* A sample class with one field in front of its span id, and an event of it in which that field is
- * these bytes. */
+/* The span id of an event whose class has one field before it, with these bytes. */
 static uint64_t span_behind(uint64_t type, unsigned flags, struct view bytes)
 {
     struct jfr_build *build = jfr_build_new(1000, 1000);

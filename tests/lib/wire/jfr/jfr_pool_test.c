@@ -5,7 +5,7 @@
 
 static struct jfr_fault fault;
 
-/* Whether the first sample of an upload counts as CPU time, as only its thread state tells: 1 or
+/* Whether the first sample of an upload counts as CPU time, which depends on its thread state: 1 or
  * 0; -1: refused. */
 static int counts_cpu(const struct bytes *raw)
 {
@@ -43,7 +43,7 @@ static int counts_built(struct jfr_build *build)
 START_TEST(pools_in_front_of_the_thread_states_are_passed_over)
 {
     struct jfr_build *build = begin();
-    /* Two stack traces: whether cut, how many frames, their lines. */
+    /* Two stack traces: truncated flag, number of frames, their lines. */
     jfr_build_pool(build, JFR_BUILD_STACK, 2, VIEW("\x07\x00\x02\x90\x01\x05\x88\x02\x01\x00"));
     jfr_build_pool(build, JFR_BUILD_STRING, 1, VIEW("\x01\x03\x05hello"));
     jfr_build_pool(build, 27, 0, VIEW(""));
@@ -86,8 +86,8 @@ START_TEST(a_chunk_without_thread_states_is_read)
 }
 END_TEST
 
-/* Two checkpoints: the header names the later one, that names the earlier one by delta (0: as it
- * should be), and only the earlier one has thread states. */
+/* Two checkpoints: the header refers to the later one, which refers to the earlier one by delta (0:
+ * the right one); only the earlier one has thread states. */
 static struct bytes two_checkpoints(int64_t delta)
 {
     struct jfr_build *build = begin();
@@ -126,10 +126,10 @@ START_TEST(checkpoints_that_lead_elsewhere_are_refused)
         int64_t delta;
         const char *reason;
     } cases[] = {
-        {1, "names another one out of place"},
-        {INT64_MAX, "names another one out of place"},
-        {INT64_MIN, "names another one out of place"},
-        {-100000, "names another one out of place"},
+        {1, "refers to another one out of place"},
+        {INT64_MAX, "refers to another one out of place"},
+        {INT64_MIN, "refers to another one out of place"},
+        {-100000, "refers to another one out of place"},
         {-1, "not where it should be"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Reads from an allocation of exactly these bytes, so that one too far is seen. */
+/* Reads from an allocation of exactly these bytes, so that an overrun is detected. */
 static size_t read_number(const uint8_t *bytes, size_t size, uint64_t *number)
 {
     uint8_t *exact = malloc(size + !size);

@@ -1,7 +1,7 @@
 /*
  * Uploads of the real agent (io.pyroscope:agent 2.9.2 with io.pyroscope:otel 1.0.2), recorded with
- * the spans of the same process: what samples say about spans is true. How many events there are
- * was counted by the JDK's own `jfr summary`.
+ * the spans of the same process: the samples' spans must be correct. The numbers of events are from
+ * the JDK's `jfr summary`.
  */
 #include "lib/wire/codec/compress.h"
 #include "lib/wire/http/multipart.h"
@@ -69,7 +69,7 @@ static struct span *find(uint64_t id)
     return NULL;
 }
 
-/* A sample's span is a local root of the process that ran at the time, under its own name. */
+/* A sample's span must be a local root of the process that ran at the time, with the right name. */
 static void check_event(const struct jfr_event *event, const struct jfr_labels *labels)
 {
     const int64_t slack = 20000000;
@@ -109,7 +109,7 @@ static void check_upload(struct view raw, struct view label_bytes, const char *m
     uploads++;
 }
 
-/* The boundary is what the first line says. */
+/* The boundary is in the first line. */
 static void read_ingest(struct view body, const char *mode)
 {
     char type[128];
@@ -143,7 +143,7 @@ static struct bytes read_file(const char *folder, const char *name)
     return bytes;
 }
 
-/* All files of one sort: first the spans, then the uploads. */
+/* Reads all files of one kind: first the spans, then the uploads. */
 static void read_files(const char *folder, const char *sort, const char *mode)
 {
     DIR *listing = opendir(folder);

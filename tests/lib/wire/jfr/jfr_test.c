@@ -105,7 +105,7 @@ START_TEST(a_sample_in_no_span_and_without_a_stack_says_so)
 }
 END_TEST
 
-/* What the server counts by the thread's state and the setting `event`. */
+/* Expects the server's counts for the thread states and the setting `event`. */
 static void expect_counts(const char *mode, const char *name, enum jfr_build_state state,
                           bool counts_cpu, bool counts_wall)
 {
@@ -282,7 +282,7 @@ START_TEST(a_malformed_event_refuses_the_whole_upload)
         {"\x01", 1},                     /* too small for a class */
         {"\x7f\x01", 2},                 /* larger than the chunk */
         {"\x04\x65\xff\xff", 4},         /* a sample whose number does not end */
-        {"\x09\x6c\x01\x01\x09xxxx", 9}, /* a setting with a string of no encoding */
+        {"\x09\x6c\x01\x01\x09xxxx", 9}, /* a setting with a string of unknown encoding */
     };
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         struct jfr_build *build = jfr_build_new(START, SPAN);

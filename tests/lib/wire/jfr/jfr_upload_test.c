@@ -40,7 +40,7 @@ static struct view upload_of(struct view part)
     return upload(&part, 1);
 }
 
-/* As it says of itself, and as it becomes with no more room than that. */
+/* The declared size, and the result within exactly that size. */
 static size_t plain(struct view body, struct bytes *out)
 {
     size_t size = jfr_upload_plain_size(QUERY, TYPE, body);
@@ -97,7 +97,7 @@ START_TEST(a_size_that_is_not_true_takes_no_more_than_it_says)
     ck_assert_uint_gt(plain(upload_of(lying(5 * MIB, 5 * MIB + 1)), &out), 0);
     ck_assert_uint_eq(out.size, 0);
     bytes_release(&out);
-    /* deflate cannot do that */
+    /* impossible for deflate */
     ck_assert_uint_eq(plain(upload_of(lying(4096, 60 * MIB)), &out), 0);
     ck_assert_uint_eq(plain(upload_of(lying(20 * MIB, 5)), &out), 0);
 }

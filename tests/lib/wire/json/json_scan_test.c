@@ -1,4 +1,4 @@
-/* The scan takes what jansson takes, and reads strings as it does. */
+/* The scan accepts the same texts as jansson, and decodes strings alike. */
 #include "lib/wire/json/json_scan.h"
 
 #include "tests/support/proto_random.h"
@@ -24,7 +24,7 @@ static bool taken(struct view text)
     return good;
 }
 
-/* Of what jansson refuses, the scan takes numbers of any size and half surrogate pairs. */
+/* Unlike jansson, the scan accepts numbers of any size and unpaired surrogates. */
 static bool may_differ(const json_error_t *error)
 {
     return strstr(error->text, "too big") || strstr(error->text, "overflow") ||
@@ -96,7 +96,7 @@ START_TEST(strings_read_as_jansson_reads_them)
 }
 END_TEST
 
-/* Wherever the sign stands in a machine's word. */
+/* Wherever the character is in a machine word. */
 START_TEST(a_string_ends_at_its_first_quote_and_nowhere_else)
 {
     static const char ends[] = "\"\\\x1f\n";

@@ -136,10 +136,10 @@ START_TEST(doubles_have_their_special_names)
 }
 END_TEST
 
-/* Attributes of the usual form are read another way: whatever comes close to it is read alike. */
+/* The usual form of attributes has a fast path: similar forms must give the same result. */
 START_TEST(attributes_read_alike_in_every_form)
 {
-    /* Before the key, before the value's name, behind the value. */
+    /* Before the key, before the value's name, after the value. */
     static const char *const forms[][3] = {
         {"{\"key\":\"", "\",\"value\":{\"", "}}"},
         {"{\"key\": \"", "\",\"value\":{\"", "}}"},

@@ -22,7 +22,7 @@ static const char *written(enum signal signal, struct view request)
     return text;
 }
 
-/* What stands inside the one span's braces. */
+/* The text inside the only span's braces. */
 static const char *span_written(struct view body)
 {
     static const char before[] = "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{";

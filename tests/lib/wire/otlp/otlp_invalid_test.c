@@ -82,7 +82,7 @@ START_TEST(scopes_and_resources_that_lose_all_spans_go_too)
     ck_assert(leaves(good));
     ck_assert_uint_eq(drop(bad), 2);
     ck_assert(leaves((struct view){0}));
-    /* One scope of two. */
+    /* Drops one of two scopes. */
     struct view kept = PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "good")));
     ck_assert_uint_eq(drop(PB_MESSAGE(1, PB_MESSAGE(2, PB_EMPTY(2)), kept)), 1);
     ck_assert(leaves(PB_MESSAGE(1, kept)));

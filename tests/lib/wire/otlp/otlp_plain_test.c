@@ -7,8 +7,7 @@
 
 #include <stdlib.h>
 
-/* A span with every field of today, as an SDK writes them; the long text takes two bytes of
- * length. */
+/* A span with every current field, as written by an SDK; the long text has a two-byte length. */
 static struct view sdk_span(void)
 {
     struct view words =
@@ -31,7 +30,7 @@ static struct view sdk_span(void)
         pb_varint(14, 1), PB_MESSAGE(15, PB_TEXT(2, "no"), pb_varint(3, 2)), pb_fixed32(16, 257));
 }
 
-/* protobuf-c reads it, and there is nothing to drop. */
+/* protobuf-c accepts it, and there is nothing to drop. */
 static bool is_valid(struct view span)
 {
     struct view request = PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, span)));
@@ -54,7 +53,7 @@ static uint64_t id_in(struct view bytes)
     return bytes.size == 8 ? span_id_load(bytes.data) : 0;
 }
 
-/* Whether the note is what reading the span tells. */
+/* Whether the note agrees with the span. */
 static bool note_agrees(const struct otlp_span_note *note, struct view body)
 {
     struct otlp_span span;
@@ -65,7 +64,7 @@ static bool note_agrees(const struct otlp_span_note *note, struct view body)
            otlp_note_is_local_root(note) == otlp_span_is_local_root(&span);
 }
 
-/* What the check notes of a request of these spans, each by itself in a resource. */
+/* The notes on a request with these spans, each in its own resource. */
 static struct otlp_notes noted(struct view request)
 {
     struct otlp_notes notes;
@@ -176,7 +175,7 @@ START_TEST(what_is_plain_is_well_formed_whatever_byte_is_changed)
 }
 END_TEST
 
-/* Every length in a buffer of its own, so that a byte read past it is seen. */
+/* Each length in a separate buffer, so that an overrun is detected. */
 START_TEST(what_is_cut_off_is_plain_only_between_fields)
 {
     struct view span = sdk_span();

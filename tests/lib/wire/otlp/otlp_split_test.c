@@ -14,7 +14,7 @@ static bool split(enum signal signal, struct view request, uint32_t max_items, s
     return otlp_split(signal, request, max_items, max_bytes, &budget, &front, &rest);
 }
 
-/* Whether the last split gave these two; lets go of them. */
+/* Whether the last split gave these two; releases them. */
 static bool gave(struct view want_front, struct view want_rest)
 {
     bool same = view_eq(buffer_view(front), want_front) && view_eq(buffer_view(rest), want_rest);
@@ -85,13 +85,14 @@ START_TEST(metrics_are_cut_between_metrics_by_their_points)
     ck_assert(split(SIGNAL_METRICS, resource_of(scope_of(PB_JOIN(one, one, three, one))), 4, 0));
     ck_assert(
         gave(resource_of(scope_of(PB_JOIN(one, one))), resource_of(scope_of(PB_JOIN(three, one)))));
-    /* One metric above the limit is a front of its own. */
+    /* A metric above the limit is a front by itself. */
     ck_assert(split(SIGNAL_METRICS, resource_of(scope_of(PB_JOIN(three, one))), 2, 0));
     ck_assert(gave(resource_of(scope_of(three)), resource_of(scope_of(one))));
 }
 END_TEST
 
-/* Splits a random request to the end: every piece within its limits, all together the whole. */
+/* Splits a random request completely: every piece is within the limits, and together they are the
+ * whole. */
 static void split_out(enum signal signal, struct view request, uint32_t max_items, size_t max_bytes)
 {
     uint32_t total = otlp_count(signal, request), seen = 0;
@@ -102,7 +103,7 @@ static void split_out(enum signal signal, struct view request, uint32_t max_item
         ck_assert(otlp_check(signal, buffer_view(front), &items, &fault));
         seen += items;
         struct buffer *none, *more;
-        /* A front above a limit has one item only. */
+        /* A front above a limit has only one item. */
         if (items > max_items || front->size > max_bytes)
             ck_assert(
                 !otlp_split(signal, buffer_view(front), max_items, max_bytes, NULL, &none, &more));

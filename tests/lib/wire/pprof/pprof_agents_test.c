@@ -52,7 +52,7 @@ static struct view named(struct view raw, const char *spy)
     return (struct view){out, splice_size(&splice)};
 }
 
-/* As the server names them: Pyroscope 2.x, FixFunctionNamesForScriptingLanguages. */
+/* The server's names: Pyroscope 2.x, FixFunctionNamesForScriptingLanguages. */
 START_TEST(functions_of_scripts_are_named_with_their_files)
 {
     arena_init(&arena, 1 << 24);
@@ -98,7 +98,7 @@ static struct bytes repaired(struct view raw, bool expected)
             LOCATION(9), functions, PB_EMPTY(6), PB_TEXT(6, type), PB_TEXT(6, "by-tes"),           \
             PB_TEXT(6, "a-b"))
 
-/* As the server repairs them: Pyroscope 2.x, FixFunctionIDForBrokenDotnet and fixSampleTypes. */
+/* The server's repairs: Pyroscope 2.x, FixFunctionIDForBrokenDotnet and fixSampleTypes. */
 START_TEST(functions_without_ids_get_those_of_the_locations)
 {
     struct view two = PB_JOIN(PB_MESSAGE(5, pb_varint(2, 3)), PB_MESSAGE(5, pb_varint(2, 3)));

@@ -48,14 +48,14 @@ START_TEST(the_longest_number_may_stand_anywhere)
 }
 END_TEST
 
-/* ck_assert writes at every call, which is too slow for every field of every message. */
+/* ck_assert writes on every call, which is too slow for every field of every message. */
 static void same(bool equal)
 {
     if (!equal)
         ck_abort_msg("the cursors differ");
 }
 
-/* Both cursors see the same fields, or both stop at the same place. */
+/* Both cursors read the same fields, or stop at the same position. */
 static void compare(struct view message, unsigned depth)
 {
     struct proto_scan quick = proto_scan_begin(message), plain = quick;

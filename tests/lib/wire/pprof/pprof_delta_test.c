@@ -24,7 +24,7 @@ static struct bytes heap_profile(const struct heap *samples, size_t count, const
     pprof_build_type(build, "inuse_space", "bytes");
     pprof_build_period(build, "space", "bytes", 524288);
     pprof_build_time(build, 1700000000000000000, 0);
-    /* Strings and ids that move every number behind them. */
+    /* Extra strings and ids that shift all following numbers. */
     if (extra)
         pprof_build_sample(build, (const int64_t[4]){0}, (const char *const[]){extra, NULL});
     for (size_t i = 0; i < count; i++)
@@ -35,7 +35,7 @@ static struct bytes heap_profile(const struct heap *samples, size_t count, const
     return raw;
 }
 
-/* The samples' lines of what a profile has grown by; "" for EMPTY. The profile is released. */
+/* The samples of a profile's growth, as lines; "" for EMPTY. Releases the profile. */
 static char *grown(struct pprof_delta *delta, struct bytes raw)
 {
     struct arena arena;
@@ -68,7 +68,7 @@ static char *grown(struct pprof_delta *delta, struct bytes raw)
     heap_profile((const struct heap[]){__VA_ARGS__},                                               \
                  sizeof((const struct heap[]){__VA_ARGS__}) / sizeof(struct heap), extra)
 
-/* The sample lines that a profile of these samples has, for comparing. */
+/* The sample lines of a profile, for comparison. */
 static char *lines_of(struct bytes raw)
 {
     struct bytes lines = pprof_text(bytes_view(&raw), true);
@@ -192,8 +192,8 @@ START_TEST(tables_shrink_to_what_has_grown)
 }
 END_TEST
 
-/* Every ceiling that is too low is told, leaves nothing on the budget, and the next profile is a
- * first one. */
+/* Every limit that is too low is reported, leaves no charge on the budget, and the next profile
+ * counts as the first. */
 START_TEST(too_little_room_is_told)
 {
     struct bytes raw = HEAP(NULL, {"a", {10, 1000, 1, 1}}, {"b", {5, 50, 1, 1}});
@@ -247,7 +247,7 @@ START_TEST(a_full_output_or_memory_is_told)
 }
 END_TEST
 
-/* Whatever a profile looks like: the same one again has not grown. */
+/* Any profile: the same one again has not grown. */
 START_TEST(a_profile_has_not_grown_since_itself)
 {
     for (uint64_t seed = 1; seed <= 300; seed++) {

@@ -3,8 +3,8 @@
 #include "tests/support/pprof_build.h"
 #include "tests/support/suite.h"
 
-/* The identity of the only sample of a profile of one stack and up to two labels; `first` is a
- * function that another sample in front of it puts into the tables. */
+/* The identity of a sample with one stack and up to two labels; `first` is a function that an
+ * earlier sample adds to the tables. */
 static uint64_t identity(const char *first, const char *leaf, const char *caller, const char *label,
                          int64_t bytes, int64_t value)
 {

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* A string table of these, behind the "" that it begins with. */
+/* A string table of "" and these. */
 #define STRINGS(...) PB_JOIN(PB_EMPTY(6), __VA_ARGS__)
 #define TYPE         PB_MESSAGE(1, pb_varint(1, 1))
 
@@ -114,8 +114,9 @@ START_TEST(broken_bytes_are_refused_wherever_they_are_cut)
     for (size_t size = 0; size < raw.size; size++) {
         bytes_init(&copy, raw.size, NULL);
         ck_assert_int_eq(bytes_append(&copy, raw.data, size), BYTES_OK);
-        /* Between two strings at the end a cut leaves a profile with fewer strings: whether that is
-         * one depends on its indices. Either answer is fine, reading past the end is not. */
+        /* A cut between two strings at the end leaves a profile with fewer strings, which may be
+         * valid or not, depending on its indices. Either result is fine, reading past the end is
+         * not. */
         if (open(bytes_view(&copy)))
             ck_assert_uint_lt(pprof.string_count, 20);
         bytes_release(&copy);
@@ -142,7 +143,7 @@ START_TEST(a_small_arena_is_a_clean_refusal)
 }
 END_TEST
 
-/* The one pass and the table of the shape must not differ in what they take for a message. */
+/* The combined pass and the shape table must agree on what is well-formed. */
 START_TEST(what_is_taken_is_well_formed_and_what_is_not_well_formed_is_refused)
 {
     unsigned taken = 0, broken = 0;

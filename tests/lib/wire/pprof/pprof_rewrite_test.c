@@ -14,7 +14,7 @@
 static const struct pprof_rewrite keep = {.strip_trace_id = false};
 static const struct pprof_rewrite strip = {.strip_trace_id = true};
 
-/* Rewrites a profile; an untouched one comes back as it was. */
+/* Rewrites a profile; without edits it is returned unchanged. */
 static struct bytes rewritten(struct view raw, const struct pprof_rewrite *rewrite)
 {
     struct arena arena;
@@ -36,7 +36,7 @@ static struct bytes rewritten(struct view raw, const struct pprof_rewrite *rewri
     return out;
 }
 
-/* One sample with these labels, keys and values in turn, ending in NULL. */
+/* One sample with these labels, keys and values alternating, NULL-terminated. */
 static struct bytes labelled(const char *const *labels)
 {
     struct pprof_build *build = pprof_build_new();
@@ -49,7 +49,7 @@ static struct bytes labelled(const char *const *labels)
     return raw;
 }
 
-/* Rewriting a sample with the labels `from` leads to one with the labels `to`. */
+/* Rewriting a sample with the labels `from` must give the labels `to`. */
 static void expect(const struct pprof_rewrite *rewrite, const char *const *from,
                    const char *const *to)
 {
@@ -148,7 +148,7 @@ START_TEST(unknown_fields_and_other_strings_survive)
 }
 END_TEST
 
-/* What the rewriting is to do, done to the text of a profile: label by label. */
+/* Applies the expected rewrite to the text of a profile, label by label. */
 static bool label_is(struct view line, const char *key)
 {
     char mark[32];

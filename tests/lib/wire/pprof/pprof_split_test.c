@@ -20,7 +20,7 @@ static void open(struct view raw)
     ck_assert_msg(pprof_open(&pprof, raw, &arena, &fault), "%s: %s", fault.message, fault.reason);
 }
 
-/* A profile of so many samples with stacks of their own, all below one function. */
+/* A profile with this number of samples, each with its own stack below one function. */
 static struct bytes many(unsigned samples)
 {
     struct pprof_build *build = pprof_build_new();
@@ -47,8 +47,8 @@ struct totals {
     int64_t values;
 };
 
-/* Splits the open profile; checks every part by itself and that together they are the profile.
- * Returns what they came to. */
+/* Splits the open profile; checks every part, and that together they are the profile. Returns the
+ * totals. */
 static struct totals split_all(size_t max_samples, size_t max_bytes)
 {
     struct pprof_split split;
@@ -167,7 +167,7 @@ START_TEST(tables_hold_only_what_a_parts_samples_use)
 }
 END_TEST
 
-/* Many samples with ids of their own and few stacks. */
+/* Many samples with distinct ids and few stacks. */
 static struct bytes few_stacks(unsigned samples)
 {
     struct pprof_build *build = pprof_build_new();
@@ -199,7 +199,7 @@ static void move_last_sample_to_the_end(struct bytes *raw)
     memcpy(raw->data + raw->size - size, sample, size);
 }
 
-/* The next part's samples are the next of the profile, byte for byte. */
+/* The part's samples are the next ones of the profile, byte for byte. */
 static void expect_same_samples(const struct bytes *part, struct proto_scan *of_profile)
 {
     struct proto_scan scan = proto_scan_begin(bytes_view(part));
@@ -223,7 +223,7 @@ static size_t empty_strings(const struct pprof *part)
     return empty;
 }
 
-/* Whether the samples stand in one run or not. */
+/* Whether or not the samples are in one run. */
 START_TEST(beside_small_tables_samples_stay_as_they_are)
 {
     struct bytes raw = few_stacks(2000), part;
@@ -355,7 +355,7 @@ START_TEST(a_hostile_profile_does_not_multiply)
 }
 END_TEST
 
-/* What was passed over is in no part, and the others' times do not depend on it. */
+/* Skipped samples are in no part, and do not affect the others' times. */
 START_TEST(samples_that_are_passed_over_are_left_out)
 {
     struct pprof_split split;

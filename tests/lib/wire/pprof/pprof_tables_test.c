@@ -7,7 +7,7 @@ static struct arena arena;
 static struct pprof pprof;
 static struct pprof_tables tables;
 
-/* Strings: 1 cpu, 2 and 3 names of functions, 4 a file, 5 of no use. Location 70 has function 9 and
+/* Strings: 1 cpu, 2 and 3 function names, 4 a file, 5 unused. Location 70 has function 9 and
  * mapping 5, location 8 has functions 9 and 10. */
 static void open(void)
 {
@@ -26,7 +26,7 @@ static void open(void)
     ck_assert(pprof_tables_open(&tables, &pprof, &arena));
 }
 
-/* Marks a sample with one location for the part at hand. */
+/* Marks a sample with one location for the current part. */
 static size_t mark(uint64_t location, bool keep)
 {
     struct view message = PB_MESSAGE(2, pb_varint(1, location), pb_varint(2, 1));
@@ -66,7 +66,7 @@ START_TEST(a_sample_brings_what_it_needs_and_pays_for_it_once)
     ck_assert(!used(TABLE_LOCATION, 8) && !used(TABLE_FUNCTION, 10));
     ck_assert_uint_eq(mark(70, true), 0);
     size_t second = mark(8, true);
-    /* The location, its second function and that one's name. */
+    /* The location, its second function and its name. */
     ck_assert_uint_eq(second, 12 + 6 + 8);
     ck_assert_uint_eq(mark(8, true), 0);
     arena_release(&arena);

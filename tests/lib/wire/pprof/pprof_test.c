@@ -9,7 +9,7 @@
 
 #define BIG ((size_t)1 << 26)
 
-/* A string table of these, behind the "" that it begins with. */
+/* A string table of "" and these. */
 #define STRINGS(...) PB_JOIN(PB_EMPTY(6), __VA_ARGS__)
 #define TYPE         PB_MESSAGE(1, pb_varint(1, 1))
 
@@ -23,7 +23,7 @@ static bool open(struct view raw)
     return pprof_open(&pprof, raw, &arena, &fault);
 }
 
-/* What a Python SDK sends, small. */
+/* A small profile like a Python SDK's. */
 static struct bytes ordinary(bool packed)
 {
     struct pprof_build *build = pprof_build_new();
@@ -140,7 +140,7 @@ START_TEST(scattered_tables_and_repeated_singulars_are_read_as_protobuf_asks)
 }
 END_TEST
 
-/* What is read agrees with what an independent decoder reads. */
+/* The result must agree with an independent decoder. */
 static void compare(const Perftools__Profiles__Profile *reference)
 {
     ck_assert_uint_eq(pprof.type_count, reference->n_sample_type);

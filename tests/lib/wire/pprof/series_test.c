@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The series as `name=value|name=value`. */
+/* Formats the series as `name=value|name=value`. */
 static const char *shown(const struct series *series)
 {
     static char text[4096];

@@ -48,17 +48,17 @@ START_TEST(what_the_server_takes_is_taken)
 }
 END_TEST
 
-/* Each is 422 by the server (Pyroscope 2.x), but for a frame one past the table, on which it
+/* The server (Pyroscope 2.x) answers each with 422, except a frame one past the table, on which it
  * fails. */
 START_TEST(what_the_server_refuses_is_refused_with_the_reason)
 {
     static const struct {
         const char *text, *fault;
     } rows[] = {
-        {"", "no JSON"},
-        {"{", "no JSON"},
-        {FILE_OF("") "x", "no JSON"},
-        {"[]", "another type"},
+        {"", "not JSON"},
+        {"{", "not JSON"},
+        {FILE_OF("") "x", "not JSON"},
+        {"[]", "unexpected type"},
         {"{\"profiles\":[]}", "$schema"},
         {EVENTED(EVENT("C", "0", "0")), "none is open"},
         {EVENTED(EVENT("O", "0", "0") "," EVENT("C", "1", "1")), "not the open one"},
@@ -67,7 +67,7 @@ START_TEST(what_the_server_refuses_is_refused_with_the_reason)
         {EVENTED(EVENT("O", "2", "0")), "shared.frames"},
         {EVENTED(EVENT("O", "-1", "0")), "shared.frames"},
         {EVENTED(EVENT("X", "0", "0")), "neither O nor C"},
-        {EVENTED("{\"type\":\"O\",\"frame\":\"0\",\"at\":1}"), "another type"},
+        {EVENTED("{\"type\":\"O\",\"frame\":\"0\",\"at\":1}"), "unexpected type"},
         {FILE_OF("{\"type\":\"x\",\"unit\":\"none\"}"), "neither evented nor sampled"},
         {FILE_OF("{\"type\":\"evented\",\"unit\":\"parsecs\"}"), "unknown unit"},
         {FILE_OF("{\"type\":\"evented\"}"), "unknown unit"},
@@ -75,7 +75,7 @@ START_TEST(what_the_server_refuses_is_refused_with_the_reason)
         {SAMPLED("[0]", "-1"), "below 0"},
         {SAMPLED("[2]", "1"), "shared.frames"},
         {SAMPLED("[1e999]", "1"), "too large"},
-        {SAMPLED("0", "1"), "another type"},
+        {SAMPLED("0", "1"), "unexpected type"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct speedscope file = read(rows[i].text);

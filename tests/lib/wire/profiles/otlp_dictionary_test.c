@@ -11,7 +11,7 @@
 
 static struct otlp_dictionary dictionary;
 
-/* Opens a request with these tables and one profile of these fields; answers why not. */
+/* Opens a request with these tables and one profile of these fields; returns why it is refused. */
 static const char *fault_of(struct view tables, struct view profile)
 {
     struct view request =

@@ -27,7 +27,7 @@ static struct series *series;
 static Request *request;
 static const Dictionary *dictionary;
 
-/* Lets go of what the last conversion took and gave. */
+/* Releases the input and output of the last conversion. */
 static void forget(void)
 {
     if (request)
@@ -37,7 +37,7 @@ static void forget(void)
     bytes_release(&out);
 }
 
-/* Converts a profile with these labels; what it gives must pass the check. */
+/* Converts a profile with these labels; the result must pass the check. */
 static void convert_labelled(struct view profile, bool by_ingest)
 {
     struct pprof pprof;
@@ -68,7 +68,7 @@ static void set_labels(const char *name)
     ck_assert_msg(series != NULL, "%s", reason);
 }
 
-/* Takes the build over. */
+/* Takes ownership of the build. */
 static void convert(struct pprof_build *build)
 {
     bytes_release(&raw);

@@ -29,7 +29,7 @@ static void release(void)
     arena_release(&arena);
 }
 
-/* The place in the profile, from 1, of the location that a sample's id means; 0: none. */
+/* The index in the profile, from 1, of the location with a sample's id; 0: none. */
 static uint64_t place_of(uint64_t id)
 {
     struct proto_field locations;
@@ -49,7 +49,7 @@ static struct view profile_of(struct view locations)
                    PB_EMPTY(PROFILE_STRING_TABLE), PB_TEXT(PROFILE_STRING_TABLE, "count"));
 }
 
-/* Where ids are 1, 2, 3 and where they are not. */
+/* With ids 1, 2, 3 and with others. */
 START_TEST(of_equal_ids_the_first_in_the_profile_counts)
 {
     open(profile_of(PB_JOIN(location(1, 10), location(2, 20), location(2, 30), location(1, 40),

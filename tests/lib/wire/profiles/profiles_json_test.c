@@ -1,4 +1,4 @@
-/* OTLP profiles as JSON, both ways: what is special to this signal. */
+/* OTLP profiles to and from JSON: what is specific to this signal. */
 #include "lib/wire/json/otlp_json.h"
 
 #include "lib/wire/otlp/otlp.h"

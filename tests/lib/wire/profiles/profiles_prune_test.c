@@ -10,7 +10,7 @@
 
 #define PACKED(field, ...) PB_MESSAGE(field, PB_RAW(__VA_ARGS__))
 
-/* The request as it is after pruning, with so much room; data NULL: no room. */
+/* The pruned request, with an arena of this size; data NULL: no room. */
 static struct view pruned_within(struct view request, size_t room)
 {
     struct arena arena;
@@ -42,7 +42,7 @@ static struct view location(uint8_t mapping, uint8_t attribute, uint8_t function
                       PB_MESSAGE(3, pb_varint(1, function)));
 }
 
-/* Two of everything behind index 0, where each second one refers to second ones alone. */
+/* Two of everything after index 0, where each second one only refers to second ones. */
 static struct view dictionary_of(struct view first[7], struct view second[7])
 {
     struct view tables = VIEW("");

@@ -1,5 +1,5 @@
-/* pprof to OTLP and back: each sample type comes back with its sums for every stack, span and set
- * of labels. Both ends are read by protobuf-c. */
+/* pprof to OTLP and back: each sample type has the same sums for every stack, span and set of
+ * labels. protobuf-c reads both ends. */
 #include "lib/wire/profiles/pprof_to_profiles.h"
 #include "lib/wire/profiles/profiles_to_pprof.h"
 #include "pprof.pb-c.h"
@@ -45,7 +45,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "" where a label has no string. */
+/* "" if a label has no string. */
 static const char *text(const Profile *profile, int64_t index)
 {
     return profile->string_table[index];
@@ -84,7 +84,7 @@ static bool is_id(const char *id)
     return strlen(id) == 16 && strspn(id, "0123456789abcdef") == 16 && strspn(id, "0") < 16;
 }
 
-/* The text that names a sample's span: of its first span_id, else of its first profile_id. */
+/* A sample's span id text: its first span_id, else its first profile_id. */
 static const char *span_of(const Profile *profile, const Sample *sample)
 {
     static const char *const names[] = {"span_id", "profile_id"};
@@ -96,7 +96,7 @@ static const char *span_of(const Profile *profile, const Sample *sample)
     return "";
 }
 
-/* Stack, span and labels; what has no name or no text is no label on the other side. */
+/* Stack, span and labels; labels without name or text are lost by the conversion. */
 static void put_labels(const Profile *profile, const Sample *sample, struct bytes *key)
 {
     char *labels[16];
@@ -147,7 +147,7 @@ static void check_same(const struct sums *want, const struct sums *got)
     }
 }
 
-/* One pprof of the way back against its column of the profile. */
+/* Compares one resulting pprof with its column of the profile. */
 static void check_part(const Profile *whole, size_t column, const struct bytes *raw)
 {
     static struct sums want, got;
@@ -170,7 +170,7 @@ static void check_part(const Profile *whole, size_t column, const struct bytes *
     perftools__profiles__profile__free_unpacked(part, NULL);
 }
 
-/* Sends a profile there and back. */
+/* Converts a profile to OTLP and back. */
 static void check_trip(struct view raw)
 {
     struct series_label labels[] = {{VIEW("service_name"), VIEW("ride")},

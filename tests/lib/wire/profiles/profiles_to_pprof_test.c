@@ -27,7 +27,7 @@ static struct view attribute(uint8_t key, struct view value)
     return PB_MESSAGE(6, pb_varint(1, key), PB_MESSAGE(2, value));
 }
 
-/* Stack 1 is work (leaf), main; stack 2 a frame without symbols; stack 3 one of the kernel. */
+/* Stack 1 is work (leaf), main; stack 2 a frame without symbols; stack 3 a kernel frame. */
 static struct view dictionary_field(void)
 {
     struct view strings = PB_JOIN(
@@ -71,7 +71,7 @@ static struct view request_of(struct view profiles)
     return request_with(pb_attribute(1, "service.name", "ride"), VIEW(""), profiles);
 }
 
-/* samples/count with a period of 10 ms of cpu, as the ebpf-profiler has it. */
+/* samples/count with a period of 10 ms of cpu, like the eBPF profiler. */
 static struct view cpu_profile(struct view samples)
 {
     return PB_MESSAGE(2, PB_MESSAGE(1, pb_varint(1, 1), pb_varint(2, COUNT)), samples,
@@ -80,7 +80,7 @@ static struct view cpu_profile(struct view samples)
                       pb_varint(6, 10000000));
 }
 
-/* All that a request gives; each made[i] and its text live until the process ends. */
+/* Everything made from a request; each made[i] and its text live until the process ends. */
 static struct made {
     struct profiles_part part;
     struct bytes raw;
@@ -248,7 +248,7 @@ START_TEST(attributes_of_samples_become_labels)
              "function main in file.c line 30 label thread.name = 7 or 0 unit  label "
              "thread.name = worker or 0 unit  label span_id = " SPAN
              " or 0 unit  label trace_id = " TRACE " or 0 unit  \n");
-    /* The link says what the labels say. */
+    /* The link and the labels agree. */
     has_text(0, "line 30 label span_id = " SPAN " or 0 unit  label trace_id = " TRACE
                 " or 0 unit  label thread.name = 7 or 0 unit  label thread.name = worker or 0 unit "
                 " \n");
@@ -350,12 +350,12 @@ START_TEST(mappings_are_kept_with_their_build_id_and_flags)
     const Perftools__Profiles__Mapping *first = profile->mapping[0];
     ck_assert_uint_eq(first->memory_start, 4096);
     ck_assert_str_eq(profile->string_table[first->build_id], "beef");
-    /* One location without lines, here the kernel's, is enough: so the server has it. */
+    /* One location without lines, here the kernel's, is enough, as in the server. */
     ck_assert(!first->has_functions && !first->has_filenames && !first->has_line_numbers);
     ck_assert(!first->has_inline_frames);
     ck_assert_uint_eq(profile->mapping[1]->memory_limit, 9);
     ck_assert(!profile->mapping[1]->has_functions);
-    /* Frames of the kernel are in their mapping as the server has them, under its own name. */
+    /* Kernel frames have their own mapping and its name, as in the server. */
     ck_assert_str_eq(profile->string_table[profile->mapping[0]->filename], "/bin/ride");
     ck_assert_uint_eq(profile->location[3]->mapping_id, 1);
     ck_assert_uint_eq(profile->location[3]->address, 8192);

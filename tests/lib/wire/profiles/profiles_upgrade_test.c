@@ -27,8 +27,8 @@ static enum profiles_upgrade upgrade(struct view request)
     return result;
 }
 
-/* A request of one profile with these fields. Tables: three attributes, of which the mapping names
- * the second, two links, two strings. */
+/* A request of one profile with these fields. Tables: three attributes (the mapping refers to the
+ * second), two links, two strings. */
 static struct view request_of(struct view profile)
 {
     struct view dictionary =
@@ -68,8 +68,8 @@ START_TEST(a_current_request_stays_as_it_is)
         PB_JOIN(pb_varint(4, 100), pb_varint(4, 200), pb_fixed64(5, 1), pb_fixed64(5, 2)),
         PB_JOIN(pb_varint(1, 1), PB_MESSAGE(5, STAMP)),
         PB_JOIN(pb_varint(1, 1)),
-        /* One attribute and one timestamp, as one value of 1.9 would be; but who else names
-         * attribute 1? */
+        /* One attribute and one timestamp, which could be one value of 1.9; but nothing else refers
+         * to attribute 1. */
         PB_JOIN(PACKED(2, 1), PB_MESSAGE(5, STAMP)),
     };
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
@@ -129,7 +129,7 @@ END_TEST
 
 START_TEST(what_reads_well_in_both_layouts_is_refused)
 {
-    /* Attribute 2 belongs to the mapping already: it may be a value of 2. */
+    /* The mapping already refers to attribute 2, so this may be a value of 2. */
     ck_assert_int_eq(upgrade(with_sample(PB_JOIN(PACKED(2, 2), PB_MESSAGE(5, STAMP)))),
                      PROFILES_REFUSED);
     ck_assert_ptr_nonnull(strstr(reason, "1.9 or of 1.10"));
@@ -161,11 +161,11 @@ START_TEST(a_profile_of_1_8_is_renumbered)
     struct view want = request_of(PB_JOIN(type, samples, pb_varint(4, 10), PB_EMPTY(5), tail(7)));
     ck_assert_int_eq(upgrade(old), PROFILES_UPGRADED);
     ck_assert(view_eq(bytes_view(&out), want));
-    /* The profile alone tells too. */
+    /* The profile alone is enough. */
     ck_assert_int_eq(upgrade(request_of(tail(8))), PROFILES_UPGRADED);
     ck_assert(view_eq(bytes_view(&out), request_of(tail(7))));
     ck_assert_int_eq(upgrade(request_of(tail(7))), PROFILES_CURRENT);
-    /* 1.9 had the numbers of 1.10 there already. */
+    /* There 1.9 already had the numbers of 1.10. */
     old = request_of(PB_JOIN(PB_MESSAGE(2, PACKED(2, 7)), tail(7)));
     ck_assert_int_eq(upgrade(old), PROFILES_UPGRADED);
     ck_assert(view_eq(bytes_view(&out), request_of(PB_JOIN(samples, tail(7)))));
@@ -208,12 +208,12 @@ START_TEST(unknown_fields_and_long_tags_survive)
 }
 END_TEST
 
-/* A request with random samples that the protocol allows, the same in each layout. Its dictionary
- * holds what it names and nothing else. */
+/* A valid request with random samples, the same in each layout. Its dictionary has no unused
+ * entries. */
 struct picture {
     struct random random;
     enum layout layout;
-    bool used[8]; /* attributes that samples name */
+    bool used[8]; /* attributes that samples refer to */
 };
 
 static struct view random_sample(struct picture *picture)

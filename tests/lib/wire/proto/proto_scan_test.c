@@ -3,7 +3,7 @@
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
 
-/* Scans to the end; the number of fields, or -1 for bad bytes. */
+/* Scans to the end; returns the number of fields, or -1 for malformed bytes. */
 static int count_fields(struct view message)
 {
     struct proto_scan scan = proto_scan_begin(message);
@@ -65,7 +65,7 @@ END_TEST
 
 START_TEST(unusual_but_legal_encodings_are_read)
 {
-    /* Tag, length and value each longer than they need be. */
+    /* Tag, length and value with overlong encodings. */
     ck_assert_int_eq(count_fields(PB_RAW(0x8a, 0x80, 0x00, 0x83, 0x00, 'a', 'b', 'c')), 1);
     ck_assert_int_eq(count_fields(PB_RAW(0x88, 0x00, 0x80, 0x80, 0x00)), 1);
     ck_assert_int_eq(count_fields((struct view){0}), 0);

@@ -56,7 +56,7 @@ END_TEST
 
 START_TEST(broken_framing_inside_is_refused)
 {
-    /* Each message ends inside a field of its own, while the outer lengths are right. */
+    /* Each message ends inside one of its own fields, while the outer lengths are right. */
     ck_assert(!traces_pass(in_span(PB_RAW(0x2a, 0x05, 'a'))));
     ck_assert(!traces_pass(PB_MESSAGE(1, PB_MESSAGE(2, PB_RAW(0x12, 0x01)), PB_TEXT(3, "u"))));
     ck_assert(!traces_pass(in_span(PB_MESSAGE(9, PB_RAW(0x00)))));
@@ -102,7 +102,7 @@ START_TEST(ids_are_measured_where_the_collector_measures_them)
     struct view gauge = PB_MESSAGE(2, PB_MESSAGE(5, PB_MESSAGE(1, exemplar)));
     ck_assert(!proto_check(&shape_metrics_request, PB_MESSAGE(1, PB_MESSAGE(2, gauge)), &fault));
     ck_assert_str_eq(fault.message, "Exemplar");
-    /* A span of wrong ids costs itself only, later on. */
+    /* A span with wrong ids passes: it is dropped later, alone. */
     ck_assert(traces_pass(PB_MESSAGE(1, PB_MESSAGE(2, PB_MESSAGE(2, pb_fill(1, 3, 1))))));
 }
 END_TEST
@@ -135,7 +135,7 @@ START_TEST(push_requests_are_checked)
 }
 END_TEST
 
-/* Old messages of profiles, samples with fields 3 LEN, are refused, not misread. */
+/* Old profiles messages, whose samples have field 3 as LEN, are refused rather than misread. */
 START_TEST(samples_of_the_older_profiles_layout_are_refused)
 {
     struct proto_fault fault;
@@ -167,16 +167,16 @@ START_TEST(random_messages_pass_here_and_in_protobuf_c)
 }
 END_TEST
 
-/* Whether the two disagree in a way that is known: protobuf-c takes field number 0, varints that
- * are cut off by nothing but their tenth byte, ids of any length and wire types of unknown fields
- * that do not nest; and it does not know groups. */
+/* Checks that the two only disagree in known ways: protobuf-c accepts field number 0, varints
+ * longer than ten bytes, ids of any length and wire types of unknown fields that do not nest; and
+ * it does not support groups. */
 static void compare_broken(enum signal signal, struct view message, unsigned seed)
 {
     struct proto_fault fault = {0};
     bool ours = proto_check(otlp_shape(signal), message, &fault);
     ProtobufCMessage *other = otlp_reference_read(signal, message);
     if (ours && !other) {
-        /* Only groups are read here and not there. */
+        /* Only groups are accepted here but not there. */
         bool group = false;
         for (size_t i = 0; i < message.size && !group; i++)
             group = (message.data[i] & 7) == WIRE_START_GROUP;

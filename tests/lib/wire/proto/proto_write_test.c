@@ -57,7 +57,7 @@ START_TEST(messages_of_any_length_nest)
 }
 END_TEST
 
-/* Writes a bit of everything. */
+/* Writes one of each kind. */
 static void write_all(void)
 {
     size_t outer = proto_write_open(&writing, 2);

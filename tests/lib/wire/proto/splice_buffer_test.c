@@ -13,7 +13,7 @@ static struct splice splice;
 static struct buffer *source;
 static struct proto_field entries[ENTRIES];
 
-/* Entries of one long text each. */
+/* Entries with one long text each. */
 static void begin(void)
 {
     struct view message = {0};
@@ -29,7 +29,7 @@ static void begin(void)
         ck_assert(proto_scan_next(&scan, &entries[i]));
 }
 
-/* The result, checked against what is written in one run. The source is let go of. */
+/* The result, compared with splice_write's. Releases the source. */
 static struct buffer *result(void)
 {
     uint8_t *want = malloc(splice_size(&splice) + 1);

@@ -17,7 +17,7 @@ static void begin(struct view source)
     splice_begin(&splice, source, &arena);
 }
 
-/* Whether the edits give these bytes. */
+/* Whether the edits result in these bytes. */
 static bool gives(struct view want)
 {
     uint8_t *out = malloc(splice_size(&splice) + 1);
@@ -64,7 +64,7 @@ START_TEST(an_insert_fixes_every_length_around_it)
     splice_insert(&splice, b.end, text);
     splice_leave(&splice);
     splice_leave(&splice);
-    /* The inner length goes from one byte to two. */
+    /* The inner length grows from one byte to two. */
     ck_assert(gives(PB_MESSAGE(1, PB_MESSAGE(1, pb_fill(3, 110, 'a'), text), PB_TEXT(9, "tail"))));
 }
 END_TEST
@@ -142,7 +142,7 @@ START_TEST(an_abandoned_message_can_be_deleted)
 }
 END_TEST
 
-/* Edits at random: deletes repeated fields, inserts new ones, and builds what must come out. */
+/* Random edits: deletes repeated fields, inserts new ones, and builds the expected result. */
 struct edit_walk {
     struct random random;
     struct splice splice;
@@ -166,7 +166,7 @@ static void edit_message(struct edit_walk *walk, struct view body, unsigned dept
             splice_insert(&walk->splice, field.start, extra);
             bytes_append_view(want, extra);
         }
-        /* Field 2 leads from the resource to its scopes and on to their spans. */
+        /* Field 2 leads from the resource to its scopes and to their spans. */
         if (choice < 6 && depth < 3 && field.number == (depth ? 2 : 1) && field.type == WIRE_LEN) {
             struct bytes inner;
             bytes_init(&inner, SIZE_MAX / 2, NULL);

@@ -1,4 +1,4 @@
-#include "lib/wire/codec/inflate_told.h"
+#include "lib/wire/codec/inflate_final.h"
 
 #include "tests/support/suite.h"
 
@@ -8,16 +8,16 @@ static uint8_t zeros[300000];
 
 static void expect(enum encoding_name encoding, struct view body, size_t size)
 {
-    ck_assert_int_eq(inflate_told(encoding, body, size - 1, NULL, INFLATE_NO_MEMORY),
+    ck_assert_int_eq(inflate_final(encoding, body, size - 1, NULL, INFLATE_NO_MEMORY),
                      INFLATE_TOO_LARGE);
-    ck_assert_int_eq(inflate_told(encoding, body, 1, NULL, INFLATE_NO_MEMORY), INFLATE_TOO_LARGE);
-    ck_assert_int_eq(inflate_told(encoding, body, size, NULL, INFLATE_NO_MEMORY),
+    ck_assert_int_eq(inflate_final(encoding, body, 1, NULL, INFLATE_NO_MEMORY), INFLATE_TOO_LARGE);
+    ck_assert_int_eq(inflate_final(encoding, body, size, NULL, INFLATE_NO_MEMORY),
                      INFLATE_NO_MEMORY);
-    ck_assert_int_eq(inflate_told(encoding, body, 1, NULL, INFLATE_OK), INFLATE_OK);
-    ck_assert_int_eq(inflate_told(encoding, body, 1, NULL, INFLATE_BAD), INFLATE_BAD);
+    ck_assert_int_eq(inflate_final(encoding, body, 1, NULL, INFLATE_OK), INFLATE_OK);
+    ck_assert_int_eq(inflate_final(encoding, body, 1, NULL, INFLATE_BAD), INFLATE_BAD);
 }
 
-/* Several members or frames, some of them empty, of which the last is the smallest. */
+/* Several members or frames, some of them empty, the last one the smallest. */
 static void pack(enum encoding_name encoding, size_t count, struct bytes *packed)
 {
     bytes_init(packed, 1 << 20, NULL);
@@ -63,7 +63,7 @@ START_TEST(random_bytes_count_too)
 }
 END_TEST
 
-/* A block of 128 KiB in four bytes, many times, in a frame that does not tell its size. */
+/* A block of 128 KiB in four bytes, many times, in a frame without a content size. */
 START_TEST(a_bomb_that_tells_nothing_is_found_out)
 {
     static uint8_t bomb[6 + 4 * 1000] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58};
@@ -79,19 +79,19 @@ START_TEST(what_is_cut_off_or_no_such_format_is_not_too_large)
         struct bytes packed;
         pack(encodings[i], 3, &packed);
         for (size_t n = 0; n < packed.size; n += n < 40 ? 1 : 97)
-            ck_assert_int_eq(inflate_told(encodings[i], (struct view){packed.data, n}, SIZE_MAX / 2,
-                                          NULL, INFLATE_NO_MEMORY),
+            ck_assert_int_eq(inflate_final(encodings[i], (struct view){packed.data, n},
+                                           SIZE_MAX / 2, NULL, INFLATE_NO_MEMORY),
                              INFLATE_NO_MEMORY);
         ck_assert_int_eq(
-            inflate_told(encodings[1 - i], bytes_view(&packed), 1, NULL, INFLATE_NO_MEMORY),
+            inflate_final(encodings[1 - i], bytes_view(&packed), 1, NULL, INFLATE_NO_MEMORY),
             INFLATE_NO_MEMORY);
         bytes_release(&packed);
     }
-    ck_assert_int_eq(inflate_told(ENCODING_IDENTITY, VIEW("plain"), 1, NULL, INFLATE_NO_MEMORY),
+    ck_assert_int_eq(inflate_final(ENCODING_IDENTITY, VIEW("plain"), 1, NULL, INFLATE_NO_MEMORY),
                      INFLATE_NO_MEMORY);
 }
 END_TEST
 
-SUITE_MAIN("inflate_told", what_is_larger_is_too_large_also_in_several_members,
+SUITE_MAIN("inflate_final", what_is_larger_is_too_large_also_in_several_members,
            random_bytes_count_too, a_bomb_that_tells_nothing_is_found_out,
            what_is_cut_off_or_no_such_format_is_not_too_large)

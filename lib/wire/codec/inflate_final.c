@@ -1,4 +1,4 @@
-#include "lib/wire/codec/inflate_told.h"
+#include "lib/wire/codec/inflate_final.h"
 
 #include "lib/wire/codec/zstd_window.h"
 
@@ -9,7 +9,7 @@
 enum { WINDOW = 64 * 1024, GZIP_LEAST = 18 };
 
 /* RFC 1952, 2.3: the last four bytes of a member are its size modulo 2^32. */
-static bool gzip_says_more(struct view in, size_t max)
+static bool gzip_declares_more(struct view in, size_t max)
 {
     if (in.size < GZIP_LEAST || !looks_gzip(in))
         return false;
@@ -17,7 +17,7 @@ static bool gzip_says_more(struct view in, size_t max)
     return (at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24) > max;
 }
 
-/* Of one member, whose input the state has. False: it is broken, or no more of it comes. */
+/* Inflates more of the current member. False: it is broken or has ended. */
 static bool gzip_step(struct inflate_state *state, uint8_t *window, size_t *made)
 {
     uint32_t before = state->avail_in;
@@ -85,22 +85,22 @@ static bool zstd_is_more(struct view in, size_t max, uint8_t *window, struct bud
     return size > max;
 }
 
-/* Of the first frame, where its header has it. */
-static bool zstd_says_more(struct view in, size_t max)
+/* From the first frame's header, if it has a content size. */
+static bool zstd_declares_more(struct view in, size_t max)
 {
     unsigned long long size = ZSTD_getFrameContentSize(in.data, in.size);
     return size != ZSTD_CONTENTSIZE_UNKNOWN && size != ZSTD_CONTENTSIZE_ERROR && size > max;
 }
 
-enum inflate_result inflate_told(enum encoding_name encoding, struct view in, size_t max,
-                                 struct budget *budget, enum inflate_result result)
+enum inflate_result inflate_final(enum encoding_name encoding, struct view in, size_t max,
+                                  struct budget *budget, enum inflate_result result)
 {
     uint8_t *window = result == INFLATE_NO_MEMORY ? malloc(WINDOW) : NULL;
     bool more = false;
     if (window && encoding == ENCODING_GZIP)
-        more = gzip_says_more(in, max) || gzip_is_more(in, max, window);
+        more = gzip_declares_more(in, max) || gzip_is_more(in, max, window);
     else if (window && encoding == ENCODING_ZSTD)
-        more = zstd_says_more(in, max) || zstd_is_more(in, max, window, budget);
+        more = zstd_declares_more(in, max) || zstd_is_more(in, max, window, budget);
     free(window);
     return more ? INFLATE_TOO_LARGE : result;
 }
