@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "lib/settings/fill.h"
 #include "pipeline/component.h"
+#include "pipeline/life/service.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,11 +60,16 @@ static void print_signals(unsigned signals)
         printf("; ");
 }
 
+static void print_keys(const struct key *keys)
+{
+    struct widths widths = {0};
+    keys_visit(keys, components_measure, &widths);
+    keys_visit(keys, print_row, &widths);
+}
+
 static void print_component(const struct component *component)
 {
     static const struct key none[] = {KEY_END};
-    const struct key *keys = component->keys ? component->keys : none;
-    struct widths widths = {0};
     printf("  %s", component->type);
     if (component->alias)
         printf(" (or %s)", component->alias);
@@ -72,8 +78,7 @@ static void print_component(const struct component *component)
     printf("%s\n", component->stability ? component->stability : "beta");
     if (component->text)
         printf("    %s\n", component->text);
-    keys_visit(keys, components_measure, &widths);
-    keys_visit(keys, print_row, &widths);
+    print_keys(component->keys ? component->keys : none);
 }
 
 int components_command(void)
@@ -90,5 +95,7 @@ int components_command(void)
             if ((int)component_table[i]->kind == kind)
                 print_component(component_table[i]);
     }
+    printf("\nservice:\n  service: the process itself\n");
+    print_keys(service_keys);
     return EXIT_OK;
 }

@@ -61,11 +61,12 @@ def set_keys(components):
     """What --set can set: a section ends in ".", a value in "="."""
     keys = {kind + "." for kind in KINDS} | {"service."}
     for kind, name, _, _, rows in components:
-        keys.add(f"{kind}.{name}.")
+        section = "service." if kind == "service" else f"{kind}.{name}."
+        keys.add(section)
         for key, what, _, _ in rows:
             if "no effect" in what or "[" in key:
                 continue
-            keys.add(f"{kind}.{name}.{key}" + ("." if what.startswith("section") else "="))
+            keys.add(section + key + ("." if what.startswith("section") else "="))
     return sorted(keys)
 
 
@@ -115,8 +116,8 @@ def page_1(help_, version):
 def page_5(components, version):
     lines = title("SPANLINK.YAML", 5, version)
     lines += [".SH NAME", "spanlink.yaml \\- the configuration of spanlink", ".SH DESCRIPTION",
-              "A YAML file with the sections", ".BR receivers , processors , exporters ,",
-              ".B extensions", "and", ".BR service ,",
+              "A YAML file with the sections", 
+              '.BR receivers ", " processors ", " exporters ", " extensions', "and", ".BR service ,",
               "as in the OpenTelemetry Collector. A component's id is its type, or TYPE/NAME if there",
               "are several. Only components named in", ".B service.pipelines", "and",
               ".B service.extensions", "are started. Values may contain",

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct key service_keys[] = {
+const struct key service_keys[] = {
     KEY_DURATION(struct service_settings, shutdown_timeout, "shutdown_timeout", "8s", 0,
                  "how long queues may drain at the end"),
     KEY_DURATION(struct service_settings, shutdown_delay, "shutdown_delay", "0s", 0,
@@ -11,7 +11,7 @@ static const struct key service_keys[] = {
     KEY_LIST(struct service_settings, extensions, "extensions", NULL, "extensions in use"),
     KEY_GROUP(struct service_settings, telemetry, struct telemetry_settings, "telemetry",
               telemetry_keys, "the process's own logs and metrics"),
-    KEY_IGNORED("pipelines", "read separately"),
+    KEY_IGNORED("pipelines", "by name: receivers, processors, exporters"),
     KEY_END,
 };
 

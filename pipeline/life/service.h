@@ -11,6 +11,9 @@ struct service_settings {
     struct telemetry_settings telemetry;
 };
 
+/* Rows over struct service_settings. */
+extern const struct key service_keys[];
+
 /* Fills it from the section, NULL if there is none. False: problems were added. */
 bool service_fill(struct service_settings *service, const struct node *section,
                   const struct node *place, struct problems *problems);
