@@ -254,6 +254,8 @@ static const char *safe_value(const struct key *key, const char *name, char out[
         return "secret";
     if (strcmp(name, "htpasswd.inline") == 0)
         return "user:secret";
+    if (key->type == KEY_TYPE_GROUPS && strcmp(key->rows[1].name, "action") == 0)
+        return "[{key: a, action: delete}]";
     if (key->type != KEY_TYPE_STRING || strchr(name, '['))
         return NULL;
     if (listens)

@@ -26,6 +26,7 @@ enum key_type {
     KEY_TYPE_MAP,      /* struct key_map of strings */
     KEY_TYPE_SECRETS,  /* struct key_map whose values are never shown (headers) */
     KEY_TYPE_LIST,     /* struct key_list of strings */
+    KEY_TYPE_VALUE,    /* struct key_value: a scalar with the type that YAML gives it */
     KEY_TYPE_GROUP,    /* a nested struct with its own rows */
     KEY_TYPE_GROUPS,   /* struct key_groups: a list of such structs */
     KEY_TYPE_IGNORED   /* a key of the Collector that is accepted and has no effect here */
@@ -44,6 +45,22 @@ struct key_list {
     size_t count;
 };
 
+enum key_value_kind {
+    KEY_VALUE_NONE, /* not given, or null */
+    KEY_VALUE_STRING,
+    KEY_VALUE_BOOL,
+    KEY_VALUE_INT,
+    KEY_VALUE_NUMBER
+};
+
+struct key_value {
+    enum key_value_kind kind;
+    char *text; /* STRING */
+    bool boolean;
+    int64_t integer;
+    double number;
+};
+
 struct key_groups {
     void *items; /* structs of the key's item_size, one behind the other */
     size_t count;
@@ -59,7 +76,8 @@ enum key_flag {
     KEY_AUTH_CLIENT = 64, /* likewise; it gives credentials */
     KEY_MULTIPLE = 128,   /* MAP: a value may be a list, each of which is a pair of that name */
     KEY_ATTRIBUTES = 512, /* MAP: its item `attributes` may be a list of {name, value} */
-    KEY_TOLD = 256        /* IGNORED: where it is given, the log says that it has no effect */
+    KEY_TOLD = 256,       /* IGNORED: where it is given, the log says that it has no effect */
+    KEY_SHORT = 1024      /* GROUPS: a list of strings is one struct, whose row 0, a LIST, it is */
 };
 
 struct key {
@@ -73,7 +91,8 @@ struct key {
     const char *const *choices; /* NULL-ended */
     const struct key *rows;     /* GROUP, GROUPS */
     size_t item_size;           /* GROUPS */
-    size_t present;             /* GROUP with KEY_PRESENCE: offset of its bool, from the outer */
+    size_t present;             /* GROUP with KEY_PRESENCE: offset of its bool, from the outer;
+                                 * GROUPS with KEY_SHORT: the same in the item, set for strings */
 };
 
 #define KEY_AT(T, member, C) (offsetof(T, member) + 0 * _Generic(((T *)0)->member, C : 1))
@@ -114,6 +133,8 @@ struct key {
     KEY_ROW(T, member, struct key_map, key, KEY_TYPE_SECRETS, NULL, line)
 #define KEY_LIST(T, member, key, value, line)                                                      \
     KEY_ROW(T, member, struct key_list, key, KEY_TYPE_LIST, value, line)
+#define KEY_VALUE(T, member, key, line)                                                            \
+    KEY_ROW(T, member, struct key_value, key, KEY_TYPE_VALUE, NULL, line)
 #define KEY_SECRET_LIST(T, member, key, line)                                                      \
     KEY_FLAGGED(T, member, struct key_list, key, KEY_TYPE_LIST, NULL, KEY_HIDDEN, line)
 #define KEY_GROUP(T, member, C, key, table, line)                                                  \
@@ -133,6 +154,13 @@ struct key {
     {                                                                                              \
         .name = key, .type = KEY_TYPE_GROUPS, .offset = KEY_AT(T, member, struct key_groups),      \
         .item_size = sizeof(C), .rows = table, .text = line                                        \
+    }
+/* The same, or a list of strings for the first row; switch_member of C is then true. */
+#define KEY_SHORT_GROUPS(T, member, C, switch_member, key, table, line)                            \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_GROUPS, .flags = KEY_SHORT,                                  \
+        .offset = KEY_AT(T, member, struct key_groups), .item_size = sizeof(C),                    \
+        .present = KEY_AT(C, switch_member, bool), .rows = table, .text = line                     \
     }
 #define KEY_IDLE(key, flag, line)                                                                  \
     {                                                                                              \
