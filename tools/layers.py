@@ -10,7 +10,7 @@ import sys
 
 WIRE = ["lib/wire/*", "lib/base"]
 CONTRACT = ["pipeline", "pipeline/delivery/delivery.h", "lib/net/*", "lib/settings/key.h",
-            "lib/metrics", "lib/regex", "lib/attributes", *WIRE]
+            "lib/metrics", "lib/regex", "lib/attributes", "lib/ottl", *WIRE]
 
 FOLDERS = {
     "lib/base": [],
@@ -33,6 +33,7 @@ FOLDERS = {
     "lib/wire/edit": ["lib/wire/profiles", "lib/wire/value", "lib/wire/otlp", "lib/wire/proto", "lib/base"],
 
     "lib/settings": ["lib/wire/proto", "lib/base"],
+    "lib/ottl": ["lib/regex", "lib/settings/key.h", *WIRE],
     "lib/attributes": ["lib/regex", "lib/settings/key.h", *WIRE],
 
     "lib/net": ["lib/wire/http", "lib/settings/key.h", "lib/base"],

@@ -472,6 +472,11 @@ static bool metric_matches(const struct match *match, const struct record *metri
     return field_matches(&match->metrics, metric, METRIC_NAME);
 }
 
+bool match_resource(const struct match *match, struct request_edit *at)
+{
+    return all_wanted(&match->resources, &at->records[EDIT_RESOURCE]);
+}
+
 bool match_item(const struct match *match, struct request_edit *at)
 {
     struct record *resource = &at->records[EDIT_RESOURCE], *item = &at->records[EDIT_ITEM];

@@ -61,4 +61,7 @@ void match_free(struct match *match); /* NULL is legal */
  * thread. */
 bool match_item(const struct match *match, struct request_edit *at);
 
+/* The same of the resource alone, by its attributes. */
+bool match_resource(const struct match *match, struct request_edit *at);
+
 #endif

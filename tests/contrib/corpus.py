@@ -55,9 +55,9 @@ QUERY = {"db.system": "postgresql", "db.statement": "SELECT * FROM users WHERE i
 
 
 def span(number, name, kind, given, **more):
-    return {"traceId": f"{number:032x}", "spanId": f"{number:016x}",
-            "name": name, "kind": kind, "startTimeUnixNano": str(T0 + number * 1000),
-            "endTimeUnixNano": str(T0 + number * 1000 + 250_000_000 * (number % 7)),
+    return {"traceId": f"{number:032x}", "spanId": f"{number % 2**64:016x}",
+            "name": name, "kind": kind, "startTimeUnixNano": str(T0 + number % 100 * 1000),
+            "endTimeUnixNano": str(T0 + number % 100 * 1000 + 250_000_000 * (number % 7)),
             "attributes": attributes(given), **more}
 
 

@@ -206,6 +206,7 @@ if __name__ == "__main__":  # for people: compare one file of cases
         sides = {side: run(side, chosen, pathlib.Path(temporary) / side)
                  for side in ("spanlink", "otelcol")}
     bad = 0
+    print({side: each[1] for side, each in sides.items()})
     for at, one in sides["spanlink"][0].items():
         two = sides["otelcol"][0][at]
         if content(one) != content(two):

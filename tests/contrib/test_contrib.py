@@ -23,7 +23,11 @@ ERRORS = load("errors.yaml")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("contrib")
     cases = [case for _, case in GOOD]
-    return {side: sides.run(side, cases, folder / side)[0] for side in ("spanlink", "otelcol")}
+    made = {}
+    for side in ("spanlink", "otelcol"):
+        made[side], statuses = sides.run(side, cases, folder / side)
+        assert all(status == 200 for each in statuses.values() for status in each), statuses
+    return made
 
 
 @pytest.mark.parametrize("number", range(len(GOOD)),

@@ -1,7 +1,9 @@
 #include "tests/support/processor_rig.h"
 #include "tests/support/suite.h"
 
-#define IDS            "\"traceId\":\"5b8efff798038103d269b633813fc60c\",\"spanId\":\"eee19b7ec3c1b174\""
+#define IDS                                                                                        \
+    "\"traceId\":\"5b8efff798038103d269b633813fc60c\","                                            \
+    "\"spanId\":\"eee19b7ec3c1b174\""
 #define KV(key, value) "{\"key\":\"" key "\",\"value\":{\"stringValue\":\"" value "\"}}"
 #define SPANS(spans)                                                                               \
     "{\"resourceSpans\":[{\"resource\":{\"attributes\":[" KV(                                      \

@@ -182,6 +182,7 @@ static enum edit_verdict edit_points(struct request_edit *edit)
     struct proto_scan scan = proto_scan_begin(item->body);
     struct proto_field field;
     size_t kept = 0, before = edit->dropped[EDIT_POINT];
+    bool data = false;
     edit->point_index = 0;
     while (proto_scan_next(&scan, &field)) {
         enum edit_verdict verdict = EDIT_KEEP;
@@ -190,11 +191,13 @@ static enum edit_verdict edit_points(struct request_edit *edit)
             verdict = edit_point(edit, &field, item, &kept);
         } else if (edit->signal == SIGNAL_METRICS && kind_of_data(field.number)) {
             verdict = edit_data(edit, &field, &kept);
+            data = true;
         }
         if (verdict == EDIT_ABORT)
             return verdict;
     }
-    bool emptied = edit->signal == SIGNAL_METRICS && !kept && edit->dropped[EDIT_POINT] > before;
+    bool emptied = edit->signal == SIGNAL_METRICS && !kept &&
+                   (edit->dropped[EDIT_POINT] > before || (edit->prunes && data));
     return emptied ? EDIT_DROP : EDIT_KEEP;
 }
 
@@ -246,7 +249,7 @@ static enum edit_verdict edit_items(struct request_edit *edit, bool *emptied)
         kept += verdict != EDIT_DROP;
         dropped += verdict == EDIT_DROP;
     }
-    *emptied = dropped && !kept;
+    *emptied = (dropped || edit->prunes) && !kept;
     return EDIT_KEEP;
 }
 
@@ -294,7 +297,7 @@ static enum edit_verdict edit_scopes(struct request_edit *edit, bool *emptied)
         kept += verdict != EDIT_DROP;
         dropped += verdict == EDIT_DROP;
     }
-    *emptied = dropped && !kept;
+    *emptied = (dropped || edit->prunes) && !kept;
     return EDIT_KEEP;
 }
 

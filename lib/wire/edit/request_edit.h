@@ -39,6 +39,7 @@ struct request_edit {
     unsigned levels; /* EDIT_BITs to call for */
     enum edit_verdict (*step)(void *ctx, struct request_edit *at, enum edit_level level);
     void *ctx;
+    bool prunes; /* entries that were empty before go too */
 
     /* Where it is. */
     struct record records[EDIT_LEVELS]; /* those down to the level that is called */
