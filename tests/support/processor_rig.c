@@ -12,6 +12,16 @@
 
 static enum verdict last;
 
+/* What is handed out, so that it stays within reach. */
+static char *kept[256];
+static size_t kept_count;
+
+static const char *keep(char *text)
+{
+    ck_assert_uint_lt(kept_count, sizeof kept / sizeof *kept);
+    return kept[kept_count++] = text;
+}
+
 enum verdict rig_verdict(void)
 {
     return last;
@@ -68,7 +78,7 @@ static const char *text_of(const struct batch *batch)
     size_t size = out.size && out.data[out.size - 1] == '\n' ? out.size - 1 : out.size;
     char *text = strndup((const char *)out.data, size);
     bytes_release(&out);
-    return text;
+    return keep(text);
 }
 
 const char *rig_run(const char *type, const char *yaml, enum signal signal, const char *json)
@@ -93,7 +103,8 @@ const char *rig_run(const char *type, const char *yaml, enum signal signal, cons
     const char *text = sink.count ? text_of(sink.batches[0]) : "";
     batch_unref(batch);
     collecting_sink_clear(&sink);
-    component->close(self);
+    if (component->close)
+        component->close(self);
     keys_release(component->keys, self);
     free(self);
     return text;
@@ -112,5 +123,5 @@ const char *rig_faults(const char *type, const char *yaml)
     problems_release(&problems);
     keys_release(component->keys, self);
     free(self);
-    return text;
+    return keep(text);
 }
