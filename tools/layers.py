@@ -57,6 +57,7 @@ FOLDERS = {
     "receivers/*": CONTRACT,
     "receivers/pprof": [*CONTRACT, "lib/settings/yaml.h"],
     "processors/*": CONTRACT,
+    "processors/redaction": [*CONTRACT, "lib/late"],
     "processors/correlation": [*CONTRACT, "processors/correlation/*"],
     "processors/correlation/known": CONTRACT,
     "processors/correlation/hold": [*CONTRACT, "processors/correlation/known"],

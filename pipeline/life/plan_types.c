@@ -12,7 +12,6 @@ enum { MAX_TYPES = 64 };
 #define AT_THE_SOURCE                                                                              \
     "set resource attributes in the application, by OTEL_RESOURCE_ATTRIBUTES (in a pod with "      \
     "valueFrom.fieldRef); labels of profiles: external_labels of the exporter pyroscope"
-#define SAMPLING          "sample in the SDK (OTEL_TRACES_SAMPLER), or in a Collector downstream"
 #define METRICS_OF_TRACES "Tempo's metrics-generator makes them from the traces"
 
 /* Types of the Collector's distributions; the sentence is for users who bring a Collector's
@@ -46,11 +45,6 @@ static const struct known_type {
     {COMPONENT_PROCESSOR, "k8sattributes", AT_THE_SOURCE},
     {COMPONENT_PROCESSOR, "k8s_attributes", AT_THE_SOURCE},
     {COMPONENT_PROCESSOR, "resourcedetection", AT_THE_SOURCE},
-    {COMPONENT_PROCESSOR, "resource", AT_THE_SOURCE},
-    {COMPONENT_PROCESSOR, "attributes", BEHIND},
-    {COMPONENT_PROCESSOR, "filter", BEHIND},
-    {COMPONENT_PROCESSOR, "transform", BEHIND},
-    {COMPONENT_PROCESSOR, "redaction", BEHIND},
     {COMPONENT_PROCESSOR, "span", BEHIND},
     {COMPONENT_PROCESSOR, "groupbyattrs", BEHIND},
     {COMPONENT_PROCESSOR, "metricstransform", BEHIND},
@@ -60,7 +54,6 @@ static const struct known_type {
     {COMPONENT_PROCESSOR, "interval", BEHIND},
     {COMPONENT_PROCESSOR, "logdedup", BEHIND},
     {COMPONENT_PROCESSOR, "tail_sampling", "a sidecar never sees a whole trace; " BEHIND},
-    {COMPONENT_PROCESSOR, "probabilistic_sampler", SAMPLING},
     {COMPONENT_PROCESSOR, "groupbytrace",
      "leave it out; correlation holds spans that have to wait"},
     {COMPONENT_PROCESSOR, "spanmetrics", METRICS_OF_TRACES},
