@@ -1,6 +1,7 @@
 #include "lib/wire/edit/request_edit.h"
 
 enum {
+    ENTRY_SCHEMA_URL = 3,
     ENTRY_HEAD = 1, /* Resource of an entry, scope of a scope's entry */
     ENTRY_LIST = 2,
     SPAN_EVENTS = 11,
@@ -328,6 +329,22 @@ static void write_pieces(struct request_edit *edit, const struct proto_field *en
     splice_leave(splice);
 }
 
+/* The schema URL for an entry that has none, behind all of it. */
+static void add_schema_url(struct request_edit *edit, const struct proto_field *entry)
+{
+    struct proto_field field;
+    bool there = proto_find(entry->bytes, ENTRY_SCHEMA_URL, WIRE_LEN, &field);
+    if (!edit->schema_url.size || (there && field.bytes.size))
+        return;
+    size_t size = proto_len_size(ENTRY_SCHEMA_URL, edit->schema_url.size);
+    uint8_t *text = arena_array_raw(edit->splice->arena, size, 1);
+    edit->splice->failed = edit->splice->failed || !text;
+    if (!text)
+        return;
+    proto_bytes_put(proto_len_put(text, ENTRY_SCHEMA_URL, edit->schema_url.size), edit->schema_url);
+    add_text(edit, entry->end, entry->end, (struct view){text, size});
+}
+
 static enum edit_verdict edit_resource(struct request_edit *edit, const struct proto_field *field)
 {
     bool emptied = false;
@@ -347,6 +364,7 @@ static enum edit_verdict edit_resource(struct request_edit *edit, const struct p
         return EDIT_DROP;
     }
     fill_slot(edit, 0, &edit->records[EDIT_RESOURCE]);
+    add_schema_url(edit, field);
     write_pieces(edit, field);
     return EDIT_KEEP;
 }

@@ -39,7 +39,8 @@ struct request_edit {
     unsigned levels; /* EDIT_BITs to call for */
     enum edit_verdict (*step)(void *ctx, struct request_edit *at, enum edit_level level);
     void *ctx;
-    bool prunes; /* entries that were empty before go too */
+    bool prunes;            /* entries that were empty before go too */
+    struct view schema_url; /* set for every resource's entry that has none; empty: left alone */
 
     /* Where it is. */
     struct record records[EDIT_LEVELS]; /* those down to the level that is called */
