@@ -44,7 +44,6 @@ static const struct known_type {
 
     {COMPONENT_PROCESSOR, "k8sattributes", BY_DETECTION},
     {COMPONENT_PROCESSOR, "k8s_attributes", BY_DETECTION},
-    {COMPONENT_PROCESSOR, "span", BEHIND},
     {COMPONENT_PROCESSOR, "groupbyattrs", BEHIND},
     {COMPONENT_PROCESSOR, "metricstransform", BEHIND},
     {COMPONENT_PROCESSOR, "metricsgeneration", BEHIND},

@@ -19,11 +19,11 @@ static void makes(const char *yaml, const char *want)
 START_TEST(the_environment_is_read)
 {
     setenv("OTEL_RESOURCE_ATTRIBUTES", " team = new , a=b%20c+d", 1);
-    makes("{}", KV("team", "new"));
-    makes("{}", KV("a", "b c d"));
+    makes("{override: true}", KV("team", "new"));
+    makes("{override: true}", KV("a", "b c d"));
     makes("{override: false}", KV("team", "old"));
     setenv("OTEL_RESOURCE_ATTRIBUTES", "team=new,a=%zz", 1);
-    makes("{}", KV("team", "old"));
+    makes("{override: true}", KV("team", "old"));
 }
 END_TEST
 
