@@ -192,7 +192,8 @@ static void check_refusal(const struct component *component, const char *name,
     free(yaml);
 }
 
-/* A key with a dot in its own name, and what is below it, cannot be written from the dotted name. */
+/* A key with a dot in its own name, and what is below it, cannot be written from the dotted name.
+ */
 static bool has_dotted_step(const struct key_names *names, const char *name)
 {
     for (size_t i = 0; i < names->count; i++)
