@@ -47,6 +47,18 @@ struct attributes *record_attributes(struct record *record)
     return &record->attributes;
 }
 
+bool record_attribute(struct record *record, struct view key, struct value *value)
+{
+    struct proto_field field, any;
+    if (record->read || record->dictionary)
+        return attributes_get(record_attributes(record), key, value);
+    if (!otlp_attribute_find(record->body, record->list, key, &field))
+        return false;
+    bool there = proto_find(field.bytes, KEY_VALUE_VALUE, WIRE_LEN, &any);
+    *value = there ? value_read(any.bytes) : (struct value){0};
+    return true;
+}
+
 bool record_get(const struct record *record, uint32_t number, struct proto_field *field)
 {
     struct view from = record->body;

@@ -42,6 +42,9 @@ void record_begin(struct record *record, const struct proto_field *field, uint32
 /* Its attributes, read at the first call. */
 struct attributes *record_attributes(struct record *record);
 
+/* The value of one of them, for which a list that was not read yet is not. False: absent. */
+bool record_attribute(struct record *record, struct view key, struct value *value);
+
 /* A field as it is now, the last one of its number. False: absent. */
 bool record_get(const struct record *record, uint32_t number, struct proto_field *field);
 
