@@ -409,11 +409,10 @@ static bool pattern_matches(const struct wanted *wanted, const struct value *val
 
 static bool all_wanted(const struct wanted_list *list, struct record *record)
 {
-    const struct attributes *attributes = list->count ? record_attributes(record) : NULL;
     for (size_t i = 0; i < list->count; i++) {
         const struct wanted *wanted = &list->items[i];
         struct value value;
-        if (!attributes_get(attributes, wanted->key, &value) ||
+        if (!record_attribute(record, wanted->key, &value) ||
             (wanted->how == BY_VALUE && !value_equal(&wanted->value, &value)) ||
             (wanted->how == BY_PATTERN && !pattern_matches(wanted, &value, record->arena)))
             return false;
@@ -426,7 +425,7 @@ static bool service_matches(const struct match *match, struct record *resource)
     struct value value = value_string(VIEW("<nil-service-name>"));
     if (!match->services.count)
         return true;
-    attributes_get(record_attributes(resource), VIEW("service.name"), &value);
+    (void)record_attribute(resource, VIEW("service.name"), &value);
     return texts_match(&match->services, value_text(&value, resource->arena));
 }
 

@@ -279,7 +279,8 @@ static struct ottl_value replace_keys(struct target *target, struct ottl_run *ru
     struct attribute *items = arena_array_raw(ottl_arena(run), from.count + 1, sizeof *items);
     if (!items)
         return ottl_fail(run, "no memory");
-    memcpy(items, from.items, from.count * sizeof *items);
+    if (from.count)
+        memcpy(items, from.items, from.count * sizeof *items);
     bool any = false;
     for (size_t i = 0; i < from.count; i++)
         any = any || (!items[i].gone && regex_test(call->regex, items[i].key) == REGEX_YES);
@@ -384,7 +385,8 @@ static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *c
     struct attribute *items = arena_array_raw(ottl_arena(run), count + 1, sizeof *items);
     if (!items)
         return ottl_fail(run, "no memory");
-    memcpy(items, target.list->items, count * sizeof *items);
+    if (count)
+        memcpy(items, target.list->items, count * sizeof *items);
     for (size_t i = 0; i < count; i++)
         if (!items[i].gone)
             attributes_remove(target.list, &target.list->items[i]);

@@ -271,17 +271,19 @@ struct attributes *ottl_path_attributes(const struct ottl_node *path, struct ott
 
 static struct ottl_value get_attributes(const struct ottl_node *path, struct ottl_run *run)
 {
-    struct attributes *list =
-        path->field->access == ACCESS_CACHE ? &run->cache : record_attributes(record_of(path, run));
+    bool cache = path->field->access == ACCESS_CACHE;
+    struct record *record = record_of(path, run);
     struct value value;
     if (!path->key_count) {
-        value = attributes_map(list);
+        value = attributes_map(cache ? &run->cache : record_attributes(record));
         return value.bytes.data ? ottl_bytes(TYPE_MAP, value.bytes) : ottl_fail(run, "no memory");
     }
     struct ottl_value key = ottl_node_eval(path->keys[0], run);
     if (key.type != TYPE_STRING)
         return ottl_fail(run, "a key of %.*s is no text", VIEW_ARG(path->name));
-    if (!attributes_get(list, key.bytes, &value))
+    bool there = cache ? attributes_get(&run->cache, key.bytes, &value)
+                       : record_attribute(record, key.bytes, &value);
+    if (!there)
         return ottl_nil();
     return ottl_index(ottl_of_value(&value), path->keys + 1, path->key_count - 1, run);
 }

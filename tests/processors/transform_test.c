@@ -46,6 +46,14 @@ START_TEST(a_span_s_statement_may_set_its_resource)
 }
 END_TEST
 
+START_TEST(editors_take_an_empty_map)
+{
+    makes("[{context: scope, statements: ['flatten(attributes)', 'replace_all_patterns(attributes, "
+          "\"key\", \"a\", \"b\")', 'limit(attributes, 0, [])', 'keep_keys(attributes, [])']}]",
+          "\"name\":\"two\"");
+}
+END_TEST
+
 START_TEST(groups_run_in_order)
 {
     makes("[{context: span, statements: ['set(resource.attributes[\"last\"], name)']}, "
@@ -85,5 +93,5 @@ START_TEST(faults_name_line_and_column)
 END_TEST
 
 SUITE_MAIN("transform", statements_change_what_they_name, a_span_s_statement_may_set_its_resource,
-           groups_run_in_order, errors_are_passed_over_or_refused,
+           editors_take_an_empty_map, groups_run_in_order, errors_are_passed_over_or_refused,
            a_pattern_that_takes_too_long_is_an_error, faults_name_line_and_column)
