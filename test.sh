@@ -135,6 +135,8 @@ for part in $parts; do
       cat "$logs/sizes.log"
       step e2e-setup tests/e2e/setup.sh
       pytest_run tests/e2e "${soak[@]}"
+      step contrib-setup tests/contrib/setup.sh
+      pytest_run tests/contrib
       ;;
     faults)
       build release

@@ -65,6 +65,7 @@ function(package_of library out)
 endfunction()
 package_of("${SNAPPY_SHARED}" snappy_package)
 package_of("${LZ4_SHARED}" lz4_package)
+package_of("${PCRE2_SHARED}" pcre2_package)
 package_of("${GNUTLS_SHARED}" gnutls_package)
 package_of("${IDN2_SHARED}" idn2_package)
 set(late_packages ", ${gnutls_package}, ${idn2_package}")
@@ -90,7 +91,8 @@ if(NOT CMAKE_CROSSCOMPILING) # else tools/package.sh says what the package depen
 endif()
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "systemd | systemd-standalone-sysusers, \
 systemd | systemd-standalone-tmpfiles${late_packages}")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates, ${snappy_package}, ${lz4_package}")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates, ${snappy_package}, ${lz4_package}, \
+${pcre2_package}")
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian}/conffiles ${debian}/postinst ${debian}/prerm

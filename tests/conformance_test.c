@@ -192,12 +192,23 @@ static void check_refusal(const struct component *component, const char *name,
     free(yaml);
 }
 
+/* A key with a dot in its own name, and what is below it, cannot be written from the dotted name.
+ */
+static bool has_dotted_step(const struct key_names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (strchr(names->keys[i]->name, '.') &&
+            strncmp(name, names->names[i], strlen(names->names[i])) == 0)
+            return true;
+    return false;
+}
+
 static void check_wrong_types(const struct component *component)
 {
     struct key_names names;
     names_of(component, &names);
     for (size_t i = 0; i < names.count; i++)
-        if (names.keys[i]->type != KEY_TYPE_IGNORED)
+        if (names.keys[i]->type != KEY_TYPE_IGNORED && !has_dotted_step(&names, names.names[i]))
             check_refusal(component, names.names[i], names.keys[i]);
     free_names(&names);
 }
@@ -254,6 +265,8 @@ static const char *safe_value(const struct key *key, const char *name, char out[
         return "secret";
     if (strcmp(name, "htpasswd.inline") == 0)
         return "user:secret";
+    if (key->type == KEY_TYPE_GROUPS && strcmp(key->rows[1].name, "action") == 0)
+        return "[{key: a, action: delete}]";
     if (key->type != KEY_TYPE_STRING || strchr(name, '['))
         return NULL;
     if (listens)

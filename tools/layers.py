@@ -10,11 +10,12 @@ import sys
 
 WIRE = ["lib/wire/*", "lib/base"]
 CONTRACT = ["pipeline", "pipeline/delivery/delivery.h", "lib/net/*", "lib/settings/key.h",
-            "lib/metrics", *WIRE]
+            "lib/metrics", "lib/regex", "lib/attributes", "lib/ottl", *WIRE]
 
 FOLDERS = {
     "lib/base": [],
     "lib/late": ["lib/base"],
+    "lib/regex": ["lib/late", "lib/base"],
     "lib/journal": ["lib/base"],
     "lib/metrics": ["lib/wire/proto", "lib/base"],
 
@@ -22,14 +23,18 @@ FOLDERS = {
     "lib/wire/codec": ["lib/late", "lib/base"],
     "lib/wire/http": ["lib/wire/proto", "lib/base"],
     "lib/wire/otlp": ["lib/wire/http", "lib/wire/proto", "lib/base"],
+    "lib/wire/value": ["lib/wire/json", "lib/wire/otlp", "lib/wire/http", "lib/wire/proto",
+                       "lib/base"],
     "lib/wire/json": ["lib/wire/otlp", "lib/wire/http", "lib/wire/proto", "lib/base"],
     "lib/wire/jfr": ["lib/wire/http", "lib/wire/codec", "lib/wire/proto", "lib/base"],
     "lib/wire/pprof": ["lib/wire/json", "lib/wire/http", "lib/wire/proto", "lib/base"],
     "lib/wire/profiles": ["lib/wire/pprof", "lib/wire/otlp", "lib/wire/codec", "lib/wire/proto",
                           "lib/base"],
-    "lib/wire/edit": ["lib/wire/profiles", "lib/wire/otlp", "lib/wire/proto", "lib/base"],
+    "lib/wire/edit": ["lib/wire/profiles", "lib/wire/value", "lib/wire/otlp", "lib/wire/proto", "lib/base"],
 
     "lib/settings": ["lib/wire/proto", "lib/base"],
+    "lib/ottl": ["lib/regex", "lib/settings/key.h", *WIRE],
+    "lib/attributes": ["lib/regex", "lib/settings/key.h", *WIRE],
 
     "lib/net": ["lib/wire/http", "lib/settings/key.h", "lib/base"],
     "lib/net/tls": ["lib/net", "lib/late", "lib/settings/key.h", "lib/base"],
@@ -52,6 +57,7 @@ FOLDERS = {
     "receivers/*": CONTRACT,
     "receivers/pprof": [*CONTRACT, "lib/settings/yaml.h"],
     "processors/*": CONTRACT,
+    "processors/redaction": [*CONTRACT, "lib/late"],
     "processors/correlation": [*CONTRACT, "processors/correlation/*"],
     "processors/correlation/known": CONTRACT,
     "processors/correlation/hold": [*CONTRACT, "processors/correlation/known"],

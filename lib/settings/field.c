@@ -360,6 +360,28 @@ static void set_list(const struct field *field)
     }
 }
 
+static void set_value(const struct field *field)
+{
+    const struct node *node = field->node;
+    struct key_value value = {.kind = KEY_VALUE_STRING};
+    const char *text = plain(node);
+    if (!node_string(node)) {
+        field_expected(field, "a string, a number, true or false");
+        return;
+    }
+    if (text && !node->original && scalar_bool(text, &value.boolean))
+        value.kind = KEY_VALUE_BOOL;
+    else if (text && scalar_type(text) == SCALAR_INT && scalar_int(text, &value.integer))
+        value.kind = KEY_VALUE_INT;
+    else if (text && scalar_type(text) == SCALAR_FLOAT && scalar_number(text, &value.number))
+        value.kind = KEY_VALUE_NUMBER;
+    else if (!(value.text = strdup(node_string(node))))
+        out_of_memory(field);
+    struct key_value *at = field->at;
+    free(at->text);
+    *at = value;
+}
+
 void field_set(const struct field *field)
 {
     static void (*const setters[])(const struct field *) = {
@@ -368,7 +390,7 @@ void field_set(const struct field *field)
         [KEY_TYPE_STRING] = set_string, [KEY_TYPE_SECRET] = set_string,
         [KEY_TYPE_CHOICE] = set_choice, [KEY_TYPE_MAP] = set_map,
         [KEY_TYPE_SECRETS] = set_map,   [KEY_TYPE_LIST] = set_list,
-        [KEY_TYPE_IGNORED] = NULL,
+        [KEY_TYPE_VALUE] = set_value,   [KEY_TYPE_IGNORED] = NULL,
     };
     if (setters[field->key->type])
         setters[field->key->type](field);

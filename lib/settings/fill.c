@@ -161,6 +161,30 @@ static void fill_group(const struct level *level, const struct key *key, const s
     fill_level(&inner);
 }
 
+/* A list of strings as the section that it stands for. */
+static void fill_short(const struct level *level, const struct key *key, const struct node *node,
+                       const char *path)
+{
+    struct key_groups *groups = (void *)(level->config + key->offset);
+    struct node list = *node, *items[] = {&list};
+    struct node section = {.kind = NODE_MAP, .items = items, .count = 1};
+    list.key = key->rows[0].name;
+    section.file = node->file;
+    section.line = node->line;
+    groups->count = 1;
+    *(bool *)(void *)((char *)groups->items + key->present) = true;
+    struct level inner = {
+        .table = key->rows,
+        .section = &section,
+        .place = node,
+        .path = path,
+        .config = groups->items,
+        .problems = level->problems,
+        .asleep = level->asleep,
+    };
+    fill_level(&inner);
+}
+
 static void fill_groups(const struct level *level, const struct key *key, const struct node *node)
 {
     char path[FILL_PATH], item[FILL_PATH + 24];
@@ -177,6 +201,10 @@ static void fill_groups(const struct level *level, const struct key *key, const 
     groups->count = groups->items ? node->count : 0;
     if (!groups->items)
         problems_add(level->problems, node, path, "out of memory");
+    if ((key->flags & KEY_SHORT) && groups->count && node->items[0]->kind == NODE_SCALAR) {
+        fill_short(level, key, node, path);
+        return;
+    }
     for (size_t i = 0; i < groups->count; i++) {
         snprintf(item, sizeof item, "%s[%zu]", path, i);
         struct level inner = {

@@ -24,6 +24,7 @@ enum key_type {
     KEY_TYPE_MAP,      /* struct key_map of strings */
     KEY_TYPE_SECRETS,  /* struct key_map whose values are never shown (headers) */
     KEY_TYPE_LIST,     /* struct key_list of strings */
+    KEY_TYPE_VALUE,    /* struct key_value: a scalar with the type that YAML gives it */
     KEY_TYPE_GROUP,    /* a nested struct with its own rows */
     KEY_TYPE_GROUPS,   /* struct key_groups: a list of such structs */
     KEY_TYPE_IGNORED   /* a key of the Collector that is accepted and has no effect here */
@@ -42,6 +43,22 @@ struct key_list {
     size_t count;
 };
 
+enum key_value_kind {
+    KEY_VALUE_NONE, /* not given, or null */
+    KEY_VALUE_STRING,
+    KEY_VALUE_BOOL,
+    KEY_VALUE_INT,
+    KEY_VALUE_NUMBER
+};
+
+struct key_value {
+    enum key_value_kind kind;
+    char *text; /* STRING */
+    bool boolean;
+    int64_t integer;
+    double number;
+};
+
 struct key_groups {
     void *items; /* structs of the key's item_size, one behind the other */
     size_t count;
@@ -57,7 +74,8 @@ enum key_flag {
     KEY_AUTH_CLIENT = 64, /* likewise; its authenticator provides credentials */
     KEY_MULTIPLE = 128,   /* MAP: a value may be a list; each item becomes a pair of that name */
     KEY_ATTRIBUTES = 512, /* MAP: its item `attributes` may be a list of {name, value} */
-    KEY_WARNED = 256      /* IGNORED: if given, a warning says that it has no effect */
+    KEY_WARNED = 256,     /* IGNORED: if given, a warning says that it has no effect */
+    KEY_SHORT = 1024      /* GROUPS: a list of strings is one struct, whose row 0, a LIST, it is */
 };
 
 struct key {
@@ -71,79 +89,13 @@ struct key {
     const char *const *choices; /* NULL-terminated */
     const struct key *rows;     /* GROUP, GROUPS */
     size_t item_size;           /* GROUPS */
-    size_t present; /* GROUP with KEY_PRESENCE: offset of its bool in the outer struct */
+    size_t present;             /* GROUP with KEY_PRESENCE: offset of its bool in the outer struct;
+                                 * GROUPS with KEY_SHORT: the same in the item, set for strings */
 };
-
-/* offsetof, with a compile-time check that the member has the C type that the row writes. */
-#define KEY_AT(T, member, C) (offsetof(T, member) + 0 * _Generic(((T *)0)->member, C : 1))
-
-#define KEY_FLAGGED(T, member, C, key, kind, value, flag, line)                                    \
-    {                                                                                              \
-        .name = key, .type = kind, .offset = KEY_AT(T, member, C), .fallback = value,              \
-        .flags = flag, .text = line                                                                \
-    }
-#define KEY_ROW(T, member, C, key, kind, value, line)                                              \
-    KEY_FLAGGED(T, member, C, key, kind, value, 0, line)
-#define KEY_BOOL(T, member, key, value, line)                                                      \
-    KEY_ROW(T, member, bool, key, KEY_TYPE_BOOL, value, line)
-#define KEY_INT(T, member, key, value, low, high, line)                                            \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_INT, .offset = KEY_AT(T, member, int64_t),                   \
-        .fallback = value, .min = low, .max = high, .text = line                                   \
-    }
-#define KEY_NUMBER(T, member, key, value, low, high, line)                                         \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_NUMBER, .offset = KEY_AT(T, member, double),                 \
-        .fallback = value, .min = low, .max = high, .text = line                                   \
-    }
-#define KEY_DURATION(T, member, key, value, flag, line)                                            \
-    KEY_FLAGGED(T, member, uint64_t, key, KEY_TYPE_DURATION, value, flag, line)
-#define KEY_STRING(T, member, key, value, flag, line)                                              \
-    KEY_FLAGGED(T, member, char *, key, KEY_TYPE_STRING, value, flag, line)
-#define KEY_SECRET(T, member, key, line)                                                           \
-    KEY_ROW(T, member, char *, key, KEY_TYPE_SECRET, NULL, line)
-#define KEY_CHOICE(T, member, key, value, words, line)                                             \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_CHOICE, .offset = KEY_AT(T, member, int), .fallback = value, \
-        .choices = words, .text = line                                                             \
-    }
-#define KEY_MAP(T, member, key, value, flag, line)                                                 \
-    KEY_FLAGGED(T, member, struct key_map, key, KEY_TYPE_MAP, value, flag, line)
-#define KEY_SECRETS(T, member, key, line)                                                          \
-    KEY_ROW(T, member, struct key_map, key, KEY_TYPE_SECRETS, NULL, line)
-#define KEY_LIST(T, member, key, value, line)                                                      \
-    KEY_ROW(T, member, struct key_list, key, KEY_TYPE_LIST, value, line)
-#define KEY_SECRET_LIST(T, member, key, line)                                                      \
-    KEY_FLAGGED(T, member, struct key_list, key, KEY_TYPE_LIST, NULL, KEY_HIDDEN, line)
-#define KEY_GROUP(T, member, C, key, table, line)                                                  \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_GROUP, .offset = KEY_AT(T, member, C), .rows = table,        \
-        .text = line                                                                               \
-    }
-/* A group whose presence (unless `enabled: false`) sets the bool `switch_member` of T. */
-#define KEY_SWITCHED(T, member, C, switch_member, key, table, line)                                \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_GROUP, .flags = KEY_PRESENCE,                                \
-        .offset = KEY_AT(T, member, C), .present = KEY_AT(T, switch_member, bool), .rows = table,  \
-        .text = line                                                                               \
-    }
-/* A list of structs C; cross checks name the second one "key[1]". */
-#define KEY_GROUPS(T, member, C, key, table, line)                                                 \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_GROUPS, .offset = KEY_AT(T, member, struct key_groups),      \
-        .item_size = sizeof(C), .rows = table, .text = line                                        \
-    }
-#define KEY_IDLE(key, flag, line)                                                                  \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_IGNORED, .flags = flag, .text = line                         \
-    }
-#define KEY_IGNORED(key, line) KEY_IDLE(key, 0, line)
-#define KEY_HINT(key, line)    KEY_IDLE(key, KEY_WARNED, line)
-/* clang-format off */
-#define KEY_END {.type = KEY_TYPE_END}
-/* clang-format on */
 
 /* Returns the value of a map's entry; NULL: absent. */
 const char *key_map_get(const struct key_map *map, const char *name);
+
+#include "lib/settings/key_rows.h"
 
 #endif

@@ -73,6 +73,7 @@ static void type_words(const struct key *key, char out[WORDS_MAX])
         [KEY_TYPE_MAP] = "map",
         [KEY_TYPE_SECRETS] = "map of secrets",
         [KEY_TYPE_LIST] = "list",
+        [KEY_TYPE_VALUE] = "string, number or bool",
         [KEY_TYPE_GROUP] = "section",
         [KEY_TYPE_GROUPS] = "list of sections",
         [KEY_TYPE_IGNORED] = "any, no effect",
@@ -81,6 +82,8 @@ static void type_words(const struct key *key, char out[WORDS_MAX])
         choice_words(key, out);
     else if (key->flags & KEY_PRESENCE)
         snprintf(out, WORDS_MAX, "section, off until given");
+    else if (key->flags & KEY_SHORT)
+        snprintf(out, WORDS_MAX, "list of strings, or of sections");
     else if (key->flags & KEY_AUTO)
         range_words(key, "auto | duration", out);
     else
@@ -143,6 +146,10 @@ static void field_release(const struct key *key, char *field)
     case KEY_TYPE_MAP:
     case KEY_TYPE_SECRETS:
         map_release((struct key_map *)(void *)field);
+        break;
+    case KEY_TYPE_VALUE:
+        free(((struct key_value *)(void *)field)->text);
+        *(struct key_value *)(void *)field = (struct key_value){0};
         break;
     case KEY_TYPE_LIST:
         list_release((struct key_list *)(void *)field);

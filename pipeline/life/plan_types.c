@@ -9,10 +9,9 @@ enum { MAX_TYPES = 64 };
 #define BEHIND       "do this in a Collector downstream, reached with otlp_grpc or otlp_http"
 #define BY_OTLP      "send it as OTLP to the receiver otlp"
 #define TO_COLLECTOR "send to a Collector that has it, with otlp_grpc or otlp_http"
-#define AT_THE_SOURCE                                                                              \
-    "set resource attributes in the application, by OTEL_RESOURCE_ATTRIBUTES (in a pod with "      \
-    "valueFrom.fieldRef); labels of profiles: external_labels of the exporter pyroscope"
-#define SAMPLING          "sample in the SDK (OTEL_TRACES_SAMPLER), or in a Collector downstream"
+#define BY_DETECTION                                                                               \
+    "the detector k8s of the processor resourcedetection reads what the downward API sets "        \
+    "(valueFrom.fieldRef); labels of profiles: external_labels of the exporter pyroscope"
 #define METRICS_OF_TRACES "Tempo's metrics-generator makes them from the traces"
 
 /* Types of the Collector's distributions; the sentence is for users who bring a Collector's
@@ -43,15 +42,8 @@ static const struct known_type {
     {COMPONENT_EXTENSION, "host_observer", "targets of pprof_scrape are listed, not found"},
     {COMPONENT_EXTENSION, "docker_observer", "targets of pprof_scrape are listed, not found"},
 
-    {COMPONENT_PROCESSOR, "k8sattributes", AT_THE_SOURCE},
-    {COMPONENT_PROCESSOR, "k8s_attributes", AT_THE_SOURCE},
-    {COMPONENT_PROCESSOR, "resourcedetection", AT_THE_SOURCE},
-    {COMPONENT_PROCESSOR, "resource", AT_THE_SOURCE},
-    {COMPONENT_PROCESSOR, "attributes", BEHIND},
-    {COMPONENT_PROCESSOR, "filter", BEHIND},
-    {COMPONENT_PROCESSOR, "transform", BEHIND},
-    {COMPONENT_PROCESSOR, "redaction", BEHIND},
-    {COMPONENT_PROCESSOR, "span", BEHIND},
+    {COMPONENT_PROCESSOR, "k8sattributes", BY_DETECTION},
+    {COMPONENT_PROCESSOR, "k8s_attributes", BY_DETECTION},
     {COMPONENT_PROCESSOR, "groupbyattrs", BEHIND},
     {COMPONENT_PROCESSOR, "metricstransform", BEHIND},
     {COMPONENT_PROCESSOR, "metricsgeneration", BEHIND},
@@ -60,7 +52,6 @@ static const struct known_type {
     {COMPONENT_PROCESSOR, "interval", BEHIND},
     {COMPONENT_PROCESSOR, "logdedup", BEHIND},
     {COMPONENT_PROCESSOR, "tail_sampling", "a sidecar never sees a whole trace; " BEHIND},
-    {COMPONENT_PROCESSOR, "probabilistic_sampler", SAMPLING},
     {COMPONENT_PROCESSOR, "groupbytrace",
      "leave it out; correlation holds spans that have to wait"},
     {COMPONENT_PROCESSOR, "spanmetrics", METRICS_OF_TRACES},

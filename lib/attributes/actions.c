@@ -1,0 +1,434 @@
+#include "lib/attributes/actions.h"
+
+#include "lib/base/sha256.h"
+#include "lib/regex/regex.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+enum kind { INSERT, UPDATE, UPSERT, DELETE, HASH, EXTRACT, CONVERT, KINDS };
+enum target { TO_STRING, TO_INT, TO_DOUBLE, TARGETS };
+
+static const char *const kind_names[KINDS] = {
+    "insert", "update", "upsert", "delete", "hash", "extract", "convert",
+};
+static const char *const target_names[TARGETS] = {"string", "int", "double"};
+
+const struct key action_keys[] = {
+    KEY_STRING(struct action_settings, key, "key", NULL, 0, "attribute that is acted on"),
+    KEY_STRING(struct action_settings, action, "action", NULL, KEY_REQUIRED,
+               "insert, update, upsert, delete, hash, extract or convert"),
+    KEY_VALUE(struct action_settings, value, "value", "insert, update, upsert: the value"),
+    KEY_VALUE(struct action_settings, default_value, "default_value",
+              "the same where from_attribute or from_context gives none"),
+    KEY_STRING(struct action_settings, from_attribute, "from_attribute", NULL, 0,
+               "the same: the value of this attribute"),
+    KEY_STRING(struct action_settings, from_context, "from_context", NULL, 0,
+               "the same: metadata.X-Scope-OrgID or metadata.Authorization of the request"),
+    KEY_STRING(struct action_settings, pattern, "pattern", NULL, 0,
+               "extract: a regular expression with named groups; delete, hash: one for keys"),
+    KEY_STRING(struct action_settings, converted_type, "converted_type", NULL, 0,
+               "convert: int, double or string"),
+    KEY_END,
+};
+
+struct action {
+    enum kind kind;
+    enum target target;
+    struct view key;
+    struct view from_attribute;
+    const char *from_context;
+    struct value value, fallback;
+    bool has_value, has_fallback;
+    struct regex *pattern;
+};
+
+struct actions {
+    size_t count;
+    struct action items[];
+};
+
+static int word_of(const char *word, const char *const *words, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcasecmp(word, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+static bool from_metadata(const char *name, const char *header)
+{
+    static const char prefix[] = "metadata.";
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+        name += sizeof prefix - 1;
+    return strcasecmp(name, header) == 0;
+}
+
+/* ---- what may be wrong ---- */
+
+struct place {
+    const struct action_settings *action;
+    const char *path;
+    size_t index;
+    struct key_report *report;
+};
+
+static void say(const struct place *place, const char *key, const char *text)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s[%zu]%s%s", place->path, place->index, *key ? "." : "", key);
+    key_report_add(place->report, path, "%s", text);
+}
+
+static void check_absent(const struct place *place, bool given, const char *key)
+{
+    char text[80];
+    snprintf(text, sizeof text, "the action %s does not use it", place->action->action);
+    if (given)
+        say(place, key, text);
+}
+
+static void check_pattern(const struct place *place, bool named)
+{
+    char error[256], text[300];
+    struct regex *regex = regex_new(view_of(place->action->pattern), error, sizeof error);
+    if (!regex) {
+        snprintf(text, sizeof text, "not a regular expression: %s", error);
+        say(place, "pattern", text);
+        return;
+    }
+    size_t groups = regex_groups(regex);
+    if (named && groups == 0)
+        say(place, "pattern", "has no named group, expected (?P<name>...)");
+    for (size_t i = 1; named && i <= groups; i++)
+        if (!*regex_group_name(regex, i)) {
+            say(place, "pattern", "has a group without a name, expected (?P<name>...)");
+            break;
+        }
+    regex_free(regex);
+}
+
+static int sources(const struct action_settings *action)
+{
+    return (action->value.kind != KEY_VALUE_NONE) + (*action->from_attribute != '\0') +
+           (*action->from_context != '\0');
+}
+
+static void check_put(const struct place *place)
+{
+    const struct action_settings *action = place->action;
+    int count = sources(action);
+    if (count == 0 && action->default_value.kind == KEY_VALUE_NONE)
+        say(place, "", "needs one of value, from_attribute, from_context and default_value");
+    if (count > 1)
+        say(place, "", "has several of value, from_attribute and from_context, expected one");
+    check_absent(place, *action->pattern, "pattern");
+    check_absent(place, *action->converted_type, "converted_type");
+    if (*action->from_context && !from_metadata(action->from_context, "x-scope-orgid") &&
+        !from_metadata(action->from_context, "authorization"))
+        say(place, "from_context",
+            "expected metadata.X-Scope-OrgID or metadata.Authorization: receivers keep no other "
+            "header");
+}
+
+static void check_action(const struct place *place)
+{
+    const struct action_settings *action = place->action;
+    int kind = word_of(action->action, kind_names, KINDS);
+    bool keys = kind == DELETE || kind == HASH;
+    bool sourced = kind == INSERT || kind == UPDATE || kind == UPSERT;
+    if (kind < 0 && *action->action)
+        say(place, "action", "expected insert, update, upsert, delete, hash, extract or convert");
+    if (kind < 0)
+        return;
+    if (!*action->key && !(keys && *action->pattern))
+        say(place, keys ? "" : "key", keys ? "needs key or pattern" : "required and not given");
+    if (sourced) {
+        check_put(place);
+        return;
+    }
+    check_absent(place, action->value.kind != KEY_VALUE_NONE, "value");
+    check_absent(place, *action->from_attribute, "from_attribute");
+    check_absent(place, !keys && *action->from_context, "from_context");
+    check_absent(place, kind != CONVERT && *action->converted_type, "converted_type");
+    check_absent(place, kind == CONVERT && *action->pattern, "pattern");
+    if (kind == EXTRACT && !*action->pattern)
+        say(place, "pattern", "required and not given");
+    else if (kind != CONVERT && *action->pattern)
+        check_pattern(place, kind == EXTRACT);
+    if (kind == CONVERT && word_of(action->converted_type, target_names, TARGETS) < 0)
+        say(place, "converted_type", "expected int, double or string");
+}
+
+void actions_check(const struct key_groups *list, const char *path, struct key_report *report)
+{
+    const struct action_settings *items = list->items;
+    for (size_t i = 0; i < list->count; i++) {
+        struct place place = {&items[i], path, i, report};
+        check_action(&place);
+    }
+    if (!list->count)
+        key_report_add(report, path, "required and not given");
+}
+
+/* ---- making ---- */
+
+static struct value value_of(const struct key_value *given)
+{
+    switch (given->kind) {
+    case KEY_VALUE_STRING:
+        return value_string(view_of(given->text));
+    case KEY_VALUE_BOOL:
+        return (struct value){.kind = VALUE_BOOL, .boolean = given->boolean};
+    case KEY_VALUE_INT:
+        return value_int(given->integer);
+    case KEY_VALUE_NUMBER:
+        return (struct value){.kind = VALUE_DOUBLE, .number = given->number};
+    case KEY_VALUE_NONE:
+        break;
+    }
+    return (struct value){0};
+}
+
+static bool make(struct action *action, const struct action_settings *from, char *error,
+                 size_t error_size)
+{
+    int kind = word_of(from->action, kind_names, KINDS);
+    int target = word_of(from->converted_type, target_names, TARGETS);
+    *action = (struct action){
+        .kind = kind < 0 ? DELETE : (enum kind)kind,
+        .target = target < 0 ? TO_STRING : (enum target)target,
+        .key = view_of(from->key),
+        .from_attribute = view_of(from->from_attribute),
+        .from_context = from->from_context,
+        .value = value_of(&from->value),
+        .fallback = value_of(&from->default_value),
+        .has_value = from->value.kind != KEY_VALUE_NONE,
+        .has_fallback = from->default_value.kind != KEY_VALUE_NONE,
+    };
+    if (*from->pattern)
+        action->pattern = regex_new(view_of(from->pattern), error, error_size);
+    return !*from->pattern || action->pattern;
+}
+
+struct actions *actions_new(const struct key_groups *list, char *error, size_t error_size)
+{
+    const struct action_settings *items = list->items;
+    struct actions *actions = calloc(1, sizeof *actions + list->count * sizeof actions->items[0]);
+    snprintf(error, error_size, "out of memory");
+    for (size_t i = 0; actions && i < list->count; i++) {
+        actions->count++;
+        if (!make(&actions->items[i], &items[i], error, error_size)) {
+            actions_free(actions);
+            return NULL;
+        }
+    }
+    return actions;
+}
+
+void actions_free(struct actions *actions)
+{
+    for (size_t i = 0; actions && i < actions->count; i++)
+        regex_free(actions->items[i].pattern);
+    free(actions);
+}
+
+/* ---- running ---- */
+
+static bool source_of(const struct action *action, const struct action_context *context,
+                      const struct attributes *attributes, struct value *value)
+{
+    if (action->has_value) {
+        *value = action->value;
+        return true;
+    }
+    if (*action->from_context) {
+        const char *text = from_metadata(action->from_context, "x-scope-orgid")
+                               ? context->tenant
+                               : context->authorization;
+        *value = value_string(view_of(text));
+        if (text)
+            return true;
+    }
+    if (action->from_attribute.size && attributes_get(attributes, action->from_attribute, value))
+        return true;
+    *value = action->fallback;
+    return action->has_fallback;
+}
+
+static void run_put(const struct action *action, const struct action_context *context,
+                    struct attributes *attributes)
+{
+    struct value value;
+    if (!source_of(action, context, attributes, &value))
+        return;
+    struct attribute *there = attributes_find(attributes, action->key);
+    if (there && action->kind != INSERT)
+        attributes_change(attributes, there, &value);
+    else if (!there && action->kind != UPDATE)
+        attributes_set(attributes, action->key, &value);
+}
+
+static void run_delete(const struct action *action, struct attributes *attributes)
+{
+    attributes_delete(attributes, action->key);
+    for (size_t i = 0; action->pattern && i < attributes->count; i++) {
+        struct attribute *item = &attributes->items[i];
+        if (!item->gone && regex_test(action->pattern, item->key) == REGEX_YES)
+            attributes_remove(attributes, item);
+    }
+}
+
+static void hash_one(struct attributes *attributes, struct attribute *item)
+{
+    struct value value = value_read(item->any);
+    uint8_t bytes[8];
+    struct view hashed = {bytes, 0};
+    char *hex = arena_alloc(attributes->arena, SHA256_HEX + 1);
+    uint64_t bits = 0;
+    if (value.kind == VALUE_STRING)
+        hashed = value.bytes;
+    else if (value.kind == VALUE_BOOL)
+        hashed.size = 1;
+    else if (value.kind == VALUE_INT || value.kind == VALUE_DOUBLE)
+        hashed.size = 8;
+    if (value.kind == VALUE_DOUBLE)
+        memcpy(&bits, &value.number, sizeof bits);
+    else
+        bits = value.kind == VALUE_BOOL ? value.boolean : (uint64_t)value.integer;
+    for (unsigned i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(bits >> (8 * i));
+    bool none = value.kind == VALUE_EMPTY || value.kind > VALUE_DOUBLE;
+    attributes->failed = attributes->failed || !hex;
+    if (!hex)
+        return;
+    if (!none)
+        sha256_hex(hashed, hex);
+    value = value_string(view_of(hex));
+    attributes_change(attributes, item, &value);
+}
+
+static void run_hash(const struct action *action, struct attributes *attributes)
+{
+    struct attribute *item = attributes_find(attributes, action->key);
+    if (item)
+        hash_one(attributes, item);
+    for (size_t i = 0; action->pattern && i < attributes->count; i++) {
+        item = &attributes->items[i];
+        if (!item->gone && regex_test(action->pattern, item->key) == REGEX_YES)
+            hash_one(attributes, item);
+    }
+}
+
+static void run_extract(const struct action *action, struct attributes *attributes)
+{
+    struct value value;
+    struct regex_match match;
+    if (!attributes_get(attributes, action->key, &value) || value.kind != VALUE_STRING ||
+        regex_find(action->pattern, value.bytes, 0, &match) != REGEX_YES)
+        return;
+    for (size_t i = 1; i < match.count; i++) {
+        struct value part = value_string(match.groups[i]);
+        attributes_set(attributes, view_of(regex_group_name(action->pattern, i)), &part);
+    }
+}
+
+/* A number in all of a text, as Go's ParseInt and ParseFloat take it. */
+static bool number_in(struct view text, enum target target, struct value *value)
+{
+    char copy[64], *end;
+    if (text.size == 0 || text.size >= sizeof copy || memchr(" \t\n\v\f\r", text.data[0], 6))
+        return false;
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    errno = 0;
+    *value = (struct value){.kind = target == TO_INT ? VALUE_INT : VALUE_DOUBLE};
+    if (target == TO_INT)
+        value->integer = strtoll(copy, &end, 10);
+    else
+        value->number = strtod(copy, &end);
+    bool overflow = errno == ERANGE && (target == TO_INT || isinf(value->number));
+    return end == copy + text.size && !overflow;
+}
+
+static int64_t truncated(double number)
+{
+    if (!(number > -9223372036854775808.0 && number < 9223372036854775808.0))
+        return INT64_MIN;
+    return (int64_t)number;
+}
+
+static bool to_number(struct value *value, enum target target)
+{
+    switch (value->kind) {
+    case VALUE_BOOL:
+    case VALUE_INT: {
+        int64_t from = value->kind == VALUE_BOOL ? value->boolean : value->integer;
+        if (target == TO_INT)
+            *value = value_int(from);
+        else
+            *value = (struct value){.kind = VALUE_DOUBLE, .number = (double)from};
+        return true;
+    }
+    case VALUE_DOUBLE:
+        if (target == TO_INT)
+            *value = value_int(truncated(value->number));
+        return true;
+    case VALUE_STRING:
+        return number_in(value->bytes, target, value);
+    case VALUE_EMPTY:
+    case VALUE_LIST:
+    case VALUE_MAP:
+    case VALUE_BYTES:
+        break;
+    }
+    return false;
+}
+
+static void run_convert(const struct action *action, struct attributes *attributes)
+{
+    struct attribute *item = attributes_find(attributes, action->key);
+    if (!item)
+        return;
+    struct value value = value_read(item->any);
+    bool converted = action->target != TO_STRING && to_number(&value, action->target);
+    if (action->target == TO_STRING && value.kind != VALUE_STRING) {
+        value = value_string(value_text(&value, attributes->arena));
+        converted = value.bytes.data;
+        attributes->failed = attributes->failed || !converted;
+    }
+    if (converted)
+        attributes_change(attributes, item, &value);
+}
+
+void actions_run(const struct actions *actions, const struct action_context *context,
+                 struct attributes *attributes)
+{
+    for (size_t i = 0; i < actions->count; i++) {
+        const struct action *action = &actions->items[i];
+        switch (action->kind) {
+        case INSERT:
+        case UPDATE:
+        case UPSERT:
+            run_put(action, context, attributes);
+            break;
+        case DELETE:
+            run_delete(action, attributes);
+            break;
+        case HASH:
+            run_hash(action, attributes);
+            break;
+        case EXTRACT:
+            run_extract(action, attributes);
+            break;
+        case CONVERT:
+            run_convert(action, attributes);
+            break;
+        case KINDS:
+            break;
+        }
+    }
+}

@@ -1,0 +1,239 @@
+/* Names to what they stand for: paths, functions, enums, patterns. */
+#include "lib/ottl/function.h"
+
+static const struct {
+    const char *name;
+    int64_t value;
+} enums[] = {
+    {"SPAN_KIND_UNSPECIFIED", 0},
+    {"SPAN_KIND_INTERNAL", 1},
+    {"SPAN_KIND_SERVER", 2},
+    {"SPAN_KIND_CLIENT", 3},
+    {"SPAN_KIND_PRODUCER", 4},
+    {"SPAN_KIND_CONSUMER", 5},
+    {"STATUS_CODE_UNSET", 0},
+    {"STATUS_CODE_OK", 1},
+    {"STATUS_CODE_ERROR", 2},
+    {"SEVERITY_NUMBER_UNSPECIFIED", 0},
+    {"SEVERITY_NUMBER_TRACE", 1},
+    {"SEVERITY_NUMBER_TRACE2", 2},
+    {"SEVERITY_NUMBER_TRACE3", 3},
+    {"SEVERITY_NUMBER_TRACE4", 4},
+    {"SEVERITY_NUMBER_DEBUG", 5},
+    {"SEVERITY_NUMBER_DEBUG2", 6},
+    {"SEVERITY_NUMBER_DEBUG3", 7},
+    {"SEVERITY_NUMBER_DEBUG4", 8},
+    {"SEVERITY_NUMBER_INFO", 9},
+    {"SEVERITY_NUMBER_INFO2", 10},
+    {"SEVERITY_NUMBER_INFO3", 11},
+    {"SEVERITY_NUMBER_INFO4", 12},
+    {"SEVERITY_NUMBER_WARN", 13},
+    {"SEVERITY_NUMBER_WARN2", 14},
+    {"SEVERITY_NUMBER_WARN3", 15},
+    {"SEVERITY_NUMBER_WARN4", 16},
+    {"SEVERITY_NUMBER_ERROR", 17},
+    {"SEVERITY_NUMBER_ERROR2", 18},
+    {"SEVERITY_NUMBER_ERROR3", 19},
+    {"SEVERITY_NUMBER_ERROR4", 20},
+    {"SEVERITY_NUMBER_FATAL", 21},
+    {"SEVERITY_NUMBER_FATAL2", 22},
+    {"SEVERITY_NUMBER_FATAL3", 23},
+    {"SEVERITY_NUMBER_FATAL4", 24},
+    {"AGGREGATION_TEMPORALITY_UNSPECIFIED", 0},
+    {"AGGREGATION_TEMPORALITY_DELTA", 1},
+    {"AGGREGATION_TEMPORALITY_CUMULATIVE", 2},
+    {"METRIC_DATA_TYPE_NONE", 0},
+    {"METRIC_DATA_TYPE_GAUGE", 1},
+    {"METRIC_DATA_TYPE_SUM", 2},
+    {"METRIC_DATA_TYPE_HISTOGRAM", 3},
+    {"METRIC_DATA_TYPE_EXPONENTIAL_HISTOGRAM", 4},
+    {"METRIC_DATA_TYPE_SUMMARY", 5},
+    {"FLAG_NONE", 0},
+    {"FLAG_NO_RECORDED_VALUE", 1},
+};
+
+struct binder {
+    struct ottl *ottl;
+    enum ottl_context context;
+    bool named;
+    struct ottl_fault *fault;
+};
+
+static bool bind_node(const struct binder *binder, struct ottl_node *node);
+
+static bool bind_all(const struct binder *binder, struct ottl_node **nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (nodes[i] && !bind_node(binder, nodes[i]))
+            return false;
+    return true;
+}
+
+static bool bind_enum(const struct binder *binder, struct ottl_node *node)
+{
+    for (size_t i = 0; i < sizeof enums / sizeof *enums; i++)
+        if (view_eq(node->name, view_of(enums[i].name))) {
+            node->kind = NODE_LITERAL;
+            node->value = ottl_int(enums[i].value);
+            return true;
+        }
+    return ottl_say(binder->ottl, node->at, binder->fault, "%.*s is not there",
+                    (int)(node->name.size < 80 ? node->name.size : 80), node->name.data);
+}
+
+/* The i-th of "target,pattern?": its name, and whether it may be left out. Size 0: no more. */
+static struct view parameter(const struct ottl_function *function, size_t i, bool *optional)
+{
+    const char *at = function->parameters;
+    for (; i > 0 && *at; i--) {
+        at += strcspn(at, ",");
+        at += *at == ',';
+    }
+    size_t size = strcspn(at, ",");
+    *optional = size > 0 && at[size - 1] == '?';
+    return (struct view){(const uint8_t *)at, size - *optional};
+}
+
+/* Puts the arguments into their places; named ones stand behind the others. */
+static bool place_arguments(const struct binder *binder, struct ottl_node *call)
+{
+    struct ottl_node **placed =
+        arena_array(&binder->ottl->arena, OTTL_ARGUMENTS_MAX, sizeof *placed);
+    const char *name = call->function->name;
+    bool optional;
+    if (!placed)
+        return ottl_say(binder->ottl, call->at, binder->fault, "out of memory");
+    for (size_t i = 0; i < call->count; i++) {
+        struct ottl_node *item = call->items[i];
+        size_t place = i;
+        for (place = item->argument.size ? 0 : i; item->argument.size; place++) {
+            struct view each = parameter(call->function, place, &optional);
+            if (!each.size || view_eq(each, item->argument))
+                break;
+        }
+        if (!parameter(call->function, place, &optional).size || placed[place])
+            return ottl_say(binder->ottl, item->at, binder->fault,
+                            item->argument.size ? "%s has no such argument, or has it twice"
+                                                : "an argument too many for %s",
+                            name);
+        placed[place] = item;
+    }
+    size_t count = 0;
+    for (struct view each; (each = parameter(call->function, count, &optional)).size; count++)
+        if (!placed[count] && !optional)
+            return ottl_say(binder->ottl, call->at, binder->fault, "%s needs %.*s", name,
+                            VIEW_ARG(each));
+    call->items = placed;
+    call->count = count;
+    return true;
+}
+
+/* "a*b?" as a regular expression over the whole text. */
+static bool of_glob(struct view glob, struct bytes *out)
+{
+    unsigned braces = 0;
+    bool ok = bytes_append_view(out, VIEW("(?s)^(?:")) == BYTES_OK;
+    for (size_t i = 0; ok && i < glob.size; i++) {
+        char c = (char)glob.data[i];
+        struct view to = {glob.data + i, 1};
+        if (c == '\\' && i + 1 < glob.size)
+            to = (struct view){glob.data + i++, 2};
+        else if (c == '*' || c == '?')
+            to = c == '*' ? VIEW(".*") : VIEW(".");
+        else if (c == '{' || (c == '}' && braces))
+            to = c == '{' ? VIEW("(?:") : VIEW(")");
+        else if (c == ',' && braces)
+            to = VIEW("|");
+        else if (c == '!' && i > 0 && glob.data[i - 1] == '[')
+            to = VIEW("^");
+        else if (strchr(".+()|^$", c))
+            ok = bytes_append_view(out, VIEW("\\")) == BYTES_OK;
+        braces = c == '{' ? braces + 1 : c == '}' && braces ? braces - 1 : braces;
+        ok = ok && bytes_append_view(out, to) == BYTES_OK;
+    }
+    return ok && bytes_append_view(out, VIEW(")$")) == BYTES_OK;
+}
+
+static struct regex *compile(const struct ottl_function *function, struct view text, char *error,
+                             size_t error_size)
+{
+    struct bytes translated;
+    if (!function->glob)
+        return regex_new(text, error, error_size);
+    bytes_init(&translated, 4 * text.size + 64, NULL);
+    struct regex *regex = NULL;
+    if (of_glob(text, &translated))
+        regex = regex_new(bytes_view(&translated), error, error_size);
+    bytes_release(&translated);
+    return regex;
+}
+
+static bool bind_pattern(const struct binder *binder, struct ottl_node *call)
+{
+    char error[200] = "out of memory";
+    size_t i = (size_t)call->function->pattern;
+    const struct ottl_node *pattern = call->items[i];
+    if (pattern->kind != NODE_LITERAL || pattern->value.type != TYPE_STRING)
+        return ottl_say(binder->ottl, pattern->at, binder->fault,
+                        "the pattern of %s has to be a text", call->function->name);
+    call->regex = compile(call->function, pattern->value.bytes, error, sizeof error);
+    return call->regex || ottl_say(binder->ottl, pattern->at, binder->fault, "not a %s: %s",
+                                   call->function->glob ? "pattern" : "regular expression", error);
+}
+
+static bool bind_call(const struct binder *binder, struct ottl_node *call)
+{
+    struct ottl *ottl = binder->ottl;
+    int size = (int)(call->name.size < 80 ? call->name.size : 80);
+    call->function = ottl_function_find(call->name);
+    if (!call->function)
+        return ottl_say(ottl, call->at, binder->fault, "the function %.*s is not there", size,
+                        call->name.data);
+    if (call->function->contexts && !(call->function->contexts >> binder->context & 1))
+        return ottl_say(ottl, call->at, binder->fault,
+                        "the function %.*s is not there in the context %s", size, call->name.data,
+                        ottl_context_name(binder->context));
+    if (!place_arguments(binder, call) || !bind_all(binder, call->items, call->count))
+        return false;
+    if (call->function->pattern >= 0 && !bind_pattern(binder, call))
+        return false;
+    const char *wrong = call->function->check ? call->function->check(call) : NULL;
+    return !wrong || ottl_say(ottl, call->at, binder->fault, "%s: %s", call->function->name, wrong);
+}
+
+static bool bind_node(const struct binder *binder, struct ottl_node *node)
+{
+    if (node->kind == NODE_ENUM)
+        return bind_enum(binder, node);
+    if (!bind_all(binder, node->keys, node->key_count))
+        return false;
+    if (node->kind == NODE_PATH)
+        return ottl_path_bind(binder->ottl, node, binder->context, binder->named, binder->fault);
+    if (node->kind == NODE_CALL)
+        return bind_call(binder, node);
+    return bind_all(binder, node->items, node->count);
+}
+
+/* What an editor changes is its first argument. */
+static bool bind_editor(const struct binder *binder, struct ottl_node *editor)
+{
+    struct ottl *ottl = binder->ottl;
+    if (!bind_node(binder, editor))
+        return false;
+    const struct ottl_node *target = editor->count ? editor->items[0] : NULL;
+    if (!target || target->kind != NODE_PATH)
+        return ottl_say(ottl, target ? target->at : editor->at, binder->fault,
+                        "%s changes a path, expected one", editor->function->name);
+    if (!ottl_path_settable(target, binder->context))
+        return ottl_say(ottl, target->at, binder->fault, "%.*s cannot be set",
+                        (int)(target->name.size < 80 ? target->name.size : 80), target->name.data);
+    ottl->reaches_out = target->context != binder->context;
+    return true;
+}
+
+bool ottl_bind(struct ottl *ottl, enum ottl_context context, bool named, struct ottl_fault *fault)
+{
+    struct binder binder = {ottl, context, named, fault};
+    return (!ottl->editor || bind_editor(&binder, ottl->editor)) &&
+           (!ottl->where || bind_node(&binder, ottl->where));
+}

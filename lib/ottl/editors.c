@@ -1,0 +1,421 @@
+/* The functions that change something. */
+#include "lib/ottl/function.h"
+
+#include "lib/wire/proto/text.h"
+
+#include <stdio.h>
+
+/* ---- the map that an editor works on ---- */
+
+struct target {
+    const struct ottl_node *path;
+    struct attributes *list;
+    struct attributes own; /* where the path is a value inside */
+};
+
+/* The list that the first argument names. False: the run has failed. */
+static bool target_open(struct target *target, struct ottl_run *run, const struct ottl_node *call)
+{
+    target->path = call->items[0];
+    target->list = ottl_path_attributes(target->path, run);
+    if (target->list)
+        return true;
+    struct ottl_value value = ottl_path_get(target->path, run);
+    if (!run->failed && value.type != TYPE_MAP)
+        ottl_fail(run, "%s takes a map, not %s", call->function->name, ottl_type_name(value.type));
+    if (run->failed)
+        return false;
+    attributes_read(&target->own, value.bytes, 1, ottl_arena(run));
+    target->list = &target->own;
+    return true;
+}
+
+static struct ottl_value target_close(struct target *target, struct ottl_run *run)
+{
+    if (target->list->failed)
+        return ottl_fail(run, "no memory");
+    if (target->list != &target->own || !target->own.changed)
+        return ottl_nil();
+    struct value map = attributes_map(target->list);
+    struct ottl_value value = ottl_bytes(TYPE_MAP, map.bytes);
+    if (!map.bytes.data)
+        return ottl_fail(run, "no memory");
+    ottl_path_set(target->path, run, &value);
+    return ottl_nil();
+}
+
+/* ---- keys ---- */
+
+static struct ottl_value set(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value value = ottl_arg(run, call, 1);
+    if (!run->failed && value.type != TYPE_NIL)
+        ottl_path_set(call->items[0], run, &value);
+    return ottl_nil();
+}
+
+static struct ottl_value delete_key(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct target target;
+    struct view key = ottl_arg_string(run, call, 1);
+    if (run->failed || !target_open(&target, run, call))
+        return ottl_nil();
+    attributes_delete(target.list, key);
+    return target_close(&target, run);
+}
+
+static struct ottl_value by_pattern(struct ottl_run *run, const struct ottl_node *call, bool keep)
+{
+    struct target target;
+    if (!target_open(&target, run, call))
+        return ottl_nil();
+    for (size_t i = 0; i < target.list->count; i++) {
+        struct attribute *item = &target.list->items[i];
+        if (item->gone)
+            continue;
+        enum regex_result found = regex_test(call->regex, item->key);
+        if (found == REGEX_LIMIT)
+            return ottl_fail(run, "the pattern takes too long");
+        if ((found == REGEX_YES) != keep)
+            attributes_remove(target.list, item);
+    }
+    return target_close(&target, run);
+}
+
+static struct ottl_value delete_matching_keys(struct ottl_run *run, const struct ottl_node *call)
+{
+    return by_pattern(run, call, false);
+}
+
+static struct ottl_value keep_matching_keys(struct ottl_run *run, const struct ottl_node *call)
+{
+    return by_pattern(run, call, true);
+}
+
+/* Whether a list of texts, evaluated, has the key. */
+static bool has_text(struct view list, struct view key)
+{
+    struct proto_scan scan = proto_scan_begin(list);
+    struct value value;
+    while (value_next(&scan, &value))
+        if (value.kind == VALUE_STRING && view_eq(value.bytes, key))
+            return true;
+    return false;
+}
+
+static struct view texts(struct ottl_run *run, const struct ottl_node *call, size_t i)
+{
+    struct ottl_value keys = ottl_arg(run, call, i);
+    if (!run->failed && keys.type != TYPE_LIST && ottl_has(call, i))
+        ottl_fail(run, "%s takes a list of texts", call->function->name);
+    return keys.type == TYPE_LIST ? keys.bytes : VIEW("");
+}
+
+static struct ottl_value keep_keys(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct target target;
+    struct view keys = texts(run, call, 1);
+    if (run->failed || !target_open(&target, run, call))
+        return ottl_nil();
+    for (size_t i = 0; i < target.list->count; i++) {
+        struct attribute *item = &target.list->items[i];
+        if (!item->gone && !has_text(keys, item->key))
+            attributes_remove(target.list, item);
+    }
+    return target_close(&target, run);
+}
+
+static int64_t literal_int(const struct ottl_node *call, size_t i)
+{
+    bool is = ottl_has(call, i) && call->items[i]->kind == NODE_LITERAL &&
+              call->items[i]->value.type == TYPE_INT;
+    return is ? call->items[i]->value.integer : -1;
+}
+
+static const char *check_limit(const struct ottl_node *call)
+{
+    int64_t limit = literal_int(call, 1);
+    const struct ottl_node *keys = ottl_has(call, 2) ? call->items[2] : NULL;
+    if (limit < 0)
+        return "the limit has to be a number that is not negative";
+    if (!keys || keys->kind != NODE_LIST_OF)
+        return "expected a list of the keys that go first";
+    return (int64_t)keys->count > limit ? "more keys that go first than the limit" : NULL;
+}
+
+static struct ottl_value limit(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct target target;
+    size_t most = (size_t)literal_int(call, 1), count = 0;
+    struct view first = texts(run, call, 2);
+    if (run->failed || !target_open(&target, run, call))
+        return ottl_nil();
+    if (attributes_count(target.list) <= most)
+        return ottl_nil();
+    for (size_t i = 0; i < target.list->count; i++)
+        count += !target.list->items[i].gone && has_text(first, target.list->items[i].key);
+    for (size_t i = 0; i < target.list->count; i++) {
+        struct attribute *item = &target.list->items[i];
+        if (item->gone || has_text(first, item->key))
+            continue;
+        if (count++ >= most)
+            attributes_remove(target.list, item);
+    }
+    return target_close(&target, run);
+}
+
+/* ---- merging ---- */
+
+static const char *check_strategy(const struct ottl_node *call)
+{
+    static const char *const names[] = {"insert", "update", "upsert"};
+    const struct ottl_node *strategy = call->items[2];
+    for (int i = 0; strategy->kind == NODE_LITERAL && i < 3; i++)
+        if (view_eq(strategy->value.bytes, view_of(names[i])))
+            return NULL;
+    return "the strategy is insert, update or upsert";
+}
+
+static struct ottl_value merge_maps(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct target target;
+    struct attributes from;
+    struct view strategy = call->items[2]->value.bytes;
+    bool inserts = !view_eq(strategy, VIEW("update")), updates = !view_eq(strategy, VIEW("insert"));
+    struct ottl_value source = ottl_arg(run, call, 1);
+    if (!run->failed && source.type != TYPE_MAP)
+        return ottl_fail(run, "merge_maps takes a map, not %s", ottl_type_name(source.type));
+    if (run->failed || !target_open(&target, run, call))
+        return ottl_nil();
+    attributes_read(&from, source.bytes, 1, ottl_arena(run));
+    for (size_t i = 0; i < from.count; i++) {
+        struct value value = value_read(from.items[i].any);
+        bool there = attributes_find(target.list, from.items[i].key);
+        if (there ? updates : inserts)
+            attributes_set(target.list, from.items[i].key, &value);
+    }
+    return from.failed ? ottl_fail(run, "no memory") : target_close(&target, run);
+}
+
+/* ---- texts ---- */
+
+static const char *check_truncate(const struct ottl_node *call)
+{
+    return literal_int(call, 1) < 0 ? "the limit has to be a number that is not negative" : NULL;
+}
+
+static struct ottl_value truncate_all(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct target target;
+    size_t most = (size_t)literal_int(call, 1);
+    struct ottl_value safe = ottl_arg(run, call, 2);
+    struct view marker = ottl_has(call, 3) ? ottl_arg_string(run, call, 3) : VIEW("");
+    if (!run->failed && marker.size > most)
+        return ottl_fail(run, "the marker of truncate_all is longer than its limit");
+    if (run->failed || !target_open(&target, run, call))
+        return ottl_nil();
+    for (size_t i = 0; i < target.list->count; i++) {
+        struct attribute *item = &target.list->items[i];
+        struct value value = value_read(item->any);
+        if (item->gone || value.kind != VALUE_STRING || value.bytes.size <= most)
+            continue;
+        size_t at = most - marker.size;
+        while ((safe.type != TYPE_BOOL || safe.boolean) && at > 0 &&
+               (value.bytes.data[at] & 0xc0) == 0x80)
+            at--;
+        uint8_t *cut = arena_array_raw(ottl_arena(run), most + 1, 1);
+        if (!cut)
+            return ottl_fail(run, "no memory");
+        memcpy(cut, value.bytes.data, at);
+        proto_bytes_put(cut + at, marker);
+        value.bytes = (struct view){cut, at + marker.size};
+        attributes_change(target.list, item, &value);
+    }
+    return target_close(&target, run);
+}
+
+/* A text with all matches replaced. REGEX_NO: it has none. */
+static enum regex_result replaced(struct ottl_run *run, const struct ottl_node *call,
+                                  struct view text, struct view with, struct view *made)
+{
+    struct bytes out;
+    bytes_init(&out, (size_t)4 << 20, NULL);
+    enum regex_result result = regex_replace(call->regex, text, with, &out);
+    if (result == REGEX_YES)
+        *made = ottl_keep(run, bytes_view(&out));
+    else if (result == REGEX_LIMIT)
+        ottl_fail(run, "the pattern takes too long, or the text gets too long");
+    bytes_release(&out);
+    return run->failed ? REGEX_LIMIT : result;
+}
+
+static struct ottl_value replace_pattern(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value value = ottl_path_get(call->items[0], run);
+    struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 2), made;
+    if (run->failed || value.type != TYPE_STRING ||
+        replaced(run, call, value.bytes, with, &made) != REGEX_YES)
+        return ottl_nil();
+    value = ottl_string(made);
+    ottl_path_set(call->items[0], run, &value);
+    return ottl_nil();
+}
+
+static const char *check_mode(const struct ottl_node *call)
+{
+    const struct ottl_node *mode = call->items[1];
+    bool text = mode->kind == NODE_LITERAL && mode->value.type == TYPE_STRING;
+    return text && (view_eq(mode->value.bytes, VIEW("key")) ||
+                    view_eq(mode->value.bytes, VIEW("value")))
+               ? NULL
+               : "the mode is \"key\" or \"value\"";
+}
+
+/* All keys anew: of two that become equal the last one's value stays. */
+static struct ottl_value replace_keys(struct target *target, struct ottl_run *run,
+                                      const struct ottl_node *call, struct view with)
+{
+    struct attributes from = *target->list;
+    struct attribute *items = arena_array_raw(ottl_arena(run), from.count + 1, sizeof *items);
+    if (!items)
+        return ottl_fail(run, "no memory");
+    if (from.count)
+        memcpy(items, from.items, from.count * sizeof *items);
+    bool any = false;
+    for (size_t i = 0; i < from.count; i++)
+        any = any || (!items[i].gone && regex_test(call->regex, items[i].key) == REGEX_YES);
+    for (size_t i = 0; any && i < from.count; i++)
+        if (!items[i].gone)
+            attributes_remove(target->list, &target->list->items[i]);
+    for (size_t i = 0; any && i < from.count; i++) {
+        struct value value = value_read(items[i].any);
+        struct view key = items[i].key;
+        if (!items[i].gone && replaced(run, call, key, with, &key) != REGEX_LIMIT)
+            attributes_set(target->list, key, &value);
+    }
+    return target_close(target, run);
+}
+
+static struct ottl_value replace_all_patterns(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct target target;
+    struct view with = ottl_arg_string(run, call, 3), made;
+    if (run->failed || !target_open(&target, run, call))
+        return ottl_nil();
+    if (view_eq(call->items[1]->value.bytes, VIEW("key")))
+        return replace_keys(&target, run, call, with);
+    for (size_t i = 0; i < target.list->count; i++) {
+        struct attribute *item = &target.list->items[i];
+        struct value value = value_read(item->any);
+        if (item->gone || value.kind != VALUE_STRING ||
+            replaced(run, call, value.bytes, with, &made) != REGEX_YES)
+            continue;
+        value.bytes = made;
+        attributes_change(target.list, item, &value);
+    }
+    return target_close(&target, run);
+}
+
+static struct ottl_value replace_match(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value value = ottl_path_get(call->items[0], run);
+    struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 2);
+    if (run->failed || value.type != TYPE_STRING ||
+        regex_test(call->regex, value.bytes) != REGEX_YES)
+        return ottl_nil();
+    value = ottl_string(with);
+    ottl_path_set(call->items[0], run, &value);
+    return ottl_nil();
+}
+
+static struct ottl_value replace_all_matches(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct target target;
+    struct value with = value_string(ottl_arg_string(run, call, 2));
+    if (run->failed || !target_open(&target, run, call))
+        return ottl_nil();
+    for (size_t i = 0; i < target.list->count; i++) {
+        struct attribute *item = &target.list->items[i];
+        struct value value = value_read(item->any);
+        if (!item->gone && value.kind == VALUE_STRING &&
+            regex_test(call->regex, value.bytes) == REGEX_YES)
+            attributes_change(target.list, item, &with);
+    }
+    return target_close(&target, run);
+}
+
+/* ---- flatten ---- */
+
+enum { FLATTEN_DEPTH = 32, KEY_MOST = 1024 };
+
+static void flatten_into(struct attributes *to, const char *key, const struct value *value,
+                         int64_t depth, int64_t most, struct ottl_run *run)
+{
+    char inner[KEY_MOST];
+    struct proto_scan scan = proto_scan_begin(value->bytes);
+    struct attributes list;
+    struct value each;
+    size_t index = 0;
+    if (value->kind == VALUE_MAP && depth < most && depth < FLATTEN_DEPTH) {
+        attributes_read(&list, value->bytes, 1, ottl_arena(run));
+        for (size_t i = 0; i < list.count; i++) {
+            each = value_read(list.items[i].any);
+            snprintf(inner, sizeof inner, "%s.%.*s", key, VIEW_ARG(list.items[i].key));
+            flatten_into(to, inner, &each, depth + 1, most, run);
+        }
+    } else if (value->kind == VALUE_LIST && depth < most && depth < FLATTEN_DEPTH) {
+        for (; value_next(&scan, &each); index++) {
+            snprintf(inner, sizeof inner, "%s.%zu", key, index);
+            flatten_into(to, inner, &each, depth + 1, most, run);
+        }
+    } else {
+        attributes_set(to, ottl_keep_text(run, key), value);
+    }
+}
+
+static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct target target;
+    struct view prefix = ottl_has(call, 1) ? ottl_arg_string(run, call, 1) : VIEW("");
+    int64_t most = ottl_has(call, 2) ? ottl_arg_int(run, call, 2) : INT64_MAX;
+    char key[KEY_MOST];
+    if (run->failed || !target_open(&target, run, call))
+        return ottl_nil();
+    size_t count = target.list->count;
+    struct attribute *items = arena_array_raw(ottl_arena(run), count + 1, sizeof *items);
+    if (!items)
+        return ottl_fail(run, "no memory");
+    if (count)
+        memcpy(items, target.list->items, count * sizeof *items);
+    for (size_t i = 0; i < count; i++)
+        if (!items[i].gone)
+            attributes_remove(target.list, &target.list->items[i]);
+    for (size_t i = 0; i < count && !run->failed; i++) {
+        struct value value = value_read(items[i].any);
+        if (items[i].gone)
+            continue;
+        snprintf(key, sizeof key, "%.*s%s%.*s", VIEW_ARG(prefix), prefix.size ? "." : "",
+                 VIEW_ARG(items[i].key));
+        flatten_into(target.list, key, &value, 0, most, run);
+    }
+    return target_close(&target, run);
+}
+
+const struct ottl_function ottl_editors[] = {
+    {"set", "target,value", set, FN_NO_PATTERN, false, 0, NULL},
+    {"delete_key", "target,key", delete_key, FN_NO_PATTERN, false, 0, NULL},
+    {"delete_matching_keys", "target,pattern", delete_matching_keys, 1, false, 0, NULL},
+    {"keep_matching_keys", "target,pattern", keep_matching_keys, 1, false, 0, NULL},
+    {"keep_keys", "target,keys", keep_keys, FN_NO_PATTERN, false, 0, NULL},
+    {"limit", "target,limit,priority_keys", limit, FN_NO_PATTERN, false, 0, check_limit},
+    {"merge_maps", "target,source,strategy", merge_maps, FN_NO_PATTERN, false, 0, check_strategy},
+    {"truncate_all", "target,limit,utf8_safe?,truncation_marker?", truncate_all, FN_NO_PATTERN,
+     false, 0, check_truncate},
+    {"replace_pattern", "target,regex_pattern,replacement", replace_pattern, 1, false, 0, NULL},
+    {"replace_all_patterns", "target,mode,regex_pattern,replacement", replace_all_patterns, 2,
+     false, 0, check_mode},
+    {"replace_match", "target,pattern,replacement", replace_match, 1, true, 0, NULL},
+    {"replace_all_matches", "target,pattern,replacement", replace_all_matches, 1, true, 0, NULL},
+    {"flatten", "target,prefix?,depth?", flatten, FN_NO_PATTERN, false, 0, NULL},
+    {0},
+};

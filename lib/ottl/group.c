@@ -1,0 +1,261 @@
+#include "lib/ottl/group.h"
+
+#include "lib/base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MINUTE UINT64_C(60000000000)
+
+const char *const ottl_error_modes[] = {"ignore", "silent", "propagate", NULL};
+
+struct ottl_group {
+    enum ottl_context context;
+    enum ottl_error_mode mode;
+    struct ottl **conditions, **statements;
+    size_t condition_count, statement_count;
+    bool reaches_out;
+};
+
+/* ---- making and checking ---- */
+
+/* Who is told of faults: a report, or the text of an error. */
+struct teller {
+    struct key_report *report;
+    const char *path;
+    char *error;
+    size_t error_size;
+    bool any;
+};
+
+static void tell(struct teller *teller, const char *path, const char *text)
+{
+    teller->any = true;
+    if (teller->report)
+        key_report_add(teller->report, path, "%s", text);
+    else
+        snprintf(teller->error, teller->error_size, "%s", text);
+}
+
+/* A fault of the i-th text of a list; flat: the list itself is at the path. */
+static void tell_fault(struct teller *teller, const char *list, size_t i, const char *text,
+                       const struct ottl_fault *fault)
+{
+    char path[200], sentence[460];
+    if (strchr(text, '\n'))
+        snprintf(sentence, sizeof sentence, "line %zu, column %zu: %s", fault->line, fault->column,
+                 fault->text);
+    else
+        snprintf(sentence, sizeof sentence, "column %zu: %s", fault->column, fault->text);
+    snprintf(path, sizeof path, "%s%s%s[%zu]", teller->path, list ? "." : "", list ? list : "", i);
+    tell(teller, path, sentence);
+}
+
+static struct ottl **parse_all(struct teller *teller, enum ottl_kind kind, const char *name,
+                               const struct key_list *list, size_t *count)
+{
+    struct ottl **parsed = calloc(list->count + 1, sizeof(struct ottl *));
+    struct ottl_fault fault;
+    if (!parsed)
+        tell(teller, teller->path, "out of memory");
+    for (size_t i = 0; parsed && i < list->count; i++) {
+        parsed[i] = ottl_parse(kind, view_of(list->items[i]), &fault);
+        if (!parsed[i])
+            tell_fault(teller, name, i, list->items[i], &fault);
+    }
+    *count = parsed ? list->count : 0;
+    return parsed;
+}
+
+static void bind_all(struct teller *teller, struct ottl_group *group, struct ottl **parsed,
+                     const char *name, const struct key_list *list, bool named)
+{
+    struct ottl_fault fault;
+    for (size_t i = 0; i < list->count; i++) {
+        if (!ottl_bind(parsed[i], group->context, named, &fault))
+            tell_fault(teller, name, i, list->items[i], &fault);
+        group->reaches_out = group->reaches_out || ottl_reaches_out(parsed[i]);
+    }
+}
+
+/* The innermost context that any path names. */
+static enum ottl_context inferred(const struct ottl_group *group)
+{
+    enum ottl_context context = OTTL_NONE;
+    for (size_t i = 0; i < group->condition_count; i++)
+        if (ottl_inferred(group->conditions[i]) > context)
+            context = ottl_inferred(group->conditions[i]);
+    for (size_t i = 0; i < group->statement_count; i++)
+        if (ottl_inferred(group->statements[i]) > context)
+            context = ottl_inferred(group->statements[i]);
+    return context;
+}
+
+static void find_context(struct teller *teller, struct ottl_group *group,
+                         const struct ottl_settings *settings, enum signal signal)
+{
+    char path[200], text[200];
+    bool given = *settings->context;
+    group->context = given ? ottl_context_of(view_of(settings->context)) : inferred(group);
+    snprintf(path, sizeof path, "%s%s", teller->path, given ? ".context" : "");
+    if (ottl_context_fits(group->context, signal))
+        return;
+    if (given && group->context == OTTL_NONE)
+        snprintf(text, sizeof text, "found %.60s, expected the name of a context",
+                 settings->context);
+    else if (group->context == OTTL_NONE)
+        snprintf(text, sizeof text,
+                 "no path says of what it is, expected such as resource.attributes[\"a\"]");
+    else
+        snprintf(text, sizeof text, "the context %s is not there in pipelines of this signal",
+                 ottl_context_name(group->context));
+    tell(teller, path, text);
+}
+
+static struct ottl_group *make(struct teller *teller, const struct ottl_settings *settings,
+                               enum signal signal, bool conditions_are_flat)
+{
+    struct ottl_group *group = calloc(1, sizeof *group);
+    if (!group) {
+        tell(teller, teller->path, "out of memory");
+        return NULL;
+    }
+    bool flat = settings->flat;
+    const char *statements = flat ? NULL : "statements";
+    const char *conditions = flat && conditions_are_flat ? NULL : "conditions";
+    group->statements = parse_all(teller, OTTL_STATEMENT, statements, &settings->statements,
+                                  &group->statement_count);
+    group->conditions = parse_all(teller, OTTL_CONDITION, conditions, &settings->conditions,
+                                  &group->condition_count);
+    if (!teller->any)
+        find_context(teller, group, settings, signal);
+    if (!teller->any) {
+        bool named = !*settings->context;
+        bind_all(teller, group, group->statements, statements, &settings->statements, named);
+        bind_all(teller, group, group->conditions, conditions, &settings->conditions, named);
+    }
+    return group;
+}
+
+static bool is_mode(const char *word, enum ottl_error_mode *mode)
+{
+    for (int i = 0; ottl_error_modes[i]; i++)
+        if (strcmp(word, ottl_error_modes[i]) == 0) {
+            *mode = (enum ottl_error_mode)i;
+            return true;
+        }
+    return false;
+}
+
+void ottl_group_check(const struct ottl_settings *settings, enum signal signal, const char *path,
+                      struct key_report *report)
+{
+    struct teller teller = {.report = report, .path = path};
+    enum ottl_error_mode mode;
+    char mode_path[200];
+    snprintf(mode_path, sizeof mode_path, "%s.error_mode", path);
+    if (*settings->error_mode && !is_mode(settings->error_mode, &mode))
+        key_report_add(report, mode_path, "expected ignore, silent or propagate");
+    ottl_group_free(make(&teller, settings, signal, !settings->statements.count));
+}
+
+void ottl_conditions_check(const struct key_list *conditions, enum ottl_context context,
+                           const char *path, struct key_report *report)
+{
+    char name[16];
+    enum signal signal = 0;
+    snprintf(name, sizeof name, "%s", ottl_context_name(context));
+    while (!ottl_context_fits(context, signal))
+        signal++;
+    struct ottl_settings settings = {
+        .conditions = *conditions, .context = name, .error_mode = "", .flat = true};
+    ottl_group_check(&settings, signal, path, report);
+}
+
+struct ottl_group *ottl_group_new(const struct ottl_settings *settings, enum signal signal,
+                                  enum ottl_error_mode mode, char *error, size_t error_size)
+{
+    struct teller teller = {.path = "", .error = error, .error_size = error_size};
+    struct ottl_group *group = make(&teller, settings, signal, true);
+    if (group) {
+        group->mode = mode;
+        (void)is_mode(settings->error_mode, &group->mode);
+    }
+    if (!teller.any)
+        return group;
+    ottl_group_free(group);
+    return NULL;
+}
+
+void ottl_group_free(struct ottl_group *group)
+{
+    if (!group)
+        return;
+    for (size_t i = 0; i < group->condition_count; i++)
+        ottl_free(group->conditions[i]);
+    for (size_t i = 0; i < group->statement_count; i++)
+        ottl_free(group->statements[i]);
+    free(group->conditions);
+    free(group->statements);
+    free(group);
+}
+
+enum ottl_context ottl_group_context(const struct ottl_group *group)
+{
+    return group->context;
+}
+
+bool ottl_group_reaches_out(const struct ottl_group *group)
+{
+    return group->reaches_out;
+}
+
+/* ---- running ---- */
+
+/* Whether all goes on. */
+static bool goes_on(const struct ottl_group *group, const struct ottl_run *run,
+                    struct ottl_errors *errors)
+{
+    uint64_t now = clock_mono(errors->clock), at = atomic_load(&errors->log_at_ns);
+    uint64_t count = atomic_fetch_add(&errors->count, 1) + 1;
+    if (group->mode != OTTL_SILENT && now >= at &&
+        atomic_compare_exchange_strong(&errors->log_at_ns, &at, now + MINUTE))
+        log_warn("%s: %s (%llu could not be evaluated so far)", errors->id, run->error,
+                 (unsigned long long)count);
+    return group->mode != OTTL_PROPAGATE;
+}
+
+/* The first of the conditions that holds decides. */
+static enum ottl_result any_holds(const struct ottl_group *group, struct ottl_run *run,
+                                  struct ottl_errors *errors)
+{
+    for (size_t i = 0; i < group->condition_count; i++) {
+        enum ottl_result result = ottl_eval(group->conditions[i], run);
+        if (result == OTTL_YES || (result == OTTL_ERROR && !goes_on(group, run, errors)))
+            return result;
+    }
+    return OTTL_NO;
+}
+
+enum edit_verdict ottl_group_run(const struct ottl_group *group, struct request_edit *at,
+                                 struct ottl_errors *errors)
+{
+    struct ottl_run run;
+    ottl_run_begin(&run, at, group->context, errors->clock);
+    enum ottl_result holds = group->condition_count ? any_holds(group, &run, errors) : OTTL_YES;
+    if (holds != OTTL_YES)
+        return holds == OTTL_NO ? EDIT_KEEP : EDIT_ABORT;
+    for (size_t i = 0; i < group->statement_count; i++)
+        if (ottl_eval(group->statements[i], &run) == OTTL_ERROR && !goes_on(group, &run, errors))
+            return EDIT_ABORT;
+    return EDIT_KEEP;
+}
+
+enum edit_verdict ottl_group_drops(const struct ottl_group *group, struct request_edit *at,
+                                   struct ottl_errors *errors)
+{
+    struct ottl_run run;
+    ottl_run_begin(&run, at, group->context, errors->clock);
+    enum ottl_result holds = any_holds(group, &run, errors);
+    return holds == OTTL_YES ? EDIT_DROP : holds == OTTL_NO ? EDIT_KEEP : EDIT_ABORT;
+}

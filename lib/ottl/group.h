@@ -1,0 +1,62 @@
+/* Statements and conditions of one context from the configuration, as transform and filter have
+ * them. */
+#ifndef LIB_OTTL_GROUP_H
+#define LIB_OTTL_GROUP_H
+
+#include "lib/ottl/ottl.h"
+#include "lib/settings/key.h"
+
+enum ottl_error_mode {
+    OTTL_IGNORE,   /* logged, and on with the next one */
+    OTTL_SILENT,   /* the same without the log */
+    OTTL_PROPAGATE /* the request is refused */
+};
+extern const char *const ottl_error_modes[];
+
+/* What both processors read of a group. */
+struct ottl_settings {
+    struct key_list statements;
+    struct key_list conditions;
+    char *context;    /* "": inferred from the paths */
+    char *error_mode; /* "": the processor's */
+    bool flat;        /* it was a list of strings */
+};
+
+/* Where what cannot be evaluated is counted and logged: once a minute. */
+struct ottl_errors {
+    _Atomic uint64_t count;
+    _Atomic uint64_t log_at_ns; /* mono */
+    const char *id;             /* the instance's */
+    const struct clock *clock;
+};
+
+struct ottl_group;
+
+/* Reports what is wrong with a group in pipelines of a signal; path is that of its section, or of
+ * its list of strings. */
+void ottl_group_check(const struct ottl_settings *settings, enum signal signal, const char *path,
+                      struct key_report *report);
+
+/* The same of a list of conditions whose context is fixed. */
+void ottl_conditions_check(const struct key_list *conditions, enum ottl_context context,
+                           const char *path, struct key_report *report);
+
+/* From what was checked. NULL: no memory, or the library of patterns is not there (error says
+ * so). */
+struct ottl_group *ottl_group_new(const struct ottl_settings *settings, enum signal signal,
+                                  enum ottl_error_mode mode, char *error, size_t error_size);
+void ottl_group_free(struct ottl_group *group); /* NULL is legal */
+
+enum ottl_context ottl_group_context(const struct ottl_group *group);
+bool ottl_group_reaches_out(const struct ottl_group *group);
+
+/* Runs its statements over the record that the edit stands at, where one of its conditions holds or
+ * it has none. ABORT: one could not be evaluated, and that is to be propagated. Any thread. */
+enum edit_verdict ottl_group_run(const struct ottl_group *group, struct request_edit *at,
+                                 struct ottl_errors *errors);
+
+/* DROP: one of its conditions holds. */
+enum edit_verdict ottl_group_drops(const struct ottl_group *group, struct request_edit *at,
+                                   struct ottl_errors *errors);
+
+#endif

@@ -1,0 +1,100 @@
+/* A statement as it was parsed. For lib/ottl alone. */
+#ifndef LIB_OTTL_NODE_H
+#define LIB_OTTL_NODE_H
+
+#include "lib/ottl/ottl.h"
+#include "lib/ottl/values.h"
+#include "lib/regex/regex.h"
+
+enum { OTTL_ARGUMENTS_MAX = 6, OTTL_LIST_MAX = 256 };
+
+enum node_kind_of {
+    NODE_LITERAL,
+    NODE_PATH,
+    NODE_CALL,
+    NODE_MATH,   /* op, two children */
+    NODE_NEGATE, /* one */
+    NODE_COMPARE,
+    NODE_AND,
+    NODE_OR,
+    NODE_NOT,
+    NODE_ENUM,
+    NODE_LIST_OF,
+    NODE_MAP_OF /* children: key, value, key, value, ... */
+};
+
+struct ottl_field;
+struct ottl_function;
+
+struct ottl_node {
+    enum node_kind_of kind;
+    enum ottl_op op;
+    size_t at;                /* offset in the text */
+    struct ottl_value value;  /* LITERAL */
+    struct view name;         /* PATH: all of it up to its keys; CALL, ENUM */
+    struct view argument;     /* its name in front of "=", as an argument */
+    bool boolean;             /* it is one of the boolean kinds, or a call or literal */
+    struct ottl_node **items; /* children; CALL: arguments by position, NULL: not given */
+    size_t count;
+    struct ottl_node **keys; /* PATH, CALL */
+    size_t key_count;
+    /* Once bound. */
+    const struct ottl_field *field;
+    enum ottl_context context; /* PATH: of the record that it is of */
+    const struct ottl_function *function;
+    struct regex *regex; /* CALL: its pattern */
+};
+
+struct ottl {
+    enum ottl_kind kind;
+    char *text;
+    size_t size;
+    struct arena arena;
+    struct ottl_node *editor; /* STATEMENT */
+    struct ottl_node *where;  /* NULL: always */
+    struct ottl_node **calls; /* all, for their patterns */
+    size_t call_count, call_room, node_count;
+    enum ottl_context inferred;
+    bool reaches_out;
+};
+
+/* Sets fault at an offset of the text; false, for callers to return. */
+bool ottl_say(const struct ottl *ottl, size_t at, struct ottl_fault *fault, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Fails the run; NIL, for callers to return. */
+struct ottl_value ottl_fail(struct ottl_run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+struct ottl_value ottl_node_eval(const struct ottl_node *node, struct ottl_run *run);
+
+static inline struct arena *ottl_arena(struct ottl_run *run)
+{
+    return run->at->splice->arena;
+}
+
+/* A copy in the request's arena; data NULL: the run has failed. */
+struct view ottl_keep(struct ottl_run *run, struct view bytes);
+struct view ottl_keep_text(struct ottl_run *run, const char *text);
+
+/* ---- paths ---- */
+
+/* Finds the field that a path names. */
+bool ottl_path_bind(struct ottl *ottl, struct ottl_node *path, enum ottl_context context,
+                    bool named, struct ottl_fault *fault);
+bool ottl_path_settable(const struct ottl_node *path, enum ottl_context context);
+/* The context that a path begins with; OTTL_NONE: it begins with none. */
+enum ottl_context ottl_path_context(struct view name);
+
+struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *run);
+void ottl_path_set(const struct ottl_node *path, struct ottl_run *run,
+                   const struct ottl_value *value);
+
+/* The live list where a path is `attributes` or `cache` without keys; NULL: it is another. */
+struct attributes *ottl_path_attributes(const struct ottl_node *path, struct ottl_run *run);
+
+/* value[keys], as paths and calls are indexed. */
+struct ottl_value ottl_index(struct ottl_value value, struct ottl_node *const *keys, size_t count,
+                             struct ottl_run *run);
+
+#endif

@@ -1,0 +1,340 @@
+/* Paths: found, read and set. */
+#include "lib/ottl/path.h"
+
+#include <stdio.h>
+
+enum { SPAN_STATUS = 15, SCHEMA_URL = 3, ID_MAX = 16 };
+
+/* ---- binding ---- */
+
+/* Whether records of a context stand around those of another, or are the same. */
+static bool around(enum ottl_context outer, enum ottl_context inner)
+{
+    return outer == inner || outer == OTTL_RESOURCE ||
+           (outer == OTTL_SCOPE && inner != OTTL_RESOURCE) ||
+           (outer == OTTL_SPAN && inner == OTTL_SPANEVENT) ||
+           (outer == OTTL_METRIC && inner == OTTL_DATAPOINT);
+}
+
+static const struct ottl_field *find(enum ottl_context context, struct view name)
+{
+    for (const struct ottl_field *field = ottl_fields[context]; field && field->name; field++)
+        if (view_eq(name, view_of(field->name)))
+            return field;
+    return NULL;
+}
+
+static bool indexable(enum ottl_access access)
+{
+    return access == ACCESS_ATTRIBUTES || access == ACCESS_CACHE || access == ACCESS_BODY ||
+           access == ACCESS_TRACE_STATE;
+}
+
+bool ottl_path_bind(struct ottl *ottl, struct ottl_node *path, enum ottl_context context,
+                    bool named, struct ottl_fault *fault)
+{
+    struct view rest = path->name;
+    int size = (int)(path->name.size < 80 ? path->name.size : 80);
+    path->context = ottl_path_context(path->name);
+    if (path->context == OTTL_NONE && named)
+        return ottl_say(ottl, path->at, fault,
+                        "%.*s does not say of what, expected such as %s.%.*s", size,
+                        path->name.data, ottl_context_name(context), size, path->name.data);
+    if (path->context == OTTL_NONE) {
+        path->context = context;
+    } else {
+        const uint8_t *dot = memchr(rest.data, '.', rest.size);
+        rest = view_between(dot + 1, rest.data + rest.size);
+    }
+    if (!around(path->context, context))
+        return ottl_say(ottl, path->at, fault, "%.*s cannot be seen from the context %s", size,
+                        path->name.data, ottl_context_name(context));
+    path->field = find(path->context, rest);
+    if (!path->field)
+        return ottl_say(ottl, path->at, fault, "the path %.*s is not there in the context %s", size,
+                        path->name.data, ottl_context_name(path->context));
+    if (path->key_count && !indexable(path->field->access))
+        return ottl_say(ottl, path->at, fault, "%.*s has no [key]", size, path->name.data);
+    return true;
+}
+
+bool ottl_path_settable(const struct ottl_node *path, enum ottl_context context)
+{
+    bool data =
+        path->field->access == ACCESS_TEMPORALITY || path->field->access == ACCESS_MONOTONIC;
+    return !path->field->fixed && !(data && context != OTTL_METRIC);
+}
+
+/* ---- reading ---- */
+
+static struct record *record_of(const struct ottl_node *path, const struct ottl_run *run)
+{
+    return &run->at->records[ottl_level(path->context)];
+}
+
+static const char *const kinds[] = {"Unspecified", "Internal", "Server",
+                                    "Client",      "Producer", "Consumer"};
+static const char *const old_kinds[] = {
+    "SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER",
+    "SPAN_KIND_CLIENT",      "SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER",
+};
+enum { KINDS = 6 };
+
+static double double_of(uint64_t bits)
+{
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+/* An id of so many bytes; zeros where it is not there. */
+static struct ottl_value get_id(const struct ottl_node *path, const struct ottl_run *run,
+                                size_t size, enum ottl_type type)
+{
+    static const uint8_t zeros[ID_MAX];
+    struct proto_field field;
+    struct view id = {zeros, size};
+    if (record_get(record_of(path, run), path->field->number, &field) && field.bytes.size == size)
+        id = field.bytes;
+    return ottl_bytes(type, id);
+}
+
+static struct ottl_value hex_of(struct ottl_run *run, struct view id)
+{
+    static const char hex[] = "0123456789abcdef";
+    char text[2 * ID_MAX];
+    for (size_t i = 0; i < id.size && i < ID_MAX; i++) {
+        text[2 * i] = hex[id.data[i] >> 4];
+        text[2 * i + 1] = hex[id.data[i] & 15];
+    }
+    return ottl_string(ottl_keep(run, (struct view){(uint8_t *)text, 2 * id.size}));
+}
+
+/* The value of a key in a W3C tracestate, "a=1,b=2"; "" where it is not there. */
+static struct view state_member(struct view state, struct view key)
+{
+    for (size_t at = 0; at < state.size;) {
+        const uint8_t *from = state.data + at;
+        const uint8_t *comma = memchr(from, ',', state.size - at);
+        struct view member = view_between(from, comma ? comma : state.data + state.size);
+        const uint8_t *equals = memchr(member.data, '=', member.size);
+        while (member.size && (*member.data == ' ' || *member.data == '\t'))
+            member = (struct view){member.data + 1, member.size - 1};
+        if (equals && view_eq(view_between(member.data, equals), key))
+            return view_between(equals + 1, member.data + member.size);
+        at += (size_t)((comma ? comma + 1 : state.data + state.size) - from);
+    }
+    return VIEW("");
+}
+
+static struct ottl_value get_state(const struct ottl_node *path, struct ottl_run *run)
+{
+    struct proto_field field;
+    bool there = record_get(record_of(path, run), path->field->number, &field);
+    struct view state = there ? field.bytes : VIEW("");
+    if (!path->key_count)
+        return ottl_string(state);
+    struct ottl_value key = ottl_node_eval(path->keys[0], run);
+    if (key.type != TYPE_STRING)
+        return ottl_fail(run, "a key of trace_state is no text");
+    return ottl_string(state_member(state, key.bytes));
+}
+
+static struct value body_of(const struct ottl_node *path, const struct ottl_run *run)
+{
+    struct proto_field field;
+    if (!record_get(record_of(path, run), path->field->number, &field))
+        return (struct value){0};
+    return value_read(field.bytes);
+}
+
+/* Messages that can be counted and no more: a list of as many empty values. */
+static struct ottl_value countable(struct ottl_run *run, struct view message, uint32_t number)
+{
+    struct proto_scan scan = proto_scan_begin(message);
+    struct proto_field field;
+    size_t count = 0;
+    while (proto_scan_next(&scan, &field))
+        count += field.number == number;
+    uint8_t *body = arena_alloc(ottl_arena(run), 2 * count + 1);
+    if (!body)
+        return ottl_fail(run, "no memory");
+    for (size_t i = 0; i < count; i++)
+        body[2 * i] = 1 << 3 | WIRE_LEN;
+    return ottl_bytes(TYPE_LIST, (struct view){body, 2 * count});
+}
+
+static struct ottl_value get_list(const struct ottl_node *path, struct ottl_run *run)
+{
+    const struct record *record = record_of(path, run);
+    struct proto_field data;
+    if (path->context != OTTL_METRIC)
+        return countable(run, record->body, path->field->number);
+    return ottl_metric_data(record, &data) ? countable(run, data.bytes, 1) : ottl_nil();
+}
+
+static struct ottl_value get_metric(const struct ottl_node *path, struct ottl_run *run)
+{
+    const struct record *metric = record_of(path, run);
+    struct proto_field data, field;
+    bool there = ottl_metric_data(metric, &data);
+    if (path->field->access == ACCESS_METRIC_TYPE)
+        return ottl_int(!there ? 0 : data.number < 8 ? (data.number - 3) / 2 : data.number - 6);
+    if (path->field->access == ACCESS_TEMPORALITY) {
+        if (!there || data.number == 5 || data.number == 11)
+            return ottl_nil();
+        return ottl_int(proto_find(data.bytes, 2, WIRE_VARINT, &field) ? (int64_t)field.value : 0);
+    }
+    if (!there || data.number != 7)
+        return ottl_nil();
+    return ottl_bool(proto_find(data.bytes, 3, WIRE_VARINT, &field) && field.value);
+}
+
+static struct ottl_value get_point(const struct ottl_node *path, struct ottl_run *run)
+{
+    const struct record *point = record_of(path, run);
+    uint32_t number = ottl_point_number(run->at->point_kind, path->field);
+    struct proto_field field = {0};
+    if (!number)
+        return ottl_nil();
+    bool there = record_get(point, number, &field);
+    switch (path->field->type) {
+    case AS_NANOS:
+    case AS_VARINT:
+    case AS_SFIXED:
+        return ottl_int(there ? (int64_t)field.value : 0);
+    case AS_SINT:
+        return ottl_int((int32_t)(uint32_t)(field.value >> 1 ^ (0 - (field.value & 1))));
+    case AS_DOUBLE:
+        return ottl_double(there ? double_of(field.value) : 0);
+    case AS_LIST:
+        return countable(run, point->body, number);
+    case AS_NOTHING:
+        break;
+    }
+    return ottl_nil();
+}
+
+static struct ottl_value get_field(const struct ottl_node *path, struct ottl_run *run)
+{
+    const struct ottl_field *named = path->field;
+    uint32_t number = named->number;
+    struct proto_field field = {0};
+    if (path->context == OTTL_DATAPOINT && named->access == ACCESS_TIME)
+        number = ottl_point_number(run->at->point_kind, named);
+    bool there = record_get(record_of(path, run), number, &field);
+    switch ((int)named->access) {
+    case ACCESS_STRING:
+        return ottl_string(there ? field.bytes : VIEW(""));
+    case ACCESS_TIME:
+        return (struct ottl_value){.type = TYPE_TIME, .integer = (int64_t)field.value};
+    case ACCESS_KIND_TEXT:
+    case ACCESS_KIND_OLD:
+        if (field.value >= KINDS)
+            return ottl_string(VIEW(""));
+        return ottl_string(
+            view_of((named->access == ACCESS_KIND_TEXT ? kinds : old_kinds)[field.value]));
+    default:
+        return ottl_int(there ? (int64_t)field.value : 0);
+    }
+}
+
+static struct ottl_value get_status(const struct ottl_node *path, struct ottl_run *run)
+{
+    struct proto_field status, field;
+    bool text = path->field->access == ACCESS_STATUS_TEXT;
+    bool there =
+        record_get(record_of(path, run), SPAN_STATUS, &status) &&
+        proto_find(status.bytes, path->field->number, text ? WIRE_LEN : WIRE_VARINT, &field);
+    if (text)
+        return ottl_string(there ? field.bytes : VIEW(""));
+    return ottl_int(there ? (int64_t)field.value : 0);
+}
+
+static struct ottl_value get_schema(const struct ottl_node *path, const struct ottl_run *run)
+{
+    struct view entry = path->context == OTTL_RESOURCE ? run->at->entry : run->at->scope_entry;
+    struct proto_field field;
+    bool there = proto_find(entry, SCHEMA_URL, WIRE_LEN, &field);
+    return ottl_string(there ? field.bytes : VIEW(""));
+}
+
+struct attributes *ottl_path_attributes(const struct ottl_node *path, struct ottl_run *run)
+{
+    if (path->kind != NODE_PATH || path->key_count)
+        return NULL;
+    if (path->field->access == ACCESS_CACHE)
+        return &run->cache;
+    return path->field->access == ACCESS_ATTRIBUTES ? record_attributes(record_of(path, run))
+                                                    : NULL;
+}
+
+static struct ottl_value get_attributes(const struct ottl_node *path, struct ottl_run *run)
+{
+    bool cache = path->field->access == ACCESS_CACHE;
+    struct record *record = record_of(path, run);
+    struct value value;
+    if (!path->key_count) {
+        value = attributes_map(cache ? &run->cache : record_attributes(record));
+        return value.bytes.data ? ottl_bytes(TYPE_MAP, value.bytes) : ottl_fail(run, "no memory");
+    }
+    struct ottl_value key = ottl_node_eval(path->keys[0], run);
+    if (key.type != TYPE_STRING)
+        return ottl_fail(run, "a key of %.*s is no text", VIEW_ARG(path->name));
+    bool there = cache ? attributes_get(&run->cache, key.bytes, &value)
+                       : record_attribute(record, key.bytes, &value);
+    if (!there)
+        return ottl_nil();
+    return ottl_index(ottl_of_value(&value), path->keys + 1, path->key_count - 1, run);
+}
+
+struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *run)
+{
+    struct value body;
+    switch (path->field->access) {
+    case ACCESS_ATTRIBUTES:
+    case ACCESS_CACHE:
+        return get_attributes(path, run);
+    case ACCESS_TRACE_ID:
+        return get_id(path, run, 16, TYPE_TRACE_ID);
+    case ACCESS_SPAN_ID:
+        return get_id(path, run, 8, TYPE_SPAN_ID);
+    case ACCESS_TRACE_ID_TEXT:
+    case ACCESS_BYTES_TEXT:
+        return hex_of(run, get_id(path, run, 16, TYPE_TRACE_ID).bytes);
+    case ACCESS_SPAN_ID_TEXT:
+        return hex_of(run, get_id(path, run, 8, TYPE_SPAN_ID).bytes);
+    case ACCESS_TRACE_STATE:
+        return get_state(path, run);
+    case ACCESS_STATUS:
+    case ACCESS_STATUS_TEXT:
+        return get_status(path, run);
+    case ACCESS_BODY:
+        body = body_of(path, run);
+        return ottl_index(ottl_of_value(&body), path->keys, path->key_count, run);
+    case ACCESS_BODY_TEXT:
+        body = body_of(path, run);
+        return ottl_string(value_text(&body, ottl_arena(run)));
+    case ACCESS_SCHEMA_URL:
+        return get_schema(path, run);
+    case ACCESS_LIST:
+        return get_list(path, run);
+    case ACCESS_INDEX:
+        return ottl_int((int64_t)run->at->point_index);
+    case ACCESS_METRIC_TYPE:
+    case ACCESS_TEMPORALITY:
+    case ACCESS_MONOTONIC:
+        return get_metric(path, run);
+    case ACCESS_NUMBER:
+        return get_point(path, run);
+    case ACCESS_STRING:
+    case ACCESS_VARINT:
+    case ACCESS_FIXED32:
+    case ACCESS_NANOS:
+    case ACCESS_TIME:
+    case ACCESS_KIND_TEXT:
+    case ACCESS_KIND_OLD:
+        break;
+    }
+    return get_field(path, run);
+}

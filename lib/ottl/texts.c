@@ -1,0 +1,322 @@
+/* Converters of texts. */
+#include "lib/ottl/function.h"
+
+#include "lib/base/sha256.h"
+#include "lib/wire/http/base64.h"
+
+#include <locale.h>
+#include <pthread.h>
+#include <wctype.h>
+
+/* ---- parts ---- */
+
+static struct ottl_value kept(struct ottl_run *run, struct bytes *out, bool ok)
+{
+    struct ottl_value made = ottl_nil();
+    if (ok)
+        made = ottl_string(ottl_keep(run, bytes_view(out)));
+    else if (!run->failed)
+        ottl_fail(run, "no memory, or a text that is too long");
+    bytes_release(out);
+    return made;
+}
+
+static struct ottl_value concat(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view delimiter = ottl_arg_string(run, call, 1);
+    const struct ottl_node *list = call->items[0];
+    struct bytes out;
+    bool ok = !run->failed;
+    bytes_init(&out, (size_t)4 << 20, NULL);
+    for (size_t i = 0; ok && i < list->count; i++) {
+        struct ottl_value value = ottl_node_eval(list->items[i], run);
+        struct view text = run->failed ? VIEW("") : ottl_text_of(run, &value);
+        ok = !run->failed && (i == 0 || bytes_append_view(&out, delimiter) == BYTES_OK) &&
+             bytes_append_view(&out, text.data ? text : VIEW("<nil>")) == BYTES_OK;
+    }
+    return kept(run, &out, ok);
+}
+
+static const char *check_concat(const struct ottl_node *call)
+{
+    return call->items[0]->kind == NODE_LIST_OF ? NULL : "expected a list of values";
+}
+
+static struct ottl_value split(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    struct view by = run->failed ? VIEW("") : ottl_arg_string(run, call, 1);
+    struct bytes out;
+    bool ok = !run->failed;
+    size_t from = 0;
+    bytes_init(&out, (size_t)16 << 20, NULL);
+    while (ok && from <= text.size) {
+        struct view rest = {text.data + from, text.size - from};
+        const uint8_t *found =
+            by.size && rest.size ? memmem(rest.data, rest.size, by.data, by.size) : NULL;
+        size_t size = found ? (size_t)(found - rest.data) : rest.size;
+        if (!by.size) /* into characters */
+            for (size = rest.size ? 1 : 0; size < rest.size && (rest.data[size] & 0xc0) == 0x80;)
+                size++;
+        struct value part = value_string((struct view){rest.data, size});
+        if (!by.size && !size)
+            break;
+        ok = value_append(&out, &part);
+        if (!found && by.size)
+            break;
+        from += size + by.size;
+    }
+    struct ottl_value made = kept(run, &out, ok);
+    made.type = run->failed ? TYPE_NIL : TYPE_LIST;
+    return made;
+}
+
+static bool starts_character(struct view text, size_t at)
+{
+    return at >= text.size || (text.data[at] & 0xc0) != 0x80;
+}
+
+static struct ottl_value substring(struct ottl_run *run, const struct ottl_node *call)
+{
+    int64_t start = ottl_arg_int(run, call, 1);
+    int64_t length = run->failed ? 0 : ottl_arg_int(run, call, 2);
+    struct view text = run->failed ? VIEW("") : ottl_arg_string(run, call, 0);
+    struct ottl_value safe = ottl_arg(run, call, 3);
+    if (run->failed)
+        return ottl_nil();
+    if (start < 0 || length <= 0 || (uint64_t)start > text.size ||
+        (uint64_t)length > text.size - (uint64_t)start)
+        return ottl_fail(run, "Substring from %lld, %lld long, of a text of %zu bytes",
+                         (long long)start, (long long)length, text.size);
+    size_t from = (size_t)start, to = (size_t)(start + length);
+    if (safe.type == TYPE_BOOL && safe.boolean) {
+        while (!starts_character(text, from))
+            from++;
+        while (from < to && !starts_character(text, to))
+            to--;
+        to = to < from ? from : to;
+    }
+    return ottl_string((struct view){text.data + from, to - from});
+}
+
+static struct ottl_value trim(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    struct view cut = ottl_has(call, 1) ? ottl_arg_string(run, call, 1) : VIEW(" ");
+    if (run->failed)
+        return ottl_nil();
+    while (text.size && memchr(cut.data, *text.data, cut.size))
+        text = (struct view){text.data + 1, text.size - 1};
+    while (text.size && memchr(cut.data, text.data[text.size - 1], cut.size))
+        text.size--;
+    return ottl_string(text);
+}
+
+static bool ends(struct view text, struct view with)
+{
+    return text.size >= with.size &&
+           view_eq((struct view){text.data + text.size - with.size, with.size}, with);
+}
+
+static struct ottl_value trim_prefix(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 1);
+    if (view_starts(text, with))
+        text = (struct view){text.data + with.size, text.size - with.size};
+    return ottl_string(text);
+}
+
+static struct ottl_value trim_suffix(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 1);
+    text.size -= ends(text, with) ? with.size : 0;
+    return ottl_string(text);
+}
+
+/* ---- questions ---- */
+
+static struct ottl_value has_prefix(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 1);
+    return ottl_bool(view_starts(text, with));
+}
+
+static struct ottl_value has_suffix(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 1);
+    return ottl_bool(ends(text, with));
+}
+
+static struct ottl_value is_match(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_text(run, call, 0);
+    if (run->failed || !text.data)
+        return ottl_bool(false);
+    enum regex_result found = regex_test(call->regex, text);
+    if (found == REGEX_LIMIT)
+        return ottl_fail(run, "the pattern takes too long");
+    return ottl_bool(found == REGEX_YES);
+}
+
+static struct ottl_value index_of(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value in = ottl_arg(run, call, 0), of = ottl_arg(run, call, 1);
+    struct value each;
+    if (run->failed)
+        return ottl_nil();
+    if (in.type == TYPE_STRING && of.type == TYPE_STRING) {
+        const uint8_t *found =
+            of.bytes.size ? memmem(in.bytes.data, in.bytes.size, of.bytes.data, of.bytes.size)
+                          : in.bytes.data;
+        return ottl_int(found ? found - in.bytes.data : -1);
+    }
+    if (in.type != TYPE_LIST)
+        return ottl_fail(run, "Index takes two texts, or a list and a value");
+    struct proto_scan scan = proto_scan_begin(in.bytes);
+    for (int64_t i = 0; value_next(&scan, &each); i++) {
+        struct ottl_value item = ottl_of_value(&each);
+        if (ottl_compare(&item, &of, OP_EQ))
+            return ottl_int(i);
+    }
+    return ottl_int(-1);
+}
+
+/* ---- case ---- */
+
+static locale_t letters;
+
+static void load_letters(void)
+{
+    letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+}
+
+/* Bytes of a character and its code; what is no UTF-8 is one byte. */
+static size_t decode(struct view text, uint32_t *code)
+{
+    uint8_t first = *text.data;
+    size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    *code = first;
+    if (size == 1 || first < 0xc2 || size > text.size)
+        return 1;
+    *code = first & (0xffu >> (size + 1));
+    for (size_t i = 1; i < size; i++) {
+        if ((text.data[i] & 0xc0) != 0x80) {
+            *code = first;
+            return 1;
+        }
+        *code = *code << 6 | (text.data[i] & 63);
+    }
+    return size;
+}
+
+static bool put_code(struct bytes *out, uint32_t code)
+{
+    uint8_t text[4];
+    size_t size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = size - 1; i > 0; i--, code >>= 6)
+        text[i] = (uint8_t)(0x80 | (code & 63));
+    text[0] = (uint8_t)(size == 1 ? code : (0xf00u >> size) | code);
+    return bytes_append(out, text, size) == BYTES_OK;
+}
+
+static struct ottl_value with_case(struct ottl_run *run, struct view text, bool upper)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct bytes out;
+    bool ok = !run->failed;
+    pthread_once(&once, load_letters);
+    bytes_init(&out, (size_t)4 << 20, NULL);
+    for (size_t at = 0, size; ok && at < text.size; at += size) {
+        uint32_t code;
+        struct view rest = {text.data + at, text.size - at};
+        size = decode(rest, &code);
+        bool letter = letters && (size > 1 || code < 0x80);
+        if (letter)
+            code = upper ? towupper_l((wint_t)code, letters) : towlower_l((wint_t)code, letters);
+        ok = letter ? put_code(&out, code) : bytes_append(&out, rest.data, size) == BYTES_OK;
+    }
+    return kept(run, &out, ok);
+}
+
+static struct ottl_value to_lower(struct ottl_run *run, const struct ottl_node *call)
+{
+    return with_case(run, ottl_arg_string(run, call, 0), false);
+}
+
+static struct ottl_value to_upper(struct ottl_run *run, const struct ottl_node *call)
+{
+    return with_case(run, ottl_arg_string(run, call, 0), true);
+}
+
+static const char *check_case(const struct ottl_node *call)
+{
+    const struct ottl_node *to = call->items[1];
+    bool text = to->kind == NODE_LITERAL && to->value.type == TYPE_STRING;
+    return text && (view_eq(to->value.bytes, VIEW("lower")) ||
+                    view_eq(to->value.bytes, VIEW("upper")))
+               ? NULL
+               : "the case is \"lower\" or \"upper\"; snake and camel are not there";
+}
+
+static struct ottl_value convert_case(struct ottl_run *run, const struct ottl_node *call)
+{
+    return with_case(run, ottl_arg_string(run, call, 0),
+                     view_eq(call->items[1]->value.bytes, VIEW("upper")));
+}
+
+/* ---- sums and forms ---- */
+
+static struct ottl_value sha256_of(struct ottl_run *run, const struct ottl_node *call)
+{
+    char hex[SHA256_HEX];
+    struct view text = ottl_arg_string(run, call, 0);
+    if (run->failed)
+        return ottl_nil();
+    sha256_hex(text, hex);
+    return ottl_string(ottl_keep(run, (struct view){(uint8_t *)hex, sizeof hex}));
+}
+
+/* FNV-1a of 64 bits (draft-eastlake-fnv). */
+static struct ottl_value fnv(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    uint64_t sum = 0xcbf29ce484222325;
+    for (size_t i = 0; i < text.size; i++)
+        sum = (sum ^ text.data[i]) * 0x100000001b3;
+    return ottl_int((int64_t)sum);
+}
+
+static struct ottl_value base64_of(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    struct bytes out;
+    bytes_init(&out, (size_t)4 << 20, NULL);
+    bool ok = !run->failed && base64_decode(text, &out) == BASE64_OK;
+    if (!ok && !run->failed)
+        ottl_fail(run, "Base64Decode takes base64");
+    return kept(run, &out, ok);
+}
+
+const struct ottl_function ottl_text_functions[] = {
+    {"Concat", "vals,delimiter", concat, FN_NO_PATTERN, false, 0, check_concat},
+    {"Split", "target,delimiter", split, FN_NO_PATTERN, false, 0, NULL},
+    {"Substring", "target,start,length,utf8_safe?", substring, FN_NO_PATTERN, false, 0, NULL},
+    {"Trim", "target,replacement?", trim, FN_NO_PATTERN, false, 0, NULL},
+    {"TrimPrefix", "target,prefix", trim_prefix, FN_NO_PATTERN, false, 0, NULL},
+    {"TrimSuffix", "target,suffix", trim_suffix, FN_NO_PATTERN, false, 0, NULL},
+    {"HasPrefix", "target,prefix", has_prefix, FN_NO_PATTERN, false, 0, NULL},
+    {"HasSuffix", "target,suffix", has_suffix, FN_NO_PATTERN, false, 0, NULL},
+    {"IsMatch", "target,pattern", is_match, 1, false, 0, NULL},
+    {"Index", "target,value", index_of, FN_NO_PATTERN, false, 0, NULL},
+    {"ToLowerCase", "target", to_lower, FN_NO_PATTERN, false, 0, NULL},
+    {"ToUpperCase", "target", to_upper, FN_NO_PATTERN, false, 0, NULL},
+    {"ConvertCase", "target,to_case", convert_case, FN_NO_PATTERN, false, 0, check_case},
+    {"SHA256", "target", sha256_of, FN_NO_PATTERN, false, 0, NULL},
+    {"FNV", "target", fnv, FN_NO_PATTERN, false, 0, NULL},
+    {"Base64Decode", "target", base64_of, FN_NO_PATTERN, false, 0, NULL},
+    {0},
+};

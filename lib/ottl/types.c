@@ -1,0 +1,248 @@
+/* Converters that ask for a type or change it, and those of ids. */
+#include "lib/ottl/function.h"
+
+#include "lib/wire/proto/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+static struct ottl_value is_type(struct ottl_run *run, const struct ottl_node *call,
+                                 enum ottl_type type)
+{
+    struct ottl_value value = ottl_arg(run, call, 0);
+    return ottl_bool(value.type == type);
+}
+
+static struct ottl_value is_string(struct ottl_run *run, const struct ottl_node *call)
+{
+    return is_type(run, call, TYPE_STRING);
+}
+
+static struct ottl_value is_bool(struct ottl_run *run, const struct ottl_node *call)
+{
+    return is_type(run, call, TYPE_BOOL);
+}
+
+static struct ottl_value is_int(struct ottl_run *run, const struct ottl_node *call)
+{
+    return is_type(run, call, TYPE_INT);
+}
+
+static struct ottl_value is_double(struct ottl_run *run, const struct ottl_node *call)
+{
+    return is_type(run, call, TYPE_DOUBLE);
+}
+
+static struct ottl_value is_map(struct ottl_run *run, const struct ottl_node *call)
+{
+    return is_type(run, call, TYPE_MAP);
+}
+
+static struct ottl_value is_list(struct ottl_run *run, const struct ottl_node *call)
+{
+    return is_type(run, call, TYPE_LIST);
+}
+
+/* A number in all of a text. */
+static bool number_in(struct view text, bool integer, struct ottl_value *value)
+{
+    char copy[64], *end;
+    if (text.size == 0 || text.size >= sizeof copy || memchr(" \t\n\v\f\r", *text.data, 6))
+        return false;
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    errno = 0;
+    *value = integer ? ottl_int(strtoll(copy, &end, 10)) : ottl_double(strtod(copy, &end));
+    bool overflow = errno == ERANGE && (integer || isinf(value->number));
+    return end == copy + text.size && !overflow;
+}
+
+static struct ottl_value to_int(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value value = ottl_arg(run, call, 0), made;
+    bool fits = value.type == TYPE_DOUBLE && value.number > -9223372036854775808.0 &&
+                value.number < 9223372036854775808.0;
+    if (run->failed || value.type == TYPE_NIL || value.type == TYPE_INT)
+        return value;
+    if (value.type == TYPE_DOUBLE)
+        return ottl_int(fits ? (int64_t)value.number : INT64_MIN);
+    if (value.type == TYPE_BOOL)
+        return ottl_int(value.boolean);
+    if (value.type == TYPE_STRING)
+        return number_in(value.bytes, true, &made) ? made : ottl_nil();
+    return ottl_fail(run, "Int takes no %s", ottl_type_name(value.type));
+}
+
+static struct ottl_value to_double(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value value = ottl_arg(run, call, 0), made;
+    if (run->failed || value.type == TYPE_NIL || value.type == TYPE_DOUBLE)
+        return value;
+    if (value.type == TYPE_INT)
+        return ottl_double((double)value.integer);
+    if (value.type == TYPE_BOOL)
+        return ottl_double(value.boolean);
+    if (value.type == TYPE_STRING && number_in(value.bytes, false, &made))
+        return made;
+    return ottl_fail(run, value.type == TYPE_STRING ? "Double takes a text with a number in it"
+                                                    : "Double takes a number, bool or text");
+}
+
+static struct ottl_value to_bool(struct ottl_run *run, const struct ottl_node *call)
+{
+    static const char *const words[] = {"0", "f", "F", "false", "FALSE", "False",
+                                        "1", "t", "T", "true",  "TRUE",  "True"};
+    struct ottl_value value = ottl_arg(run, call, 0);
+    if (run->failed || value.type == TYPE_NIL || value.type == TYPE_BOOL)
+        return value;
+    if (value.type == TYPE_INT)
+        return ottl_bool(value.integer != 0);
+    if (value.type == TYPE_DOUBLE)
+        return ottl_bool(value.number != 0);
+    for (int i = 0; value.type == TYPE_STRING && i < 12; i++)
+        if (view_eq(value.bytes, view_of(words[i])))
+            return ottl_bool(i >= 6);
+    return ottl_fail(run, "Bool takes a number, or a text such as true");
+}
+
+static struct ottl_value to_string(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_text(run, call, 0);
+    return text.data ? ottl_string(text) : ottl_nil();
+}
+
+static struct ottl_value len(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value value = ottl_arg(run, call, 0);
+    struct proto_scan scan;
+    struct proto_field field;
+    int64_t count = 0;
+    if (run->failed)
+        return ottl_nil();
+    if (value.type == TYPE_STRING || value.type == TYPE_BYTES)
+        return ottl_int((int64_t)value.bytes.size);
+    if (value.type != TYPE_LIST && value.type != TYPE_MAP)
+        return ottl_fail(run, "Len takes a text, bytes, list or map, not %s",
+                         ottl_type_name(value.type));
+    scan = proto_scan_begin(value.bytes);
+    while (proto_scan_next(&scan, &field))
+        count += field.number == 1;
+    return ottl_int(count);
+}
+
+/* ---- ids ---- */
+
+static struct ottl_value to_id(struct ottl_run *run, const struct ottl_node *call, size_t size,
+                               enum ottl_type type)
+{
+    struct ottl_value value = ottl_arg(run, call, 0);
+    uint8_t id[16];
+    if (run->failed)
+        return ottl_nil();
+    if (value.type == TYPE_BYTES && value.bytes.size == size)
+        return ottl_bytes(type, value.bytes);
+    if (value.type != TYPE_STRING || value.bytes.size != 2 * size)
+        return ottl_fail(run, "%s takes %zu bytes or %zu hex digits", call->function->name, size,
+                         2 * size);
+    for (size_t i = 0; i < size; i++) {
+        int high = text_hex_digit(value.bytes.data[2 * i]);
+        int low = text_hex_digit(value.bytes.data[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return ottl_fail(run, "%s takes %zu hex digits", call->function->name, 2 * size);
+        id[i] = (uint8_t)(high << 4 | low);
+    }
+    return ottl_bytes(type, ottl_keep(run, (struct view){id, size}));
+}
+
+static struct ottl_value trace_id(struct ottl_run *run, const struct ottl_node *call)
+{
+    return to_id(run, call, 16, TYPE_TRACE_ID);
+}
+
+static struct ottl_value span_id(struct ottl_run *run, const struct ottl_node *call)
+{
+    return to_id(run, call, 8, TYPE_SPAN_ID);
+}
+
+static struct ottl_value is_root_span(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct proto_field parent;
+    (void)call;
+    if (!record_get(&run->at->records[EDIT_ITEM], 4, &parent))
+        return ottl_bool(true);
+    for (size_t i = 0; i < parent.bytes.size; i++)
+        if (parent.bytes.data[i])
+            return ottl_bool(false);
+    return ottl_bool(true);
+}
+
+/* ---- attributes of a metric's data points ---- */
+
+/* Whether any point has the attribute, with the value where one is wanted. */
+static bool any_point_has(struct ottl_run *run, struct view key, const struct ottl_value *wanted)
+{
+    static const uint8_t lists[] = {[5] = 7, [7] = 7, [9] = 9, [10] = 1, [11] = 7};
+    struct proto_scan scan = proto_scan_begin(run->at->records[EDIT_ITEM].body), points;
+    struct proto_field data, point, found;
+    while (proto_scan_next(&scan, &data)) {
+        uint32_t list = data.number < sizeof lists ? lists[data.number] : 0;
+        if (!list || data.type != WIRE_LEN)
+            continue;
+        points = proto_scan_begin(data.bytes);
+        while (proto_scan_next(&points, &point)) {
+            struct attributes attributes;
+            struct value value;
+            if (point.number != 1 || point.type != WIRE_LEN ||
+                !otlp_attribute_find(point.bytes, list, key, &found))
+                continue;
+            attributes_read(&attributes, point.bytes, list, ottl_arena(run));
+            if (!wanted)
+                return true;
+            if (!attributes_get(&attributes, key, &value))
+                continue;
+            struct ottl_value has = ottl_of_value(&value);
+            struct view text = ottl_text_of(run, &has);
+            if (view_eq(text, wanted->bytes))
+                return true;
+        }
+    }
+    return false;
+}
+
+static struct ottl_value has_key_on_point(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view key = ottl_arg_string(run, call, 0);
+    return ottl_bool(!run->failed && any_point_has(run, key, NULL));
+}
+
+static struct ottl_value has_on_point(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view key = ottl_arg_string(run, call, 0);
+    struct ottl_value wanted = ottl_string(ottl_arg_string(run, call, 1));
+    return ottl_bool(!run->failed && any_point_has(run, key, &wanted));
+}
+
+#define ON_METRICS (1u << OTTL_METRIC)
+#define ON_SPANS   (1u << OTTL_SPAN)
+
+const struct ottl_function ottl_type_functions[] = {
+    {"IsString", "target", is_string, FN_NO_PATTERN, false, 0, NULL},
+    {"IsBool", "target", is_bool, FN_NO_PATTERN, false, 0, NULL},
+    {"IsInt", "target", is_int, FN_NO_PATTERN, false, 0, NULL},
+    {"IsDouble", "target", is_double, FN_NO_PATTERN, false, 0, NULL},
+    {"IsMap", "target", is_map, FN_NO_PATTERN, false, 0, NULL},
+    {"IsList", "target", is_list, FN_NO_PATTERN, false, 0, NULL},
+    {"Int", "target", to_int, FN_NO_PATTERN, false, 0, NULL},
+    {"Double", "target", to_double, FN_NO_PATTERN, false, 0, NULL},
+    {"Bool", "target", to_bool, FN_NO_PATTERN, false, 0, NULL},
+    {"String", "target", to_string, FN_NO_PATTERN, false, 0, NULL},
+    {"Len", "target", len, FN_NO_PATTERN, false, 0, NULL},
+    {"TraceID", "target", trace_id, FN_NO_PATTERN, false, 0, NULL},
+    {"SpanID", "target", span_id, FN_NO_PATTERN, false, 0, NULL},
+    {"IsRootSpan", "", is_root_span, FN_NO_PATTERN, false, ON_SPANS, NULL},
+    {"HasAttrKeyOnDatapoint", "key", has_key_on_point, FN_NO_PATTERN, false, ON_METRICS, NULL},
+    {"HasAttrOnDatapoint", "key,expected_val", has_on_point, FN_NO_PATTERN, false, ON_METRICS,
+     NULL},
+    {0},
+};

@@ -1,0 +1,67 @@
+/* The values that statements are evaluated to. For lib/ottl alone. */
+#ifndef LIB_OTTL_VALUES_H
+#define LIB_OTTL_VALUES_H
+
+#include "lib/wire/value/value.h"
+
+enum ottl_type {
+    TYPE_NIL,
+    TYPE_BOOL,
+    TYPE_INT,
+    TYPE_DOUBLE,
+    TYPE_STRING,
+    TYPE_BYTES,
+    TYPE_LIST, /* body of an ArrayValue */
+    TYPE_MAP,  /* body of a KeyValueList */
+    TYPE_TIME, /* nanoseconds since the epoch */
+    TYPE_DURATION,
+    TYPE_TRACE_ID,
+    TYPE_SPAN_ID
+};
+
+struct ottl_value {
+    enum ottl_type type;
+    union {
+        struct view bytes;
+        bool boolean;
+        int64_t integer; /* INT; TIME, DURATION: nanoseconds */
+        double number;
+    };
+};
+
+enum ottl_op { OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_EQ, OP_NE, OP_LT, OP_LE, OP_GE, OP_GT };
+
+static inline struct ottl_value ottl_nil(void)
+{
+    return (struct ottl_value){0};
+}
+static inline struct ottl_value ottl_bool(bool boolean)
+{
+    return (struct ottl_value){.type = TYPE_BOOL, .boolean = boolean};
+}
+static inline struct ottl_value ottl_int(int64_t integer)
+{
+    return (struct ottl_value){.type = TYPE_INT, .integer = integer};
+}
+static inline struct ottl_value ottl_double(double number)
+{
+    return (struct ottl_value){.type = TYPE_DOUBLE, .number = number};
+}
+static inline struct ottl_value ottl_bytes(enum ottl_type type, struct view bytes)
+{
+    return (struct ottl_value){.type = type, .bytes = bytes};
+}
+static inline struct ottl_value ottl_string(struct view text)
+{
+    return ottl_bytes(TYPE_STRING, text);
+}
+
+struct ottl_value ottl_of_value(const struct value *value);
+
+/* False: attributes have no such type. */
+bool ottl_to_value(const struct ottl_value *from, struct value *to);
+
+const char *ottl_type_name(enum ottl_type type);
+bool ottl_compare(const struct ottl_value *a, const struct ottl_value *b, enum ottl_op op);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * Regular expressions as RE2 reads them, matched by PCRE2, which is loaded when the first one is
+ * compiled. What RE2 does not have (references back, looking around, atomic groups) is refused. A
+ * match takes a bounded number of steps and bytes, so that no pattern and no text hangs.
+ */
+#ifndef LIB_REGEX_REGEX_H
+#define LIB_REGEX_REGEX_H
+
+#include "lib/base/bytes.h"
+
+enum {
+    REGEX_GROUPS_MAX = 64,     /* with the whole match */
+    REGEX_PATTERN_MAX = 8192,  /* bytes */
+    REGEX_STEPS_MAX = 1000000, /* of one match, about 10 ms */
+    REGEX_HEAP_KIB_MAX = 1024  /* of one match */
+};
+
+enum regex_result {
+    REGEX_NO,
+    REGEX_YES,
+    REGEX_LIMIT /* the limits ended the search, or there is no memory: it is not known */
+};
+
+struct regex;
+
+/* Where the groups of a match lie; data NULL: the group took no part. */
+struct regex_match {
+    struct view groups[REGEX_GROUPS_MAX];
+    size_t count; /* of the pattern, the whole match as number 0 included */
+};
+
+/* Compiles. NULL: error holds a sentence's part, such as "missing ) at character 7". Any thread. */
+struct regex *regex_new(struct view pattern, char *error, size_t error_size);
+void regex_free(struct regex *regex); /* NULL is legal */
+
+/* Whether it matches anywhere in the text. Any thread. */
+enum regex_result regex_test(const struct regex *regex, struct view text);
+
+/* The first match that begins at byte `from` or behind. Any thread. */
+enum regex_result regex_find(const struct regex *regex, struct view text, size_t from,
+                             struct regex_match *match);
+
+/* Groups without the whole match; the name of one from 1 on, "" without a name. */
+size_t regex_groups(const struct regex *regex);
+const char *regex_group_name(const struct regex *regex, size_t group);
+
+/* Replaces every match, as Go's ReplaceAllString does: $1, ${1} and ${name} stand for groups and $$
+ * for a dollar. REGEX_NO: there was no match, and nothing is
+ * written. REGEX_LIMIT: the limits, or out is full. */
+enum regex_result regex_replace(const struct regex *regex, struct view text,
+                                struct view replacement, struct bytes *out);
+
+/* Appends a replacement with the groups of a match in place. False: out is full. */
+bool regex_expand(const struct regex *regex, const struct regex_match *match,
+                  struct view replacement, struct bytes *out);
+
+#endif

@@ -1,0 +1,250 @@
+#include "lib/wire/edit/record.h"
+
+#include "lib/wire/profiles/otlp_label.h"
+
+enum { ANY_STRINDEX = 8, KEY_VALUE_VALUE = 2, FIRST_PIECES = 8 };
+
+void record_begin(struct record *record, const struct proto_field *field, uint32_t list,
+                  const struct otlp_dictionary *dictionary, struct arena *arena)
+{
+    static const uint8_t nothing[1];
+    record->field = field ? *field : (struct proto_field){0};
+    record->body = field ? field->bytes : (struct view){nothing, 0};
+    record->list = list;
+    record->dictionary = dictionary;
+    record->arena = arena;
+    record->field_count = record->piece_count = record->piece_room = 0;
+    record->pieces = NULL;
+    record->read = record->changed = record->failed = false;
+}
+
+/* A key or a text that is a reference into the dictionary is read as what it stands for. */
+static void resolve(struct record *record)
+{
+    for (size_t i = 0; i < record->attributes.count; i++) {
+        struct attribute *item = &record->attributes.items[i];
+        struct proto_scan scan = proto_scan_begin(item->source);
+        struct proto_field field, index;
+        if (!proto_scan_next(&scan, &field))
+            continue;
+        item->key = otlp_label_key(record->dictionary, field.bytes);
+        if (!proto_find(item->any, ANY_STRINDEX, WIRE_VARINT, &index))
+            continue;
+        struct value text = value_string(otlp_dictionary_value(record->dictionary, field.bytes));
+        item->any = value_any(&text, record->arena);
+        record->failed = record->failed || !item->any.data;
+    }
+}
+
+struct attributes *record_attributes(struct record *record)
+{
+    if (!record->read) {
+        record->read = true;
+        attributes_read(&record->attributes, record->body, record->list, record->arena);
+        if (record->dictionary)
+            resolve(record);
+    }
+    return &record->attributes;
+}
+
+bool record_attribute(struct record *record, struct view key, struct value *value)
+{
+    struct proto_field field, any;
+    if (record->read || record->dictionary)
+        return attributes_get(record_attributes(record), key, value);
+    if (!otlp_attribute_find(record->body, record->list, key, &field))
+        return false;
+    bool there = proto_find(field.bytes, KEY_VALUE_VALUE, WIRE_LEN, &any);
+    *value = there ? value_read(any.bytes) : (struct value){0};
+    return true;
+}
+
+bool record_get(const struct record *record, uint32_t number, struct proto_field *field)
+{
+    struct view from = record->body;
+    for (size_t i = 0; i < record->field_count; i++)
+        if (record->fields[i].number == number)
+            from = record->fields[i].text;
+    bool found = false;
+    struct proto_scan scan = proto_scan_begin(from);
+    struct proto_field each;
+    while (proto_scan_next(&scan, &each))
+        if (each.number == number) {
+            *field = each;
+            found = true;
+        }
+    return found;
+}
+
+void record_set_fields(struct record *record, uint32_t number, struct view text)
+{
+    size_t i = 0;
+    while (i < record->field_count && record->fields[i].number != number)
+        i++;
+    if (i == RECORD_FIELDS_MAX) {
+        record->failed = true;
+        return;
+    }
+    record->fields[i].number = number;
+    record->fields[i].text = text;
+    record->field_count += i == record->field_count;
+    record->changed = true;
+}
+
+static void set_made(struct record *record, uint32_t number, const uint8_t *text, size_t size)
+{
+    uint8_t *kept = arena_array_raw(record->arena, size, 1);
+    if (kept)
+        memcpy(kept, text, size);
+    record->failed = record->failed || !kept;
+    if (kept)
+        record_set_fields(record, number, (struct view){kept, size});
+}
+
+void record_set_varint(struct record *record, uint32_t number, uint64_t value)
+{
+    uint8_t text[20], *end = proto_varint_put(text, proto_tag(number, WIRE_VARINT));
+    end = proto_varint_put(end, value);
+    set_made(record, number, text, (size_t)(end - text));
+}
+
+static void set_fixed(struct record *record, uint32_t number, enum wire_type type, uint64_t value,
+                      unsigned size)
+{
+    uint8_t text[20], *end = proto_varint_put(text, proto_tag(number, type));
+    for (unsigned i = 0; i < size; i++)
+        *end++ = (uint8_t)(value >> (8 * i));
+    set_made(record, number, text, (size_t)(end - text));
+}
+
+void record_set_fixed64(struct record *record, uint32_t number, uint64_t value)
+{
+    set_fixed(record, number, WIRE_I64, value, 8);
+}
+
+void record_set_fixed32(struct record *record, uint32_t number, uint32_t value)
+{
+    set_fixed(record, number, WIRE_I32, value, 4);
+}
+
+void record_set_bytes(struct record *record, uint32_t number, struct view bytes)
+{
+    size_t size = proto_len_size(number, bytes.size);
+    uint8_t *text = arena_array_raw(record->arena, size, 1);
+    record->failed = record->failed || !text;
+    if (!text)
+        return;
+    proto_bytes_put(proto_len_put(text, number, bytes.size), bytes);
+    record_set_fields(record, number, (struct view){text, size});
+}
+
+void record_clear(struct record *record, uint32_t number)
+{
+    struct proto_field field;
+    if (record_get(record, number, &field))
+        record_set_fields(record, number, (struct view){0});
+}
+
+void record_replace(struct record *record, const uint8_t *from, const uint8_t *to, struct view text)
+{
+    if (record->piece_count == record->piece_room) {
+        size_t room = record->piece_room ? 2 * record->piece_room : FIRST_PIECES;
+        struct record_piece *pieces = arena_array_raw(record->arena, room, sizeof *pieces);
+        record->failed = record->failed || !pieces;
+        if (!pieces)
+            return;
+        if (record->piece_count)
+            memcpy(pieces, record->pieces, record->piece_count * sizeof *pieces);
+        record->pieces = pieces;
+        record->piece_room = room;
+    }
+    record->pieces[record->piece_count++] = (struct record_piece){from, to, text};
+    record->changed = true;
+}
+
+bool record_changed(const struct record *record)
+{
+    return record->changed || (record->read && record->attributes.changed);
+}
+
+static bool overlaid(const struct record *record, uint32_t number)
+{
+    for (size_t i = 0; i < record->field_count; i++)
+        if (record->fields[i].number == number)
+            return true;
+    return number == record->list && record->read && record->attributes.changed;
+}
+
+/* Bytes that what was set takes. */
+static size_t set_size(const struct record *record)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < record->field_count; i++)
+        size += record->fields[i].text.size;
+    for (size_t i = 0; i < record->piece_count; i++)
+        size += record->pieces[i].text.size;
+    if (record->list && record->read && record->attributes.changed)
+        size += attributes_size(&record->attributes, record->list);
+    return size;
+}
+
+/* Copies what nobody set, with the children in their places. */
+static uint8_t *put_kept(uint8_t *out, const struct record *record)
+{
+    struct proto_scan scan = proto_scan_begin(record->body);
+    struct proto_field field;
+    const uint8_t *from = record->body.data; /* what is copied next */
+    size_t piece = 0;
+    while (proto_scan_next(&scan, &field)) {
+        const struct record_piece *next = &record->pieces[piece];
+        bool child = piece < record->piece_count && next->from == field.start;
+        if (!child && !overlaid(record, field.number))
+            continue;
+        out = proto_bytes_put(out, view_between(from, field.start));
+        from = field.end;
+        if (child)
+            out = proto_bytes_put(out, next->text);
+        piece += child;
+    }
+    return proto_bytes_put(out, view_between(from, record->body.data + record->body.size));
+}
+
+/* Writes what record_body says, which set_size + body has room for. */
+static uint8_t *put_body(uint8_t *out, const struct record *record)
+{
+    out = put_kept(out, record);
+    for (size_t i = 0; i < record->field_count; i++)
+        out = proto_bytes_put(out, record->fields[i].text);
+    if (record->list && record->read && record->attributes.changed)
+        out = attributes_put(out, &record->attributes, record->list);
+    return out;
+}
+
+/* Room for the body behind `head` bytes. NULL: the edit has failed. */
+static uint8_t *body_room(struct record *record, size_t head, size_t size)
+{
+    uint8_t *start = arena_array_raw(record->arena, head + size + 1, 1);
+    record->failed = record->failed || !start || (record->read && record->attributes.failed);
+    return record->failed ? NULL : start;
+}
+
+struct view record_body(struct record *record)
+{
+    if (!record_changed(record) && !record->failed)
+        return record->body;
+    uint8_t *start = body_room(record, 0, record->body.size + set_size(record));
+    return start ? view_between(start, put_body(start, record)) : (struct view){0};
+}
+
+struct view record_field(struct record *record, uint32_t number)
+{
+    size_t size = record->body.size + set_size(record);
+    size_t head = proto_len_size(number, size) - size; /* at most */
+    uint8_t *start = body_room(record, head, size);
+    if (!start)
+        return (struct view){0};
+    uint8_t *body = start + head, *out = put_body(body, record);
+    size_t made = (size_t)(out - body), room = proto_len_size(number, made) - made;
+    proto_len_put(body - room, number, made);
+    return view_between(body - room, out);
+}

@@ -1,0 +1,398 @@
+#include "lib/wire/edit/request_edit.h"
+
+enum {
+    ENTRY_SCHEMA_URL = 3,
+    ENTRY_HEAD = 1, /* Resource of an entry, scope of a scope's entry */
+    ENTRY_LIST = 2,
+    SPAN_EVENTS = 11,
+    DATA_POINTS = 1,
+    REQUEST_DICTIONARY = 2,
+    FIRST_PIECES = 64
+};
+
+/* What becomes of a stretch of one resource's entry. */
+enum piece_kind { PIECE_TEXT, PIECE_SCOPE, PIECE_SCOPE_END };
+
+struct edit_piece {
+    enum piece_kind kind;
+    const uint8_t *from, *to;
+    struct view text;
+    struct proto_field scope; /* SCOPE */
+};
+
+uint32_t edit_list(enum signal signal, enum edit_level level, enum edit_point kind)
+{
+    static const uint8_t points[] = {
+        [EDIT_NO_POINT] = 0,  [EDIT_EVENT] = 3,       [EDIT_NUMBER] = 7,
+        [EDIT_HISTOGRAM] = 9, [EDIT_EXPONENTIAL] = 1, [EDIT_SUMMARY] = 7,
+    };
+    static const uint8_t items[SIGNAL_COUNT] = {
+        [SIGNAL_TRACES] = 9,
+        [SIGNAL_METRICS] = 0,
+        [SIGNAL_LOGS] = 6,
+        [SIGNAL_PROFILES] = 0,
+    };
+    if (level == EDIT_RESOURCE)
+        return 1;
+    if (level == EDIT_SCOPE)
+        return 3;
+    return level == EDIT_ITEM ? items[signal] : points[kind];
+}
+
+static struct edit_piece *add_piece(struct request_edit *edit)
+{
+    if (edit->count == edit->room) {
+        size_t room = edit->room ? 2 * edit->room : FIRST_PIECES;
+        struct edit_piece *pieces = arena_array_raw(edit->splice->arena, room, sizeof *pieces);
+        edit->splice->failed = edit->splice->failed || !pieces;
+        if (!pieces)
+            return NULL;
+        if (edit->count)
+            memcpy(pieces, edit->pieces, edit->count * sizeof *pieces);
+        edit->pieces = pieces;
+        edit->room = room;
+    }
+    struct edit_piece *piece = &edit->pieces[edit->count++];
+    *piece = (struct edit_piece){.kind = PIECE_TEXT};
+    return piece;
+}
+
+static void add_text(struct request_edit *edit, const uint8_t *from, const uint8_t *to,
+                     struct view text)
+{
+    struct edit_piece *piece = add_piece(edit);
+    if (piece) {
+        piece->from = from;
+        piece->to = to;
+        piece->text = text;
+    }
+}
+
+/* The place of an entry's Resource or Scope, whether it is there or not. */
+static void add_slot(struct request_edit *edit, const struct record *record, struct view entry)
+{
+    bool there = record->field.start;
+    const uint8_t *at = there ? record->field.start : entry.data;
+    add_text(edit, at, at, (struct view){0});
+}
+
+/* Puts what was set into its place, once nothing more can be. */
+static void fill_slot(struct request_edit *edit, size_t slot, struct record *record)
+{
+    if (!record_changed(record) || slot >= edit->count)
+        return;
+    struct view text = record_field(record, ENTRY_HEAD);
+    edit->splice->failed = edit->splice->failed || !text.data;
+    edit->pieces[slot].text = text;
+    if (record->field.start)
+        edit->pieces[slot].to = record->field.end;
+}
+
+static enum edit_verdict call(struct request_edit *edit, enum edit_level level)
+{
+    enum edit_verdict verdict = EDIT_KEEP;
+    if (edit->levels & EDIT_BIT(level))
+        verdict = edit->step(edit->ctx, edit, level);
+    if (edit->records[level].failed)
+        edit->splice->failed = true;
+    if (verdict == EDIT_DROP)
+        edit->dropped[level]++;
+    return edit->splice->failed ? EDIT_ABORT : verdict;
+}
+
+static void begin_record(struct request_edit *edit, enum edit_level level,
+                         const struct proto_field *field)
+{
+    const struct otlp_dictionary *dictionary =
+        edit->dictionary.of[OTLP_TABLE_STRING].count ? &edit->dictionary : NULL;
+    record_begin(&edit->records[level], field, edit_list(edit->signal, level, edit->point_kind),
+                 dictionary, edit->splice->arena);
+}
+
+static void begin_head(struct request_edit *edit, enum edit_level level, struct view entry)
+{
+    struct proto_scan scan = proto_scan_begin(entry);
+    struct proto_field head;
+    bool there = proto_scan_next(&scan, &head) && head.number == ENTRY_HEAD;
+    begin_record(edit, level, there ? &head : NULL);
+}
+
+/* ---- points ---- */
+
+static enum edit_point kind_of_data(uint32_t number)
+{
+    switch (number) {
+    case 5:
+    case 7:
+        return EDIT_NUMBER;
+    case 9:
+        return EDIT_HISTOGRAM;
+    case 10:
+        return EDIT_EXPONENTIAL;
+    case 11:
+        return EDIT_SUMMARY;
+    default:
+        return EDIT_NO_POINT;
+    }
+}
+
+/* One point, whose changes go into what holds it. *kept counts those that stay. */
+static enum edit_verdict edit_point(struct request_edit *edit, const struct proto_field *field,
+                                    struct record *holder, size_t *kept)
+{
+    begin_record(edit, EDIT_POINT, field);
+    enum edit_verdict verdict = call(edit, EDIT_POINT);
+    struct record *point = &edit->records[EDIT_POINT];
+    edit->point_index++;
+    if (verdict == EDIT_DROP)
+        record_replace(holder, field->start, field->end, (struct view){0});
+    else if (record_changed(point))
+        record_replace(holder, field->start, field->end, record_field(point, field->number));
+    *kept += verdict != EDIT_DROP;
+    return point->failed || verdict == EDIT_ABORT ? EDIT_ABORT : EDIT_KEEP;
+}
+
+static enum edit_verdict edit_data(struct request_edit *edit, const struct proto_field *data,
+                                   size_t *kept)
+{
+    struct record holder;
+    struct proto_scan scan = proto_scan_begin(data->bytes);
+    struct proto_field field;
+    uint32_t dropped = edit->dropped[EDIT_POINT];
+    record_begin(&holder, data, 0, NULL, edit->splice->arena);
+    edit->data_number = data->number;
+    edit->point_kind = kind_of_data(data->number);
+    while (proto_scan_next(&scan, &field))
+        if (field.number == DATA_POINTS && field.type == WIRE_LEN &&
+            edit_point(edit, &field, &holder, kept) == EDIT_ABORT)
+            return EDIT_ABORT;
+    if (edit->signal == SIGNAL_METRICS)
+        edit->items_dropped += edit->dropped[EDIT_POINT] - dropped;
+    if (record_changed(&holder)) {
+        struct view text = record_field(&holder, data->number);
+        if (!text.data)
+            return EDIT_ABORT;
+        record_replace(&edit->records[EDIT_ITEM], data->start, data->end, text);
+    }
+    return EDIT_KEEP;
+}
+
+static enum edit_verdict edit_points(struct request_edit *edit)
+{
+    struct record *item = &edit->records[EDIT_ITEM];
+    struct proto_scan scan = proto_scan_begin(item->body);
+    struct proto_field field;
+    size_t kept = 0, before = edit->dropped[EDIT_POINT];
+    bool data = false;
+    edit->point_index = 0;
+    while (proto_scan_next(&scan, &field)) {
+        enum edit_verdict verdict = EDIT_KEEP;
+        if (edit->signal == SIGNAL_TRACES && field.number == SPAN_EVENTS) {
+            edit->point_kind = EDIT_EVENT;
+            verdict = edit_point(edit, &field, item, &kept);
+        } else if (edit->signal == SIGNAL_METRICS && kind_of_data(field.number)) {
+            verdict = edit_data(edit, &field, &kept);
+            data = true;
+        }
+        if (verdict == EDIT_ABORT)
+            return verdict;
+    }
+    bool emptied = edit->signal == SIGNAL_METRICS && !kept &&
+                   (edit->dropped[EDIT_POINT] > before || (edit->prunes && data));
+    return emptied ? EDIT_DROP : EDIT_KEEP;
+}
+
+/* ---- items, scopes, resources ---- */
+
+static enum edit_verdict edit_item(struct request_edit *edit, const struct proto_field *field)
+{
+    struct record *item = &edit->records[EDIT_ITEM];
+    edit->point_kind = EDIT_NO_POINT;
+    begin_record(edit, EDIT_ITEM, field);
+    enum edit_verdict verdict = call(edit, EDIT_ITEM);
+    if (verdict == EDIT_DROP)
+        edit->items_dropped += otlp_item_count(edit->signal, field->bytes);
+    if (verdict == EDIT_KEEP && (edit->levels & EDIT_BIT(EDIT_POINT)))
+        verdict = edit_points(edit);
+    if (verdict == EDIT_DROP) {
+        add_text(edit, field->start, field->end, (struct view){0});
+    } else if (verdict != EDIT_ABORT && record_changed(item)) {
+        struct view text = record_field(item, field->number);
+        add_text(edit, field->start, field->end, text);
+        if (!text.data)
+            return EDIT_ABORT;
+    }
+    return verdict;
+}
+
+static uint32_t items_of(const struct request_edit *edit, struct view scope_entry)
+{
+    struct proto_scan scan = proto_scan_begin(scope_entry);
+    struct proto_field field;
+    uint32_t items = 0;
+    while (proto_scan_next(&scan, &field))
+        if (field.number == ENTRY_LIST)
+            items += otlp_item_count(edit->signal, field.bytes);
+    return items;
+}
+
+static enum edit_verdict edit_items(struct request_edit *edit, bool *emptied)
+{
+    struct proto_scan scan = proto_scan_begin(edit->scope_entry);
+    struct proto_field field;
+    size_t kept = 0, dropped = 0;
+    while (proto_scan_next(&scan, &field)) {
+        if (field.number != ENTRY_LIST || field.type != WIRE_LEN)
+            continue;
+        enum edit_verdict verdict = edit_item(edit, &field);
+        if (verdict == EDIT_ABORT)
+            return verdict;
+        kept += verdict != EDIT_DROP;
+        dropped += verdict == EDIT_DROP;
+    }
+    *emptied = (dropped || edit->prunes) && !kept;
+    return EDIT_KEEP;
+}
+
+static enum edit_verdict edit_scope(struct request_edit *edit, const struct proto_field *field)
+{
+    size_t start = edit->count;
+    bool emptied = false;
+    struct edit_piece *piece = add_piece(edit);
+    if (!piece)
+        return EDIT_ABORT;
+    piece->kind = PIECE_SCOPE;
+    piece->scope = *field;
+    edit->scope_entry = field->bytes;
+    begin_head(edit, EDIT_SCOPE, field->bytes);
+    add_slot(edit, &edit->records[EDIT_SCOPE], field->bytes);
+    enum edit_verdict verdict = call(edit, EDIT_SCOPE);
+    if (verdict == EDIT_DROP)
+        edit->items_dropped += items_of(edit, field->bytes);
+    if (verdict == EDIT_KEEP && edit->levels >= EDIT_BIT(EDIT_ITEM))
+        verdict = edit_items(edit, &emptied);
+    if (verdict == EDIT_ABORT)
+        return verdict;
+    if (verdict == EDIT_DROP || emptied) {
+        edit->count = start;
+        add_text(edit, field->start, field->end, (struct view){0});
+        return EDIT_DROP;
+    }
+    fill_slot(edit, start + 1, &edit->records[EDIT_SCOPE]);
+    if ((piece = add_piece(edit)))
+        piece->kind = PIECE_SCOPE_END;
+    return EDIT_KEEP;
+}
+
+static enum edit_verdict edit_scopes(struct request_edit *edit, bool *emptied)
+{
+    struct proto_scan scan = proto_scan_begin(edit->entry);
+    struct proto_field field;
+    size_t kept = 0, dropped = 0;
+    while (proto_scan_next(&scan, &field)) {
+        if (field.number != ENTRY_LIST || field.type != WIRE_LEN)
+            continue;
+        enum edit_verdict verdict = edit_scope(edit, &field);
+        if (verdict == EDIT_ABORT)
+            return verdict;
+        kept += verdict != EDIT_DROP;
+        dropped += verdict == EDIT_DROP;
+    }
+    *emptied = (dropped || edit->prunes) && !kept;
+    return EDIT_KEEP;
+}
+
+static uint32_t items_below(const struct request_edit *edit, struct view entry)
+{
+    struct proto_scan scan = proto_scan_begin(entry);
+    struct proto_field field;
+    uint32_t items = 0;
+    while (proto_scan_next(&scan, &field))
+        if (field.number == ENTRY_LIST)
+            items += items_of(edit, field.bytes);
+    return items;
+}
+
+static void write_pieces(struct request_edit *edit, const struct proto_field *entry)
+{
+    struct splice *splice = edit->splice;
+    splice_enter(splice, entry);
+    for (size_t i = 0; i < edit->count; i++) {
+        const struct edit_piece *piece = &edit->pieces[i];
+        if (piece->kind == PIECE_SCOPE)
+            splice_enter(splice, &piece->scope);
+        else if (piece->kind == PIECE_SCOPE_END)
+            splice_leave(splice);
+        else
+            splice_replace(splice, piece->from, piece->to, piece->text);
+    }
+    splice_leave(splice);
+}
+
+/* The schema URL for an entry that has none, behind all of it. */
+static void add_schema_url(struct request_edit *edit, const struct proto_field *entry)
+{
+    struct proto_field field;
+    bool there = proto_find(entry->bytes, ENTRY_SCHEMA_URL, WIRE_LEN, &field);
+    if (!edit->schema_url.size || (there && field.bytes.size))
+        return;
+    size_t size = proto_len_size(ENTRY_SCHEMA_URL, edit->schema_url.size);
+    uint8_t *text = arena_array_raw(edit->splice->arena, size, 1);
+    edit->splice->failed = edit->splice->failed || !text;
+    if (!text)
+        return;
+    proto_bytes_put(proto_len_put(text, ENTRY_SCHEMA_URL, edit->schema_url.size), edit->schema_url);
+    add_text(edit, entry->end, entry->end, (struct view){text, size});
+}
+
+static enum edit_verdict edit_resource(struct request_edit *edit, const struct proto_field *field)
+{
+    bool emptied = false;
+    edit->count = 0;
+    edit->entry = field->bytes;
+    begin_head(edit, EDIT_RESOURCE, field->bytes);
+    add_slot(edit, &edit->records[EDIT_RESOURCE], field->bytes);
+    enum edit_verdict verdict = call(edit, EDIT_RESOURCE);
+    if (verdict == EDIT_DROP)
+        edit->items_dropped += items_below(edit, field->bytes);
+    if (verdict == EDIT_KEEP && edit->levels >= EDIT_BIT(EDIT_SCOPE))
+        verdict = edit_scopes(edit, &emptied);
+    if (verdict == EDIT_ABORT)
+        return verdict;
+    if (verdict == EDIT_DROP || emptied) {
+        splice_delete(edit->splice, field->start, field->end);
+        return EDIT_DROP;
+    }
+    fill_slot(edit, 0, &edit->records[EDIT_RESOURCE]);
+    add_schema_url(edit, field);
+    write_pieces(edit, field);
+    return EDIT_KEEP;
+}
+
+/* The strings of a profiles request, which keys may refer to. */
+static bool open_dictionary(struct request_edit *edit, struct view request)
+{
+    const char *reason;
+    struct proto_field field;
+    if (edit->signal != SIGNAL_PROFILES ||
+        !proto_find(request, REQUEST_DICTIONARY, WIRE_LEN, &field))
+        return true;
+    if (otlp_dictionary_open(&edit->dictionary, request, edit->splice->arena, &reason))
+        return true;
+    edit->splice->failed = true;
+    return false;
+}
+
+bool request_edit(struct request_edit *edit, struct view request, struct splice *splice)
+{
+    struct proto_scan scan = proto_scan_begin(request);
+    struct proto_field field;
+    edit->splice = splice;
+    if (!open_dictionary(edit, request))
+        return false;
+    while (proto_scan_next(&scan, &field))
+        if (field.number == 1 && field.type == WIRE_LEN &&
+            edit_resource(edit, &field) == EDIT_ABORT)
+            return false;
+    return !splice->failed;
+}

@@ -1,0 +1,78 @@
+/*
+ * One pass over a request that edits or drops records at any of its levels: a step is called for
+ * each record of the levels that are asked for, from the outside in, and sets fields and
+ * attributes of that record and of those around it. What it sets becomes splices. Pure; bytes come
+ * from the splice's arena. One thread.
+ */
+#ifndef LIB_WIRE_EDIT_REQUEST_EDIT_H
+#define LIB_WIRE_EDIT_REQUEST_EDIT_H
+
+#include "lib/wire/edit/record.h"
+
+enum edit_level {
+    EDIT_RESOURCE,
+    EDIT_SCOPE,
+    EDIT_ITEM,  /* span, metric, log record, profile */
+    EDIT_POINT, /* span event, data point */
+    EDIT_LEVELS
+};
+#define EDIT_BIT(level) (1u << (level))
+
+enum edit_verdict {
+    EDIT_KEEP,
+    EDIT_DROP, /* the record goes, with all in it; what is empty then goes too */
+    EDIT_SKIP, /* keep it, and call for nothing in it */
+    EDIT_ABORT /* the request is left as it was */
+};
+
+enum edit_point {
+    EDIT_NO_POINT,
+    EDIT_EVENT,
+    EDIT_NUMBER,
+    EDIT_HISTOGRAM,
+    EDIT_EXPONENTIAL,
+    EDIT_SUMMARY
+};
+
+struct request_edit {
+    enum signal signal;
+    unsigned levels; /* EDIT_BITs to call for */
+    enum edit_verdict (*step)(void *ctx, struct request_edit *at, enum edit_level level);
+    void *ctx;
+    bool prunes;            /* entries that were empty before go too */
+    struct view schema_url; /* set for every resource's entry that has none; empty: left alone */
+
+    /* Where it is. */
+    struct record records[EDIT_LEVELS]; /* those down to the level that is called */
+    struct view entry, scope_entry;     /* ResourceSpans, ScopeSpans and their siblings */
+    enum edit_point point_kind;
+    uint32_t data_number; /* of a data point: the field of the Metric that holds it */
+    size_t point_index;   /* among those of its item, from 0 */
+
+    /* What was dropped: items, as a batch counts them; and those of each level. */
+    uint32_t items_dropped;
+    uint32_t dropped[EDIT_LEVELS];
+
+    /* Inside. */
+    struct splice *splice;
+    struct otlp_dictionary dictionary;
+    struct edit_piece *pieces;
+    size_t count, room;
+};
+
+/* Runs over a checked request whose bytes the splice edits; signal, levels, step and ctx are set,
+ * the rest is zero. False: a step aborted, or there is no room (then the splice has failed). A
+ * request in which a Resource or Scope stands behind what it is for is not in order: see
+ * request_in_order. */
+bool request_edit(struct request_edit *edit, struct view request, struct splice *splice);
+
+/* Whether each entry has at most one Resource or Scope, in front, as everyone writes it. */
+bool request_in_order(struct view request);
+
+/* The same request in that order. Data NULL: no room. */
+struct view request_put_in_order(struct view request, struct arena *arena);
+
+/* The number of the attributes' list of a level of the signal. */
+uint32_t edit_list(enum signal signal, enum edit_level level, enum edit_point kind);
+
+#endif

@@ -1,0 +1,364 @@
+#include "lib/wire/value/value.h"
+
+#include "lib/wire/http/base64.h"
+#include "lib/wire/proto/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    ANY_STRING = 1,
+    ANY_BOOL = 2,
+    ANY_INT = 3,
+    ANY_DOUBLE = 4,
+    ANY_ARRAY = 5,
+    ANY_LIST = 6,
+    ANY_BYTES = 7,
+    LIST_VALUES = 1
+};
+
+struct value value_read(struct view any)
+{
+    struct proto_scan scan = proto_scan_begin(any);
+    struct proto_field field;
+    struct value value = {0};
+    while (proto_scan_next(&scan, &field))
+        switch (field.number) {
+        case ANY_STRING:
+            value = value_string(field.bytes);
+            break;
+        case ANY_BOOL:
+            value = (struct value){.kind = VALUE_BOOL, .boolean = field.value != 0};
+            break;
+        case ANY_INT:
+            value = value_int((int64_t)field.value);
+            break;
+        case ANY_DOUBLE:
+            value.kind = VALUE_DOUBLE;
+            memcpy(&value.number, &field.value, sizeof value.number);
+            break;
+        case ANY_ARRAY:
+        case ANY_LIST:
+        case ANY_BYTES:
+            value.kind = field.number == ANY_ARRAY  ? VALUE_LIST
+                         : field.number == ANY_LIST ? VALUE_MAP
+                                                    : VALUE_BYTES;
+            value.bytes = field.bytes;
+            break;
+        default:
+            break;
+        }
+    return value;
+}
+
+static uint32_t number_of(enum value_kind kind)
+{
+    static const uint8_t numbers[] = {
+        [VALUE_STRING] = ANY_STRING, [VALUE_BOOL] = ANY_BOOL,  [VALUE_INT] = ANY_INT,
+        [VALUE_DOUBLE] = ANY_DOUBLE, [VALUE_LIST] = ANY_ARRAY, [VALUE_MAP] = ANY_LIST,
+        [VALUE_BYTES] = ANY_BYTES,
+    };
+    return numbers[kind];
+}
+
+size_t value_size(const struct value *value)
+{
+    switch (value->kind) {
+    case VALUE_EMPTY:
+        return 0;
+    case VALUE_BOOL:
+        return 2;
+    case VALUE_INT:
+        return 1 + proto_varint_size((uint64_t)value->integer);
+    case VALUE_DOUBLE:
+        return 9;
+    case VALUE_STRING:
+    case VALUE_LIST:
+    case VALUE_MAP:
+    case VALUE_BYTES:
+        break;
+    }
+    return proto_len_size(number_of(value->kind), value->bytes.size);
+}
+
+uint8_t *value_put(uint8_t *out, const struct value *value)
+{
+    uint32_t number = number_of(value->kind);
+    uint64_t bits;
+    switch (value->kind) {
+    case VALUE_EMPTY:
+        return out;
+    case VALUE_BOOL:
+        out = proto_varint_put(out, proto_tag(number, WIRE_VARINT));
+        return proto_varint_put(out, value->boolean);
+    case VALUE_INT:
+        out = proto_varint_put(out, proto_tag(number, WIRE_VARINT));
+        return proto_varint_put(out, (uint64_t)value->integer);
+    case VALUE_DOUBLE:
+        out = proto_varint_put(out, proto_tag(number, WIRE_I64));
+        memcpy(&bits, &value->number, sizeof bits);
+        for (unsigned i = 0; i < 8; i++)
+            *out++ = (uint8_t)(bits >> (8 * i));
+        return out;
+    case VALUE_STRING:
+    case VALUE_LIST:
+    case VALUE_MAP:
+    case VALUE_BYTES:
+        break;
+    }
+    return proto_bytes_put(proto_len_put(out, number, value->bytes.size), value->bytes);
+}
+
+struct view value_any(const struct value *value, struct arena *arena)
+{
+    size_t size = value_size(value);
+    uint8_t *out = arena_array_raw(arena, size ? size : 1, 1);
+    return out ? view_between(out, value_put(out, value)) : (struct view){0};
+}
+
+bool value_next(struct proto_scan *scan, struct value *value)
+{
+    struct proto_field field;
+    while (proto_scan_next(scan, &field))
+        if (field.number == LIST_VALUES && field.type == WIRE_LEN) {
+            *value = value_read(field.bytes);
+            return true;
+        }
+    return false;
+}
+
+bool value_append(struct bytes *out, const struct value *value)
+{
+    size_t size = value_size(value);
+    if (bytes_reserve(out, proto_len_size(LIST_VALUES, size)) != BYTES_OK)
+        return false;
+    uint8_t *at = out->data + out->size;
+    at = value_put(proto_len_put(at, LIST_VALUES, size), value);
+    out->size = (size_t)(at - out->data);
+    return true;
+}
+
+static bool lists_equal(struct view a, struct view b)
+{
+    struct proto_scan scan = proto_scan_begin(a), other = proto_scan_begin(b);
+    struct value x, y;
+    while (value_next(&scan, &x))
+        if (!value_next(&other, &y) || !value_equal(&x, &y))
+            return false;
+    return !value_next(&other, &y);
+}
+
+static bool maps_equal(struct view a, struct view b)
+{
+    struct arena arena;
+    struct attributes x, y;
+    struct value value, other;
+    arena_init(&arena, (size_t)1 << 20);
+    attributes_read(&x, a, LIST_VALUES, &arena);
+    attributes_read(&y, b, LIST_VALUES, &arena);
+    bool equal = x.count == y.count && !x.failed && !y.failed;
+    for (size_t i = 0; equal && i < x.count; i++) {
+        value = value_read(x.items[i].any);
+        equal = attributes_get(&y, x.items[i].key, &other) && value_equal(&value, &other);
+    }
+    arena_release(&arena);
+    return equal;
+}
+
+bool value_equal(const struct value *a, const struct value *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case VALUE_EMPTY:
+        return true;
+    case VALUE_BOOL:
+        return a->boolean == b->boolean;
+    case VALUE_INT:
+        return a->integer == b->integer;
+    case VALUE_DOUBLE:
+        return a->number == b->number;
+    case VALUE_LIST:
+        return lists_equal(a->bytes, b->bytes);
+    case VALUE_MAP:
+        return maps_equal(a->bytes, b->bytes);
+    case VALUE_STRING:
+    case VALUE_BYTES:
+        break;
+    }
+    return view_eq(a->bytes, b->bytes);
+}
+
+/* ---- text ---- */
+
+/* The digits of the shortest text, and the exponent of the first: d.ddd * 10^exponent. */
+static size_t shortest(double number, char digits[20], int *exponent)
+{
+    char text[40];
+    for (int precision = 0; precision < 17; precision++) {
+        snprintf(text, sizeof text, "%.*e", precision, number);
+        if (strtod(text, NULL) == number)
+            break;
+    }
+    size_t n = 0;
+    const char *at = text;
+    for (; *at != 'e'; at++)
+        if (*at != '.')
+            digits[n++] = *at;
+    *exponent = atoi(at + 1);
+    while (n > 1 && digits[n - 1] == '0')
+        n--;
+    return n;
+}
+
+size_t value_decimal_text(double number, char out[400])
+{
+    char digits[20];
+    int exponent;
+    size_t at = 0, n;
+    if (isnan(number) || isinf(number)) {
+        const char *word = isnan(number) ? "NaN" : number > 0 ? "+Inf" : "-Inf";
+        return (size_t)snprintf(out, 400, "%s", word);
+    }
+    if (signbit(number))
+        out[at++] = '-';
+    n = shortest(fabs(number), digits, &exponent);
+    if (exponent < 0) {
+        out[at++] = '0';
+        out[at++] = '.';
+        for (int i = -1; i > exponent; i--)
+            out[at++] = '0';
+        memcpy(out + at, digits, n);
+        return at + n;
+    }
+    for (size_t i = 0; i < n || i <= (size_t)exponent; i++) {
+        if (i == (size_t)exponent + 1)
+            out[at++] = '.';
+        out[at++] = i < n ? digits[i] : '0';
+    }
+    return at;
+}
+
+size_t value_number_text(double number, char out[40])
+{
+    char digits[20], decimal[400];
+    int exponent;
+    double size = fabs(number);
+    if (isnan(number) || isinf(number))
+        return (size_t)snprintf(out, 40, "%s",
+                                isnan(number) ? "NaN"
+                                : number > 0  ? "Infinity"
+                                              : "-Infinity");
+    if (size == 0 || (size >= 1e-6 && size < 1e21)) {
+        size_t n = value_decimal_text(number, decimal);
+        memcpy(out, decimal, n);
+        return n;
+    }
+    size_t n = shortest(size, digits, &exponent);
+    return (size_t)snprintf(out, 40, "%s%c%s%.*se%c%d", number < 0 ? "-" : "", digits[0],
+                            n > 1 ? "." : "", (int)n - 1, digits + 1, exponent < 0 ? '-' : '+',
+                            abs(exponent));
+}
+
+static bool json_list(struct view body, struct bytes *out)
+{
+    struct proto_scan scan = proto_scan_begin(body);
+    struct value value;
+    const char *before = "[";
+    bool ok = true;
+    for (; ok && value_next(&scan, &value); before = ",")
+        ok = bytes_append(out, before, 1) == BYTES_OK && value_json(&value, out);
+    if (ok && *before == '[')
+        ok = bytes_append(out, before, 1) == BYTES_OK;
+    return ok && bytes_append(out, "]", 1) == BYTES_OK;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct attribute *x = a, *y = b;
+    size_t n = x->key.size < y->key.size ? x->key.size : y->key.size;
+    int order = n ? memcmp(x->key.data, y->key.data, n) : 0;
+    return order ? order : (x->key.size > y->key.size) - (x->key.size < y->key.size);
+}
+
+static bool json_map(struct view body, struct bytes *out)
+{
+    struct arena arena;
+    struct attributes attributes;
+    arena_init(&arena, (size_t)4 << 20);
+    attributes_read(&attributes, body, LIST_VALUES, &arena);
+    if (attributes.count)
+        qsort(attributes.items, attributes.count, sizeof *attributes.items, by_key);
+    bool ok = !attributes.failed && bytes_append(out, "{", 1) == BYTES_OK;
+    for (size_t i = 0; ok && i < attributes.count; i++) {
+        struct value value = value_read(attributes.items[i].any);
+        ok = (i == 0 || bytes_append(out, ",", 1) == BYTES_OK) &&
+             text_json(attributes.items[i].key, out) && bytes_append(out, ":", 1) == BYTES_OK &&
+             value_json(&value, out);
+    }
+    arena_release(&arena);
+    return ok && bytes_append(out, "}", 1) == BYTES_OK;
+}
+
+bool value_json(const struct value *value, struct bytes *out)
+{
+    char text[40];
+    switch (value->kind) {
+    case VALUE_EMPTY:
+        return bytes_append(out, "null", 4) == BYTES_OK;
+    case VALUE_STRING:
+        return text_json(value->bytes, out);
+    case VALUE_BOOL:
+        return bytes_printf(out, "%s", value->boolean ? "true" : "false") == BYTES_OK;
+    case VALUE_INT:
+        return bytes_printf(out, "%lld", (long long)value->integer) == BYTES_OK;
+    case VALUE_DOUBLE:
+        return bytes_append(out, text, value_number_text(value->number, text)) == BYTES_OK;
+    case VALUE_LIST:
+        return json_list(value->bytes, out);
+    case VALUE_MAP:
+        return json_map(value->bytes, out);
+    case VALUE_BYTES:
+        break;
+    }
+    return bytes_append(out, "\"", 1) == BYTES_OK && base64_encode(value->bytes, out) &&
+           bytes_append(out, "\"", 1) == BYTES_OK;
+}
+
+static struct view keep(struct arena *arena, const void *data, size_t size)
+{
+    uint8_t *copy = arena_array_raw(arena, size ? size : 1, 1);
+    if (copy && size)
+        memcpy(copy, data, size);
+    return (struct view){copy, copy ? size : 0};
+}
+
+struct view value_text(const struct value *value, struct arena *arena)
+{
+    char text[40];
+    struct bytes out;
+    bool ok;
+    switch (value->kind) {
+    case VALUE_EMPTY:
+        return VIEW("");
+    case VALUE_STRING:
+        return value->bytes.data ? value->bytes : VIEW("");
+    case VALUE_BOOL:
+        return value->boolean ? VIEW("true") : VIEW("false");
+    case VALUE_INT:
+        return keep(arena, text,
+                    (size_t)snprintf(text, sizeof text, "%lld", (long long)value->integer));
+    case VALUE_DOUBLE:
+        return keep(arena, text, value_number_text(value->number, text));
+    case VALUE_LIST:
+    case VALUE_MAP:
+    case VALUE_BYTES:
+        break;
+    }
+    bytes_init(&out, (size_t)16 << 20, NULL);
+    ok = value->kind == VALUE_BYTES ? base64_encode(value->bytes, &out) : value_json(value, &out);
+    struct view kept = ok ? keep(arena, out.data, out.size) : (struct view){0};
+    bytes_release(&out);
+    return kept;
+}

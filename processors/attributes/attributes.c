@@ -1,0 +1,119 @@
+/* Changes attributes of spans, log records and data points. */
+#include "lib/attributes/actions.h"
+#include "lib/attributes/match.h"
+#include "pipeline/batch_pass.h"
+#include "pipeline/component.h"
+
+#include <stdio.h>
+
+struct attributes_processor {
+    struct match_settings include;
+    struct match_settings exclude;
+    bool includes, excludes;
+    struct key_groups list; /* struct action_settings */
+    struct actions *actions;
+    struct match *include_match, *exclude_match; /* NULL: none */
+};
+
+static const struct key attributes_keys[] = {
+    KEY_SWITCHED(struct attributes_processor, include, struct match_settings, includes, "include",
+                 match_keys, "which records are changed"),
+    KEY_SWITCHED(struct attributes_processor, exclude, struct match_settings, excludes, "exclude",
+                 match_keys, "which of these are not"),
+    KEY_GROUPS(struct attributes_processor, list, struct action_settings, "actions", action_keys,
+               "what is done to the attributes, in order"),
+    KEY_END,
+};
+
+static void attributes_check(const void *instance, struct key_report *report)
+{
+    const struct attributes_processor *self = instance;
+    if (self->includes)
+        match_check(&self->include, "include", report);
+    if (self->excludes)
+        match_check(&self->exclude, "exclude", report);
+    actions_check(&self->list, "actions", report);
+}
+
+static const char *attributes_misplaced(const void *instance, unsigned signals, bool *severe)
+{
+    const struct attributes_processor *self = instance;
+    const char *wrong = NULL;
+    *severe = true;
+    for (int signal = 0; signal < SIGNAL_COUNT && !wrong; signal++) {
+        if (!(signals & SIGNAL_BIT(signal)))
+            continue;
+        wrong = self->includes ? match_misplaced(&self->include, (enum signal)signal) : NULL;
+        if (!wrong && self->excludes)
+            wrong = match_misplaced(&self->exclude, (enum signal)signal);
+    }
+    return wrong;
+}
+
+static bool attributes_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct attributes_processor *self = instance;
+    (void)env;
+    self->actions = actions_new(&self->list, error, error_size);
+    if (self->actions && self->includes)
+        self->include_match = match_new(&self->include, error, error_size);
+    if (self->actions && self->excludes)
+        self->exclude_match = match_new(&self->exclude, error, error_size);
+    return self->actions && (!self->includes || self->include_match) &&
+           (!self->excludes || self->exclude_match);
+}
+
+struct pass {
+    const struct attributes_processor *self;
+    struct action_context context;
+};
+
+static enum edit_verdict attributes_step(void *ctx, struct request_edit *at, enum edit_level level)
+{
+    const struct pass *pass = ctx;
+    const struct attributes_processor *self = pass->self;
+    if (level == EDIT_ITEM && ((self->include_match && !match_item(self->include_match, at)) ||
+                               (self->exclude_match && match_item(self->exclude_match, at))))
+        return EDIT_SKIP;
+    if (level == EDIT_POINT || at->signal != SIGNAL_METRICS)
+        actions_run(self->actions, &pass->context, record_attributes(&at->records[level]));
+    return EDIT_KEEP;
+}
+
+static enum verdict attributes_consume(void *instance, struct batch *batch, struct outlet *next)
+{
+    struct pass pass = {.self = instance};
+    unsigned points = batch->signal == SIGNAL_METRICS ? EDIT_BIT(EDIT_POINT) : 0;
+    if (batch->metadata) {
+        pass.context.tenant = batch->metadata->tenant;
+        pass.context.authorization = batch->metadata->authorization;
+    }
+    struct request_edit edit = {
+        .levels = EDIT_BIT(EDIT_ITEM) | points, .step = attributes_step, .ctx = &pass};
+    return batch_pass(batch, &edit, next);
+}
+
+static void attributes_close(void *instance)
+{
+    struct attributes_processor *self = instance;
+    actions_free(self->actions);
+    match_free(self->include_match);
+    match_free(self->exclude_match);
+    self->actions = NULL;
+    self->include_match = self->exclude_match = NULL;
+}
+
+const struct component processor_attributes = {
+    .type = "attributes",
+    .text = "changes attributes of spans, log records and data points",
+    .stability = "beta",
+    .kind = COMPONENT_PROCESSOR,
+    .signals = SIGNAL_BIT(SIGNAL_TRACES) | SIGNAL_BIT(SIGNAL_METRICS) | SIGNAL_BIT(SIGNAL_LOGS),
+    .size = sizeof(struct attributes_processor),
+    .keys = attributes_keys,
+    .check = attributes_check,
+    .misplaced = attributes_misplaced,
+    .open = attributes_open,
+    .consume = attributes_consume,
+    .close = attributes_close,
+};

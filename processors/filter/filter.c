@@ -1,0 +1,343 @@
+/* Drops telemetry by OTTL conditions. */
+#include "processors/filter/filter.h"
+
+#include "pipeline/batch_pass.h"
+#include "pipeline/component.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FIXED_MAX = 3 };
+
+struct filter {
+    int error_mode;
+    struct key_list fixed[SIGNAL_COUNT][FIXED_MAX]; /* traces.span and its like */
+    struct key_groups lists[SIGNAL_COUNT];          /* struct ottl_settings */
+    struct filter_old old;
+    struct ottl_group **groups[SIGNAL_COUNT];
+    struct match_settings match_settings[SIGNAL_COUNT][2];
+    struct match *matches[SIGNAL_COUNT][2]; /* include, exclude; NULL: none */
+    struct ottl_errors errors;
+    _Atomic uint64_t filtered[SIGNAL_COUNT];
+};
+
+/* traces.span and its like, in the order of struct filter's. */
+static const struct fixed {
+    const char *path;
+    enum ottl_context context;
+} fixed_lists[SIGNAL_COUNT][FIXED_MAX] = {
+    [SIGNAL_TRACES] = {{"traces.resource", OTTL_RESOURCE},
+                       {"traces.span", OTTL_SPAN},
+                       {"traces.spanevent", OTTL_SPANEVENT}},
+    [SIGNAL_METRICS] = {{"metrics.resource", OTTL_RESOURCE},
+                        {"metrics.metric", OTTL_METRIC},
+                        {"metrics.datapoint", OTTL_DATAPOINT}},
+    [SIGNAL_LOGS] = {{"logs.resource", OTTL_RESOURCE}, {"logs.log_record", OTTL_LOG}},
+    [SIGNAL_PROFILES] = {{"profiles.resource", OTTL_RESOURCE}, {"profiles.profile", OTTL_PROFILE}},
+};
+
+static const char *const names[SIGNAL_COUNT] = {
+    [SIGNAL_TRACES] = "trace_conditions",
+    [SIGNAL_METRICS] = "metric_conditions",
+    [SIGNAL_LOGS] = "log_conditions",
+    [SIGNAL_PROFILES] = "profile_conditions",
+};
+
+static const struct key group_keys[] = {
+    KEY_LIST(struct ottl_settings, conditions, "conditions", NULL,
+             "what one of these holds for is dropped"),
+    KEY_STRING(struct ottl_settings, context, "context", NULL, 0,
+               "resource, scope, span, spanevent, metric, datapoint, log or profile; not given: "
+               "the innermost that a path names"),
+    KEY_STRING(struct ottl_settings, error_mode, "error_mode", NULL, 0,
+               "the processor's for these alone"),
+    KEY_END,
+};
+
+#define FIXED(signal, i, key, line)                                                                \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_LIST, .offset = offsetof(struct filter, fixed[signal][i]),   \
+        .text = line                                                                               \
+    }
+/* A group whose rows are of the whole struct: it has no struct of its own. */
+#define SECTION(key, table, line)                                                                  \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_GROUP, .rows = table, .text = line                           \
+    }
+#define RESOURCES "OTTL conditions on resources: they go whole"
+
+static const struct key span_keys[] = {
+    KEY_SWITCHED(struct filter, old.span[0], struct match_settings, old.has_span[0], "include",
+                 match_keys, "the old form: which spans stay"),
+    KEY_SWITCHED(struct filter, old.span[1], struct match_settings, old.has_span[1], "exclude",
+                 match_keys, "the old form: which of these go"),
+    KEY_END,
+};
+static const struct key trace_keys[] = {
+    FIXED(SIGNAL_TRACES, 0, "resource", RESOURCES),
+    FIXED(SIGNAL_TRACES, 1, "span", "OTTL conditions on spans"),
+    FIXED(SIGNAL_TRACES, 2, "spanevent", "OTTL conditions on span events"),
+    KEY_END,
+};
+static const struct key metric_keys[] = {
+    FIXED(SIGNAL_METRICS, 0, "resource", RESOURCES),
+    FIXED(SIGNAL_METRICS, 1, "metric", "OTTL conditions on metrics"),
+    FIXED(SIGNAL_METRICS, 2, "datapoint", "OTTL conditions on data points"),
+    KEY_SWITCHED(struct filter, old.metric[0], struct filter_metrics, old.has_metric[0], "include",
+                 filter_metrics_keys, "the old form: which metrics stay"),
+    KEY_SWITCHED(struct filter, old.metric[1], struct filter_metrics, old.has_metric[1], "exclude",
+                 filter_metrics_keys, "the old form: which of these go"),
+    KEY_END,
+};
+static const struct key log_keys[] = {
+    FIXED(SIGNAL_LOGS, 0, "resource", RESOURCES),
+    FIXED(SIGNAL_LOGS, 1, "log_record", "OTTL conditions on log records"),
+    KEY_SWITCHED(struct filter, old.log[0], struct filter_logs, old.has_log[0], "include",
+                 filter_logs_keys, "the old form: which log records stay"),
+    KEY_SWITCHED(struct filter, old.log[1], struct filter_logs, old.has_log[1], "exclude",
+                 filter_logs_keys, "the old form: which of these go"),
+    KEY_END,
+};
+static const struct key profile_keys[] = {
+    FIXED(SIGNAL_PROFILES, 0, "resource", RESOURCES),
+    FIXED(SIGNAL_PROFILES, 1, "profile", "OTTL conditions on profiles"),
+    KEY_END,
+};
+
+#define CONDITIONS(signal, key)                                                                    \
+    KEY_SHORT_GROUPS(struct filter, lists[signal], struct ottl_settings, flat, key, group_keys,    \
+                     "OTTL conditions, or groups of them: what one holds for is dropped")
+
+static const struct key filter_keys[] = {
+    KEY_CHOICE(struct filter, error_mode, "error_mode", "ignore", ottl_error_modes,
+               "what follows where a condition cannot be evaluated: it is logged and does not "
+               "hold, it is not logged, or the request is refused"),
+    CONDITIONS(SIGNAL_TRACES, "trace_conditions"),
+    CONDITIONS(SIGNAL_METRICS, "metric_conditions"),
+    CONDITIONS(SIGNAL_LOGS, "log_conditions"),
+    CONDITIONS(SIGNAL_PROFILES, "profile_conditions"),
+    SECTION("traces", trace_keys, "conditions by context"),
+    SECTION("metrics", metric_keys, "conditions by context"),
+    SECTION("logs", log_keys, "conditions by context"),
+    SECTION("profiles", profile_keys, "conditions by context"),
+    SECTION("spans", span_keys, "the old form"),
+    KEY_END,
+};
+
+/* ---- what may be wrong ---- */
+
+static bool has_old(const struct filter *self, enum signal signal)
+{
+    const struct filter_old *old = &self->old;
+    switch (signal) {
+    case SIGNAL_TRACES:
+        return old->has_span[0] || old->has_span[1];
+    case SIGNAL_METRICS:
+        return old->has_metric[0] || old->has_metric[1];
+    case SIGNAL_LOGS:
+        return old->has_log[0] || old->has_log[1];
+    case SIGNAL_PROFILES:
+    case SIGNAL_COUNT:
+        break;
+    }
+    return false;
+}
+
+static void check_signal(const struct filter *self, enum signal signal, struct key_report *report)
+{
+    const struct ottl_settings *settings = self->lists[signal].items;
+    size_t fixed = 0, groups = self->lists[signal].count;
+    char path[64];
+    for (size_t i = 0; i < FIXED_MAX && fixed_lists[signal][i].path; i++) {
+        fixed += self->fixed[signal][i].count;
+        if (self->fixed[signal][i].count)
+            ottl_conditions_check(&self->fixed[signal][i], fixed_lists[signal][i].context,
+                                  fixed_lists[signal][i].path, report);
+    }
+    for (size_t i = 0; i < groups; i++) {
+        snprintf(path, sizeof path, settings[i].flat ? "%s" : "%s[%zu]", names[signal], i);
+        ottl_group_check(&settings[i], signal, path, report);
+    }
+    if ((fixed > 0) + (groups > 0) + has_old(self, signal) > 1)
+        key_report_add(report, groups ? names[signal] : fixed_lists[signal][0].path,
+                       "has conditions of the same signal in another form too, expected one form");
+}
+
+static void filter_check(const void *instance, struct key_report *report)
+{
+    const struct filter *self = instance;
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++)
+        check_signal(self, (enum signal)signal, report);
+    filter_old_check(&self->old, report);
+}
+
+/* ---- making ---- */
+
+static bool add_group(struct filter *self, enum signal signal, size_t *count,
+                      const struct ottl_settings *settings, char *error, size_t error_size)
+{
+    struct ottl_group *group =
+        ottl_group_new(settings, signal, (enum ottl_error_mode)self->error_mode, error, error_size);
+    if (group)
+        self->groups[signal][(*count)++] = group;
+    return group;
+}
+
+static bool open_groups(struct filter *self, enum signal signal, char *error, size_t error_size)
+{
+    const struct ottl_settings *settings = self->lists[signal].items;
+    size_t count = 0, most = self->lists[signal].count + FIXED_MAX + 1;
+    self->groups[signal] = calloc(most, sizeof(struct ottl_group *));
+    snprintf(error, error_size, "out of memory");
+    if (!self->groups[signal])
+        return false;
+    for (size_t i = 0; i < FIXED_MAX; i++) {
+        char context[16];
+        snprintf(context, sizeof context, "%s", ottl_context_name(fixed_lists[signal][i].context));
+        struct ottl_settings fixed = {
+            .conditions = self->fixed[signal][i], .context = context, .error_mode = ""};
+        if (fixed.conditions.count && !add_group(self, signal, &count, &fixed, error, error_size))
+            return false;
+    }
+    for (size_t i = 0; i < self->lists[signal].count; i++)
+        if (!add_group(self, signal, &count, &settings[i], error, error_size))
+            return false;
+    return true;
+}
+
+static bool open_old(struct filter *self, char *error, size_t error_size)
+{
+    const struct filter_old *old = &self->old;
+    for (int i = 0; i < 2; i++) {
+        bool has[SIGNAL_COUNT] = {[SIGNAL_TRACES] = old->has_span[i],
+                                  [SIGNAL_METRICS] = old->has_metric[i],
+                                  [SIGNAL_LOGS] = old->has_log[i]};
+        self->match_settings[SIGNAL_TRACES][i] = old->span[i];
+        self->match_settings[SIGNAL_METRICS][i] = filter_of_metrics(&old->metric[i]);
+        self->match_settings[SIGNAL_LOGS][i] = filter_of_logs(&old->log[i]);
+        for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
+            if (!has[signal])
+                continue;
+            self->matches[signal][i] =
+                match_new(&self->match_settings[signal][i], error, error_size);
+            if (!self->matches[signal][i])
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool filter_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct filter *self = instance;
+    self->errors.id = env->id;
+    self->errors.clock = env->clock;
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++)
+        if (!open_groups(self, (enum signal)signal, error, error_size))
+            return false;
+    return open_old(self, error, error_size);
+}
+
+/* ---- dropping ---- */
+
+/* Whether include and exclude, of the old form, drop what the edit stands at. */
+static bool old_drops(const struct filter *self, struct request_edit *at, enum edit_level level)
+{
+    struct match *const *matches = self->matches[at->signal];
+    const struct match_settings *settings = self->match_settings[at->signal];
+    bool metrics = at->signal == SIGNAL_METRICS;
+    for (int i = 0; i < 2; i++) {
+        if (!matches[i])
+            continue;
+        bool applies = !metrics || (level == EDIT_RESOURCE ? settings[i].resources.count
+                                                           : settings[i].metric_names.count);
+        bool found =
+            level == EDIT_RESOURCE ? match_resource(matches[i], at) : match_item(matches[i], at);
+        if (applies && found == (i == 1))
+            return true;
+    }
+    return false;
+}
+
+static enum edit_verdict filter_step(void *ctx, struct request_edit *at, enum edit_level level)
+{
+    struct filter *self = ctx;
+    enum edit_level old_level = at->signal == SIGNAL_METRICS ? EDIT_RESOURCE : EDIT_ITEM;
+    if ((level == EDIT_ITEM || level == old_level) && old_drops(self, at, level))
+        return EDIT_DROP;
+    for (struct ottl_group *const *group = self->groups[at->signal]; *group; group++) {
+        enum edit_verdict verdict = EDIT_KEEP;
+        if (ottl_level(ottl_group_context(*group)) == level)
+            verdict = ottl_group_drops(*group, at, &self->errors);
+        if (verdict != EDIT_KEEP)
+            return verdict;
+    }
+    return EDIT_KEEP;
+}
+
+static unsigned levels_of(const struct filter *self, enum signal signal)
+{
+    unsigned levels = 0;
+    for (struct ottl_group *const *group = self->groups[signal]; *group; group++)
+        levels |= EDIT_BIT(ottl_level(ottl_group_context(*group)));
+    if (has_old(self, signal))
+        levels |= EDIT_BIT(EDIT_ITEM) | (signal == SIGNAL_METRICS ? EDIT_BIT(EDIT_RESOURCE) : 0);
+    return levels;
+}
+
+static enum verdict filter_consume(void *instance, struct batch *batch, struct outlet *next)
+{
+    struct filter *self = instance;
+    struct request_edit edit = {
+        .levels = levels_of(self, batch->signal), .step = filter_step, .ctx = self, .prunes = true};
+    if (!edit.levels)
+        return outlet_push(next, batch);
+    enum verdict verdict = batch_pass(batch, &edit, next);
+    if (verdict == VERDICT_OK)
+        atomic_fetch_add(&self->filtered[batch->signal], edit.items_dropped);
+    return verdict;
+}
+
+static void filter_close(void *instance)
+{
+    struct filter *self = instance;
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
+        for (size_t i = 0; self->groups[signal] && self->groups[signal][i]; i++)
+            ottl_group_free(self->groups[signal][i]);
+        free(self->groups[signal]);
+        self->groups[signal] = NULL;
+        for (int i = 0; i < 2; i++) {
+            match_free(self->matches[signal][i]);
+            self->matches[signal][i] = NULL;
+        }
+    }
+}
+
+#define FILTERED(signal, name, unit, what)                                                         \
+    METRIC_FIELD(struct filter, filtered[signal], "otelcol_processor_filter_" name "_filtered",    \
+                 METRIC_COUNTER, METRIC_BASIC, unit, what " that were dropped.")
+
+static const struct metric filter_metrics[] = {
+    FILTERED(SIGNAL_TRACES, "spans", "{spans}", "Spans"),
+    FILTERED(SIGNAL_METRICS, "datapoints", "{datapoints}", "Data points"),
+    FILTERED(SIGNAL_LOGS, "logs", "{records}", "Log records"),
+    FILTERED(SIGNAL_PROFILES, "profiles", "{profiles}", "Profiles"),
+    METRIC_FIELD(struct filter, errors.count, "otelcol_processor_filter_errors", METRIC_COUNTER,
+                 METRIC_BASIC, "{errors}", "Conditions that could not be evaluated."),
+    METRIC_END,
+};
+
+const struct component processor_filter = {
+    .type = "filter",
+    .text = "drops telemetry by OTTL conditions",
+    .stability = "beta",
+    .kind = COMPONENT_PROCESSOR,
+    .signals = SIGNALS_ALL,
+    .size = sizeof(struct filter),
+    .keys = filter_keys,
+    .check = filter_check,
+    .open = filter_open,
+    .consume = filter_consume,
+    .metrics = filter_metrics,
+    .close = filter_close,
+};

@@ -1,0 +1,431 @@
+/* Keeps a share of traces or log records. */
+#include "pipeline/batch_pass.h"
+#include "pipeline/component.h"
+#include "processors/probabilistic_sampler/randomness.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SPAN_TRACE_ID = 1, SPAN_STATE = 3, LOG_TRACE_ID = 9, TRACE_ID = 16 };
+
+enum mode { HASH_SEED, EQUALIZING, PROPORTIONAL };
+static const char *const modes[] = {"hash_seed", "equalizing", "proportional", NULL};
+enum source { FROM_TRACE_ID, FROM_RECORD };
+static const char *const sources[] = {"traceID", "record", NULL};
+
+struct sampler {
+    double percentage;
+    int64_t seed;
+    int mode;
+    bool fail_closed;
+    int64_t precision;
+    int source;
+    char *from_attribute;
+    char *priority;
+    bool keep_linked;
+
+    uint64_t threshold; /* hash_seed, equalizing; NEVER: nothing is kept */
+    double ratio;       /* proportional */
+    _Atomic uint64_t kept[SIGNAL_COUNT], dropped[SIGNAL_COUNT];
+};
+
+static const struct key sampler_keys[] = {
+    KEY_NUMBER(struct sampler, percentage, "sampling_percentage", "0", 0, 1e9,
+               "share that is kept; 100 and more: all, 0: none"),
+    KEY_INT(struct sampler, seed, "hash_seed", "0", 0, 4294967295.0,
+            "of the hash in the mode hash_seed"),
+    KEY_CHOICE(struct sampler, mode, "mode", "hash_seed", modes,
+               "by a hash of the trace id; or consistently by OTEP 235: to this share, or this "
+               "share of what comes"),
+    KEY_BOOL(struct sampler, fail_closed, "fail_closed", "true",
+             "drop what cannot be judged, such as a malformed tracestate"),
+    KEY_INT(struct sampler, precision, "sampling_precision", "4", 1, 14,
+            "hex digits of the threshold"),
+    KEY_CHOICE(struct sampler, source, "attribute_source", "traceID", sources,
+               "log records: what is hashed"),
+    KEY_STRING(struct sampler, from_attribute, "from_attribute", NULL, 0,
+               "log records: the attribute that is hashed where there is no trace id"),
+    KEY_STRING(struct sampler, priority, "sampling_priority", NULL, 0,
+               "log records: the attribute with a percentage of its own"),
+    KEY_BOOL(struct sampler, keep_linked, "keep_linked", "false",
+             "keep the spans of a trace of which a span in the request is linked with a profile"),
+    KEY_END,
+};
+
+static void sampler_check(const void *instance, struct key_report *report)
+{
+    const struct sampler *self = instance;
+    if (self->percentage > 0 && self->percentage / 100 < ldexp(1, -56))
+        key_report_add(report, "sampling_percentage", "too small, expected 0 or at least %g",
+                       ldexp(100, -56));
+}
+
+static bool sampler_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct sampler *self = instance;
+    /* The Collector calculates in floats. */
+    float percentage = self->percentage > 100 ? 100 : (float)self->percentage;
+    uint32_t buckets = (uint32_t)(percentage * (float)(0x4000 / 100.0));
+    (void)env, (void)error, (void)error_size;
+    self->ratio = (double)percentage / 100;
+    self->threshold = SAMPLE_NEVER;
+    if (self->mode == HASH_SEED && buckets)
+        self->threshold = (uint64_t)(0x4000 - buckets) << 42;
+    else if (self->mode != HASH_SEED)
+        (void)sample_threshold(self->ratio, (int)self->precision, &self->threshold);
+    return true;
+}
+
+/* ---- one item ---- */
+
+/* A span or log record while it is judged. */
+struct item {
+    const struct sampler *self;
+    struct record *record;
+    bool span;
+    struct sample_state state;
+    bool has_random; /* what decides is there */
+    uint64_t random;
+    bool fault;   /* it cannot be judged */
+    bool carries; /* what is decided is written into it */
+};
+
+static bool is_zero(struct view id)
+{
+    for (size_t i = 0; i < id.size; i++)
+        if (id.data[i])
+            return false;
+    return true;
+}
+
+static struct view trace_id_of(const struct item *item)
+{
+    struct proto_field field;
+    bool there = record_get(item->record, item->span ? SPAN_TRACE_ID : LOG_TRACE_ID, &field);
+    bool good = there && field.bytes.size == TRACE_ID && !is_zero(field.bytes);
+    return good ? field.bytes : (struct view){0};
+}
+
+static struct view text_attribute(const struct item *item, struct view key)
+{
+    struct value value;
+    bool text =
+        attributes_get(record_attributes(item->record), key, &value) && value.kind == VALUE_STRING;
+    return text ? value.bytes : VIEW("");
+}
+
+/* What the item says of its sampling. False: malformed. */
+static bool read_item(struct item *item)
+{
+    struct proto_field field;
+    if (item->span)
+        return sample_read_state(
+            record_get(item->record, SPAN_STATE, &field) ? field.bytes : VIEW(""), &item->state);
+    struct view threshold = text_attribute(item, VIEW("sampling.threshold"));
+    struct view random = text_attribute(item, VIEW("sampling.randomness"));
+    bool good = true;
+    item->state.has_threshold = item->state.has_randomness = false;
+    if (threshold.size)
+        good = item->state.has_threshold = sample_read_threshold(threshold, &item->state.threshold);
+    if (random.size)
+        item->state.has_randomness = sample_read_randomness(random, &item->state.randomness);
+    return good && (!random.size || item->state.has_randomness);
+}
+
+static void set_random(struct item *item, uint64_t random)
+{
+    char digits[SAMPLE_DIGITS + 1];
+    item->state.has_randomness = true;
+    item->state.randomness = random;
+    if (item->span)
+        return;
+    size_t size = sample_put_randomness(random, digits);
+    char *text = arena_text(item->record->arena, (struct view){(uint8_t *)digits, size});
+    struct value value = value_string(view_of(text));
+    item->record->failed = item->record->failed || !text;
+    if (text)
+        attributes_set(record_attributes(item->record), VIEW("sampling.randomness"), &value);
+}
+
+/* hash_seed: by the trace id, or a log record's attribute. */
+static void judge_hash(struct item *item, bool well_formed)
+{
+    const struct sampler *self = item->self;
+    uint32_t seed = (uint32_t)self->seed;
+    struct view id = trace_id_of(item);
+    struct value value;
+    if (id.data && (item->span || self->source == FROM_TRACE_ID)) {
+        item->has_random = true;
+        item->random = sample_hash(id, seed);
+    } else if (!item->span && *self->from_attribute &&
+               attributes_get(record_attributes(item->record), view_of(self->from_attribute),
+                              &value)) {
+        struct view bytes =
+            value.kind == VALUE_BYTES ? value.bytes : value_text(&value, item->record->arena);
+        item->has_random = bytes.size > 0;
+        item->random = sample_hash(bytes, seed);
+    }
+    item->carries = well_formed && !item->state.has_randomness && !item->state.has_threshold;
+    item->fault = !item->carries;
+    if (item->carries && (item->span || item->has_random))
+        set_random(item, item->has_random ? item->random : RANDOM_MOST);
+}
+
+static void judge_consistent(struct item *item, bool well_formed)
+{
+    struct view id = trace_id_of(item);
+    item->carries = well_formed;
+    item->fault = !well_formed;
+    if (well_formed && item->state.has_randomness) {
+        item->has_random = true;
+        item->random = item->state.randomness;
+    } else if (id.data && well_formed) {
+        item->has_random = true;
+        for (size_t i = 9; i < TRACE_ID; i++)
+            item->random = item->random << 8 | id.data[i];
+    }
+}
+
+/* A threshold that the randomness does not reach is a lie. */
+static void check_consistent(struct item *item)
+{
+    if (item->fault)
+        return;
+    if (!item->has_random) {
+        item->fault = true;
+    } else if (item->carries && item->state.has_threshold && item->state.threshold > item->random) {
+        item->fault = true;
+        item->state.has_threshold = false;
+        if (!item->span)
+            attributes_delete(record_attributes(item->record), VIEW("sampling.threshold"));
+    }
+}
+
+static uint64_t decide(const struct item *item)
+{
+    const struct sampler *self = item->self;
+    uint64_t incoming = item->state.threshold, threshold;
+    bool has = item->carries && item->state.has_threshold;
+    if (self->percentage == 0 || self->mode == HASH_SEED)
+        return self->threshold;
+    if (self->mode == EQUALIZING)
+        return has && incoming > self->threshold ? incoming : self->threshold;
+    double before = has ? (double)(SAMPLE_NEVER - incoming) / ldexp(1, 56) : 1;
+    return sample_threshold(before * self->ratio, (int)self->precision, &threshold) ? threshold
+                                                                                    : SAMPLE_NEVER;
+}
+
+/* A span's own wish: 0 is never, above is always. */
+static void span_priority(const struct item *item, uint64_t *threshold)
+{
+    struct value value;
+    char text[64], *end;
+    double number = NAN;
+    if (!attributes_get(record_attributes(item->record), VIEW("sampling.priority"), &value))
+        return;
+    if (value.kind == VALUE_INT)
+        number = (double)value.integer;
+    else if (value.kind == VALUE_DOUBLE)
+        number = value.number;
+    else if (value.kind == VALUE_STRING && value.bytes.size && value.bytes.size < sizeof text) {
+        snprintf(text, sizeof text, "%.*s", VIEW_ARG(value.bytes));
+        number = strtod(text, &end);
+        number = *end ? NAN : number;
+    }
+    if (number == 0)
+        *threshold = SAMPLE_NEVER;
+    else if (number > 0)
+        *threshold = SAMPLE_ALWAYS;
+}
+
+/* A log record's own percentage. */
+static void log_priority(const struct item *item, uint64_t *threshold)
+{
+    const struct sampler *self = item->self;
+    struct value value;
+    uint64_t own;
+    if (!*self->priority ||
+        !attributes_get(record_attributes(item->record), view_of(self->priority), &value))
+        return;
+    double wish = value.kind == VALUE_DOUBLE ? value.number / 100
+                  : value.kind == VALUE_INT  ? (double)value.integer / 100
+                                             : 0;
+    if (wish != 0 && sample_threshold(wish, (int)self->precision, &own))
+        *threshold = own;
+}
+
+/* Writes what was decided, but never a higher probability than it came with. */
+static void write_item(struct item *item, uint64_t threshold)
+{
+    struct sample_state *state = &item->state;
+    char digits[SAMPLE_DIGITS + 1];
+    bool falls = !state->has_threshold || threshold >= state->threshold;
+    if (falls) {
+        state->has_threshold = true;
+        state->threshold = threshold;
+    }
+    if (item->span) {
+        struct proto_field field;
+        struct view text = sample_write_state(state, item->record->arena);
+        bool there = record_get(item->record, SPAN_STATE, &field);
+        item->record->failed = item->record->failed || !text.data;
+        if (text.data && (there || text.size) && !(there && view_eq(field.bytes, text)))
+            record_set_bytes(item->record, SPAN_STATE, text);
+        return;
+    }
+    size_t size = sample_put_threshold(threshold, digits);
+    char *text = arena_text(item->record->arena, (struct view){(uint8_t *)digits, size});
+    struct value value = value_string(view_of(text));
+    item->record->failed = item->record->failed || !text;
+    if (falls && text)
+        attributes_set(record_attributes(item->record), VIEW("sampling.threshold"), &value);
+}
+
+/* Whether it is kept. */
+static bool judge(const struct sampler *self, struct record *record, bool span, bool linked)
+{
+    struct item item = {.self = self, .record = record, .span = span};
+    bool well_formed = read_item(&item);
+    bool never =
+        self->percentage == 0 || (self->mode == HASH_SEED && self->threshold == SAMPLE_NEVER);
+    if (never) { /* only its own wish counts */
+        item.has_random = true;
+        item.random = RANDOM_MOST;
+        item.carries = true;
+        item.fault = !well_formed;
+    } else if (self->mode == HASH_SEED) {
+        judge_hash(&item, well_formed);
+    } else {
+        judge_consistent(&item, well_formed);
+    }
+    check_consistent(&item);
+    uint64_t threshold = self->fail_closed ? SAMPLE_NEVER : SAMPLE_ALWAYS;
+    if (!item.fault)
+        threshold = decide(&item);
+    if (span)
+        span_priority(&item, &threshold);
+    else
+        log_priority(&item, &threshold);
+    if (linked)
+        threshold = SAMPLE_ALWAYS;
+    bool kept = threshold <= (item.has_random ? item.random : RANDOM_MOST);
+    if (kept && item.carries)
+        write_item(&item, threshold);
+    return kept;
+}
+
+/* ---- traces that are linked ---- */
+
+struct linked {
+    uint8_t (*ids)[TRACE_ID];
+    size_t count, room;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    return memcmp(a, b, TRACE_ID);
+}
+
+static bool add_linked(struct linked *linked, struct view id)
+{
+    if (linked->count == linked->room) {
+        size_t room = linked->room ? 2 * linked->room : 16;
+        uint8_t(*ids)[TRACE_ID] = realloc(linked->ids, room * TRACE_ID);
+        if (!ids)
+            return false;
+        linked->ids = ids;
+        linked->room = room;
+    }
+    memcpy(linked->ids[linked->count++], id.data, TRACE_ID);
+    return true;
+}
+
+/* The trace ids of spans with a profile's id, sorted. */
+static bool find_linked(struct view request, struct linked *linked)
+{
+    struct otlp_walk walk;
+    struct proto_field id, attribute;
+    bool good = true;
+    otlp_walk_begin(&walk, SIGNAL_TRACES, request);
+    for (enum otlp_step step; good && (step = otlp_walk_next(&walk)) != OTLP_END;)
+        if (step == OTLP_ITEM &&
+            otlp_attribute_find(walk.item.bytes, 9, VIEW("pyroscope.profile.id"), &attribute) &&
+            proto_find(walk.item.bytes, SPAN_TRACE_ID, WIRE_LEN, &id) && id.bytes.size == TRACE_ID)
+            good = add_linked(linked, id.bytes);
+    if (linked->count)
+        qsort(linked->ids, linked->count, TRACE_ID, by_id);
+    return good;
+}
+
+struct pass {
+    const struct sampler *self;
+    struct linked linked;
+};
+
+static enum edit_verdict sampler_step(void *ctx, struct request_edit *at, enum edit_level level)
+{
+    const struct pass *pass = ctx;
+    struct record *record = &at->records[level];
+    bool span = at->signal == SIGNAL_TRACES, linked = false;
+    struct proto_field id;
+    if (pass->linked.count && record_get(record, SPAN_TRACE_ID, &id) && id.bytes.size == TRACE_ID)
+        linked = bsearch(id.bytes.data, pass->linked.ids, pass->linked.count, TRACE_ID, by_id);
+    return judge(pass->self, record, span, linked) ? EDIT_KEEP : EDIT_DROP;
+}
+
+static enum verdict sampler_consume(void *instance, struct batch *batch, struct outlet *next)
+{
+    struct sampler *self = instance;
+    struct pass pass = {.self = self};
+    struct request_edit edit = {
+        .levels = EDIT_BIT(EDIT_ITEM), .step = sampler_step, .ctx = &pass, .prunes = true};
+    enum verdict verdict = VERDICT_RETRY;
+    bool looks = self->keep_linked && batch->signal == SIGNAL_TRACES;
+    if (!looks || find_linked(buffer_view(batch->payload), &pass.linked))
+        verdict = batch_pass(batch, &edit, next);
+    free(pass.linked.ids);
+    if (verdict == VERDICT_OK) {
+        atomic_fetch_add(&self->dropped[batch->signal], edit.items_dropped);
+        atomic_fetch_add(&self->kept[batch->signal], batch->items - edit.items_dropped);
+    }
+    return verdict;
+}
+
+static const struct metric counts[SIGNAL_COUNT] = {
+    [SIGNAL_TRACES] =
+        METRIC_ROW("otelcol_processor_probabilistic_sampler_count_traces_sampled", METRIC_COUNTER,
+                   METRIC_BASIC, "{spans}", "Spans by whether they were kept."),
+    [SIGNAL_LOGS] =
+        METRIC_ROW("otelcol_processor_probabilistic_sampler_count_logs_sampled", METRIC_COUNTER,
+                   METRIC_BASIC, "{records}", "Log records by whether they were kept."),
+};
+
+static void sampler_measure(void *instance, struct metrics *metrics)
+{
+    struct sampler *self = instance;
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
+        uint64_t kept = atomic_load(&self->kept[signal]);
+        uint64_t dropped = atomic_load(&self->dropped[signal]);
+        if (!counts[signal].name || kept + dropped == 0)
+            continue;
+        metrics_add(metrics, &counts[signal], (double)kept,
+                    METRIC_LABELS({"sampled", VIEW("true")}));
+        metrics_add(metrics, &counts[signal], (double)dropped,
+                    METRIC_LABELS({"sampled", VIEW("false")}));
+    }
+}
+
+const struct component processor_probabilistic_sampler = {
+    .type = "probabilistic_sampler",
+    .text = "keeps a share of traces or log records",
+    .stability = "beta",
+    .kind = COMPONENT_PROCESSOR,
+    .signals = SIGNAL_BIT(SIGNAL_TRACES) | SIGNAL_BIT(SIGNAL_LOGS),
+    .size = sizeof(struct sampler),
+    .keys = sampler_keys,
+    .check = sampler_check,
+    .open = sampler_open,
+    .consume = sampler_consume,
+    .measure = sampler_measure,
+};

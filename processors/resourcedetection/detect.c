@@ -1,0 +1,184 @@
+#include "processors/resourcedetection/detect.h"
+
+#include "lib/wire/proto/text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { PART_MAX = 256, LINE_MAX_SIZE = 1024 };
+
+static void set(struct attributes *found, const char *key, const char *text)
+{
+    struct value value;
+    if (attributes_find(found, view_of(key)))
+        return;
+    char *kept_key = arena_text(found->arena, view_of(key));
+    char *kept = arena_text(found->arena, view_of(text));
+    found->failed = found->failed || !kept || !kept_key;
+    if (found->failed)
+        return;
+    value = value_string(view_of(kept));
+    attributes_set(found, view_of(kept_key), &value);
+}
+
+/* ---- env ---- */
+
+static struct view trimmed(struct view text)
+{
+    while (text.size && isspace(*text.data))
+        text = (struct view){text.data + 1, text.size - 1};
+    while (text.size && isspace(text.data[text.size - 1]))
+        text.size--;
+    return text;
+}
+
+/* %41 to A and + to a space. False: a % without two hex digits. */
+static bool unescaped(struct view text, char out[PART_MAX + 1])
+{
+    size_t size = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        char c = (char)text.data[i];
+        if (c == '%') {
+            int high = i + 2 < text.size ? text_hex_digit(text.data[i + 1]) : -1;
+            int low = i + 2 < text.size ? text_hex_digit(text.data[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return false;
+            c = (char)(high << 4 | low);
+            i += 2;
+        }
+        out[size++] = c == '+' && text.data[i] == '+' ? ' ' : c;
+    }
+    out[size] = '\0';
+    return true;
+}
+
+static bool read_pair(struct view pair, struct attributes *found, char *error, size_t error_size)
+{
+    char key[PART_MAX + 1], value[PART_MAX + 1];
+    const uint8_t *equals = memchr(pair.data, '=', pair.size);
+    snprintf(error, error_size,
+             "OTEL_RESOURCE_ATTRIBUTES: expected key=value pairs, found \"%.*s\"",
+             (int)(pair.size < 60 ? pair.size : 60), pair.data);
+    if (!equals)
+        return false;
+    struct view name = trimmed(view_between(pair.data, equals));
+    struct view text = trimmed(view_between(equals + 1, pair.data + pair.size));
+    if (!name.size || name.size > PART_MAX || text.size > PART_MAX || !unescaped(text, value))
+        return false;
+    snprintf(key, sizeof key, "%.*s", VIEW_ARG(name));
+    set(found, key, value);
+    return true;
+}
+
+bool detect_env(struct attributes *found, char *error, size_t error_size)
+{
+    const char *text = getenv("OTEL_RESOURCE_ATTRIBUTES");
+    struct view rest = trimmed(view_of(text ? text : ""));
+    if (!rest.size)
+        rest = trimmed(view_of(getenv("OTEL_RESOURCE")));
+    while (rest.size) {
+        const uint8_t *comma = memchr(rest.data, ',', rest.size);
+        const uint8_t *end = rest.data + rest.size;
+        if (!read_pair(view_between(rest.data, comma ? comma : end), found, error, error_size))
+            return false;
+        rest = view_between(comma ? comma + 1 : end, end);
+    }
+    return true;
+}
+
+/* ---- k8s ---- */
+
+void detect_k8s(struct attributes *found)
+{
+    static const struct {
+        const char *key, *variables[3];
+    } known[] = {
+        {"k8s.pod.name", {"K8S_POD_NAME", "POD_NAME", NULL}},
+        {"k8s.pod.uid", {"K8S_POD_UID", "POD_UID", NULL}},
+        {"k8s.pod.ip", {"K8S_POD_IP", "POD_IP", NULL}},
+        {"k8s.namespace.name", {"K8S_NAMESPACE_NAME", "POD_NAMESPACE", NULL}},
+        {"k8s.node.name", {"K8S_NODE_NAME", "NODE_NAME", NULL}},
+        {"k8s.container.name", {"K8S_CONTAINER_NAME", NULL, NULL}},
+        {"k8s.deployment.name", {"K8S_DEPLOYMENT_NAME", NULL, NULL}},
+        {"k8s.statefulset.name", {"K8S_STATEFULSET_NAME", NULL, NULL}},
+        {"k8s.daemonset.name", {"K8S_DAEMONSET_NAME", NULL, NULL}},
+        {"k8s.cluster.name", {"K8S_CLUSTER_NAME", NULL, NULL}},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        for (size_t k = 0; known[i].variables[k]; k++) {
+            const char *text = getenv(known[i].variables[k]);
+            if (text && *text)
+                set(found, known[i].key, text);
+        }
+}
+
+/* ---- system ---- */
+
+/* The first name that /etc/hosts gives to the address of the host's name, as glibc's files do. */
+static bool canonical_name(const char *host, char *out, size_t size)
+{
+    char line[LINE_MAX_SIZE], *state, *first;
+    FILE *file = fopen("/etc/hosts", "re");
+    bool found = false;
+    while (file && !found && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "#\n")] = '\0';
+        if (!strtok_r(line, " \t", &state) || !(first = strtok_r(NULL, " \t", &state)))
+            continue;
+        for (const char *name = first; name && !found; name = strtok_r(NULL, " \t", &state))
+            found = strcmp(name, host) == 0;
+        if (found)
+            snprintf(out, size, "%s", first);
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static bool first_line(const char *path, char *out, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    bool read = file && fgets(out, (int)size, file);
+    if (file)
+        fclose(file);
+    if (read)
+        out[strcspn(out, "\r\n")] = '\0';
+    return read && *out;
+}
+
+static const char *arch_of(const char *machine)
+{
+    static const char *const names[][2] = {
+        {"x86_64", "amd64"},  {"aarch64", "arm64"}, {"i686", "x86"},
+        {"i386", "x86"},      {"armv7l", "arm32"},  {"armv6l", "arm32"},
+        {"ppc64le", "ppc64"}, {"ppc64", "ppc64"},   {"s390x", "s390x"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(machine, names[i][0]) == 0)
+            return names[i][1];
+    return machine;
+}
+
+bool detect_system(const struct detect_system *wanted, struct attributes *found, char *error,
+                   size_t error_size)
+{
+    char host[256] = "", canonical[256] = "", id[128];
+    struct utsname machine;
+    if (gethostname(host, sizeof host - 1) != 0 || uname(&machine) != 0) {
+        snprintf(error, error_size, "the host's name cannot be had");
+        return false;
+    }
+    bool by_dns = wanted->dns && canonical_name(host, canonical, sizeof canonical);
+    if (wanted->host_name)
+        set(found, "host.name", by_dns ? canonical : host);
+    if (wanted->os_type)
+        set(found, "os.type", "linux");
+    if (wanted->host_arch)
+        set(found, "host.arch", arch_of(machine.machine));
+    if (wanted->host_id && (first_line("/etc/machine-id", id, sizeof id) ||
+                            first_line("/var/lib/dbus/machine-id", id, sizeof id)))
+        set(found, "host.id", id);
+    return true;
+}

@@ -1,0 +1,188 @@
+/* Changes telemetry by OTTL statements. */
+#include "lib/ottl/group.h"
+#include "pipeline/batch_pass.h"
+#include "pipeline/component.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct transform {
+    int error_mode;
+    struct key_groups lists[SIGNAL_COUNT]; /* struct ottl_settings */
+    struct ottl_group **groups[SIGNAL_COUNT];
+    struct ottl_errors errors;
+};
+
+static const struct key group_keys[] = {
+    KEY_LIST(struct ottl_settings, statements, "statements", NULL, "what is done, in order"),
+    KEY_LIST(struct ottl_settings, conditions, "conditions", NULL,
+             "the statements run where one of these holds; none: always"),
+    KEY_STRING(struct ottl_settings, context, "context", NULL, 0,
+               "resource, scope, span, spanevent, metric, datapoint, log or profile; not given: "
+               "the innermost that a path names"),
+    KEY_STRING(struct ottl_settings, error_mode, "error_mode", NULL, 0,
+               "the processor's for these alone"),
+    KEY_END,
+};
+
+#define STATEMENTS(signal, key)                                                                    \
+    KEY_SHORT_GROUPS(struct transform, lists[signal], struct ottl_settings, flat, key, group_keys, \
+                     "OTTL statements, or groups of them")
+
+static const struct key transform_keys[] = {
+    KEY_CHOICE(struct transform, error_mode, "error_mode", "ignore", ottl_error_modes,
+               "what follows where a statement cannot be evaluated: it is logged and the next one "
+               "runs, it is not logged, or the request is refused"),
+    STATEMENTS(SIGNAL_TRACES, "trace_statements"),
+    STATEMENTS(SIGNAL_METRICS, "metric_statements"),
+    STATEMENTS(SIGNAL_LOGS, "log_statements"),
+    STATEMENTS(SIGNAL_PROFILES, "profile_statements"),
+    KEY_END,
+};
+
+static const char *const names[SIGNAL_COUNT] = {
+    [SIGNAL_TRACES] = "trace_statements",
+    [SIGNAL_METRICS] = "metric_statements",
+    [SIGNAL_LOGS] = "log_statements",
+    [SIGNAL_PROFILES] = "profile_statements",
+};
+
+static void transform_check(const void *instance, struct key_report *report)
+{
+    const struct transform *self = instance;
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
+        const struct ottl_settings *settings = self->lists[signal].items;
+        for (size_t i = 0; i < self->lists[signal].count; i++) {
+            char path[64];
+            snprintf(path, sizeof path, settings[i].flat ? "%s" : "%s[%zu]", names[signal], i);
+            ottl_group_check(&settings[i], (enum signal)signal, path, report);
+        }
+    }
+}
+
+static bool open_groups(struct transform *self, enum signal signal, char *error, size_t error_size)
+{
+    const struct ottl_settings *settings = self->lists[signal].items;
+    size_t count = self->lists[signal].count;
+    self->groups[signal] = calloc(count + 1, sizeof(struct ottl_group *));
+    snprintf(error, error_size, "out of memory");
+    for (size_t i = 0; self->groups[signal] && i < count; i++) {
+        self->groups[signal][i] = ottl_group_new(
+            &settings[i], signal, (enum ottl_error_mode)self->error_mode, error, error_size);
+        if (!self->groups[signal][i])
+            return false;
+    }
+    return self->groups[signal];
+}
+
+static bool transform_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct transform *self = instance;
+    self->errors.id = env->id;
+    self->errors.clock = env->clock;
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++)
+        if (!open_groups(self, (enum signal)signal, error, error_size))
+            return false;
+    return true;
+}
+
+/* Groups that share one walk over a request. */
+struct pass {
+    struct transform *self;
+    struct ottl_group *const *groups;
+    size_t count;
+};
+
+static enum edit_verdict transform_step(void *ctx, struct request_edit *at, enum edit_level level)
+{
+    const struct pass *pass = ctx;
+    for (size_t i = 0; i < pass->count; i++)
+        if (ottl_level(ottl_group_context(pass->groups[i])) == level &&
+            ottl_group_run(pass->groups[i], at, &pass->self->errors) == EDIT_ABORT)
+            return EDIT_ABORT;
+    return EDIT_KEEP;
+}
+
+/* Whether b may run in the same walk as a, which comes first: it gives the same as two walks. */
+static bool share(const struct ottl_group *a, const struct ottl_group *b)
+{
+    enum ottl_context first = ottl_group_context(a), second = ottl_group_context(b);
+    return !ottl_group_reaches_out(a) && !ottl_group_reaches_out(b) && first <= second &&
+           !(first == OTTL_METRIC && second == OTTL_DATAPOINT);
+}
+
+/* The groups from the first on that share a walk. */
+static size_t sharing(struct ottl_group *const *groups)
+{
+    size_t count = 1;
+    for (; groups[count]; count++)
+        for (size_t i = 0; i < count; i++)
+            if (!share(groups[i], groups[count]))
+                return count;
+    return count;
+}
+
+static enum pass_result transform_pass(struct pass *pass, struct batch *batch,
+                                       struct batch **result)
+{
+    struct request_edit edit = {.step = transform_step, .ctx = pass};
+    for (size_t i = 0; i < pass->count; i++)
+        edit.levels |= EDIT_BIT(ottl_level(ottl_group_context(pass->groups[i])));
+    return batch_pass_run(batch, &edit, result);
+}
+
+static enum verdict transform_consume(void *instance, struct batch *given, struct outlet *next)
+{
+    struct transform *self = instance;
+    struct ottl_group *const *groups = self->groups[given->signal];
+    struct batch *batch = batch_ref(given), *result;
+    while (*groups && batch->encoding == BATCH_OTLP) {
+        struct pass pass = {self, groups, sharing(groups)};
+        enum pass_result done = transform_pass(&pass, batch, &result);
+        batch_unref(batch);
+        if (done != PASS_DONE)
+            return done == PASS_ABORTED ? VERDICT_REJECT : VERDICT_RETRY;
+        /* What was spliced may lie in several runs. */
+        batch = batch_flat(result);
+        batch_unref(result);
+        if (!batch)
+            return VERDICT_RETRY;
+        groups += pass.count;
+    }
+    enum verdict verdict = outlet_push(next, batch);
+    batch_unref(batch);
+    return verdict;
+}
+
+static void transform_close(void *instance)
+{
+    struct transform *self = instance;
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
+        for (size_t i = 0; self->groups[signal] && self->groups[signal][i]; i++)
+            ottl_group_free(self->groups[signal][i]);
+        free(self->groups[signal]);
+        self->groups[signal] = NULL;
+    }
+}
+
+static const struct metric transform_metrics[] = {
+    METRIC_FIELD(struct transform, errors.count, "otelcol_processor_transform_errors",
+                 METRIC_COUNTER, METRIC_BASIC, "{errors}",
+                 "Statements and conditions that could not be evaluated."),
+    METRIC_END,
+};
+
+const struct component processor_transform = {
+    .type = "transform",
+    .text = "changes telemetry by OTTL statements",
+    .stability = "beta",
+    .kind = COMPONENT_PROCESSOR,
+    .signals = SIGNALS_ALL,
+    .size = sizeof(struct transform),
+    .keys = transform_keys,
+    .check = transform_check,
+    .open = transform_open,
+    .consume = transform_consume,
+    .metrics = transform_metrics,
+    .close = transform_close,
+};

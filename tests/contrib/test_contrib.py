@@ -1,0 +1,72 @@
+"""Every case gives the same as the Collector's contrib processors give."""
+import pathlib
+
+import pytest
+import yaml
+
+import sides
+
+HERE = pathlib.Path(__file__).parent
+
+
+def load(name):
+    return yaml.safe_load((HERE / "cases" / name).read_text())
+
+
+GOOD = [(path.stem, case) for path in sorted((HERE / "cases").glob("*.yaml"))
+        if path.stem not in ("errors", "alone") for case in load(path.name)]
+ALONE = load("alone.yaml")
+ERRORS = load("errors.yaml")
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("contrib")
+    cases = [case for _, case in GOOD]
+    made = {}
+    for side in ("spanlink", "otelcol"):
+        made[side], statuses = sides.run(side, cases, folder / side)
+        assert all(status == 200 for each in statuses.values() for status in each), statuses
+    return made
+
+
+@pytest.mark.parametrize("number", range(len(GOOD)),
+                         ids=[f"{stem}: {case['name']}" for stem, case in GOOD])
+def test_equal(results, number):
+    for at in results["otelcol"]:
+        if at[0] == number:
+            ours, theirs = results["spanlink"][at], results["otelcol"][at]
+            assert sides.content(ours) == sides.content(theirs), \
+                f"{at[1]}:\n{sides.difference(ours, theirs)}"
+
+
+def test_no_case_is_empty(results):
+    """A comparison of nothing with nothing proves nothing."""
+    for number, (stem, case) in enumerate(GOOD):
+        some = any(made for at, made in results["otelcol"].items() if at[0] == number)
+        assert some or case.get("empty"), f"{stem}: {case['name']}"
+
+
+@pytest.mark.parametrize("case", ALONE, ids=lambda case: case["name"])
+def test_alone(case, tmp_path):
+    """Cases in which requests fail."""
+    ours, our_statuses = sides.run("spanlink", [case], tmp_path / "spanlink")
+    theirs, their_statuses = sides.run("otelcol", [case], tmp_path / "otelcol")
+    for what in theirs:
+        assert sides.content(ours[what]) == sides.content(theirs[what])
+    for what, statuses in their_statuses.items():
+        assert [status < 300 for status in our_statuses[what]] == \
+            [status < 300 for status in statuses]
+
+
+@pytest.mark.parametrize("case", ERRORS, ids=lambda case: case["name"])
+def test_refused(case, tmp_path):
+    """Both refuse the configuration, ours with the place and what was expected."""
+    good, said = sides.validate("spanlink", case, tmp_path / "spanlink")
+    assert not good, said
+    assert case["says"] in said, said
+    if not case.get("ours_alone"):
+        good, said = sides.validate("otelcol", case, tmp_path / "otelcol")
+        if good:  # the Collector finds some faults only when it starts
+            with pytest.raises(AssertionError, match="does not start"):
+                sides.run("otelcol", [case], tmp_path / "start")

@@ -1,0 +1,106 @@
+#include "lib/ottl/ottl.h"
+
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct ottl_fault fault;
+
+static void refused(enum ottl_kind kind, enum ottl_context context, const char *text, size_t line,
+                    size_t column, const char *want)
+{
+    struct ottl *ottl = ottl_parse(kind, view_of(text), &fault);
+    bool bound = ottl && ottl_bind(ottl, context, false, &fault);
+    ck_assert_msg(!bound, "%.60s was taken", text);
+    ck_assert_msg(strstr(fault.text, want), "%.60s: %s", text, fault.text);
+    ck_assert_msg(fault.line == line && fault.column == column, "%.60s: %zu:%zu", text, fault.line,
+                  fault.column);
+    ottl_free(ottl);
+}
+
+START_TEST(faults_have_their_place)
+{
+    refused(OTTL_STATEMENT, OTTL_SPAN, "", 1, 1, "ends here, expected an editor");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "Set(name, 1)", 1, 1, "begins with a small letter");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1", 1, 12, "ends here, expected )");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, set(name, 1))", 1, 11, "an editor stands alone");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1)[\"a\"]", 1, 1, "has no [key]");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name,\n  \"a\" +)", 2, 8, "expected a value");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1 == 2)", 1, 11, "a condition, expected a value");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name[\"a\"], 1)", 1, 5, "has no [key]");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(events, 1)", 1, 5, "events cannot be set");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(attributes[\"a\"].b, 1)", 1, 20,
+            "no name behind a key");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(a=name, 1)", 1, 7, "no such argument");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 0x1)", 1, 11, "half a byte");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 99999999999999999999)", 1, 11, "64 bits");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, \"\\q\")", 1, 12, "no escape of a text");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "delete_matching_keys(attributes, name)", 1, 34,
+            "has to be a text");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, ExtractPatterns(name, \"a\"))", 1, 11,
+            "no named group");
+    refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" and", 1, 16, "expected a value");
+    refused(OTTL_CONDITION, OTTL_SPAN, "name and true", 1, 1, "expected a comparison");
+    refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" == \"b\"", 1, 13, "expected the end");
+    refused(OTTL_CONDITION, OTTL_SPAN, "not name", 1, 5, "expected a comparison");
+    refused(OTTL_CONDITION, OTTL_METRIC, "IsRootSpan()", 1, 1, "not there in the context metric");
+    refused(OTTL_CONDITION, OTTL_LOG, "span.name == \"a\"", 1, 1, "cannot be seen from");
+    refused(OTTL_CONDITION, OTTL_SPAN, "Nope == 1", 1, 1, "expected (...)");
+    refused(OTTL_CONDITION, OTTL_SPAN, "name ~ \"a\"", 1, 6, "found ~");
+}
+END_TEST
+
+START_TEST(depth_and_size_are_bounded)
+{
+    char *deep = calloc(1, 40001);
+    memset(deep, '(', 40000);
+    refused(OTTL_CONDITION, OTTL_SPAN, deep, 1, 40001, "longer than 16384 bytes");
+    deep[10000] = '\0';
+    ck_assert_ptr_null(ottl_parse(OTTL_CONDITION, view_of(deep), &fault));
+    ck_assert_str_eq(fault.text, "too deep");
+    for (size_t i = 0; i < 10000; i += 4)
+        memcpy(deep + i, "not ", 4);
+    ck_assert_ptr_null(ottl_parse(OTTL_CONDITION, view_of(deep), &fault));
+    ck_assert_str_eq(fault.text, "too deep");
+    for (size_t i = 0; i < 10000; i += 2)
+        memcpy(deep + i, "1+", 2);
+    ck_assert_ptr_null(ottl_parse(OTTL_CONDITION, view_of(deep), &fault));
+    ck_assert_str_eq(fault.text, "the statement is too long");
+    free(deep);
+}
+END_TEST
+
+static void infers(const char *text, enum ottl_context want)
+{
+    struct ottl *ottl = ottl_parse(OTTL_STATEMENT, view_of(text), &fault);
+    ck_assert_msg(ottl, "%s", fault.text);
+    ck_assert_int_eq(ottl_inferred(ottl), want);
+    ottl_free(ottl);
+}
+
+START_TEST(the_innermost_context_is_inferred)
+{
+    infers("set(resource.attributes[\"a\"], 1)", OTTL_RESOURCE);
+    infers("set(resource.attributes[\"a\"], span.name)", OTTL_SPAN);
+    infers("set(span.name, spanevent.name) where scope.name == \"a\"", OTTL_SPANEVENT);
+    infers("set(attributes[\"a\"], name)", OTTL_NONE);
+}
+END_TEST
+
+START_TEST(what_reaches_out_is_known)
+{
+    struct ottl *ottl =
+        ottl_parse(OTTL_STATEMENT, VIEW("set(resource.attributes[\"a\"], name)"), &fault);
+    ck_assert(ottl_bind(ottl, OTTL_SPAN, false, &fault));
+    ck_assert(ottl_reaches_out(ottl));
+    ottl_free(ottl);
+    ottl = ottl_parse(OTTL_STATEMENT, VIEW("set(name, resource.attributes[\"a\"])"), &fault);
+    ck_assert(ottl_bind(ottl, OTTL_SPAN, false, &fault));
+    ck_assert(!ottl_reaches_out(ottl));
+    ottl_free(ottl);
+}
+END_TEST
+
+SUITE_MAIN("ottl", faults_have_their_place, depth_and_size_are_bounded,
+           the_innermost_context_is_inferred, what_reaches_out_is_known)

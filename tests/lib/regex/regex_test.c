@@ -1,0 +1,112 @@
+#include "lib/regex/regex.h"
+
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+
+static struct regex *compiled(const char *pattern)
+{
+    char error[200];
+    struct regex *regex = regex_new(view_of(pattern), error, sizeof error);
+    ck_assert_msg(regex, "%s: %s", pattern, error);
+    return regex;
+}
+
+static void expect(const char *pattern, const char *text, enum regex_result want)
+{
+    struct regex *regex = compiled(pattern);
+    ck_assert_msg(regex_test(regex, view_of(text)) == want, "%s on %.80s", pattern, text);
+    regex_free(regex);
+}
+
+START_TEST(patterns_match_as_in_re2)
+{
+    expect("b+", "abbc", REGEX_YES);
+    expect("^b", "ab", REGEX_NO);
+    expect("a$", "a\n", REGEX_NO); /* not before a last line end */
+    expect("(?i)ABC", "xabcx", REGEX_YES);
+    expect("^\\p{L}+$", "zürich", REGEX_YES);
+    expect("^.$", "é", REGEX_YES);
+    expect("", "", REGEX_YES);
+    expect("\\Qa.b\\E", "a.b", REGEX_YES);
+    expect("[[:alpha:]]+[]]", "x]", REGEX_YES);
+    expect("x*", "\xff\xfe", REGEX_YES);
+}
+END_TEST
+
+static void refused(const char *pattern, const char *want)
+{
+    char error[200];
+    ck_assert_ptr_null(regex_new(view_of(pattern), error, sizeof error));
+    ck_assert_str_eq(error, want);
+}
+
+START_TEST(what_re2_does_not_have_is_refused)
+{
+    refused("a(?=b)", "looking ahead or behind is not there in RE2, at character 2");
+    refused("(?<!a)b", "looking ahead or behind is not there in RE2, at character 1");
+    refused("(a)\\1", "references back to groups are not there in RE2, at character 4");
+    refused("a++", "possessive repetition is not there in RE2, at character 3");
+    refused("(?>a)", "this kind of group is not there in RE2, at character 1");
+    refused("(*FAIL)", "verbs (*...) are not there in RE2, at character 1");
+    refused("\\Kx", "this escape is not there in RE2, at character 1");
+    refused("a(b", "missing closing parenthesis, at character 4");
+}
+END_TEST
+
+START_TEST(groups_have_names_and_places)
+{
+    struct regex *regex = compiled("^(?P<scheme>\\w+)://(?P<host>[^/]+)(?P<rest>x)?");
+    struct regex_match match;
+    ck_assert_uint_eq(regex_groups(regex), 3);
+    ck_assert_str_eq(regex_group_name(regex, 2), "host");
+    ck_assert_int_eq(regex_find(regex, VIEW("http://a.b/c"), 0, &match), REGEX_YES);
+    ck_assert_uint_eq(match.count, 4);
+    ck_assert(view_eq(match.groups[2], VIEW("a.b")));
+    ck_assert_ptr_null(match.groups[3].data);
+    regex_free(regex);
+}
+END_TEST
+
+static void replaces(const char *pattern, const char *text, const char *with, const char *want)
+{
+    struct regex *regex = compiled(pattern);
+    struct bytes out;
+    bytes_init(&out, 4096, NULL);
+    enum regex_result result = regex_replace(regex, view_of(text), view_of(with), &out);
+    if (!want)
+        ck_assert_int_eq(result, REGEX_NO);
+    else
+        ck_assert_msg(view_eq(bytes_view(&out), view_of(want)), "%s: %.*s", pattern, (int)out.size,
+                      (char *)out.data);
+    bytes_release(&out);
+    regex_free(regex);
+}
+
+START_TEST(replacements_are_go_s)
+{
+    replaces("a(x*)b", "-ab-axxb-", "T", "-T-T-");
+    replaces("a(x*)b", "-ab-axxb-", "$1", "--xx-");
+    replaces("a(x*)b", "-ab-axxb-", "$1W", "---");
+    replaces("a(x*)b", "-ab-axxb-", "${1}W", "-W-xxW-");
+    replaces("(?P<n>b+)", "abba", "<${n}$$>", "a<bb$>a");
+    replaces("x*", "abc", "-", "-a-b-c-");
+    replaces("z", "abc", "-", NULL);
+    replaces("é", "aéb", "$", "a$b");
+}
+END_TEST
+
+START_TEST(no_pattern_hangs)
+{
+    char text[4096];
+    memset(text, 'a', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    expect("^(a+)+$", text, REGEX_YES);
+    text[sizeof text - 2] = '!';
+    expect("^(a+)+$", text, REGEX_LIMIT);
+    expect("^(a|aa)+$", text, REGEX_LIMIT);
+}
+END_TEST
+
+SUITE_MAIN("regex", patterns_match_as_in_re2, what_re2_does_not_have_is_refused,
+           groups_have_names_and_places, replacements_are_go_s, no_pattern_hangs)

@@ -1,0 +1,118 @@
+#include "lib/wire/value/value.h"
+
+#include "tests/support/proto_build.h"
+#include "tests/support/suite.h"
+
+static struct arena arena;
+
+static void json_of(const char *json, const char *want)
+{
+    struct value value;
+    arena_init(&arena, 1 << 20);
+    ck_assert_msg(value_from_json(view_of(json), &arena, &value), "%s", json);
+    struct view text = value_text(&value, &arena);
+    ck_assert_msg(view_eq(text, view_of(want)), "%.*s", VIEW_ARG(text));
+    arena_release(&arena);
+}
+
+START_TEST(json_is_read_and_written)
+{
+    json_of("{\"b\": 1, \"a\": [true, null, \"x\\u00e9\\n\"]}",
+            "{\"a\":[true,null,\"x\xc3\xa9\\n\"],\"b\":1}");
+    json_of("[]", "[]");
+    json_of("{}", "{}");
+    json_of("1.5e300", "1.5e+300");
+    json_of("\"plain\"", "plain");
+}
+END_TEST
+
+START_TEST(what_is_no_json_is_refused)
+{
+    static const char *const texts[] = {"", "{", "[1,]", "{\"a\" 1}", "tru", "1 2", "\"x"};
+    struct value value;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        arena_init(&arena, 1 << 20);
+        ck_assert_msg(!value_from_json(view_of(texts[i]), &arena, &value), "%s", texts[i]);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+static void number_of(double number, const char *want)
+{
+    char text[40];
+    size_t size = value_number_text(number, text);
+    ck_assert_msg(view_eq((struct view){(uint8_t *)text, size}, view_of(want)), "%.*s", (int)size,
+                  text);
+}
+
+START_TEST(numbers_are_the_shortest_text)
+{
+    number_of(0, "0");
+    number_of(1, "1");
+    number_of(-0.125, "-0.125");
+    number_of(1.0 / 3, "0.3333333333333333");
+    number_of(1e21, "1e+21");
+    number_of(1e20, "100000000000000000000");
+    number_of(1.5e-9, "1.5e-9");
+    number_of(0.000001, "0.000001");
+    number_of(1e22, "1e+22");
+}
+END_TEST
+
+START_TEST(a_list_is_edited_in_place)
+{
+    struct view message = PB_JOIN(pb_attribute(9, "a", "1"), PB_TEXT(5, "name"),
+                                  pb_attribute(9, "b", "2"), pb_attribute(9, "c", "3"));
+    struct attributes list;
+    struct value value = value_int(7);
+    uint8_t out[256];
+    arena_init(&arena, 1 << 20);
+    attributes_read(&list, message, 9, &arena);
+    ck_assert_uint_eq(attributes_count(&list), 3);
+    ck_assert(attributes_delete(&list, VIEW("b")));
+    ck_assert(!attributes_delete(&list, VIEW("b")));
+    attributes_set(&list, VIEW("d"), &value);
+    attributes_set(&list, VIEW("a"), &value);
+    size_t size = attributes_size(&list, 9);
+    ck_assert_ptr_eq(attributes_put(out, &list, 9), out + size);
+    attributes_read(&list, (struct view){out, size}, 9, &arena);
+    ck_assert_uint_eq(list.count, 3);
+    ck_assert(attributes_get(&list, VIEW("a"), &value));
+    ck_assert_int_eq(value.integer, 7);
+    ck_assert(attributes_get(&list, VIEW("c"), &value));
+    ck_assert(view_eq(value.bytes, VIEW("3")));
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(maps_are_equal_whatever_their_order)
+{
+    struct value a, b, c;
+    arena_init(&arena, 1 << 20);
+    ck_assert(value_from_json(VIEW("{\"x\": 1, \"y\": [1, 2]}"), &arena, &a));
+    ck_assert(value_from_json(VIEW("{\"y\": [1, 2], \"x\": 1}"), &arena, &b));
+    ck_assert(value_from_json(VIEW("{\"y\": [2, 1], \"x\": 1}"), &arena, &c));
+    ck_assert(value_equal(&a, &b));
+    ck_assert(!value_equal(&a, &c));
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(memory_that_runs_out_is_said)
+{
+    struct attributes list;
+    struct value value = value_string(VIEW("a text that has no room"));
+    arena_init(&arena, 1 << 20);
+    arena.cap = 8;
+    attributes_read(&list, pb_attribute(1, "a", "1"), 1, &arena);
+    ck_assert(list.failed);
+    attributes_set(&list, VIEW("b"), &value);
+    ck_assert_uint_eq(attributes_count(&list), 0);
+    arena_release(&arena);
+}
+END_TEST
+
+SUITE_MAIN("value", json_is_read_and_written, what_is_no_json_is_refused,
+           numbers_are_the_shortest_text, a_list_is_edited_in_place,
+           maps_are_equal_whatever_their_order, memory_that_runs_out_is_said)

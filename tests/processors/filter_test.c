@@ -1,0 +1,62 @@
+#include "tests/support/processor_rig.h"
+#include "tests/support/suite.h"
+
+#define IDS                                                                                        \
+    "\"traceId\":\"5b8efff798038103d269b633813fc60c\","                                            \
+    "\"spanId\":\"eee19b7ec3c1b174\""
+#define TWO                                                                                        \
+    "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{" IDS ",\"name\":\"one\"},{" IDS            \
+    ",\"name\":\"two\",\"events\":[{\"name\":\"e\"}]}]}]}]}"
+
+static void makes(const char *yaml, const char *want, const char *unwanted)
+{
+    const char *made = rig_run("filter", yaml, SIGNAL_TRACES, TWO);
+    if (!strstr(made, want) || strstr(made, unwanted))
+        ck_abort_msg("%s, but not %s, in %s", want, unwanted, made);
+    ck_assert_int_eq(rig_verdict(), VERDICT_OK);
+}
+
+START_TEST(what_a_condition_holds_for_goes)
+{
+    makes("{traces: {span: ['name == \"one\"']}}", "two", "one");
+    makes("{trace_conditions: ['span.name == \"two\"']}", "one", "two");
+    makes("{traces: {spanevent: ['name == \"e\"']}}", "two", "events");
+    makes("{spans: {include: {match_type: strict, span_names: [one]}}}", "one", "two");
+    makes("{traces: {span: ['false']}}", "two", "three");
+}
+END_TEST
+
+START_TEST(a_request_that_loses_all_is_taken_and_goes_nowhere)
+{
+    ck_assert_str_eq(rig_run("filter", "{traces: {span: ['true']}}", SIGNAL_TRACES, TWO), "");
+    ck_assert_int_eq(rig_verdict(), VERDICT_OK);
+    ck_assert_str_eq(rig_run("filter", "{traces: {resource: ['true']}}", SIGNAL_TRACES, TWO), "");
+    ck_assert_int_eq(rig_verdict(), VERDICT_OK);
+}
+END_TEST
+
+START_TEST(a_metric_without_points_goes)
+{
+    const char *made =
+        rig_run("filter", "{metrics: {datapoint: ['metric.name == \"a\"']}}", SIGNAL_METRICS,
+                "{\"resourceMetrics\":[{\"scopeMetrics\":[{\"metrics\":[{\"name\":\"a\",\"gauge\":{"
+                "\"dataPoints\":[{\"asInt\":\"1\"},{\"asInt\":\"2\"}]}},{\"name\":\"b\",\"gauge\":{"
+                "\"dataPoints\":[{\"asInt\":\"3\"}]}}]}]}]}");
+    ck_assert_ptr_nonnull(strstr(made, "\"name\":\"b\""));
+    ck_assert_ptr_null(strstr(made, "\"name\":\"a\""));
+}
+END_TEST
+
+START_TEST(an_error_does_not_hold_or_is_refused)
+{
+    makes("{traces: {span: ['name + 1 == 2', 'name == \"one\"']}}", "two", "one");
+    ck_assert_str_eq(rig_run("filter", "{error_mode: propagate, traces: {span: ['name + 1 == 2']}}",
+                             SIGNAL_TRACES, TWO),
+                     "");
+    ck_assert_int_eq(rig_verdict(), VERDICT_REJECT);
+}
+END_TEST
+
+SUITE_MAIN("filter", what_a_condition_holds_for_goes,
+           a_request_that_loses_all_is_taken_and_goes_nowhere, a_metric_without_points_goes,
+           an_error_does_not_hold_or_is_refused)

@@ -1,0 +1,97 @@
+#include "tests/support/processor_rig.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+
+#define IDS                                                                                        \
+    "\"traceId\":\"5b8efff798038103d269b633813fc60c\","                                            \
+    "\"spanId\":\"eee19b7ec3c1b174\""
+#define KV(key, value) "{\"key\":\"" key "\",\"value\":{\"stringValue\":\"" value "\"}}"
+#define TWO                                                                                        \
+    "{\"resourceSpans\":[{\"resource\":{\"attributes\":[" KV(                                      \
+        "service.name", "shop") "]},\"scopeSpans\":[{\"spans\":[{" IDS                             \
+                                ",\"name\":\"one\",\"attributes\":[" KV(                           \
+                                    "a", "x1") "]},{" IDS ",\"name\":\"two\"}]}]}]}"
+
+static const char *run(const char *statements)
+{
+    char yaml[1000];
+    snprintf(yaml, sizeof yaml, "{trace_statements: %s}", statements);
+    return rig_run("transform", yaml, SIGNAL_TRACES, TWO);
+}
+
+static void makes(const char *statements, const char *want)
+{
+    const char *made = run(statements);
+    if (!strstr(made, want))
+        ck_abort_msg("%s not in %s", want, made);
+}
+
+START_TEST(statements_change_what_they_name)
+{
+    makes("['set(span.name, Concat([span.name, span.attributes[\"a\"]], \"-\")) where "
+          "span.attributes[\"a\"] != nil']",
+          "\"name\":\"one-x1\"");
+    makes("[{context: span, statements: ['replace_pattern(attributes[\"a\"], \"(\\\\d)\", "
+          "\"<$1>\")']}]",
+          KV("a", "x<1>"));
+    makes("['delete_key(resource.attributes, \"service.name\")']", "\"resource\":{}");
+}
+END_TEST
+
+START_TEST(a_span_s_statement_may_set_its_resource)
+{
+    makes("['set(resource.attributes[\"last\"], span.name)']",
+          "[" KV("service.name", "shop") "," KV("last", "two") "]");
+}
+END_TEST
+
+START_TEST(editors_take_an_empty_map)
+{
+    makes("[{context: scope, statements: ['flatten(attributes)', 'replace_all_patterns(attributes, "
+          "\"key\", \"a\", \"b\")', 'limit(attributes, 0, [])', 'keep_keys(attributes, [])']}]",
+          "\"name\":\"two\"");
+}
+END_TEST
+
+START_TEST(groups_run_in_order)
+{
+    makes("[{context: span, statements: ['set(resource.attributes[\"last\"], name)']}, "
+          "{context: resource, statements: ['set(attributes[\"copy\"], attributes[\"last\"])']}, "
+          "{context: span, statements: ['set(name, resource.attributes[\"copy\"])']}]",
+          IDS ",\"name\":\"two\",\"attributes\":[" KV("a", "x1") "]");
+}
+END_TEST
+
+START_TEST(errors_are_passed_over_or_refused)
+{
+    makes("['set(span.name, 1)', 'set(span.attributes[\"after\"], \"yes\")']", KV("after", "yes"));
+    ck_assert_str_eq(run("[{error_mode: propagate, context: span, statements: ['set(name, 1)']}]"),
+                     "");
+    ck_assert_int_eq(rig_verdict(), VERDICT_REJECT);
+}
+END_TEST
+
+START_TEST(a_pattern_that_takes_too_long_is_an_error)
+{
+    char statements[300];
+    snprintf(statements, sizeof statements,
+             "[{context: span, error_mode: propagate, statements: ['set(name, \"x\") where "
+             "IsMatch(\"%0150d!\", \"^(0+)+$\")']}]",
+             0);
+    ck_assert_str_eq(run(statements), "");
+    ck_assert_int_eq(rig_verdict(), VERDICT_REJECT);
+}
+END_TEST
+
+START_TEST(faults_name_line_and_column)
+{
+    const char *faults = rig_faults("transform", "{trace_statements: ['set(span.nme, 1)']}");
+    ck_assert_ptr_nonnull(strstr(faults, "trace_statements[0]: column 5: the path span.nme is not "
+                                         "there in the context span"));
+}
+END_TEST
+
+SUITE_MAIN("transform", statements_change_what_they_name, a_span_s_statement_may_set_its_resource,
+           editors_take_an_empty_map, groups_run_in_order, errors_are_passed_over_or_refused,
+           a_pattern_that_takes_too_long_is_an_error, faults_name_line_and_column)
