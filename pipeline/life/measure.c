@@ -50,6 +50,11 @@ static void measure_own(const struct instance *instance, struct metrics *metrics
     metrics_scope(metrics, NULL, NULL);
 }
 
+void runtime_figures(struct runtime *runtime, struct metrics *metrics)
+{
+    runtime_measure(runtime, metrics);
+}
+
 /* The data path never takes runtime->lock: a reload, a stop and health checks wait for it. */
 void runtime_measure(void *ctx, struct metrics *metrics)
 {
