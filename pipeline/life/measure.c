@@ -1,6 +1,7 @@
 /* Metrics of the process and all its components. */
 #include "pipeline/life/runtime_state.h"
 #include "pipeline/telemetry/instances.h"
+#include "pipeline/telemetry/process.h"
 
 enum { USED, LIMIT, RESERVE, BEYOND, GAVE_WAY, READY, RELOADS };
 
@@ -52,6 +53,8 @@ static void measure_own(const struct instance *instance, struct metrics *metrics
 
 void runtime_figures(struct runtime *runtime, struct metrics *metrics)
 {
+    static const struct process_resource nothing;
+    process_measure(&nothing, metrics);
     runtime_measure(runtime, metrics);
 }
 
