@@ -14,10 +14,11 @@
 
 /* The work may take SHARE of the process's CPU time and EVER of the time that passes; what was not
  * used is kept up to CREDIT_MAX, so that a burst in a process at ease is kept whole. */
-#define SHARE       3 / 100
-#define EVER        1 / 2000
-#define CREDIT_MAX  (400 * NS_PER_MS)
-#define COST_A_BYTE 8 /* ns, until it was measured */
+#define SHARE        2 / 100
+#define EVER         1 / 5000
+#define CREDIT_MAX   (40 * NS_PER_MS)
+#define CREDIT_FIRST (25 * NS_PER_MS)
+#define COST_A_BYTE  1 /* ns, until it was measured */
 
 static uint64_t cpu_of(clockid_t clock)
 {
@@ -60,7 +61,7 @@ static void describe(struct gathered *one, const struct batch *batch)
 static bool has_room(const struct status *self, const struct batch *batch)
 {
     size_t size = batch->payload->size;
-    size_t spare = batch->signal == SIGNAL_TRACES ? self->allowed / 4 : 0;
+    size_t spare = batch->signal == SIGNAL_TRACES ? self->allowed / 8 : 0;
     return self->gathered + size <= GATHER_MAX && size + spare <= self->allowed;
 }
 
@@ -80,7 +81,7 @@ static void gather_passed(void *ctx, const struct batch *batch)
     self->last = &one->next;
     self->gathered += batch->payload->size;
     self->allowed -= batch->payload->size;
-    if (self->asleep) {
+    if (self->asleep || self->gathered > GATHER_MAX / 2) {
         self->asleep = false;
         pthread_cond_signal(&self->wake);
     }
@@ -122,6 +123,23 @@ static void seen_flush(struct seen_list *list)
     list->count = 0;
 }
 
+/* A span's id, where it stands as all SDKs write it: behind the trace id, at the front. 0: it does
+ * not. Field numbers of trace.proto: 1 and 2. */
+static uint64_t front_id(struct view body)
+{
+    static const uint8_t trace[] = {0x0a, 16}, span[] = {0x12, 8};
+    bool plain = body.size >= 28 && memcmp(body.data, trace, sizeof trace) == 0 &&
+                 memcmp(body.data + 18, span, sizeof span) == 0;
+    return plain ? span_id_load(body.data + 20) : 0;
+}
+
+/* Only spans of which something is known are of any use for that, and most are not. */
+static bool is_known(struct status *self, struct view body)
+{
+    uint64_t id = front_id(body);
+    return !id || known_may_have(&self->known, id);
+}
+
 static void seen_add(struct seen_list *list, const struct otlp_span *span, struct view service)
 {
     uint64_t link = 0;
@@ -152,7 +170,7 @@ static void gather_join(struct status *self, struct view request)
         struct otlp_span span;
         if (step == OTLP_RESOURCE)
             service = otlp_resource_attribute(walk.resource_entry.bytes, VIEW("service.name"));
-        if (step != OTLP_ITEM)
+        if (step != OTLP_ITEM || !is_known(self, walk.item.bytes))
             continue;
         otlp_span_read(walk.item.bytes, &span);
         seen_add(&list, &span, service.size ? service : VIEW("unknown_service"));
@@ -217,6 +235,14 @@ static void give_way(struct status *self)
     }
 }
 
+/* As long as that may take time, older requests are compressed rather than let go. */
+static void pack(struct status *self, uint64_t since)
+{
+    while (keep_is_tight(&self->keep) &&
+           cpu_of(CLOCK_THREAD_CPUTIME_ID) - since < self->credit / 2 && keep_pack(&self->keep))
+        continue;
+}
+
 void gather_take(struct status *self)
 {
     pthread_mutex_lock(&self->taking);
@@ -232,6 +258,7 @@ void gather_take(struct status *self)
         gather_work(self, each);
         gathered_free(each);
     }
+    pack(self, before);
     give_way(self);
     uint64_t took = cpu_of(CLOCK_THREAD_CPUTIME_ID) - before;
     self->spent += took;
@@ -249,7 +276,7 @@ void gather_take(struct status *self)
 static void rest(struct status *self, uint64_t until)
 {
     status_lock(self);
-    while (!self->stopping && clock_mono(&clock_system) < until)
+    while (!self->stopping && self->gathered <= GATHER_MAX / 2 && clock_mono(&clock_system) < until)
         thread_cond_wait_until(&self->wake, &self->watch->lock, until);
     status_unlock(self);
 }
@@ -288,8 +315,8 @@ static void *gather_run(void *ctx)
 bool gather_open(struct status *self)
 {
     self->last = &self->first;
-    self->credit = CREDIT_MAX / 2;
-    self->allowed = GATHER_MAX;
+    self->credit = CREDIT_FIRST;
+    self->allowed = CREDIT_FIRST / COST_A_BYTE;
     self->process_cpu = cpu_of(CLOCK_PROCESS_CPUTIME_ID);
     self->reckoned = clock_mono(&clock_system);
     self->watcher = (struct watcher){

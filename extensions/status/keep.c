@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* A block of so many bytes is compressed: to a fifth or less, as spans are alike. */
-enum { BLOCK_SIZE = 128 << 10, RING_MIN = 64 };
+/* Traces requests share a block of so many bytes, or have one of their own. */
+enum { BLOCK_SIZE = 64 << 10, RING_MIN = 64 };
 
 void kept_unref(struct kept *kept)
 {
@@ -30,35 +30,19 @@ void keep_init(struct keep *keep, size_t max, struct budget *budget)
 {
     *keep = (struct keep){.budget = budget, .max = max};
     pthread_mutex_init(&keep->lock, NULL);
-    bytes_init(&keep->block, SIZE_MAX / 2, budget);
 }
+
+/* ---- under the lock ---- */
 
 static void keep_drop_oldest(struct keep *keep)
 {
     struct kept *oldest = keep->ring[keep->oldest];
     keep->oldest = (keep->oldest + 1) % keep->capacity;
     keep->count--;
+    keep->looked -= keep->looked > 0;
     keep->size -= oldest->charged;
     keep->evicted++;
     kept_unref(oldest);
-}
-
-void keep_shrink(struct keep *keep, size_t size)
-{
-    pthread_mutex_lock(&keep->lock);
-    while (keep->count && keep->size + keep->block.capacity > size)
-        keep_drop_oldest(keep);
-    pthread_mutex_unlock(&keep->lock);
-}
-
-void keep_release(struct keep *keep)
-{
-    keep_shrink(keep, 0);
-    free(keep->ring);
-    keep->ring = NULL;
-    keep->capacity = 0;
-    bytes_release(&keep->block);
-    pthread_mutex_destroy(&keep->lock);
 }
 
 static bool keep_grow(struct keep *keep)
@@ -76,137 +60,205 @@ static bool keep_grow(struct keep *keep)
     return true;
 }
 
-/* Takes a finished one over; under the lock. */
-static void keep_push(struct keep *keep, struct kept *kept)
+/* Charges for one that is to come; the oldest give way. False: there is no room for it at all. */
+static bool keep_charge(struct keep *keep, size_t size)
 {
-    kept->charged = sizeof *kept + kept->bytes.size;
-    while (keep->count && keep->size + keep->block.capacity + kept->charged > keep->max)
+    size_t block = keep->block ? keep->block->charged : 0;
+    while (keep->count && keep->size + size > keep->max)
         keep_drop_oldest(keep);
-    while (!budget_take_spare(keep->budget, kept->charged)) {
-        if (!keep->count) {
-            kept->charged = 0;
-            keep->refused++;
-            kept_unref(kept);
-            return;
-        }
+    if (size + block > keep->max)
+        return false;
+    while (!budget_take_spare(keep->budget, size)) {
+        if (!keep->count)
+            return false;
         keep_drop_oldest(keep);
     }
-    if (kept->charged + keep->block.capacity > keep->max ||
-        (keep->count == keep->capacity && !keep_grow(keep))) {
+    keep->size += size;
+    return true;
+}
+
+/* Takes over one that is charged. */
+static void keep_push(struct keep *keep, struct kept *kept)
+{
+    if (keep->count == keep->capacity && !keep_grow(keep)) {
+        keep->size -= kept->charged;
         keep->refused++;
         kept_unref(kept);
         return;
     }
     keep->ring[(keep->oldest + keep->count++) % keep->capacity] = kept;
-    keep->size += kept->charged;
 }
 
-/* Compressed, in memory of its size. False: no memory. */
-static bool keep_pack(struct kept *kept, struct view content)
+static void keep_close_block(struct keep *keep)
 {
-    struct bytes packed;
-    bytes_init(&packed, content.size + content.size / 8 + 1024, NULL);
-    bytes_init(&kept->bytes, SIZE_MAX / 2, NULL);
-    kept->plain = content.size;
-    kept->packed = deflate_append(ENCODING_ZSTD, content, &packed) && packed.size < content.size;
-    bool fits =
-        bytes_append_view(&kept->bytes, kept->packed ? bytes_view(&packed) : content) == BYTES_OK;
-    bytes_release(&packed);
-    uint8_t *tight = fits ? realloc(kept->bytes.data, kept->bytes.size + 1) : NULL;
-    if (tight) {
-        kept->bytes.data = tight;
-        kept->bytes.capacity = kept->bytes.size + 1;
-    }
-    return fits;
+    struct kept *block = keep->block;
+    keep->block = NULL;
+    if (block)
+        keep_push(keep, block);
 }
 
-static struct kept *kept_new(struct keep *keep, enum kept_kind kind)
+/* An empty one with room for so many bytes, charged. NULL: no room; counted. */
+static struct kept *keep_new(struct keep *keep, enum kept_kind kind, size_t room)
 {
     struct kept *kept = calloc(1, sizeof *kept);
     if (!kept)
         return NULL;
-    kept->refs = 1;
-    kept->kind = kind;
-    kept->budget = keep->budget;
-    return kept;
+    *kept = (struct kept){.refs = 1, .kind = kind, .budget = keep->budget};
+    bytes_init(&kept->bytes, room, NULL);
+    if (bytes_reserve(&kept->bytes, room) == BYTES_OK && keep_charge(keep, sizeof *kept + room)) {
+        kept->charged = sizeof *kept + room;
+        kept->serial = ++keep->serial;
+        return kept;
+    }
+    keep->refused++;
+    kept_unref(kept);
+    return NULL;
 }
 
-/* Moves the block out, compresses it without the lock, and puts it in as one. */
-static void keep_close_block(struct keep *keep)
-{
-    struct kept *kept = kept_new(keep, KEPT_TRACES);
-    pthread_mutex_lock(&keep->lock);
-    struct bytes block = keep->block;
-    bytes_init(&keep->block, SIZE_MAX / 2, keep->budget);
-    if (kept) {
-        kept->serial = keep->block_serial;
-        kept->arrived = keep->block_arrived;
-    }
-    pthread_mutex_unlock(&keep->lock);
-    bool packed = kept && keep_pack(kept, bytes_view(&block));
-    bytes_release(&block);
-    pthread_mutex_lock(&keep->lock);
-    if (packed)
-        keep_push(keep, kept);
-    else
-        keep->refused++;
-    pthread_mutex_unlock(&keep->lock);
-    if (!packed)
-        kept_unref(kept);
-}
+/* ---- in ---- */
 
 void keep_traces(struct keep *keep, struct view request, uint64_t arrived)
 {
     pthread_mutex_lock(&keep->lock);
-    if (keep->block.size == 0)
-        keep->block_serial = ++keep->serial;
-    keep->block_arrived = arrived;
-    bool added = bytes_append_view(&keep->block, request) == BYTES_OK;
-    keep->refused += !added;
-    bool full = keep->block.size >= BLOCK_SIZE || (!added && keep->block.size);
-    pthread_mutex_unlock(&keep->lock);
-    if (full)
+    if (keep->block && keep->block->bytes.size + request.size > keep->block->bytes.max)
         keep_close_block(keep);
+    if (!keep->block)
+        keep->block =
+            keep_new(keep, KEPT_TRACES, request.size > BLOCK_SIZE ? request.size : BLOCK_SIZE);
+    if (keep->block) {
+        bytes_append_view(&keep->block->bytes, request);
+        keep->block->plain = keep->block->bytes.size;
+        keep->block->arrived = arrived;
+    }
+    pthread_mutex_unlock(&keep->lock);
 }
 
-void keep_profile(struct keep *keep, struct kept *head, struct view content)
+void keep_profile(struct keep *keep, const struct kept *head, struct view content)
 {
-    struct kept *kept = kept_new(keep, head->kind);
+    pthread_mutex_lock(&keep->lock);
+    struct kept *kept = keep_new(keep, head->kind, content.size);
     if (kept) {
+        bytes_append_view(&kept->bytes, content);
+        kept->plain = content.size;
         kept->arrived = head->arrived;
+        kept->by_ingest = head->by_ingest;
         kept->series = head->series;
         kept->query = head->query;
         kept->content = head->content;
-        kept->by_ingest = head->by_ingest;
-    } else {
-        series_unref(head->series);
-        free(head->query);
-        free(head->content);
-        return;
-    }
-    bool packed = keep_pack(kept, content);
-    pthread_mutex_lock(&keep->lock);
-    kept->serial = ++keep->serial;
-    if (packed)
         keep_push(keep, kept);
-    else
-        keep->refused++;
+    }
     pthread_mutex_unlock(&keep->lock);
-    if (!packed)
-        kept_unref(kept);
+    if (kept)
+        return;
+    series_unref(head->series);
+    free(head->query);
+    free(head->content);
 }
 
-/* A copy of the open block; under the lock. NULL: it is empty, or no memory. */
-static struct kept *keep_copy_block(struct keep *keep)
+/* ---- compression ---- */
+
+bool keep_is_tight(struct keep *keep)
 {
-    struct kept *kept = keep->block.size ? kept_new(keep, KEPT_TRACES) : NULL;
+    pthread_mutex_lock(&keep->lock);
+    bool tight = keep->size > keep->max - keep->max / 8;
+    pthread_mutex_unlock(&keep->lock);
+    return tight;
+}
+
+/* The same bytes compressed, in memory of their size. False: not worth it, or no memory. */
+static bool keep_deflate(const struct kept *kept, struct bytes *out)
+{
+    struct bytes packed;
+    bytes_init(&packed, kept->bytes.size, NULL);
+    bytes_init(out, SIZE_MAX / 2, NULL);
+    bool good = deflate_append(ENCODING_ZSTD, bytes_view(&kept->bytes), &packed) &&
+                packed.size < kept->bytes.size / 10 * 9;
+    uint8_t *tight = good ? malloc(packed.size + 1) : NULL;
+    if (tight) {
+        memcpy(tight, packed.data, packed.size);
+        *out = (struct bytes){.data = tight,
+                              .size = packed.size,
+                              .capacity = packed.size + 1,
+                              .max = packed.size + 1};
+    }
+    bytes_release(&packed);
+    return tight;
+}
+
+/* Puts the compressed bytes into the place of the others, unless somebody reads those or it has
+ * left. Under the lock. */
+static void keep_replace(struct keep *keep, struct kept *kept, struct bytes *packed)
+{
+    if (atomic_load_explicit(&kept->refs, memory_order_acquire) != 2)
+        return;
+    size_t charged = sizeof *kept + packed->capacity;
+    struct bytes plain = kept->bytes;
+    kept->bytes = *packed;
+    *packed = plain;
+    kept->packed = true;
+    keep->size -= kept->charged - charged;
+    budget_give(kept->budget, kept->charged - charged);
+    kept->charged = charged;
+}
+
+bool keep_pack(struct keep *keep)
+{
+    struct bytes packed;
+    pthread_mutex_lock(&keep->lock);
+    struct kept *kept = NULL;
+    if (keep->looked < keep->count) {
+        kept = keep->ring[(keep->oldest + keep->looked++) % keep->capacity];
+        atomic_fetch_add_explicit(&kept->refs, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&keep->lock);
+    if (!kept)
+        return false;
+    if (!kept->packed && keep_deflate(kept, &packed)) {
+        pthread_mutex_lock(&keep->lock);
+        keep_replace(keep, kept, &packed);
+        pthread_mutex_unlock(&keep->lock);
+        bytes_release(&packed);
+    }
+    kept_unref(kept);
+    return true;
+}
+
+/* ---- out ---- */
+
+void keep_shrink(struct keep *keep, size_t size)
+{
+    pthread_mutex_lock(&keep->lock);
+    if (keep->size > size)
+        keep_close_block(keep);
+    while (keep->count && keep->size > size)
+        keep_drop_oldest(keep);
+    pthread_mutex_unlock(&keep->lock);
+}
+
+void keep_release(struct keep *keep)
+{
+    keep_shrink(keep, 0);
+    free(keep->ring);
+    keep->ring = NULL;
+    keep->capacity = 0;
+    pthread_mutex_destroy(&keep->lock);
+}
+
+/* A copy of the block; under the lock. NULL: there is none, or no memory. */
+static struct kept *keep_copy_block(const struct keep *keep)
+{
+    const struct kept *block = keep->block;
+    struct kept *kept = block ? calloc(1, sizeof *kept) : NULL;
     if (!kept)
         return NULL;
-    kept->serial = keep->block_serial;
-    kept->arrived = keep->block_arrived;
-    kept->plain = keep->block.size;
-    bytes_init(&kept->bytes, keep->block.size, keep->budget);
-    if (bytes_append_view(&kept->bytes, bytes_view(&keep->block)) == BYTES_OK)
+    *kept = (struct kept){.refs = 1,
+                          .kind = KEPT_TRACES,
+                          .serial = block->serial,
+                          .arrived = block->arrived,
+                          .plain = block->plain,
+                          .budget = keep->budget};
+    bytes_init(&kept->bytes, block->bytes.size + 1, keep->budget);
+    if (bytes_append_view(&kept->bytes, bytes_view(&block->bytes)) == BYTES_OK)
         return kept;
     kept_unref(kept);
     return NULL;
@@ -224,7 +276,8 @@ struct kept **keep_list(struct keep *keep, uint64_t from, size_t *count)
         atomic_fetch_add_explicit(&each->refs, 1, memory_order_relaxed);
         list[(*count)++] = each;
     }
-    struct kept *block = list && keep->block_serial >= from ? keep_copy_block(keep) : NULL;
+    struct kept *block =
+        list && keep->block && keep->block->serial >= from ? keep_copy_block(keep) : NULL;
     if (block)
         list[(*count)++] = block;
     pthread_mutex_unlock(&keep->lock);
@@ -236,4 +289,19 @@ void keep_list_free(struct kept **list, size_t count)
     for (size_t i = 0; i < count; i++)
         kept_unref(list[i]);
     free(list);
+}
+
+uint64_t keep_oldest_block(struct keep *keep)
+{
+    pthread_mutex_lock(&keep->lock);
+    uint64_t serial = keep->block ? keep->block->serial : keep->serial + 1;
+    for (size_t i = 0; i < keep->count; i++) {
+        const struct kept *each = keep->ring[(keep->oldest + i) % keep->capacity];
+        if (each->kind == KEPT_TRACES) {
+            serial = each->serial;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&keep->lock);
+    return serial;
 }

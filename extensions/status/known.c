@@ -6,7 +6,7 @@
 
 /* Past so many rows at once, and so many a second, they are counted by service only: what a table
  * costs is small beside the rest at any load. */
-enum { TOKENS_MAX = 2 * KNOWN_SPANS, TOKENS_A_SECOND = 4000, BUCKETS = 1 << 16 };
+enum { TOKENS_MAX = KNOWN_SPANS, TOKENS_A_SECOND = 2000, BUCKETS = 1 << 16 };
 
 enum { OWED_FOR_S = 120, NAMES = 4096 };
 
@@ -189,17 +189,23 @@ double known_route_cpu(const struct known_route *route, uint64_t step)
 
 /* ---- spans ---- */
 
-static uint32_t *known_bucket(const struct known *known, uint64_t id)
+static _Atomic uint32_t *known_bucket(const struct known *known, uint64_t id)
 {
     return &known->buckets[known_mix(0, id) & (BUCKETS - 1)];
 }
 
 struct known_span *known_find(const struct known *known, uint64_t id)
 {
-    for (uint32_t at = *known_bucket(known, id); at; at = known->spans[at - 1].next)
+    uint32_t at = atomic_load_explicit(known_bucket(known, id), memory_order_relaxed);
+    for (; at; at = known->spans[at - 1].next)
         if (known->spans[at - 1].id == id)
             return &known->spans[at - 1];
     return NULL;
+}
+
+bool known_may_have(const struct known *known, uint64_t id)
+{
+    return atomic_load_explicit(known_bucket(known, id), memory_order_relaxed) != 0;
 }
 
 static void known_settle_span(struct known *known, struct known_span *span, uint64_t now)
@@ -216,11 +222,13 @@ static void known_forget(struct known *known, struct known_span *span, uint64_t 
 {
     uint32_t number = (uint32_t)(span - known->spans) + 1;
     known_settle_span(known, span, now);
-    for (uint32_t *at = known_bucket(known, span->id); *at; at = &known->spans[*at - 1].next)
-        if (*at == number) {
-            *at = span->next;
-            break;
-        }
+    _Atomic uint32_t *bucket = known_bucket(known, span->id);
+    uint32_t first = atomic_load_explicit(bucket, memory_order_relaxed), *at = &first;
+    while (*at && *at != number)
+        at = &known->spans[*at - 1].next;
+    if (*at)
+        *at = span->next;
+    atomic_store_explicit(bucket, first, memory_order_relaxed);
 }
 
 /* The span of an id, made where it is new; the oldest gives way. */
@@ -236,9 +244,10 @@ static struct known_span *known_put(struct known *known, uint64_t id, uint64_t n
         known_forget(known, span, now);
     else
         known->span_count++;
-    uint32_t *bucket = known_bucket(known, id);
-    *span = (struct known_span){.id = id, .next = *bucket};
-    *bucket = number + 1;
+    _Atomic uint32_t *bucket = known_bucket(known, id);
+    *span =
+        (struct known_span){.id = id, .next = atomic_load_explicit(bucket, memory_order_relaxed)};
+    atomic_store_explicit(bucket, number + 1, memory_order_relaxed);
     return span;
 }
 

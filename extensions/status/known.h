@@ -76,9 +76,9 @@ struct known {
     struct budget *budget;
     size_t charged;
     struct names names;
-    struct known_span *spans; /* a ring */
-    uint32_t *buckets;
-    uint32_t newest; /* the next to be written */
+    struct known_span *spans;  /* a ring */
+    _Atomic uint32_t *buckets; /* read without the lock by known_may_have */
+    uint32_t newest;           /* the next to be written */
     uint32_t span_count;
     struct known_service *services[KNOWN_SERVICES]; /* 0: all that there is no room for */
     size_t service_count;
@@ -116,6 +116,9 @@ void known_settle(struct known *known, uint64_t now);
 
 /* NULL: not known, or forgotten. */
 struct known_span *known_find(const struct known *known, uint64_t id);
+
+/* False: the id is not known; true: it may be. Any thread, without the lock. */
+bool known_may_have(const struct known *known, uint64_t id);
 
 /* The n-th span, of known->span_count. */
 static inline struct known_span *known_at(const struct known *known, uint32_t n)

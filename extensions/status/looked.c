@@ -195,23 +195,6 @@ static struct kept **list_from(struct status *self, uint64_t serial, size_t *cou
     return list;
 }
 
-/* The serial of the oldest block. */
-static uint64_t oldest_kept(struct status *self)
-{
-    struct keep *keep = &self->keep;
-    pthread_mutex_lock(&keep->lock);
-    uint64_t serial = keep->block_serial;
-    for (size_t i = 0; i < keep->count; i++) {
-        const struct kept *each = keep->ring[(keep->oldest + i) % keep->capacity];
-        if (each->kind == KEPT_TRACES) {
-            serial = each->serial;
-            break;
-        }
-    }
-    pthread_mutex_unlock(&keep->lock);
-    return serial;
-}
-
 static struct looked *looked_new(struct budget *budget)
 {
     struct looked *looked = calloc(1, sizeof *looked);
@@ -237,7 +220,7 @@ struct looked *looked_update(struct status *self)
             look_at(self->looked, list[i], &plain);
     keep_list_free(list, count);
     bytes_release(&plain);
-    self->looked->oldest = oldest_kept(self);
+    self->looked->oldest = keep_oldest_block(&self->keep);
     return self->looked;
 }
 
