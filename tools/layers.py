@@ -47,7 +47,8 @@ FOLDERS = {
                            "lib/metrics", "lib/net/*", "lib/settings", *WIRE],
     "pipeline/life": ["pipeline", "pipeline/graph", "pipeline/telemetry", "lib/metrics",
                       "lib/settings", "lib/base"],
-    "cli": ["pipeline/component.h", "pipeline/life", "lib/net/*", "lib/settings", "lib/base"],
+    "cli": ["pipeline/component.h", "pipeline/life", "lib/net/*", "lib/settings", "lib/base",
+            "lib/wire/json"],
 
     "receivers/*": CONTRACT,
     "receivers/pprof": [*CONTRACT, "lib/settings/yaml.h"],
