@@ -11,7 +11,7 @@
 #include "lib/wire/pprof/pprof.h"
 #include "lib/wire/pprof/series.h"
 
-enum { FLAME_NODES = 300000, FLAME_TYPES = 32, FLAME_TYPE_SIZE = 256 };
+enum { FLAME_NODES = 600000, FLAME_TYPES = 32, FLAME_TYPE_SIZE = 256 };
 
 struct flame_node {
     uint32_t parent, name;

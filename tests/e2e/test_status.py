@@ -2,6 +2,7 @@
 docs/openapi.yaml and against the profiles that were sent."""
 import gzip
 import json
+import re
 import shutil
 import subprocess
 import time
@@ -291,6 +292,44 @@ def test_pages_of_other_sites_cannot_read_it(seen):
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
     own = {"Origin": f"http://127.0.0.1:{seen.page}"}
     assert requests.get(seen.url("/api/traces"), headers=own, timeout=10).status_code == 200
+
+
+def test_java_and_folded_text_are_drawn_too(tmp_path):
+    status = Status(tmp_path)
+    folder = harness.ROOT / "tests" / "recorded" / "java"
+    recording = json.loads((folder / "index.json").read_text())["requests"]
+    now = int(time.time())
+    for request in recording:
+        if "/ingest" in request["path"]:
+            path = re.sub(r"from=\d+&until=\d+", f"from={now - 10}&until={now}", request["path"])
+            answer = requests.post(f"http://127.0.0.1:{status.ingest}{path}",
+                                   (folder / request["file"]).read_bytes(), timeout=10,
+                                   headers=dict(request["headers"]))
+            assert answer.status_code == 200, answer.text
+    graph = status.get("/api/flamegraph", service="rideshare")
+    stacks = tree(graph)
+    assert graph["total"] == graph["samples"] * 10_000_000 == sum(stacks.values()) > 0
+    assert not graph["truncated"] and any("Rides." in s[-1] for s in stacks)
+    answer = requests.post(
+        f"http://127.0.0.1:{status.ingest}/ingest", b"main;work 3\nmain 1\n", timeout=10,
+        params={"name": "folded.cpu{service_name=text}", "from": str(now - 10), "until": str(now)})
+    assert answer.status_code == 200, answer.text
+    assert tree(status.get("/api/flamegraph", service="text")) == {
+        ("main", "work"): 30_000_000, ("main",): 10_000_000}
+    assert status.stop() == 0
+
+
+def test_top_draws_it_as_text(seen):
+    def top(*arguments):
+        return subprocess.run([harness.SPANLINK, "top", *arguments], text=True, timeout=30,
+                              capture_output=True)
+    ended = top("--once", "--endpoint", f"127.0.0.1:{seen.page}")
+    assert ended.returncode == 0 and "\033" not in ended.stdout, ended.stderr
+    assert "otlp > correlation > debug" in ended.stdout
+    assert "GET /order" in ended.stdout and "hold_ran_out 1" in ended.stdout
+    assert ended.stdout.count("shop <b>") == 2       # a line each, whatever is in the name
+    dead = top("--once", "--endpoint", f"127.0.0.1:{harness.free_port()}")
+    assert dead.returncode == 1 and "spanlink: top: " in dead.stderr
 
 
 def test_an_empty_process_answers(tmp_path):
