@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define LATER        (100 * NS_PER_MS) /* from the first request to the work on it */
+#define LATER        (200 * NS_PER_MS) /* from the first request to the work on it */
 #define SETTLE_EVERY (10 * NS_PER_S)
 #define GATHER_MAX   ((size_t)4 << 20) /* bytes that wait for that */
 
 /* The work may take SHARE of the process's CPU time and EVER of the time that passes; what was not
  * used is kept up to CREDIT_MAX, so that a burst in a process at ease is kept whole. */
-#define SHARE        2 / 100
+#define SHARE        3 / 200
 #define EVER         1 / 5000
 #define CREDIT_MAX   (40 * NS_PER_MS)
-#define CREDIT_FIRST (25 * NS_PER_MS)
+#define CREDIT_FIRST (15 * NS_PER_MS)
 #define COST_A_BYTE  1 /* ns, until it was measured */
 
 static uint64_t cpu_of(clockid_t clock)
