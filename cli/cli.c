@@ -21,6 +21,8 @@ static int dispatch(const struct flags *flags)
         return flags_need_config(flags) ? check_command(flags) : EXIT_USAGE;
     case COMMAND_HEALTH:
         return health_command(flags);
+    case COMMAND_TOP:
+        return top_command(flags);
     case COMMAND_PRINT_CONFIG:
         return flags_need_config(flags) ? print_config_command(flags) : EXIT_USAGE;
     case COMMAND_RUN:

@@ -103,6 +103,10 @@ static bool read_flag(struct reader *reader, const char *word)
         return (reader->flags->endpoint = flags_value_of(reader, word));
     if (is_flag(word, "--feature-gates"))
         return flags_value_of(reader, word);
+    if (strcmp(word, "--once") == 0) {
+        reader->flags->once = true;
+        return true;
+    }
     if (strcmp(word, "--watch") == 0) {
         reader->flags->watch = true;
         return true;
@@ -141,8 +145,10 @@ bool flags_parse(struct flags *flags, int argc, char **argv)
         if (flags->command == COMMAND_HELP || flags->command == COMMAND_VERSION)
             return true;
     }
-    return !flags->endpoint || flags->command == COMMAND_HEALTH ||
-           usage("only health takes", "--endpoint", NULL);
+    if (flags->once && flags->command != COMMAND_TOP)
+        return usage("only top takes", "--once", NULL);
+    return !flags->endpoint || flags->command == COMMAND_HEALTH || flags->command == COMMAND_TOP ||
+           usage("only health and top take", "--endpoint", NULL);
 }
 
 void flags_release(struct flags *flags)

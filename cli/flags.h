@@ -9,6 +9,7 @@ enum command {
     COMMAND_VALIDATE,
     COMMAND_CHECK,
     COMMAND_HEALTH,
+    COMMAND_TOP,
     COMMAND_COMPONENTS,
     COMMAND_PRINT_CONFIG,
     COMMAND_HELP,
@@ -20,7 +21,8 @@ struct flags {
     struct settings_source *sources; /* in the order given; texts are argv's */
     size_t count;
     bool watch;           /* reload when a file changes */
-    const char *endpoint; /* of health; NULL: from the configuration */
+    bool once;            /* of top: plain text, once */
+    const char *endpoint; /* of health and top; NULL: from the configuration, or the default */
 };
 
 /* Parses argv. False: the fault, with a hint, was written to stderr. Release in both cases. */

@@ -7,6 +7,7 @@
 #include "pipeline/batch.h"
 #include "pipeline/intake.h"
 #include "pipeline/meter.h"
+#include "pipeline/watch.h"
 
 struct journal; /* lib/journal/journal.h */
 
@@ -32,6 +33,7 @@ struct env {
     struct runtime *runtime;              /* pipeline/life/runtime.h */
     struct ticker *ticker;                /* for env_tick_at */
     struct journal *journal;              /* NULL: none */
+    struct watch *watch;                  /* who looks at what passes; NULL: nobody */
     void *instance;
 };
 

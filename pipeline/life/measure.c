@@ -1,6 +1,7 @@
 /* Metrics of the process and all its components. */
 #include "pipeline/life/runtime_state.h"
 #include "pipeline/telemetry/instances.h"
+#include "pipeline/telemetry/process.h"
 
 enum { USED, LIMIT, RESERVE, BEYOND, GAVE_WAY, READY, RELOADS };
 
@@ -48,6 +49,13 @@ static void measure_own(const struct instance *instance, struct metrics *metrics
     if (instance->component->measure)
         instance->component->measure(instance->self, metrics);
     metrics_scope(metrics, NULL, NULL);
+}
+
+void runtime_figures(struct runtime *runtime, struct metrics *metrics)
+{
+    static const struct process_resource nothing;
+    process_measure(&nothing, metrics);
+    runtime_measure(runtime, metrics);
 }
 
 /* The data path never takes runtime->lock: a reload, a stop and health checks wait for it. */

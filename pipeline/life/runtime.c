@@ -47,6 +47,7 @@ struct runtime *runtime_plan(const struct settings *settings, const struct clock
     runtime->clock = clock;
     pthread_mutex_init(&runtime->lock, NULL);
     gate_init(&runtime->gate);
+    watch_init(&runtime->watch);
     retired_init(&runtime->retired, runtime);
     runtime->root = settings_root(settings);
     if (!plan_read(runtime->root, &runtime->graph, &runtime->service, problems)) {
@@ -93,6 +94,7 @@ bool runtime_prepare(struct runtime *runtime, struct graph *graph)
         instance->env.budget = &runtime->budget;
         instance->env.runtime = runtime;
         instance->env.ticker = runtime->ticker;
+        instance->env.watch = &runtime->watch;
         if (instance->used && instance->component->kind == COMPONENT_RECEIVER &&
             !meter_admits(instance->meter, runtime->clock, runtime->ticker))
             return false;
@@ -325,6 +327,7 @@ void runtime_free(struct runtime *runtime)
     retired_release(&runtime->retired);
     ticker_free(runtime->ticker);
     gate_release(&runtime->gate);
+    watch_release(&runtime->watch);
     pthread_mutex_destroy(&runtime->lock);
     free(runtime);
 }

@@ -72,6 +72,23 @@ uint64_t runtime_stop(struct runtime *runtime, const volatile int *hurry, struct
 /* Appends every component's own lines for people. Any thread. */
 void runtime_explain(struct runtime *runtime, struct bytes *out);
 
+struct metrics;
+
+/* Adds what is told of the process and of all components. Any thread. */
+void runtime_figures(struct runtime *runtime, struct metrics *metrics);
+
+/* The settings in force as YAML, secrets redacted. Any thread. */
+void runtime_config(struct runtime *runtime, struct bytes *out);
+
+/* A key of an instance in use that its section does not give. The texts live for the call. */
+struct runtime_default {
+    const char *path;  /* "processors.correlation.link" */
+    const char *value; /* the default as it would be written */
+    const char *text;  /* one line for people */
+};
+typedef void runtime_default_fn(void *ctx, const struct runtime_default *found);
+void runtime_defaults(struct runtime *runtime, runtime_default_fn *visit, void *ctx);
+
 /* One row of the running graph: a pipeline with its parts, or an instance in use. The texts are
  * valid during visit. */
 struct runtime_row {

@@ -23,6 +23,7 @@ struct runtime {
     struct ticker *ticker;
     struct journal *journal; /* an extension's; NULL: none */
     struct replay *replay;
+    struct watch watch;
     struct retired retired;
     struct telemetry *telemetry; /* used by the thread that starts, reloads and stops */
     _Atomic uint64_t reloads[RELOAD_FAILED + 1]; /* by enum reload_result */

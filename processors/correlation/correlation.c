@@ -6,6 +6,7 @@
 #include "processors/correlation/release/release.h"
 #include "processors/correlation/rule/advise.h"
 #include "processors/correlation/rule/waiting.h"
+#include "processors/correlation/tell.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,6 +182,8 @@ static bool open_instance(void *instance, const struct env *env, char *error, si
     init_tables(self);
     pthread_mutex_init(&self->lock, NULL);
     self->open = true;
+    self->holder = (struct watch_holder){.ctx = self, .waits = correlation_waits};
+    watch_add_holder(env->watch, &self->holder);
     profiles_note_start(self);
     return true;
 }
@@ -254,6 +257,7 @@ static void close_instance(void *instance)
 {
     struct correlation *self = instance;
     if (self->open) {
+        watch_remove_holder(self->env->watch, &self->holder);
         hand_on(self);
         advise_log(self);
         bytes_release(&self->advice);

@@ -68,6 +68,7 @@ struct correlation {
                                UINT64_MAX: none were */
     struct interner interner;
     struct correlation_published published;
+    struct watch_holder holder;
 
     pthread_mutex_t lock; /* guards all members below */
     struct span_index index;

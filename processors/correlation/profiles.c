@@ -6,6 +6,7 @@
 #include "processors/correlation/passing.h"
 #include "processors/correlation/release/release.h"
 #include "processors/correlation/rule/waiting.h"
+#include "processors/correlation/tell.h"
 
 #define GRAFANA_REACH (30 * NS_PER_S)
 #define LONGEST_MOVED (120 * NS_PER_S)
@@ -139,6 +140,8 @@ static void note_confirming(struct noting *noting)
         return;
     if (upload->window.kind == KIND_PROCESS_CPU && self->rules.confirm.automatic)
         context->kinds = KIND_BIT(KIND_PROCESS_CPU);
+    if (watch_on(self->env->watch))
+        tell_upload(context, upload);
     index_ids(noting);
     if (self->config.link == LINK_CONFIRMED)
         link_ids(noting);
@@ -334,10 +337,10 @@ static enum verdict push_pprof(struct correlation *self, struct batch *batch, st
         return VERDICT_RETRY;
     if (payload == batch->payload && series == batch->series) {
         buffer_unref(payload);
-        return outlet_push(next, batch);
+        return tell_push(self, batch, next);
     }
     struct batch *edited = remapped(batch, payload, series);
-    enum verdict verdict = edited ? outlet_push(next, edited) : VERDICT_RETRY;
+    enum verdict verdict = edited ? tell_push(self, edited, next) : VERDICT_RETRY;
     batch_unref(edited);
     return verdict;
 }
@@ -345,7 +348,7 @@ static enum verdict push_pprof(struct correlation *self, struct batch *batch, st
 static enum verdict push_and_note(struct correlation *self, struct batch *batch,
                                   struct upload *uploads, struct outlet *next)
 {
-    enum verdict verdict = outlet_push(next, batch);
+    enum verdict verdict = tell_push(self, batch, next);
     if (verdict == VERDICT_OK)
         note_all(self, batch, uploads);
     return verdict;
@@ -376,8 +379,10 @@ static enum verdict consume_otlp(struct correlation *self, struct batch *batch, 
     uploads_of_otlp(buffer_view(batch->payload), kinds_read(self), clock_wall(self->env->clock),
                     arena, &uploads);
     enum verdict verdict = passing_consume(&self->profile_remap, batch, next);
-    if (verdict == VERDICT_OK)
+    if (verdict == VERDICT_OK) {
+        watch_passed(self->env->watch, batch);
         note_all(self, batch, uploads);
+    }
     return verdict;
 }
 

@@ -6,6 +6,7 @@
 #include "processors/correlation/release/release.h"
 #include "processors/correlation/rule/advise.h"
 #include "processors/correlation/rule/trace_plan.h"
+#include "processors/correlation/tell.h"
 
 /* A service without a profile for this long is taken to have none. */
 #define PROFILED_WITHIN (120 * NS_PER_S)
@@ -299,12 +300,12 @@ static enum verdict push_rest(struct correlation *self, struct trace_plan *plan,
         return VERDICT_RETRY;
     if (payload == batch->payload) {
         buffer_unref(payload);
-        return outlet_push(next, batch);
+        return tell_push(self, batch, next);
     }
     struct batch *edited = batch_with_payload(batch, payload, batch->items - plan->waiting);
     if (!edited)
         return VERDICT_RETRY;
-    enum verdict verdict = outlet_push(next, edited);
+    enum verdict verdict = tell_push(self, edited, next);
     batch_unref(edited);
     return verdict;
 }
@@ -330,7 +331,8 @@ enum verdict traces_consume(struct correlation *self, struct batch *batch, struc
 {
     struct trace_plan plan;
     bool read = trace_plan_read(&plan, self, batch);
-    enum verdict verdict = read ? carry_out(self, &plan, batch, next) : outlet_push(next, batch);
+    enum verdict verdict =
+        read ? carry_out(self, &plan, batch, next) : tell_push(self, batch, next);
     trace_plan_release(&plan);
     return verdict;
 }

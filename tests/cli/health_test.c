@@ -72,7 +72,7 @@ START_TEST(a_configuration_without_health_check_is_told)
     expect(WORDS("health", "--config", write_config("")), EXIT_CONFIG, "",
            "service.extensions has no health_check");
     expect(WORDS("health", "--config", "/nowhere/at/all"), EXIT_CONFIG, "", "/nowhere/at/all");
-    expect(WORDS("validate", "--endpoint", "a:1"), EXIT_USAGE, "", "only health takes");
+    expect(WORDS("validate", "--endpoint", "a:1"), EXIT_USAGE, "", "only health and top take");
     unlink(config);
 }
 END_TEST

@@ -37,6 +37,7 @@ static void jfr_count(struct jfr_event *event, enum jfr_state state, bool wall)
 static void jfr_fill(struct jfr_event *event, const struct jfr_values *values,
                      const struct jfr_chunk *chunk)
 {
+    event->stack = values->numbers[JFR_SLOT_STACK_TRACE];
     event->has_stack = values->numbers[JFR_SLOT_STACK_TRACE] != 0;
     event->span_id = values->numbers[JFR_SLOT_SPAN_ID];
     event->trace_hi = values->numbers[JFR_SLOT_TRACE_HI];
@@ -124,7 +125,10 @@ static enum found jfr_next(const struct jfr *jfr, struct jfr_scan *scan, struct 
 bool jfr_next_event(const struct jfr *jfr, struct jfr_scan *scan, struct jfr_event *event)
 {
     struct view mode = scan->wall ? VIEW("wall") : VIEW("");
-    return jfr_next(jfr, scan, &mode, event) == FOUND_EVENT;
+    if (jfr_next(jfr, scan, &mode, event) != FOUND_EVENT)
+        return false;
+    event->chunk = (uint32_t)(scan->chunk - jfr->chunks);
+    return true;
 }
 
 /* Reads every event once, so that iterating cannot fail later. */

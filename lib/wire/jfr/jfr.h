@@ -28,6 +28,8 @@ struct jfr_event {
     uint64_t trace_lo;  /* its last 16 hex digits */
     uint64_t span_name; /* key of a string in jfr_labels; 0: none */
     uint64_t context;   /* key of a context in jfr_labels; 0: none */
+    uint64_t stack;     /* key of its stack trace, for jfr_stacks.h */
+    uint32_t chunk;     /* index in the upload */
     int64_t time_nanos; /* since the epoch; the chunk's start if the event's time is out of range */
     uint64_t samples;   /* number of samples that the event represents, usually 1 */
 };

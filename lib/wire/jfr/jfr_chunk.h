@@ -46,6 +46,18 @@ bool jfr_chunk_prepare(struct jfr_chunk *chunk, struct jfr_reading *reading);
 bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_reading *reading,
                    struct jfr_metadata *metadata);
 
+/* A checkpoint: an event with the pools of several classes, and the offset of the previous one. */
+struct jfr_checkpoint {
+    const uint8_t *start;
+    const uint8_t *at; /* its first pool */
+    const uint8_t *end;
+    int64_t delta;
+    uint64_t pool_count;
+};
+
+/* Reads the head of the checkpoint at a place in a chunk. False: there is none. */
+bool jfr_checkpoint_read(struct jfr_checkpoint *checkpoint, const uint8_t *at, const uint8_t *end);
+
 /* Converts ticks to nanoseconds since the epoch; the chunk's start if that is out of range. */
 int64_t jfr_chunk_time(const struct jfr_chunk *chunk, uint64_t ticks);
 

@@ -3,15 +3,6 @@
 
 static const char part[] = "constant pool";
 
-/* A checkpoint: an event with the pools of several classes, and the offset of the previous one. */
-struct checkpoint {
-    const uint8_t *start;
-    const uint8_t *at; /* its first pool */
-    const uint8_t *end;
-    int64_t delta;
-    uint64_t pool_count;
-};
-
 static const struct jfr_wanted of_constants[] = {
     {.name = "name", .type = "java.lang.String", .slot = JFR_SLOT_NAME},
     {.name = NULL},
@@ -44,7 +35,7 @@ static const struct jfr_plan *plan_of(struct plans *plans, struct jfr_reading *r
 
 /* Reads the constants of one class; stores thread states. NULL: truncated. */
 static const uint8_t *read_constants(struct jfr_chunk *chunk, const struct jfr_plan *plan,
-                                     struct checkpoint *checkpoint, bool noted)
+                                     struct jfr_checkpoint *checkpoint, bool noted)
 {
     struct jfr_values values;
     uint64_t count, key;
@@ -61,7 +52,7 @@ static const uint8_t *read_constants(struct jfr_chunk *chunk, const struct jfr_p
 
 /* Reads the pools up to that of thread states, which is one of the first. */
 static bool read_pools(struct jfr_chunk *chunk, struct jfr_reading *reading, struct plans *plans,
-                       struct checkpoint *checkpoint)
+                       struct jfr_checkpoint *checkpoint)
 {
     bool found = false;
     for (; checkpoint->pool_count && !found; checkpoint->pool_count--) {
@@ -84,7 +75,7 @@ static bool read_pools(struct jfr_chunk *chunk, struct jfr_reading *reading, str
 }
 
 /* Size, class, start, duration, distance to the previous checkpoint, type, number of pools. */
-static bool read_head(struct checkpoint *checkpoint, const uint8_t *at, const uint8_t *end)
+bool jfr_checkpoint_read(struct jfr_checkpoint *checkpoint, const uint8_t *at, const uint8_t *end)
 {
     struct jfr_frame frame;
     uint64_t ignored, delta;
@@ -108,7 +99,7 @@ bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_reading *reading,
                    struct jfr_metadata *metadata)
 {
     struct plans plans = {.metadata = metadata};
-    struct checkpoint checkpoint;
+    struct jfr_checkpoint checkpoint;
     const uint8_t *at = chunk->bytes.data + chunk->pool_offset;
     const uint8_t *end = chunk->bytes.data + chunk->bytes.size;
     plans.states = jfr_metadata_by_name(metadata, VIEW("jdk.types.ThreadState"));
@@ -118,7 +109,7 @@ bool jfr_pool_read(struct jfr_chunk *chunk, struct jfr_reading *reading,
     if (!plans.of)
         return jfr_refuse(reading, part, "too large", at);
     for (;;) {
-        if (!read_head(&checkpoint, at, end))
+        if (!jfr_checkpoint_read(&checkpoint, at, end))
             return jfr_refuse(reading, part, "not where it should be", at);
         if (!read_pools(chunk, reading, &plans, &checkpoint))
             return false;

@@ -1,6 +1,7 @@
 #include "processors/correlation/release/release.h"
 
 #include "processors/correlation/release/release_write.h"
+#include "processors/correlation/tell.h"
 
 #include <stdlib.h>
 
@@ -106,7 +107,7 @@ static void forget_part(const struct release_part *part)
 
 static void release_offer(struct correlation *self, struct outgoing *outgoing)
 {
-    if (outlet_push(outgoing->outlet, outgoing->batch) == VERDICT_RETRY)
+    if (tell_push(self, outgoing->batch, outgoing->outlet) == VERDICT_RETRY)
         keep_outgoing(self, outgoing);
     else
         free_outgoing(outgoing);

@@ -1,5 +1,7 @@
 #include "processors/correlation/rule/decide.h"
 
+#include "processors/correlation/tell.h"
+
 /* More than the depth of any call tree without a loop. */
 enum { MOST_ANCESTORS = 64 };
 
@@ -218,6 +220,8 @@ void decide_count(const struct context *context, const struct candidate *candida
 {
     struct service *service = context->service;
     struct correlation *self = context->self;
+    if (watch_on(self->env->watch))
+        tell_decision(context, candidate, decision);
     if (decision->edit.action == ACTION_LINK) {
         bool first = span_index_meet(&self->index, service_scope(service),
                                      decision->edit.figures.id, context->second);

@@ -1,0 +1,181 @@
+/* GET /api/cost: CPU time by route; and the same as metrics. */
+#include "extensions/status/status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct metric cpu_row =
+    METRIC_ROW("spanlink_cpu_seconds", METRIC_COUNTER, METRIC_BASIC, "s",
+               "CPU time of profile samples by the service and name of the span that they were "
+               "taken in.");
+
+const struct metric status_metrics[] = {
+    METRIC_FIELD(struct status, kept_bytes, "spanlink_status_kept_bytes", METRIC_GAUGE,
+                 METRIC_BASIC, "By", "Bytes of the traces and profiles that are kept."),
+    METRIC_FIELD(struct status, kept_evicted, "spanlink_status_evicted", METRIC_COUNTER,
+                 METRIC_NORMAL, "{blocks}", "Blocks of them that gave way to newer ones."),
+    METRIC_FIELD(struct status, kept_skipped, "spanlink_status_skipped", METRIC_COUNTER,
+                 METRIC_NORMAL, "{requests}",
+                 "Requests that were not kept, since that would have cost too much CPU time."),
+    METRIC_END,
+};
+
+static struct view service_name(const struct known *known, const struct known_route *route)
+{
+    return names_get(&known->names, known->services[route->service]->name);
+}
+
+static double in_seconds(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static void measure_routes(struct known *known, struct metrics *metrics)
+{
+    for (size_t i = 1; i < known->route_count; i++) {
+        const struct known_route *route = &known->routes[i];
+        if (route->metered)
+            metrics_add(metrics, &cpu_row, in_seconds(route->cpu_ns - route->metered_from),
+                        METRIC_LABELS({"service", service_name(known, route)},
+                                      {"span_name", names_get(&known->names, route->name)}));
+    }
+    if (known->metered_others)
+        metrics_add(
+            metrics, &cpu_row, in_seconds(known->metered_others),
+            METRIC_LABELS({"service", VIEW(NAME_OTHERS)}, {"span_name", VIEW(NAME_OTHERS)}));
+}
+
+/* Of several instances the last one that was opened tells it, without its own label. */
+void status_measure(void *instance, struct metrics *metrics)
+{
+    struct status *self = instance;
+    metrics_scope(metrics, NULL, NULL);
+    status_lock(self);
+    if (self->watch->watchers == &self->watcher)
+        measure_routes(&self->known, metrics);
+    status_unlock(self);
+}
+
+/* ---- /api/cost ---- */
+
+struct cost_query {
+    char from[64], to[64], service[PARAMETER_SIZE];
+    uint64_t first, last; /* steps */
+};
+
+/* A route, and its CPU time in the steps asked for. */
+struct cost_row {
+    const struct known_route *route;
+    double cpu_ns;
+};
+
+static bool read_query(struct cost_query *query, const char *text, uint64_t now, char *error)
+{
+    const struct parameter list[] = {
+        {"from", query->from, sizeof query->from},
+        {"to", query->to, sizeof query->to},
+        {"service", query->service, sizeof query->service},
+        {0},
+    };
+    uint64_t last = now / KNOWN_SERIES_STEP, from = 0, to = now;
+    if (!answer_parameters(text, list, error))
+        return false;
+    if ((*query->from && !answer_time(query->from, now, &from)) ||
+        (*query->to && !answer_time(query->to, now, &to))) {
+        snprintf(error, ANSWER_ERROR,
+                 "from, to: expected unix nanoseconds, or a duration before now such as -5m");
+        return false;
+    }
+    query->last = to / KNOWN_SERIES_STEP < last ? to / KNOWN_SERIES_STEP : last;
+    query->first = from / KNOWN_SERIES_STEP;
+    if (query->first + KNOWN_SERIES <= last)
+        query->first = last - KNOWN_SERIES + 1;
+    return true;
+}
+
+/* Without `from` all that ever was counts, also what is older than the steps. */
+static double cpu_of(const struct cost_query *query, const struct known_route *route)
+{
+    double sum = 0;
+    if (!*query->from && !*query->to)
+        return (double)route->cpu_ns;
+    for (uint64_t i = query->first; i <= query->last; i++)
+        sum += known_route_cpu(route, i);
+    return sum;
+}
+
+static int by_cpu(const void *a, const void *b)
+{
+    const struct cost_row *x = a, *y = b;
+    return (x->cpu_ns < y->cpu_ns) - (x->cpu_ns > y->cpu_ns);
+}
+
+static size_t choose_rows(const struct cost_query *query, const struct known *known,
+                          struct cost_row *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < known->route_count; i++) {
+        const struct known_route *route = &known->routes[i];
+        double cpu_ns = cpu_of(query, route);
+        bool empty = route->spans == 0 && route->samples == 0;
+        if (empty ||
+            (*query->service && !view_eq(view_of(query->service), service_name(known, route))))
+            continue;
+        rows[count++] = (struct cost_row){route, cpu_ns};
+    }
+    qsort(rows, count, sizeof *rows, by_cpu);
+    return count;
+}
+
+static void put_route(const struct cost_query *query, const struct known *known,
+                      const struct cost_row *row, struct json *json)
+{
+    const struct known_route *route = row->route;
+    json_open(json, NULL, '{');
+    json_text(json, "service", service_name(known, route));
+    json_text(json, "span_name", names_get(&known->names, route->name));
+    json_double(json, "cpu_ns", row->cpu_ns);
+    json_number(json, "samples", route->samples);
+    json_number(json, "spans", route->spans);
+    json_number(json, "linked", route->linked);
+    json_open(json, "series", '[');
+    for (uint64_t i = query->first; i <= query->last; i++)
+        json_double(json, NULL, known_route_cpu(route, i));
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+void cost_answer(struct status *self, struct http_request *request)
+{
+    struct cost_query query;
+    char error[ANSWER_ERROR];
+    struct bytes out;
+    if (!read_query(&query, http_request_query(request), clock_wall(self->env->clock), error)) {
+        answer_error(request, 400, error);
+        return;
+    }
+    struct cost_row *rows = calloc(KNOWN_ROUTES, sizeof *rows);
+    if (!rows) {
+        answer_error(request, 503, "there is no memory for the answer now");
+        return;
+    }
+    bytes_init(&out, ANSWER_MAX, self->env->budget);
+    struct json json = json_begin(&out);
+    json_open(&json, NULL, '{');
+    json_time(&json, "from_unix_nano", query.first * KNOWN_SERIES_STEP);
+    json_time(&json, "to_unix_nano", (query.last + 1) * KNOWN_SERIES_STEP);
+    json_number(&json, "step_ns", KNOWN_SERIES_STEP);
+    json_open(&json, "routes", '[');
+    status_lock(self);
+    size_t count = choose_rows(&query, &self->known, rows);
+    for (size_t i = 0; i < count; i++) {
+        put_route(&query, &self->known, &rows[i], &json);
+        status_unlock(self); /* others may go on */
+        status_lock(self);
+    }
+    status_unlock(self);
+    json_close(&json, ']');
+    json_close(&json, '}');
+    free(rows);
+    answer_json(request, &json);
+}

@@ -1,0 +1,335 @@
+#include "extensions/status/flame.h"
+
+#include "lib/wire/otlp/otlp_span.h"
+#include "lib/wire/pprof/pprof_stacks.h"
+#include "lib/wire/profiles/profiles_to_pprof.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CAPACITY_MIN = 1024, DEEPEST = 1024, NAMES = 200000 };
+
+#define ARENA_MIN ((size_t)1 << 20)
+
+/* ---- the tree ---- */
+
+static uint32_t *flame_bucket(const struct flame *flame, uint32_t parent, uint32_t name)
+{
+    uint64_t hash = ((uint64_t)parent << 32 | name) * UINT64_C(0x9e3779b97f4a7c15);
+    return &flame->buckets[hash >> 32 & (flame->capacity - 1)];
+}
+
+static bool flame_grow(struct flame *flame)
+{
+    size_t capacity = flame->capacity ? flame->capacity * 2 : CAPACITY_MIN;
+    uint32_t *buckets = calloc(capacity, sizeof *buckets);
+    if (!buckets)
+        return false;
+    budget_force(flame->budget, (capacity - flame->capacity) * sizeof *buckets);
+    free(flame->buckets);
+    flame->buckets = buckets;
+    flame->capacity = capacity;
+    struct flame_node *nodes = flame_nodes(flame);
+    for (size_t i = 1; i < flame_count(flame); i++) {
+        uint32_t *bucket = flame_bucket(flame, nodes[i].parent, nodes[i].name);
+        nodes[i].next = *bucket;
+        *bucket = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name)
+{
+    if (flame_count(flame) >= flame->capacity && !flame_grow(flame)) {
+        flame->failed = true;
+        return parent;
+    }
+    uint32_t *bucket = flame_bucket(flame, parent, name);
+    struct flame_node *nodes = flame_nodes(flame);
+    for (uint32_t at = *bucket; at; at = nodes[at - 1].next)
+        if (nodes[at - 1].parent == parent && nodes[at - 1].name == name)
+            return at - 1;
+    struct flame_node node = {.parent = parent, .name = name, .next = *bucket};
+    size_t count = flame_count(flame);
+    if (count >= FLAME_NODES || bytes_append(&flame->nodes, &node, sizeof node) != BYTES_OK) {
+        flame->truncated = true;
+        return parent;
+    }
+    *bucket = (uint32_t)count + 1;
+    return (uint32_t)count;
+}
+
+static void flame_begin(struct flame *flame)
+{
+    struct flame_node root = {.name = names_put(&flame->names, VIEW("total"))};
+    bytes_clear(&flame->nodes);
+    if (bytes_append(&flame->nodes, &root, sizeof root) != BYTES_OK)
+        flame->failed = true;
+    memset(flame->buckets, 0, flame->capacity * sizeof *flame->buckets);
+    flame->samples = flame->start = flame->end = 0;
+}
+
+void flame_init(struct flame *flame, const struct flame_filter *filter, struct budget *budget)
+{
+    *flame = (struct flame){.budget = budget, .filter = *filter, .rank = -1};
+    names_init(&flame->names, NAMES, budget);
+    bytes_init(&flame->nodes, (size_t)FLAME_NODES * sizeof(struct flame_node), budget);
+    if (flame_grow(flame))
+        flame_begin(flame);
+    else
+        flame->failed = true;
+}
+
+void flame_release(struct flame *flame)
+{
+    names_release(&flame->names);
+    bytes_release(&flame->nodes);
+    free(flame->buckets);
+    budget_give(flame->budget, flame->capacity * sizeof *flame->buckets);
+    *flame = (struct flame){0};
+}
+
+void flame_finish(struct flame *flame)
+{
+    struct flame_node *nodes = flame_nodes(flame);
+    for (size_t i = 0; i < flame_count(flame); i++)
+        nodes[i].total = nodes[i].self;
+    for (size_t i = flame_count(flame); i-- > 1;)
+        nodes[nodes[i].parent].total += nodes[i].total;
+}
+
+/* ---- what is taken ---- */
+
+bool flame_wants_id(const struct flame *flame, uint64_t id)
+{
+    const struct flame_filter *filter = &flame->filter;
+    size_t from = 0, to = filter->id_count;
+    if (!filter->ids)
+        return true;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (filter->ids[middle] == id)
+            return id != 0;
+        if (filter->ids[middle] < id)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return false;
+}
+
+/* CPU time says most, then time at all; counts of samples say least. */
+static int flame_rank(const char *type)
+{
+    if (strstr(type, ":cpu:nanoseconds:"))
+        return 3;
+    if (strncmp(type, "wall:", 5) == 0)
+        return strstr(type, ":nanoseconds:") ? 2 : 1;
+    return strstr(type, ":samples:count:") ? 0 : 1;
+}
+
+static void flame_note_type(struct flame *flame, const char *type)
+{
+    for (size_t i = 0; i < flame->type_count; i++)
+        if (strcmp(flame->types[i], type) == 0)
+            return;
+    if (flame->type_count < FLAME_TYPES)
+        snprintf(flame->types[flame->type_count++], FLAME_TYPE_SIZE, "%s", type);
+}
+
+bool flame_takes(struct flame *flame, const char *type)
+{
+    int rank = flame_rank(type);
+    flame_note_type(flame, type);
+    if (*flame->filter.type) {
+        if (strcmp(type, flame->filter.type) != 0)
+            return false;
+        snprintf(flame->type, sizeof flame->type, "%s", type);
+        return true;
+    }
+    if (rank > flame->rank) {
+        flame->rank = rank;
+        snprintf(flame->type, sizeof flame->type, "%s", type);
+        flame_begin(flame);
+    }
+    return strcmp(type, flame->type) == 0;
+}
+
+void flame_unit(const struct flame *flame, char *type, char *unit, size_t size)
+{
+    const char *first = strchr(flame->type, ':');
+    const char *second = first ? strchr(first + 1, ':') : NULL;
+    *type = *unit = '\0';
+    if (!second)
+        return;
+    snprintf(type, size, "%.*s", (int)(second - first - 1), first + 1);
+    snprintf(unit, size, "%.*s", (int)strcspn(second + 1, ":"), second + 1);
+}
+
+/* ---- pprof ---- */
+
+struct pprof_adding {
+    struct flame *flame;
+    struct pprof pprof;
+    struct pprof_stacks stacks;
+    uint32_t *names; /* of flame, by index of the string table; 0: not asked for yet */
+    char types[PPROF_MAX_TYPES][FLAME_TYPE_SIZE];
+    int value, samples; /* columns; -1: none */
+    bool any;           /* a sample of it was taken */
+};
+
+/* As the server calls the service of a series. */
+static struct view service_of(const struct flame_source *source)
+{
+    static const char *const labels[] = {"service_name", "service.name", "__name__"};
+    for (size_t i = 0; source->series && i < (source->by_ingest ? 3 : 2); i++) {
+        struct view value = series_get(source->series, view_of(labels[i]));
+        if (value.size > 0)
+            return value;
+    }
+    return VIEW("unknown_service");
+}
+
+static void name_types(struct pprof_adding *adding, const struct flame_source *source,
+                       struct arena *arena)
+{
+    const struct pprof *pprof = &adding->pprof;
+    struct view name = {0};
+    if (source->by_ingest)
+        name = pprof_series_name(pprof, view_of(source->sample_type_config), arena);
+    else if (source->series)
+        name = series_get(source->series, VIEW("__name__"));
+    if (!name.size)
+        name = VIEW("process_cpu");
+    adding->samples = -1;
+    for (size_t i = 0; i < pprof->type_count; i++) {
+        const struct pprof_type *type = &pprof->types[i];
+        snprintf(adding->types[i], FLAME_TYPE_SIZE, "%.*s:%.*s:%.*s:%.*s:%.*s", VIEW_ARG(name),
+                 VIEW_ARG(type->type), VIEW_ARG(type->unit), VIEW_ARG(pprof->period_type.type),
+                 VIEW_ARG(pprof->period_type.unit));
+        if (view_eq(type->type, VIEW("samples")) && view_eq(type->unit, VIEW("count")))
+            adding->samples = (int)i;
+    }
+}
+
+/* The first sample that is wanted decides which column is drawn. */
+static void choose_column(struct pprof_adding *adding)
+{
+    struct flame *flame = adding->flame;
+    adding->any = true;
+    for (size_t i = 0; i < adding->pprof.type_count; i++)
+        flame_takes(flame, adding->types[i]);
+    for (size_t i = 0; i < adding->pprof.type_count; i++)
+        if (strcmp(adding->types[i], flame->type) == 0)
+            adding->value = (int)i;
+    if (adding->value < 0)
+        return;
+    uint64_t start = (uint64_t)adding->pprof.time_nanos;
+    uint64_t end = start + (uint64_t)adding->pprof.duration_nanos;
+    if (!pprof_has_time(&adding->pprof))
+        return;
+    flame->period = adding->pprof.period;
+    flame->start = flame->start && flame->start < start ? flame->start : start;
+    flame->end = flame->end > end ? flame->end : end;
+}
+
+static uint32_t name_of(struct pprof_adding *adding, uint32_t string)
+{
+    if (string >= adding->pprof.string_count)
+        string = 0;
+    if (!adding->names[string]) {
+        struct view text = adding->pprof.strings[string];
+        adding->names[string] =
+            names_put(&adding->flame->names, text.size ? text : VIEW("(unknown)"));
+    }
+    return adding->names[string];
+}
+
+static void add_sample(struct pprof_adding *adding, const struct pprof_sample *sample)
+{
+    struct flame *flame = adding->flame;
+    uint32_t frames[DEEPEST];
+    uint64_t id = 0;
+    if (flame->filter.ids && (!sample->span_id.data || !span_id_parse(sample->span_id, &id) ||
+                              !flame_wants_id(flame, id)))
+        return;
+    if (!adding->any)
+        choose_column(adding);
+    if (adding->value < 0 || sample->values[adding->value] <= 0)
+        return;
+    size_t count = pprof_stacks_read(&adding->stacks, sample, frames, DEEPEST, &flame->truncated);
+    if (count == 0)
+        return;
+    uint32_t node = 0;
+    while (count-- > 0)
+        node = flame_child(flame, node, name_of(adding, frames[count]));
+    flame_nodes(flame)[node].self += sample->values[adding->value];
+    int64_t samples = adding->samples < 0 ? 1 : sample->values[adding->samples];
+    flame->samples += samples > 0 ? (uint64_t)samples : 0;
+}
+
+static bool is_in_time(const struct flame *flame, const struct pprof *pprof, uint64_t arrived)
+{
+    uint64_t start = arrived, end = arrived;
+    if (pprof_has_time(pprof) && pprof->time_nanos > 0) {
+        start = (uint64_t)pprof->time_nanos;
+        end = start + (pprof->duration_nanos > 0 ? (uint64_t)pprof->duration_nanos : 0);
+    }
+    return end >= flame->filter.from && start <= flame->filter.to;
+}
+
+static bool has_ids(const struct pprof *pprof)
+{
+    return pprof->keys_seen & (1u << PPROF_KEY_SPAN_ID | 1u << PPROF_KEY_PROFILE_ID);
+}
+
+void flame_add_pprof(struct flame *flame, const struct flame_source *source)
+{
+    const struct flame_filter *filter = &flame->filter;
+    struct pprof_adding adding = {.flame = flame, .value = -1};
+    struct arena arena;
+    if (flame->failed ||
+        (filter->service && !view_eq(view_of(filter->service), service_of(source))))
+        return;
+    arena_init(&arena, ARENA_MIN + 32 * source->raw.size);
+    if (!pprof_reopen(&adding.pprof, source->raw, &arena)) {
+        flame->truncated = true;
+    } else if (is_in_time(flame, &adding.pprof, source->arrived) &&
+               (!filter->ids || has_ids(&adding.pprof))) {
+        struct proto_scan scan = pprof_samples(&adding.pprof);
+        struct pprof_sample sample;
+        adding.names = arena_array(&arena, adding.pprof.string_count + 1, sizeof *adding.names);
+        name_types(&adding, source, &arena);
+        bool open = adding.names && pprof_stacks_open(&adding.stacks, &adding.pprof, &arena);
+        flame->truncated |= !open;
+        while (open && pprof_next_sample(&adding.pprof, &scan, &sample))
+            add_sample(&adding, &sample);
+    }
+    arena_release(&arena);
+}
+
+void flame_add_otlp(struct flame *flame, struct view request, uint64_t arrived)
+{
+    const struct profiles_policy policy = {.now_ns = arrived};
+    struct profiles_to_pprof conversion;
+    struct profiles_part part;
+    const char *reason;
+    struct arena arena;
+    struct bytes out;
+    arena_init(&arena, ARENA_MIN + 64 * request.size);
+    bytes_init(&out, ARENA_MIN + 32 * request.size, flame->budget);
+    bool open = profiles_to_pprof_begin(&conversion, request, &policy, &arena, &reason);
+    while (open) {
+        bool made = profiles_to_pprof_next(&conversion, &part, &out, &reason);
+        if (!made && !reason)
+            break;
+        if (!made)
+            continue;
+        struct flame_source source = {
+            .raw = bytes_view(&out), .series = part.series, .arrived = arrived};
+        flame_add_pprof(flame, &source);
+        series_unref(part.series);
+    }
+    bytes_release(&out);
+    arena_release(&arena);
+}

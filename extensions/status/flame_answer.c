@@ -1,0 +1,323 @@
+/* GET /api/flamegraph: of a span, a trace, a service or a route. */
+#include "extensions/status/flame.h"
+#include "extensions/status/looked.h"
+#include "lib/wire/codec/compress.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { IDS_MAX = 200000 };
+
+/* How far from the arrival of a window, as correlation noted it, its request may have passed. */
+#define NEAR      (2 * NS_PER_S)
+#define PLAIN_MAX ((size_t)128 << 20) /* of a profile, inflated */
+
+struct flame_query {
+    char span[32], trace[64], service[PARAMETER_SIZE], name[PARAMETER_SIZE], from[64], to[64];
+    char type[FLAME_TYPE_SIZE], format[16];
+    uint64_t from_ns, to_ns;
+    uint64_t span_id;
+    uint8_t trace_id[16];
+};
+
+/* Whose samples are wanted. */
+struct wanted {
+    struct flame_query *query;
+    uint64_t *ids;
+    size_t count, capacity;
+    uint64_t first, last; /* wall; when the profiles with them arrived, as far as is known */
+    bool seen;            /* a span that fits the query is kept or known */
+};
+
+static bool read_query(struct flame_query *query, const char *text, uint64_t now, char *error)
+{
+    const struct parameter list[] = {
+        {"span", query->span, sizeof query->span},
+        {"trace", query->trace, sizeof query->trace},
+        {"service", query->service, sizeof query->service},
+        {"name", query->name, sizeof query->name},
+        {"from", query->from, sizeof query->from},
+        {"to", query->to, sizeof query->to},
+        {"type", query->type, sizeof query->type},
+        {"format", query->format, sizeof query->format},
+        {0},
+    };
+    uint8_t span[8] = {0};
+    const char *wrong = NULL;
+    if (!answer_parameters(text, list, error))
+        return false;
+    query->from_ns = 0;
+    query->to_ns = UINT64_MAX;
+    if (!*query->span + !*query->trace + !*query->service != 2)
+        wrong = "expected one of span, trace and service";
+    else if (*query->name && !*query->service)
+        wrong = "name: expected beside service";
+    else if (*query->span && !answer_hex(query->span, span, sizeof span))
+        wrong = "span: expected 16 hex digits";
+    else if (*query->trace && !answer_hex(query->trace, query->trace_id, sizeof query->trace_id))
+        wrong = "trace: expected 32 hex digits";
+    else if (*query->from && !answer_time(query->from, now, &query->from_ns))
+        wrong = "from: expected unix nanoseconds, or a duration before now such as -5m";
+    else if (*query->to && !answer_time(query->to, now, &query->to_ns))
+        wrong = "to: expected unix nanoseconds, or a duration before now such as -5m";
+    else if (*query->format && strcmp(query->format, "json") != 0 &&
+             strcmp(query->format, "folded") != 0 && strcmp(query->format, "pprof") != 0 &&
+             strcmp(query->format, "svg") != 0)
+        wrong = "format: expected json, folded, pprof or svg";
+    query->span_id = span_id_load(span);
+    if (wrong)
+        snprintf(error, ANSWER_ERROR, "%s", wrong);
+    return !wrong;
+}
+
+/* ---- whose samples ---- */
+
+static void want(struct wanted *wanted, uint64_t id)
+{
+    if (!id || wanted->count == IDS_MAX)
+        return;
+    if (wanted->count == wanted->capacity) {
+        size_t capacity = wanted->capacity ? wanted->capacity * 2 : 64;
+        uint64_t *ids = realloc(wanted->ids, capacity * sizeof *ids);
+        if (!ids)
+            return;
+        wanted->ids = ids;
+        wanted->capacity = capacity;
+    }
+    wanted->ids[wanted->count++] = id;
+}
+
+static bool fits(const struct flame_query *query, const struct looked_span *each)
+{
+    const struct otlp_span *span = &each->span;
+    if (span->span_id.size != 8 || span->trace_id.size != 16)
+        return false;
+    if (*query->span)
+        return span_id_load(span->span_id.data) == query->span_id;
+    if (*query->trace)
+        return memcmp(span->trace_id.data, query->trace_id, 16) == 0;
+    return view_eq(each->service, view_of(query->service)) &&
+           view_eq(span->name, view_of(query->name)) && span->end_ns >= query->from_ns &&
+           span->start_ns <= query->to_ns;
+}
+
+static bool want_visited(void *ctx, const struct looked_span *each)
+{
+    struct wanted *wanted = ctx;
+    const struct otlp_span *span = &each->span;
+    uint64_t link = 0;
+    if (!fits(wanted->query, each))
+        return true;
+    wanted->seen = true;
+    if (span->profile_id.data && span_id_parse(span->profile_id, &link))
+        want(wanted, link);
+    return true;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static uint64_t window_arrival(const struct known *known, uint32_t serial)
+{
+    const struct known_window *window = &known->windows[serial % KNOWN_WINDOWS];
+    return serial && window->serial == serial ? window->arrived : 0;
+}
+
+/* Between which arrivals all samples of these ids came; everything where that is not known. */
+static void narrow(struct status *self, struct wanted *wanted)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    bool all = wanted->count > 0;
+    status_lock(self);
+    for (size_t i = 0; all && i < wanted->count; i++) {
+        const struct known_span *span = known_find(&self->known, wanted->ids[i]);
+        uint64_t from = span ? window_arrival(&self->known, span->first_window) : 0;
+        uint64_t to = span ? window_arrival(&self->known, span->last_window) : 0;
+        all = from && to;
+        first = from < first ? from : first;
+        last = to > last ? to : last;
+    }
+    status_unlock(self);
+    wanted->first = all ? first - NEAR : 0;
+    wanted->last = all ? last + NEAR : UINT64_MAX;
+}
+
+static void find_ids(struct status *self, struct wanted *wanted)
+{
+    struct flame_query *query = wanted->query;
+    uint64_t first = 0, last = UINT64_MAX;
+    if (*query->trace) {
+        const struct looked *looked = looked_update(self);
+        const struct looked_trace *trace = looked ? looked_find(looked, query->trace_id) : NULL;
+        if (!trace)
+            return;
+        first = trace->first;
+        last = trace->last;
+    }
+    looked_walk(self, first, last, want_visited, wanted);
+    if (*query->span) {
+        status_lock(self);
+        const struct known_span *span = known_find(&self->known, query->span_id);
+        wanted->seen |= span != NULL;
+        if (span && span->link)
+            want(wanted, span->link);
+        if (span && span->samples)
+            want(wanted, query->span_id);
+        status_unlock(self);
+    }
+    qsort(wanted->ids, wanted->count, sizeof *wanted->ids, by_id);
+    narrow(self, wanted);
+}
+
+/* ---- the graph ---- */
+
+static void add_kept(struct flame *flame, const struct kept *kept, struct bytes *plain)
+{
+    bytes_clear(plain);
+    if (!kept_open(kept, plain)) {
+        flame->truncated = true;
+        return;
+    }
+    struct view content = bytes_view(plain);
+    struct flame_source source = {
+        .raw = content,
+        .series = kept->series,
+        .by_ingest = kept->by_ingest,
+        .sample_type_config = kept->query,
+        .arrived = kept->arrived,
+    };
+    if (kept->kind == KEPT_PPROF)
+        flame_add_pprof(flame, &source);
+    else if (kept->kind == KEPT_PROFILES)
+        flame_add_otlp(flame, content, kept->arrived);
+    else if (kept->kind == KEPT_OPAQUE)
+        flame_add_ingest(flame, kept->query, kept->content, content, kept->arrived);
+}
+
+static void draw(struct status *self, const struct wanted *wanted, struct flame *flame)
+{
+    size_t count;
+    struct bytes plain;
+    if (flame->filter.ids && wanted->count == 0)
+        return;
+    bytes_init(&plain, PLAIN_MAX, self->env->budget);
+    struct kept **list = keep_list(&self->keep, 0, &count);
+    for (size_t i = 0; i < count && !flame->failed; i++)
+        if (list[i]->kind != KEPT_TRACES && list[i]->arrived >= wanted->first &&
+            list[i]->arrived <= wanted->last)
+            add_kept(flame, list[i], &plain);
+    keep_list_free(list, count);
+    bytes_release(&plain);
+}
+
+/* ---- answers ---- */
+
+static void respond_with(struct http_request *request, const char *type, const char *file,
+                         struct bytes *out, bool whole)
+{
+    char disposition[64];
+    if (!whole) {
+        bytes_release(out);
+        answer_error(request, 503, "there is no memory for the answer now");
+        return;
+    }
+    answer_headers(request, true);
+    snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", file);
+    if (*file)
+        http_response_header(request, "Content-Disposition", disposition);
+    http_respond(request, 200, type, bytes_view(out), 0);
+    bytes_release(out);
+}
+
+static void respond_pprof(struct http_request *request, struct flame *flame, struct bytes *out)
+{
+    struct bytes packed;
+    bytes_init(&packed, ANSWER_MAX, out->budget);
+    bool whole = flame_pprof(flame, out) && deflate_append(ENCODING_GZIP, bytes_view(out), &packed);
+    bytes_release(out);
+    respond_with(request, "application/octet-stream", "flamegraph.pb.gz", &packed, whole);
+}
+
+static void title_of(const struct flame_query *query, char *out, size_t size)
+{
+    if (*query->span)
+        snprintf(out, size, "span %s", query->span);
+    else if (*query->trace)
+        snprintf(out, size, "trace %s", query->trace);
+    else
+        snprintf(out, size, "%.200s %.200s", query->service, query->name);
+}
+
+static void respond(struct status *self, struct http_request *request,
+                    const struct flame_query *query, struct flame *flame)
+{
+    char title[512];
+    struct bytes out;
+    struct json json;
+    bytes_init(&out, ANSWER_MAX, self->env->budget);
+    title_of(query, title, sizeof title);
+    flame_finish(flame);
+    switch (*query->format) {
+    case 'f':
+        respond_with(request, "text/plain; charset=utf-8", "", &out, flame_folded(flame, &out));
+        break;
+    case 'p':
+        respond_pprof(request, flame, &out);
+        break;
+    case 's':
+        respond_with(request, "image/svg+xml", "", &out, flame_svg(flame, view_of(title), &out));
+        break;
+    default:
+        json = json_begin(&out);
+        flame_json(flame, &json);
+        answer_json(request, &json);
+    }
+}
+
+static void flame_draw(struct status *self, struct http_request *request, struct wanted *wanted)
+{
+    const struct flame_query *query = wanted->query;
+    bool by_ids = !*query->service || *query->name;
+    static const uint64_t none[1];
+    struct flame_filter filter = {
+        .ids = by_ids ? wanted->ids ? wanted->ids : none : NULL,
+        .id_count = wanted->count,
+        .service = by_ids ? NULL : query->service,
+        .type = query->type,
+        .from = by_ids && !*query->service ? 0 : query->from_ns,
+        .to = by_ids && !*query->service ? UINT64_MAX : query->to_ns,
+    };
+    struct flame flame;
+    flame_init(&flame, &filter, self->env->budget);
+    draw(self, wanted, &flame);
+    if (flame.failed)
+        answer_error(request, 503, "there is no memory for the flame graph now");
+    else
+        respond(self, request, query, &flame);
+    flame_release(&flame);
+    malloc_trim(0);
+}
+
+void flame_answer(struct status *self, struct http_request *request)
+{
+    struct flame_query query;
+    char error[ANSWER_ERROR];
+    if (!read_query(&query, http_request_query(request), clock_wall(self->env->clock), error)) {
+        answer_error(request, 400, error);
+        return;
+    }
+    struct wanted wanted = {.query = &query, .last = UINT64_MAX};
+    if (!*query.service || *query.name)
+        find_ids(self, &wanted);
+    if (!*query.service && !wanted.seen)
+        answer_error(request, 404,
+                     "nothing is known of it: it has not passed here, or has given way to newer "
+                     "ones (keep_mib)");
+    else
+        flame_draw(self, request, &wanted);
+    free(wanted.ids);
+}

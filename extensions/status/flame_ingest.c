@@ -1,0 +1,238 @@
+/* Bodies of /ingest in a flame graph: JFR, and folded text. Its series are named as Pyroscope names
+ * them. */
+#include "extensions/status/flame.h"
+
+#include "lib/base/clock.h"
+#include "lib/wire/codec/compress.h"
+#include "lib/wire/http/http_query.h"
+#include "lib/wire/http/multipart.h"
+#include "lib/wire/jfr/jfr_labels.h"
+#include "lib/wire/jfr/jfr_stacks.h"
+#include "lib/wire/otlp/otlp_span.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX_INFLATED = 64 << 20, DEEPEST = 1024, NAME_SIZE = 1024, RATE = 100 };
+
+#define CPU_TYPE  "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+#define WALL_TYPE "wall:wall:nanoseconds:wall:nanoseconds"
+
+/* A body with its parts inflated. */
+struct recording {
+    struct flame *flame;
+    struct bytes inflated[2];
+    struct view parts[2]; /* jfr, labels */
+    struct jfr jfr;
+    struct jfr_stacks stacks;
+    struct jfr_labels labels;
+    bool labelled;
+    uint64_t period; /* ns a sample */
+};
+
+static bool take_part(struct recording *recording, int which, struct view part)
+{
+    struct bytes *inflated = &recording->inflated[which];
+    recording->parts[which] = part;
+    if (!looks_gzip(part))
+        return true;
+    bytes_init(inflated, MAX_INFLATED, recording->flame->budget);
+    if (inflate_append(ENCODING_GZIP, part, inflated) != INFLATE_OK)
+        return false;
+    recording->parts[which] = bytes_view(inflated);
+    return true;
+}
+
+static bool take_parts(struct recording *recording, const char *type, struct view body)
+{
+    struct multipart multipart;
+    struct multipart_part part;
+    if (!type || !strstr(type, "multipart/form-data"))
+        return take_part(recording, 0, body);
+    bool good = multipart_begin(&multipart, view_of(type), body);
+    while (good && multipart_next(&multipart, &part)) {
+        int which = view_eq(part.name, VIEW("jfr"))      ? 0
+                    : view_eq(part.name, VIEW("labels")) ? 1
+                                                         : 2;
+        if (which < 2 && part.filename.data && !recording->parts[which].data)
+            good = take_part(recording, which, part.content);
+    }
+    return good && recording->parts[0].data;
+}
+
+static uint64_t period_of(const char *query)
+{
+    char text[32];
+    long rate = RATE;
+    if (http_query_get(query, "sampleRate", text, sizeof text) && *text)
+        rate = strtol(text, NULL, 10);
+    return NS_PER_S / (uint64_t)(rate > 0 && rate < 1000000 ? rate : RATE);
+}
+
+/* The span id in the labels of an event, else its own, as correlation counts it. */
+static uint64_t span_of(const struct recording *recording, const struct jfr_event *event)
+{
+    static const char *const names[] = {"span_id", "profile_id"};
+    for (size_t i = 0; recording->labelled && event->context && i < 2; i++) {
+        uint64_t id;
+        struct view hex =
+            jfr_labels_of_context(&recording->labels, event->context, view_of(names[i]));
+        if (hex.data && span_id_parse(hex, &id))
+            return id;
+    }
+    return event->span_id;
+}
+
+static uint32_t name_of(struct flame *flame, const struct jfr_stack_frame *frame)
+{
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, "%.*s%s%.*s", VIEW_ARG(frame->class), frame->class.size ? "." : "",
+             VIEW_ARG(frame->method));
+    return names_put(&flame->names, *name ? view_of(name) : VIEW("(unknown)"));
+}
+
+static void add_event(struct recording *recording, const struct jfr_event *event,
+                      struct jfr_stack_frame *frames)
+{
+    struct flame *flame = recording->flame;
+    if (!event->has_stack || !event->samples || (!event->counts_cpu && !event->counts_wall) ||
+        !flame_wants_id(flame, span_of(recording, event)))
+        return;
+    bool cpu = event->counts_cpu && flame_takes(flame, CPU_TYPE);
+    bool wall = event->counts_wall && flame_takes(flame, WALL_TYPE);
+    if (cpu && wall) /* the better one came second and has taken its place */
+        cpu = strcmp(flame->type, CPU_TYPE) == 0;
+    size_t count = cpu || wall ? jfr_stacks_read(&recording->stacks, event, frames, DEEPEST) : 0;
+    uint32_t node = 0;
+    if (count == 0)
+        return;
+    while (count-- > 0)
+        node = flame_child(flame, node, name_of(flame, &frames[count]));
+    flame_nodes(flame)[node].self += (int64_t)(event->samples * recording->period);
+    flame->samples += event->samples;
+}
+
+static bool is_in_time(const struct flame *flame, const struct jfr *jfr)
+{
+    return (uint64_t)jfr->end_nanos >= flame->filter.from &&
+           (uint64_t)jfr->start_nanos <= flame->filter.to;
+}
+
+static bool add_recording(struct recording *recording, struct arena *arena)
+{
+    struct flame *flame = recording->flame;
+    struct jfr_event event;
+    struct jfr_fault fault;
+    struct proto_fault labels_fault;
+    if (!jfr_open(&recording->jfr, recording->parts[0], arena, &fault) ||
+        !jfr_stacks_open(&recording->stacks, &recording->jfr, arena))
+        return false;
+    recording->labelled =
+        jfr_labels_open(&recording->labels, recording->parts[1], arena, &labels_fault);
+    if (!is_in_time(flame, &recording->jfr))
+        return true;
+    struct jfr_stack_frame *frames = arena_array_raw(arena, DEEPEST, sizeof *frames);
+    struct jfr_scan scan = jfr_scan_begin(&recording->jfr);
+    while (frames && jfr_next_event(&recording->jfr, &scan, &event))
+        add_event(recording, &event, frames);
+    uint64_t start = (uint64_t)recording->jfr.start_nanos, end = (uint64_t)recording->jfr.end_nanos;
+    if (flame->samples) {
+        flame->start = flame->start && flame->start < start ? flame->start : start;
+        flame->end = flame->end > end ? flame->end : end;
+        flame->period = (int64_t)recording->period;
+    }
+    return frames;
+}
+
+static void add_jfr(struct flame *flame, const char *query, const char *type, struct view body)
+{
+    struct recording recording = {.flame = flame, .period = period_of(query)};
+    struct arena arena;
+    arena_init(&arena, (size_t)MAX_INFLATED);
+    if (!take_parts(&recording, type, body) || !add_recording(&recording, &arena))
+        flame->truncated = true;
+    arena_release(&arena);
+    bytes_release(&recording.inflated[0]);
+    bytes_release(&recording.inflated[1]);
+}
+
+/* ---- folded text ---- */
+
+/* "a;b;c 3"; where each line is one sample, "a;b;c". */
+static void add_line(struct flame *flame, struct view line, bool counted, uint64_t period)
+{
+    uint64_t value = 1;
+    size_t size = line.size;
+    if (counted) {
+        char digits[24];
+        while (size && line.data[size - 1] != ' ')
+            size--;
+        snprintf(digits, sizeof digits, "%.*s", (int)(line.size - size), line.data + size);
+        value = size ? strtoull(digits, NULL, 10) : 0;
+        size -= size > 0;
+    }
+    if (!value || !size || value > INT64_MAX / period)
+        return;
+    uint32_t node = 0;
+    for (size_t at = 0, end; at <= size; at = end + 1) {
+        const uint8_t *semicolon = memchr(line.data + at, ';', size - at);
+        end = semicolon ? (size_t)(semicolon - line.data) : size;
+        if (end > at)
+            node = flame_child(flame, node,
+                               names_put(&flame->names, (struct view){line.data + at, end - at}));
+    }
+    flame_nodes(flame)[node].self += (int64_t)(value * period);
+    flame->samples += value;
+}
+
+static void add_folded(struct flame *flame, const char *query, const char *name, struct view text,
+                       bool counted)
+{
+    char type[FLAME_TYPE_SIZE];
+    char application[NAME_SIZE];
+    snprintf(application, sizeof application, "%.*s", (int)strcspn(name, "{"), name);
+    const char *dot = strrchr(application, '.');
+    bool cpu = !dot || strcmp(dot, ".cpu") == 0;
+    snprintf(type, sizeof type, cpu ? CPU_TYPE : "%.60s:samples:count::", dot ? dot + 1 : "");
+    if (flame->filter.ids || !flame_takes(flame, type))
+        return; /* folded text names no spans */
+    while (text.size) {
+        const uint8_t *end = memchr(text.data, '\n', text.size);
+        size_t size = end ? (size_t)(end - text.data) : text.size;
+        add_line(flame, (struct view){text.data, size}, counted, cpu ? period_of(query) : 1);
+        size += end != NULL;
+        text = (struct view){text.data + size, text.size - size};
+    }
+}
+
+/* The service of the query's name, as the server has it. */
+static bool has_service(const char *name, const char *service)
+{
+    static const char *const labels[] = {"service_name", "service.name", "__name__"};
+    const char *reason;
+    struct view found = {0};
+    struct series *series = series_parse(view_of(name), &reason);
+    for (size_t i = 0; series && !found.size && i < 3; i++)
+        found = series_get(series, view_of(labels[i]));
+    bool same = view_eq(found, view_of(service));
+    series_unref(series);
+    return same;
+}
+
+void flame_add_ingest(struct flame *flame, const char *query, const char *content_type,
+                      struct view body, uint64_t arrived)
+{
+    char format[32] = "", name[NAME_SIZE] = "";
+    query = query ? query : "";
+    http_query_get(query, "format", format, sizeof format);
+    if (!http_query_get(query, "name", name, sizeof name) ||
+        (flame->filter.service && !has_service(name, flame->filter.service)))
+        return;
+    bool folded = !*format || strcmp(format, "folded") == 0, lines = strcmp(format, "lines") == 0;
+    if (strcmp(format, "jfr") == 0)
+        add_jfr(flame, query, content_type, body);
+    else if ((folded || lines) && arrived >= flame->filter.from && arrived <= flame->filter.to)
+        add_folded(flame, query, name, body, !lines);
+    else if (!folded && !lines && !flame->filter.ids)
+        flame->truncated = true;
+}

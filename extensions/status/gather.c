@@ -1,0 +1,351 @@
+/* What passes: taken by reference on the threads of the data, and worked on by a thread of its own
+ * some moments later. That costs no more than a small share of what the process uses. */
+#include "extensions/status/status.h"
+#include "lib/base/thread.h"
+#include "lib/wire/otlp/otlp.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define LATER        (200 * NS_PER_MS) /* from the first request to the work on it */
+#define SETTLE_EVERY (10 * NS_PER_S)
+#define GATHER_MAX   ((size_t)4 << 20) /* bytes that wait for that */
+
+/* The work may take SHARE of the process's CPU time and EVER of the time that passes; what was not
+ * used is kept up to CREDIT_MAX, so that a burst in a process at ease is kept whole. */
+#define SHARE        3 / 200
+#define EVER         1 / 5000
+#define CREDIT_MAX   (40 * NS_PER_MS)
+#define CREDIT_FIRST (15 * NS_PER_MS)
+#define COST_A_BYTE  1 /* ns, until it was measured */
+
+static uint64_t cpu_of(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+/* ---- on the threads of the data, under the watch's lock ---- */
+
+static char *text_or_null(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+static void describe(struct gathered *one, const struct batch *batch)
+{
+    one->kind = KEPT_TRACES;
+    if (batch->signal == SIGNAL_TRACES)
+        return;
+    switch (batch->encoding) {
+    case BATCH_PPROF:
+        one->kind = KEPT_PPROF;
+        one->series = batch->series ? series_ref(batch->series) : NULL;
+        one->by_ingest = batch->profile && batch->profile->by_ingest;
+        one->query = batch->profile ? text_or_null(batch->profile->sample_type_config) : NULL;
+        break;
+    case BATCH_OTLP:
+        one->kind = KEPT_PROFILES;
+        break;
+    case BATCH_OPAQUE:
+        one->kind = KEPT_OPAQUE;
+        one->query = text_or_null(batch->opaque->query);
+        one->content = text_or_null(batch->opaque->content_type);
+        break;
+    }
+}
+
+/* Profiles come first: a trace is looked at for its flame graphs. */
+static bool has_room(const struct status *self, const struct batch *batch)
+{
+    size_t size = batch->payload->size;
+    size_t spare = batch->signal == SIGNAL_TRACES ? self->allowed / 8 : 0;
+    return self->gathered + size <= GATHER_MAX && size + spare <= self->allowed;
+}
+
+static void gather_passed(void *ctx, const struct batch *batch)
+{
+    struct status *self = ctx;
+    bool wanted = batch->signal == SIGNAL_TRACES || batch->signal == SIGNAL_PROFILES;
+    struct gathered *one = wanted && has_room(self, batch) ? calloc(1, sizeof *one) : NULL;
+    if (!one) {
+        self->skipped += wanted;
+        return;
+    }
+    one->payload = buffer_ref(batch->payload);
+    one->arrived = clock_wall(self->env->clock);
+    describe(one, batch);
+    *self->last = one;
+    self->last = &one->next;
+    self->gathered += batch->payload->size;
+    self->allowed -= batch->payload->size;
+    if (self->asleep || self->gathered > GATHER_MAX / 2) {
+        self->asleep = false;
+        pthread_cond_signal(&self->wake);
+    }
+}
+
+static void gather_decided(void *ctx, const struct watch_decision *decision)
+{
+    struct status *self = ctx;
+    known_decided(&self->known, decision);
+}
+
+static void gather_sampled(void *ctx, const struct watch_window *window,
+                           const struct watch_sample *samples, size_t count)
+{
+    struct status *self = ctx;
+    if (count == 0)
+        known_window_came(&self->known, window);
+    else
+        known_sampled(&self->known, window, samples, count);
+}
+
+/* ---- later ---- */
+
+enum { SEEN_AT_ONCE = 64 };
+
+struct seen_list {
+    struct status *self;
+    struct known_seen seen[SEEN_AT_ONCE];
+    size_t count;
+    uint64_t now;
+};
+
+static void seen_flush(struct seen_list *list)
+{
+    status_lock(list->self);
+    for (size_t i = 0; i < list->count; i++)
+        known_seen(&list->self->known, &list->seen[i], list->now);
+    status_unlock(list->self);
+    list->count = 0;
+}
+
+/* A span's id, where it stands as all SDKs write it: behind the trace id, at the front. 0: it does
+ * not. Field numbers of trace.proto: 1 and 2. */
+static uint64_t front_id(struct view body)
+{
+    static const uint8_t trace[] = {0x0a, 16}, span[] = {0x12, 8};
+    bool plain = body.size >= 28 && memcmp(body.data, trace, sizeof trace) == 0 &&
+                 memcmp(body.data + 18, span, sizeof span) == 0;
+    return plain ? span_id_load(body.data + 20) : 0;
+}
+
+/* Only spans of which something is known are of any use for that, and most are not. */
+static bool is_known(struct status *self, struct view body)
+{
+    uint64_t id = front_id(body);
+    return !id || known_may_have(&self->known, id);
+}
+
+static void seen_add(struct seen_list *list, const struct otlp_span *span, struct view service)
+{
+    uint64_t link = 0;
+    if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
+        link = 0;
+    if (span->span_id.size != 8 || span->trace_id.size != 16 ||
+        (!link && !otlp_span_is_local_root(span)))
+        return;
+    list->seen[list->count++] = (struct known_seen){
+        .id = span_id_load(span->span_id.data),
+        .link = link,
+        .trace = span_id_load(span->trace_id.data + 8),
+        .service = service,
+        .name = span->name,
+    };
+    if (list->count == SEEN_AT_ONCE)
+        seen_flush(list);
+}
+
+/* Joins local roots and linked spans with their samples. */
+static void gather_join(struct status *self, struct view request)
+{
+    struct seen_list list = {.self = self, .now = clock_wall(self->env->clock)};
+    struct otlp_walk walk;
+    struct view service = {0};
+    otlp_walk_begin(&walk, SIGNAL_TRACES, request);
+    for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
+        struct otlp_span span;
+        if (step == OTLP_RESOURCE)
+            service = otlp_resource_attribute(walk.resource_entry.bytes, VIEW("service.name"));
+        if (step != OTLP_ITEM || !is_known(self, walk.item.bytes))
+            continue;
+        otlp_span_read(walk.item.bytes, &span);
+        seen_add(&list, &span, service.size ? service : VIEW("unknown_service"));
+    }
+    seen_flush(&list);
+}
+
+static void gather_work(struct status *self, struct gathered *one)
+{
+    struct buffer *flat = buffer_flat(one->payload);
+    struct view content = flat ? buffer_view(flat) : (struct view){0};
+    if (flat && one->kind == KEPT_TRACES) {
+        gather_join(self, content);
+        keep_traces(&self->keep, content, one->arrived);
+    } else if (flat) {
+        struct kept head = {
+            .kind = one->kind,
+            .arrived = one->arrived,
+            .series = one->series,
+            .query = one->query,
+            .content = one->content,
+            .by_ingest = one->by_ingest,
+        };
+        keep_profile(&self->keep, &head, content);
+        one->series = NULL;
+        one->query = one->content = NULL;
+    }
+    self->worked += content.size;
+    buffer_unref(flat);
+}
+
+static void gathered_free(struct gathered *one)
+{
+    buffer_unref(one->payload);
+    series_unref(one->series);
+    free(one->query);
+    free(one->content);
+    free(one);
+}
+
+/* What the work may cost from here on, in bytes. */
+static size_t reckon(struct status *self)
+{
+    uint64_t process = cpu_of(CLOCK_PROCESS_CPUTIME_ID), mono = clock_mono(&clock_system);
+    self->credit += (process - self->process_cpu) * SHARE + (mono - self->reckoned) * EVER;
+    self->process_cpu = process;
+    self->reckoned = mono;
+    if (self->credit > CREDIT_MAX)
+        self->credit = CREDIT_MAX;
+    uint64_t a_byte = self->worked > 1 << 20 ? self->spent / (self->worked >> 10) : 0;
+    return a_byte ? (size_t)((self->credit << 10) / a_byte) : (size_t)(self->credit / COST_A_BYTE);
+}
+
+/* Where memory is short, what is kept gives way to what is on its way. */
+static void give_way(struct status *self)
+{
+    struct budget *budget = self->env->budget;
+    size_t limit = budget->limit - budget->reserve, used = budget_used(budget);
+    if (used > limit - limit / 8) {
+        size_t over = used - (limit - limit / 8), size = self->keep.size;
+        keep_shrink(&self->keep, size > over ? size - over : 0);
+    }
+}
+
+/* As long as that may take time, older requests are compressed rather than let go. */
+static void pack(struct status *self, uint64_t since)
+{
+    while (keep_is_tight(&self->keep) &&
+           cpu_of(CLOCK_THREAD_CPUTIME_ID) - since < self->credit / 2 && keep_pack(&self->keep))
+        continue;
+}
+
+void gather_take(struct status *self)
+{
+    pthread_mutex_lock(&self->taking);
+    uint64_t before = cpu_of(CLOCK_THREAD_CPUTIME_ID);
+    status_lock(self);
+    struct gathered *each = self->first, *next;
+    self->first = NULL;
+    self->last = &self->first;
+    self->gathered = 0;
+    status_unlock(self);
+    for (; each; each = next) {
+        next = each->next;
+        gather_work(self, each);
+        gathered_free(each);
+    }
+    pack(self, before);
+    give_way(self);
+    uint64_t took = cpu_of(CLOCK_THREAD_CPUTIME_ID) - before;
+    self->spent += took;
+    self->credit -= took < self->credit ? took : self->credit;
+    size_t allowed = reckon(self);
+    status_lock(self);
+    self->allowed = allowed;
+    self->kept_skipped = self->skipped;
+    status_unlock(self);
+    self->kept_bytes = self->keep.size;
+    self->kept_evicted = self->keep.evicted;
+    pthread_mutex_unlock(&self->taking);
+}
+
+static void rest(struct status *self, uint64_t until)
+{
+    status_lock(self);
+    while (!self->stopping && self->gathered <= GATHER_MAX / 2 && clock_mono(&clock_system) < until)
+        thread_cond_wait_until(&self->wake, &self->watch->lock, until);
+    status_unlock(self);
+}
+
+static bool wait_for_more(struct status *self, uint64_t until)
+{
+    status_lock(self);
+    while (!self->stopping && !self->first && clock_mono(&clock_system) < until) {
+        self->asleep = true;
+        thread_cond_wait_until(&self->wake, &self->watch->lock, until);
+    }
+    self->asleep = false;
+    bool goes_on = !self->stopping;
+    status_unlock(self);
+    return goes_on;
+}
+
+static void *gather_run(void *ctx)
+{
+    struct status *self = ctx;
+    uint64_t settle = clock_mono(&clock_system) + SETTLE_EVERY;
+    while (wait_for_more(self, settle)) {
+        rest(self, clock_mono(&clock_system) + LATER);
+        gather_take(self);
+        looked_forget(self, false);
+        if (clock_mono(&clock_system) < settle)
+            continue;
+        settle = clock_mono(&clock_system) + SETTLE_EVERY;
+        status_lock(self);
+        known_settle(&self->known, clock_wall(self->env->clock));
+        status_unlock(self);
+    }
+    return NULL;
+}
+
+bool gather_open(struct status *self)
+{
+    self->last = &self->first;
+    self->credit = CREDIT_FIRST;
+    self->allowed = CREDIT_FIRST / COST_A_BYTE;
+    self->process_cpu = cpu_of(CLOCK_PROCESS_CPUTIME_ID);
+    self->reckoned = clock_mono(&clock_system);
+    self->watcher = (struct watcher){
+        .ctx = self,
+        .passed = gather_passed,
+        .decided = gather_decided,
+        .sampled = gather_sampled,
+    };
+    self->threaded = thread_start(&self->thread, "status", gather_run, self);
+    if (self->threaded)
+        watch_attach(self->watch, &self->watcher);
+    return self->threaded;
+}
+
+void gather_close(struct status *self)
+{
+    struct gathered *next;
+    if (!self->threaded)
+        return;
+    watch_detach(self->watch, &self->watcher);
+    status_lock(self);
+    self->stopping = true;
+    pthread_cond_signal(&self->wake);
+    status_unlock(self);
+    pthread_join(self->thread, NULL);
+    self->threaded = false;
+    for (struct gathered *each = self->first; each; each = next) {
+        next = each->next;
+        gathered_free(each);
+    }
+    self->first = NULL;
+}

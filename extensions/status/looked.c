@@ -1,0 +1,317 @@
+#include "extensions/status/looked.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+#define FORGET_AFTER (30 * NS_PER_S)
+#define PLAIN_MAX    ((size_t)256 << 20) /* of a block, inflated */
+
+enum { CAPACITY_MIN = 1024, FIGURES_AT_ONCE = 512 };
+
+/* ---- the table ---- */
+
+static uint64_t low_of(const uint8_t id[16])
+{
+    return span_id_load(id + 8);
+}
+
+static uint32_t *looked_bucket(const struct looked *looked, uint64_t low)
+{
+    uint64_t hash = low * UINT64_C(0x9e3779b97f4a7c15);
+    return &looked->buckets[hash >> 32 & (looked->capacity - 1)];
+}
+
+struct looked_trace *looked_find(const struct looked *looked, const uint8_t id[16])
+{
+    if (!looked->capacity)
+        return NULL;
+    for (uint32_t at = *looked_bucket(looked, low_of(id)); at; at = looked->traces[at - 1].next)
+        if (memcmp(looked->traces[at - 1].id, id, 16) == 0)
+            return &looked->traces[at - 1];
+    return NULL;
+}
+
+static struct looked_trace *find_low(const struct looked *looked, uint64_t low)
+{
+    for (uint32_t at = *looked_bucket(looked, low); at; at = looked->traces[at - 1].next)
+        if (low_of(looked->traces[at - 1].id) == low)
+            return &looked->traces[at - 1];
+    return NULL;
+}
+
+static void looked_link(struct looked *looked, uint32_t number)
+{
+    uint32_t *bucket = looked_bucket(looked, low_of(looked->traces[number].id));
+    looked->traces[number].next = *bucket;
+    *bucket = number + 1;
+}
+
+static void looked_unlink(struct looked *looked, uint32_t number)
+{
+    uint32_t *at = looked_bucket(looked, low_of(looked->traces[number].id));
+    while (*at && *at != number + 1)
+        at = &looked->traces[*at - 1].next;
+    if (*at)
+        *at = looked->traces[number].next;
+}
+
+static bool looked_grow(struct looked *looked)
+{
+    uint32_t capacity = looked->capacity ? looked->capacity * 2 : CAPACITY_MIN;
+    size_t size = capacity * (sizeof *looked->traces + sizeof *looked->buckets);
+    size_t more = size - looked->charged;
+    if (!budget_take_spare(looked->budget, more))
+        return false;
+    looked->charged += more;
+    struct looked_trace *traces = realloc(looked->traces, capacity * sizeof *traces);
+    if (traces)
+        looked->traces = traces;
+    uint32_t *buckets = traces ? calloc(capacity, sizeof *buckets) : NULL;
+    if (!buckets)
+        return false;
+    free(looked->buckets);
+    looked->buckets = buckets;
+    looked->capacity = capacity;
+    for (uint32_t i = 0; i < looked->count; i++)
+        looked_link(looked, i);
+    return true;
+}
+
+static struct looked_trace *looked_put(struct looked *looked, const uint8_t id[16])
+{
+    struct looked_trace *trace = looked_find(looked, id);
+    if (trace)
+        return trace;
+    if (looked->count == looked->capacity && looked->capacity < LOOKED_TRACES)
+        looked_grow(looked);
+    if (!looked->capacity)
+        return NULL;
+    uint32_t number = looked->newest % looked->capacity;
+    if (looked->count < looked->capacity)
+        number = looked->count++;
+    else
+        looked_unlink(looked, number);
+    looked->newest = number + 1;
+    trace = &looked->traces[number];
+    *trace = (struct looked_trace){0};
+    memcpy(trace->id, id, sizeof trace->id);
+    looked_link(looked, number);
+    return trace;
+}
+
+/* ---- reading ---- */
+
+static void add_service(struct looked_trace *trace, uint32_t service, bool first)
+{
+    unsigned at = 0;
+    while (at < TRACE_SERVICES - 1 && trace->services[at] && trace->services[at] != service)
+        at++;
+    trace->services[at] = first ? trace->services[0] : service;
+    if (first)
+        trace->services[0] = service;
+}
+
+static void looked_add(struct looked *looked, const struct looked_span *each, uint64_t serial)
+{
+    const struct otlp_span *span = &each->span;
+    struct looked_trace *trace = span->trace_id.size == 16 && span->span_id.size == 8
+                                     ? looked_put(looked, span->trace_id.data)
+                                     : NULL;
+    if (!trace)
+        return;
+    bool local = otlp_span_is_local_root(span);
+    uint8_t rank = span->parent_span_id.size == 0 ? 2 : local ? 1 : 0;
+    bool linked = span->profile_id.size > 0;
+    bool is_root = trace->spans == 0 || rank > trace->rank ||
+                   (rank == trace->rank && span->start_ns < trace->start);
+    trace->spans++;
+    trace->linked += linked;
+    trace->last = serial;
+    if (!trace->first)
+        trace->first = serial;
+    add_service(trace, names_put(&looked->names, each->service), is_root);
+    if (!is_root)
+        return;
+    trace->root = span_id_load(span->span_id.data);
+    trace->start = span->start_ns;
+    trace->end = span->end_ns;
+    trace->name = names_put(&looked->names, span->name);
+    trace->rank = rank;
+    trace->root_linked = linked;
+}
+
+/* Walks the spans of requests from an offset on; false from visit: enough. */
+static bool walk_requests(struct view requests, looked_visit_fn *visit, void *ctx)
+{
+    struct otlp_walk walk;
+    struct looked_span each = {0};
+    otlp_walk_begin(&walk, SIGNAL_TRACES, requests);
+    for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
+        if (step == OTLP_RESOURCE) {
+            each.resource = walk.resource_entry.bytes;
+            each.service = otlp_resource_attribute(each.resource, VIEW("service.name"));
+            if (!each.service.size)
+                each.service = VIEW("unknown_service");
+        }
+        if (step != OTLP_ITEM)
+            continue;
+        otlp_span_read(walk.item.bytes, &each.span);
+        if (!visit(ctx, &each))
+            return false;
+    }
+    return true;
+}
+
+struct adding {
+    struct looked *looked;
+    uint64_t serial;
+};
+
+static bool add_visited(void *ctx, const struct looked_span *span)
+{
+    struct adding *adding = ctx;
+    looked_add(adding->looked, span, adding->serial);
+    return true;
+}
+
+static void look_at(struct looked *looked, const struct kept *kept, struct bytes *plain)
+{
+    struct adding adding = {looked, kept->serial};
+    size_t from = kept->serial == looked->serial ? looked->offset : 0;
+    bytes_clear(plain);
+    if (kept->serial < looked->serial || !kept_open(kept, plain) || plain->size < from)
+        return;
+    walk_requests((struct view){plain->data + from, plain->size - from}, add_visited, &adding);
+    looked->serial = kept->serial;
+    looked->offset = plain->size;
+}
+
+/* No block is on its way from one place to another meanwhile. */
+static struct kept **list_from(struct status *self, uint64_t serial, size_t *count)
+{
+    pthread_mutex_lock(&self->taking);
+    struct kept **list = keep_list(&self->keep, serial, count);
+    pthread_mutex_unlock(&self->taking);
+    return list;
+}
+
+static struct looked *looked_new(struct budget *budget)
+{
+    struct looked *looked = calloc(1, sizeof *looked);
+    if (looked) {
+        looked->budget = budget;
+        names_init(&looked->names, LOOKED_TRACES, budget);
+    }
+    return looked;
+}
+
+struct looked *looked_update(struct status *self)
+{
+    size_t count;
+    struct bytes plain;
+    if (!self->looked)
+        self->looked = looked_new(self->env->budget);
+    if (!self->looked)
+        return NULL;
+    bytes_init(&plain, PLAIN_MAX, self->env->budget);
+    struct kept **list = list_from(self, self->looked->serial, &count);
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->kind == KEPT_TRACES)
+            look_at(self->looked, list[i], &plain);
+    keep_list_free(list, count);
+    bytes_release(&plain);
+    self->looked->oldest = keep_oldest_block(&self->keep);
+    return self->looked;
+}
+
+void looked_figures(struct status *self, struct looked *looked)
+{
+    for (uint32_t i = 0; i < looked->count; i++) {
+        looked->traces[i].cpu_ns = 0;
+        looked->traces[i].samples = 0;
+    }
+    status_lock(self);
+    for (uint32_t i = 0; looked->count && i < self->known.span_count; i++) {
+        if (i % FIGURES_AT_ONCE == FIGURES_AT_ONCE - 1) {
+            status_unlock(self);
+            status_lock(self);
+        }
+        const struct known_span *span = known_at(&self->known, i);
+        struct looked_trace *trace =
+            span->trace && span->samples ? find_low(looked, span->trace) : NULL;
+        if (!trace)
+            continue;
+        trace->cpu_ns += span->cpu_ns;
+        trace->samples += span->samples;
+    }
+    status_unlock(self);
+}
+
+static void looked_free(struct looked *looked)
+{
+    if (!looked)
+        return;
+    names_release(&looked->names);
+    free(looked->traces);
+    free(looked->buckets);
+    budget_give(looked->budget, looked->charged);
+    free(looked);
+}
+
+void looked_forget(struct status *self, bool always)
+{
+    uint64_t now = clock_mono(self->env->clock), at = self->looked_at;
+    if (!self->looked || (!always && now < at + FORGET_AFTER))
+        return;
+    pthread_mutex_lock(&self->looking);
+    looked_free(self->looked);
+    self->looked = NULL;
+    pthread_mutex_unlock(&self->looking);
+    malloc_trim(0);
+}
+
+/* ---- walks ---- */
+
+void looked_walk(struct status *self, uint64_t first, uint64_t last, looked_visit_fn *visit,
+                 void *ctx)
+{
+    size_t count;
+    struct bytes plain;
+    bytes_init(&plain, PLAIN_MAX, self->env->budget);
+    struct kept **list = list_from(self, first, &count);
+    bool goes_on = true;
+    for (size_t i = 0; goes_on && i < count; i++) {
+        if (list[i]->kind != KEPT_TRACES || list[i]->serial > last)
+            continue;
+        bytes_clear(&plain);
+        if (kept_open(list[i], &plain))
+            goes_on = walk_requests(bytes_view(&plain), visit, ctx);
+    }
+    keep_list_free(list, count);
+    bytes_release(&plain);
+}
+
+struct finding {
+    uint64_t span_id;
+    uint8_t *trace_id;
+    bool found;
+};
+
+static bool find_visited(void *ctx, const struct looked_span *each)
+{
+    struct finding *finding = ctx;
+    const struct otlp_span *span = &each->span;
+    if (span->span_id.size != 8 || span->trace_id.size != 16 ||
+        span_id_load(span->span_id.data) != finding->span_id)
+        return true;
+    memcpy(finding->trace_id, span->trace_id.data, 16);
+    finding->found = true;
+    return false;
+}
+
+bool looked_trace_of(struct status *self, uint64_t span_id, uint8_t trace_id[16])
+{
+    struct finding finding = {.span_id = span_id, .trace_id = trace_id};
+    looked_walk(self, 0, UINT64_MAX, find_visited, &finding);
+    return finding.found;
+}

@@ -1,0 +1,66 @@
+/*
+ * The traces that are kept, as a table: filled while somebody looks, from the blocks that came
+ * since, and forgotten when nobody does any more. Under the lock `looking`.
+ */
+#ifndef EXTENSIONS_STATUS_LOOKED_H
+#define EXTENSIONS_STATUS_LOOKED_H
+
+#include "extensions/status/status.h"
+#include "lib/wire/otlp/otlp.h"
+
+enum { LOOKED_TRACES = 1 << 16, TRACE_SERVICES = 3 };
+
+struct looked_trace {
+    uint8_t id[16];
+    uint64_t root, start, end; /* of the root, or of what comes nearest */
+    uint64_t first, last;      /* serials of the blocks that have its spans */
+    uint64_t cpu_ns;           /* filled by looked_figures */
+    uint32_t samples;
+    uint32_t spans, linked;
+    uint32_t name, services[TRACE_SERVICES]; /* of the root first; 0: none */
+    uint32_t next;                           /* in its bucket, number + 1 */
+    uint8_t rank; /* of its root: 0 any span, 1 a local root, 2 one without a parent */
+    bool root_linked;
+};
+
+struct looked {
+    struct budget *budget;
+    size_t charged;
+    struct names names;
+    struct looked_trace *traces; /* a ring */
+    uint32_t *buckets;
+    uint32_t capacity, newest, count;
+    uint64_t serial; /* of the newest block that was read, ... */
+    size_t offset;   /* ... and how far */
+    uint64_t oldest; /* serial of what is kept */
+};
+
+/* Reads what came since. NULL: no memory. */
+struct looked *looked_update(struct status *self);
+
+/* Sets cpu_ns and samples of all. */
+void looked_figures(struct status *self, struct looked *looked);
+
+/* NULL: not kept. */
+struct looked_trace *looked_find(const struct looked *looked, const uint8_t id[16]);
+
+/* Whether it has spans among what is kept. */
+static inline bool looked_live(const struct looked *looked, const struct looked_trace *trace)
+{
+    return trace->last >= looked->oldest;
+}
+
+/* Calls visit for every span of the blocks from first to last; false from it: enough. */
+struct looked_span {
+    struct otlp_span span;
+    struct view resource; /* ResourceSpans */
+    struct view service;
+};
+typedef bool looked_visit_fn(void *ctx, const struct looked_span *span);
+void looked_walk(struct status *self, uint64_t first, uint64_t last, looked_visit_fn *visit,
+                 void *ctx);
+
+/* The trace of a kept span. False: no kept span has the id. */
+bool looked_trace_of(struct status *self, uint64_t span_id, uint8_t trace_id[16]);
+
+#endif

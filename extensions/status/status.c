@@ -1,0 +1,202 @@
+/* A page about what passes, and the API behind it: traces, flame graphs, decisions, costs and
+ * pipelines of this process. */
+#include "extensions/status/status.h"
+
+#include "extensions/status/page.h"
+#include "lib/base/thread.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MIB ((size_t)1 << 20)
+
+enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64, THREADS = 2 };
+
+static const struct key keys[] = {
+    KEY_STRING(struct status, endpoint, "endpoint", "localhost:13134", KEY_REQUIRED,
+               "where to listen: host:port, [ipv6]:port or unix:/path"),
+    KEY_INT(struct status, keep_mib, "keep_mib", "16", 1, 65536,
+            "ceiling of the traces and profiles that are kept to be looked at, MiB; the oldest "
+            "give way"),
+    AUTH_SERVER_KEY(struct status, auth),
+    TLS_SERVER_KEY(struct status, tls),
+    KEY_END,
+};
+
+static struct listen_on status_place(const struct status *self)
+{
+    return (struct listen_on){.key = "endpoint",
+                              .endpoint = self->endpoint,
+                              .tls_key = "tls",
+                              .tls = &self->tls,
+                              .id = self->env ? self->env->id : "",
+                              .yields = self->env ? &self->env->yields : NULL,
+                              .what = "the page of traces, flame graphs and pipelines at /"};
+}
+
+static void status_places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    struct listen_on on = status_place(config);
+    listen_place(&on, visit, ctx);
+}
+
+static void status_rehearse(const void *config, struct key_report *report)
+{
+    struct listen_on on = status_place(config);
+    listen_rehearse(&on, report);
+}
+
+static void status_check(const void *config, struct key_report *report)
+{
+    struct listen_on on = status_place(config);
+    listen_check(&on, report);
+}
+
+/* ---- requests ---- */
+
+static void answer_file(struct http_request *request, const struct page_file *file)
+{
+    const char *known = http_request_header(request, "If-None-Match");
+    bool same = known && strstr(known, file->etag);
+    answer_headers(request, false);
+    http_response_header(request, "ETag", file->etag);
+    http_response_header(request, "Cache-Control", "no-cache");
+    http_respond(request, same ? 304 : 200, file->type,
+                 same ? (struct view){0} : (struct view){file->data, file->size}, 0);
+}
+
+static bool find_file(struct http_request *request, const char *path)
+{
+    for (const struct page_file *file = page_files; file->path; file++)
+        if (strcmp(file->path, path) == 0) {
+            answer_file(request, file);
+            return true;
+        }
+    return false;
+}
+
+static const struct {
+    const char *path;
+    void (*answer)(struct status *self, struct http_request *request);
+    void (*answer_one)(struct status *self, struct http_request *request, const char *rest);
+} routes[] = {
+    {"/api/traces", traces_answer, NULL},       {"/api/traces/", NULL, trace_answer},
+    {"/api/spans/", NULL, span_answer},         {"/api/flamegraph", flame_answer, NULL},
+    {"/api/services", services_answer, NULL},   {"/api/cost", cost_answer, NULL},
+    {"/api/pipelines", pipelines_answer, NULL}, {"/api/config", config_answer, NULL},
+};
+
+static bool find_route(struct status *self, struct http_request *request, const char *path)
+{
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        size_t size = strlen(routes[i].path);
+        bool whole = strcmp(routes[i].path, path) == 0;
+        bool front = strncmp(routes[i].path, path, size) == 0;
+        if (!(routes[i].answer ? whole : front))
+            continue;
+        gather_take(self);
+        self->looked_at = clock_mono(self->env->clock);
+        pthread_mutex_lock(&self->looking);
+        if (routes[i].answer)
+            routes[i].answer(self, request);
+        else
+            routes[i].answer_one(self, request, path + size);
+        pthread_mutex_unlock(&self->looking);
+        return true;
+    }
+    return false;
+}
+
+static void status_handle(void *ctx, struct http_request *request)
+{
+    struct status *self = ctx;
+    const char *method = http_request_method(request), *path = http_request_path(request);
+    if (!answer_may(request, self->host, self->tls.given))
+        return;
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
+        http_response_header(request, "Allow", "GET, HEAD");
+        answer_error(request, 405, "only GET and HEAD: there is nothing to change here");
+    } else if (!find_file(request, path) && !find_route(self, request, path)) {
+        answer_error(request, 404, "there is nothing here; the API is described in openapi.yaml");
+    }
+}
+
+/* ---- life ---- */
+
+static bool status_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct status *self = instance;
+    struct http_server_options options = {
+        .max_body = MAX_BODY,
+        .threads = THREADS,
+        .max_connections = MAX_CONNECTIONS,
+        .header_timeout_ns = 10 * NS_PER_S,
+        .idle_timeout_ns = 60 * NS_PER_S,
+        .budget = env->budget,
+        .handler = status_handle,
+        .auth = self->auth.by,
+        .ctx = self,
+    };
+    struct endpoint endpoint;
+    char reason[256];
+    self->env = env;
+    watch_init(&self->idle);
+    self->watch = env->watch ? env->watch : &self->idle;
+    pthread_mutex_init(&self->taking, NULL);
+    pthread_mutex_init(&self->looking, NULL);
+    thread_cond_init(&self->wake);
+    keep_init(&self->keep, (size_t)self->keep_mib * MIB, env->budget);
+    if (endpoint_parse(self->endpoint, false, &endpoint, reason, sizeof reason))
+        snprintf(self->host, sizeof self->host, "%s", endpoint.host);
+    self->attached = true;
+    if (!known_init(&self->known, env->budget) || !gather_open(self)) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
+    struct listen_on on = status_place(self);
+    self->server = listen_http(&on, &options, error, error_size);
+    return self->server != NULL;
+}
+
+static void status_retire(void *instance)
+{
+    const struct status *self = instance;
+    if (self->server)
+        http_server_retire(self->server);
+}
+
+static void status_close(void *instance)
+{
+    struct status *self = instance;
+    if (self->server)
+        http_server_close(self->server, 0);
+    self->server = NULL;
+    if (!self->attached)
+        return;
+    gather_close(self);
+    looked_forget(self, true);
+    keep_release(&self->keep);
+    known_release(&self->known);
+    pthread_cond_destroy(&self->wake);
+    pthread_mutex_destroy(&self->looking);
+    pthread_mutex_destroy(&self->taking);
+    watch_release(&self->idle);
+    self->attached = false;
+}
+
+const struct component extension_status = {
+    .type = "status",
+    .text = "a page of traces, flame graphs, decisions and pipelines, with an API",
+    .stability = "beta",
+    .kind = COMPONENT_EXTENSION,
+    .size = sizeof(struct status),
+    .keys = keys,
+    .check = status_check,
+    .places = status_places,
+    .rehearse = status_rehearse,
+    .open = status_open,
+    .metrics = status_metrics,
+    .measure = status_measure,
+    .retire = status_retire,
+    .close = status_close,
+};

@@ -1,0 +1,107 @@
+/*
+ * The extension's instance, shared by its files: status.c (configuration, life, routing), gather.c
+ * (what passes, on its way into keep and known), and a file for each part of the API.
+ */
+#ifndef EXTENSIONS_STATUS_STATUS_H
+#define EXTENSIONS_STATUS_STATUS_H
+
+#include "extensions/status/answer.h"
+#include "extensions/status/keep.h"
+#include "extensions/status/known.h"
+#include "lib/net/auth.h"
+#include "lib/net/server/listen.h"
+#include "pipeline/component.h"
+#include "pipeline/life/runtime.h"
+
+/* A request that passed and was not looked at yet. */
+struct gathered {
+    struct gathered *next;
+    enum kept_kind kind;
+    struct buffer *payload;
+    struct series *series;
+    char *query, *content;
+    bool by_ingest;
+    uint64_t arrived;
+};
+
+/* What of the traces kept was looked at, while somebody looks (traces.c). */
+struct looked;
+
+struct status {
+    char *endpoint;
+    int64_t keep_mib;
+    struct auth_settings auth;
+    struct tls_server_settings tls;
+
+    const struct env *env;
+    struct http_server *server;
+    struct watch *watch; /* env's; where there is none, its own: nothing passes */
+    struct watch idle;
+    struct watcher watcher;
+    bool attached;
+    char host[256]; /* of the endpoint */
+
+    /* Guarded by the watch's lock. */
+    struct known known;
+    struct gathered *first, **last;
+    size_t gathered;  /* bytes */
+    size_t allowed;   /* more that may be taken until the thread looks again */
+    uint64_t skipped; /* requests that were not */
+    bool asleep;      /* the thread waits to be woken */
+    bool stopping;
+    pthread_cond_t wake;
+
+    pthread_t thread;
+    bool threaded;
+    pthread_mutex_t taking; /* held while what was gathered is worked on */
+    uint64_t spent;         /* CPU time of that, ns; ... */
+    uint64_t worked;        /* ... and the bytes */
+    uint64_t credit;        /* CPU time that may be spent, ns */
+    uint64_t process_cpu;   /* of the process when that was last reckoned; ... */
+    uint64_t reckoned;      /* ... mono */
+
+    struct keep keep;
+
+    pthread_mutex_t looking;    /* one answer that reads what is kept at a time; guards the rest */
+    struct looked *looked;      /* NULL: nobody looks */
+    _Atomic uint64_t looked_at; /* mono */
+    _Atomic uint64_t kept_bytes, kept_evicted, kept_skipped; /* for metrics pages */
+};
+
+/* gather.c */
+bool gather_open(struct status *self);
+void gather_close(struct status *self);
+/* Works on all that was gathered so far. Any thread but those that data need. */
+void gather_take(struct status *self);
+
+/* The parts of the API: each answers. */
+void traces_answer(struct status *self, struct http_request *request);
+void trace_answer(struct status *self, struct http_request *request, const char *id);
+void span_answer(struct status *self, struct http_request *request, const char *id);
+void flame_answer(struct status *self, struct http_request *request);
+void services_answer(struct status *self, struct http_request *request);
+void cost_answer(struct status *self, struct http_request *request);
+void pipelines_answer(struct status *self, struct http_request *request);
+void config_answer(struct status *self, struct http_request *request);
+
+/* traces.c: forgets what was looked at when nobody has looked for a while; always: at once. */
+void looked_forget(struct status *self, bool always);
+
+/* cost.c */
+extern const struct metric status_metrics[];
+void status_measure(void *self, struct metrics *metrics);
+
+static inline void status_lock(struct status *self)
+{
+    pthread_mutex_lock(&self->watch->lock);
+}
+
+static inline void status_unlock(struct status *self)
+{
+    pthread_mutex_unlock(&self->watch->lock);
+}
+
+/* Bytes that an answer may have. */
+#define ANSWER_MAX ((size_t)64 << 20)
+
+#endif

@@ -1,0 +1,246 @@
+/* GET /api/traces/{trace_id}: the spans of a trace. */
+#include "extensions/status/looked.h"
+#include "extensions/status/value.h"
+
+#include <stdlib.h>
+
+/* Field numbers of trace.proto. */
+enum {
+    RESOURCE = 1,
+    RESOURCE_ATTRIBUTES = 1,
+    SPAN_ATTRIBUTES = 9,
+    SPAN_EVENTS = 11,
+    SPAN_LINKS = 13,
+    SPAN_STATUS = 15
+};
+enum { EVENT_TIME = 1, EVENT_NAME = 2, EVENT_ATTRIBUTES = 3 };
+enum { LINK_TRACE = 1, LINK_SPAN = 2 };
+enum { STATUS_MESSAGE = 2, STATUS_CODE = 3 };
+
+enum { SPANS_MAX = 20000 };
+
+/* A span as JSON, by when it started. */
+struct written {
+    uint64_t start;
+    size_t from, to;
+};
+
+struct trace_writing {
+    struct status *self;
+    const uint8_t *id;
+    struct bytes text;
+    struct json json;
+    struct written *spans;
+    size_t count, capacity;
+    bool cut;
+};
+
+static const char *kind_of(uint32_t kind)
+{
+    static const char *const kinds[] = {"UNSPECIFIED", "INTERNAL", "SERVER",
+                                        "CLIENT",      "PRODUCER", "CONSUMER"};
+    return kind < sizeof kinds / sizeof *kinds ? kinds[kind] : kinds[0];
+}
+
+static struct view field_bytes(struct view message, uint32_t number)
+{
+    struct proto_field field;
+    return proto_find(message, number, WIRE_LEN, &field) ? field.bytes : (struct view){0};
+}
+
+static uint64_t field_value(struct view message, uint32_t number, enum wire_type type)
+{
+    struct proto_field field;
+    return proto_find(message, number, type, &field) ? field.value : 0;
+}
+
+static void put_event(struct json *json, struct view event)
+{
+    json_open(json, NULL, '{');
+    json_text(json, "name", field_bytes(event, EVENT_NAME));
+    json_time(json, "time_unix_nano", field_value(event, EVENT_TIME, WIRE_I64));
+    value_attributes(json, "attributes", event, EVENT_ATTRIBUTES);
+    json_close(json, '}');
+}
+
+static void put_link(struct json *json, struct view link)
+{
+    json_open(json, NULL, '{');
+    json_hex(json, "trace_id", field_bytes(link, LINK_TRACE));
+    json_hex(json, "span_id", field_bytes(link, LINK_SPAN));
+    json_close(json, '}');
+}
+
+static void put_each(struct json *json, const char *key, struct view body, uint32_t number,
+                     void (*put)(struct json *json, struct view message))
+{
+    struct proto_scan scan = proto_scan_begin(body);
+    struct proto_field field;
+    json_open(json, key, '[');
+    while (proto_scan_next(&scan, &field))
+        if (field.number == number && field.type == WIRE_LEN)
+            put(json, field.bytes);
+    json_close(json, ']');
+}
+
+static void put_status(struct json *json, struct view body)
+{
+    static const char *const codes[] = {"UNSET", "OK", "ERROR"};
+    struct view status = field_bytes(body, SPAN_STATUS);
+    uint64_t code = field_value(status, STATUS_CODE, WIRE_VARINT);
+    json_open(json, "status", '{');
+    json_word(json, "code", codes[code < 3 ? code : 0]);
+    json_text(json, "message", field_bytes(status, STATUS_MESSAGE));
+    json_close(json, '}');
+}
+
+static const char *decision_word(uint8_t action)
+{
+    static const char *const words[] = {
+        [WATCH_WAITING] = "waiting",
+        [WATCH_AS_CAME] = "as_came",
+        [WATCH_LINKED] = "linked",
+        [WATCH_NOT_LINKED] = "not_linked",
+    };
+    return words[action];
+}
+
+/* What correlation knows of it. An inherited link opens the samples of its local root, which are
+ * that one's. */
+static void put_link_state(struct trace_writing *writing, const struct otlp_span *span)
+{
+    struct json *json = &writing->json;
+    struct known *known = &writing->self->known;
+    uint64_t id = span_id_load(span->span_id.data), link = 0;
+    bool local = otlp_span_is_local_root(span);
+    if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
+        link = 0;
+    status_lock(writing->self);
+    const struct known_span *own = known_find(known, id), *found = NULL;
+    if (link && (link == id || link == span_id_reversed(id) || local))
+        found = known_find(known, link);
+    uint64_t samples = found ? found->samples : 0, cpu_ns = found ? found->cpu_ns : 0;
+    bool decided = own && own->decided;
+    uint8_t action = decided ? own->action : link ? WATCH_LINKED : WATCH_AS_CAME;
+    const struct watch_reason *reason =
+        decided && action != WATCH_LINKED ? known->reasons[own->reason] : NULL;
+    status_unlock(writing->self);
+    json_id(json, "profile_id", link);
+    json_number(json, "samples", samples);
+    json_number(json, "cpu_ns", cpu_ns);
+    json_word(json, "decision", decision_word(action));
+    json_word(json, "reason", reason ? reason->word : NULL);
+    json_bool(json, "local_root", local);
+}
+
+static void put_span(struct trace_writing *writing, const struct looked_span *each)
+{
+    const struct otlp_span *span = &each->span;
+    struct json *json = &writing->json;
+    json_open(json, NULL, '{');
+    json_hex(json, "span_id", span->span_id);
+    json_hex(json, "parent_span_id", span->parent_span_id);
+    json_text(json, "service", each->service);
+    json_text(json, "name", span->name);
+    json_word(json, "kind", kind_of(span->kind));
+    json_time(json, "start_unix_nano", span->start_ns);
+    json_number(json, "duration_ns",
+                span->end_ns > span->start_ns ? span->end_ns - span->start_ns : 0);
+    put_link_state(writing, span);
+    put_status(json, span->body);
+    value_attributes(json, "attributes", span->body, SPAN_ATTRIBUTES);
+    value_attributes(json, "resource", field_bytes(each->resource, RESOURCE), RESOURCE_ATTRIBUTES);
+    put_each(json, "events", span->body, SPAN_EVENTS, put_event);
+    put_each(json, "links", span->body, SPAN_LINKS, put_link);
+    json_close(json, '}');
+}
+
+static bool trace_grow(struct trace_writing *writing)
+{
+    size_t capacity = writing->capacity ? writing->capacity * 2 : 64;
+    struct written *spans = realloc(writing->spans, capacity * sizeof *spans);
+    if (!spans)
+        return false;
+    writing->spans = spans;
+    writing->capacity = capacity;
+    return true;
+}
+
+static bool trace_visited(void *ctx, const struct looked_span *each)
+{
+    struct trace_writing *writing = ctx;
+    const struct otlp_span *span = &each->span;
+    if (span->trace_id.size != 16 || memcmp(span->trace_id.data, writing->id, 16) != 0 ||
+        span->span_id.size != 8)
+        return true;
+    writing->cut = writing->count == SPANS_MAX ||
+                   (writing->count == writing->capacity && !trace_grow(writing));
+    if (writing->cut)
+        return false;
+    struct written *written = &writing->spans[writing->count++];
+    written->start = span->start_ns;
+    written->from = writing->text.size;
+    writing->json.comma = false;
+    put_span(writing, each);
+    written->to = writing->text.size;
+    return !writing->json.failed;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct written *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+static void answer_spans(struct http_request *request, struct trace_writing *writing)
+{
+    struct bytes out;
+    bytes_init(&out, ANSWER_MAX, writing->text.budget);
+    struct json json = json_begin(&out);
+    qsort(writing->spans, writing->count, sizeof *writing->spans, by_start);
+    json_open(&json, NULL, '{');
+    json_hex(&json, "trace_id", (struct view){writing->id, 16});
+    json_bool(&json, "truncated", writing->cut);
+    json_open(&json, "spans", '[');
+    for (size_t i = 0; i < writing->count; i++) {
+        const struct written *span = &writing->spans[i];
+        json_copy(&json,
+                  view_between(writing->text.data + span->from, writing->text.data + span->to));
+    }
+    json_close(&json, ']');
+    json_close(&json, '}');
+    json.failed |= writing->json.failed;
+    bytes_release(&writing->text);
+    answer_json(request, &json);
+}
+
+void trace_answer(struct status *self, struct http_request *request, const char *hex)
+{
+    uint8_t id[16];
+    char error[ANSWER_ERROR];
+    if (!answer_hex(hex, id, sizeof id)) {
+        answer_error(request, 400, "a trace id has 32 hex digits");
+        return;
+    }
+    if (!answer_parameters(http_request_query(request), (const struct parameter[]){{0}}, error)) {
+        answer_error(request, 400, error);
+        return;
+    }
+    const struct looked *looked = looked_update(self);
+    const struct looked_trace *trace = looked ? looked_find(looked, id) : NULL;
+    struct trace_writing writing = {.self = self, .id = id};
+    bytes_init(&writing.text, ANSWER_MAX, self->env->budget);
+    writing.json = json_begin(&writing.text);
+    if (trace)
+        looked_walk(self, trace->first, trace->last, trace_visited, &writing);
+    if (writing.count)
+        answer_spans(request, &writing);
+    else
+        answer_error(request, 404,
+                     "no span of this trace is kept: it has not passed here, or has given way to "
+                     "newer ones (keep_mib)");
+    bytes_release(&writing.text);
+    free(writing.spans);
+}

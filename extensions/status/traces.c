@@ -1,0 +1,261 @@
+/* GET /api/traces: a row for each trace that is kept. */
+#include "extensions/status/looked.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LIMIT = 100, LIMIT_MAX = 10000 };
+
+enum sort { SORT_LATEST, SORT_CPU, SORT_DURATION };
+
+struct traces_query {
+    char service[PARAMETER_SIZE], name[PARAMETER_SIZE], trace_id[64], span_id[32], linked[8];
+    char min_duration[32], min_cpu[32], sort[16], limit[16], page[64];
+    enum sort by;
+    uint64_t duration, cpu;
+    size_t most;
+    int wants_linked; /* -1: either */
+    bool has_trace;
+    uint8_t trace[16];
+    bool goes_on; /* behind these, in the order of the sort */
+    uint64_t behind_key, behind_id;
+};
+
+static bool read_ids(struct status *self, struct traces_query *query, bool *found, char *error)
+{
+    uint8_t span[8];
+    *found = true;
+    if (*query->trace_id && !answer_hex(query->trace_id, query->trace, sizeof query->trace)) {
+        snprintf(error, ANSWER_ERROR, "trace_id: expected 32 hex digits");
+        return false;
+    }
+    query->has_trace = *query->trace_id || *query->span_id;
+    if (!*query->span_id)
+        return true;
+    if (!answer_hex(query->span_id, span, sizeof span)) {
+        snprintf(error, ANSWER_ERROR, "span_id: expected 16 hex digits");
+        return false;
+    }
+    uint8_t trace[16];
+    *found = looked_trace_of(self, span_id_load(span), trace) &&
+             (!*query->trace_id || memcmp(trace, query->trace, sizeof trace) == 0);
+    if (*found)
+        memcpy(query->trace, trace, sizeof trace);
+    return true;
+}
+
+static bool read_word(const char *text, const char *const *words, int *index)
+{
+    for (*index = 0; words[*index]; ++*index)
+        if (strcmp(text, words[*index]) == 0)
+            return true;
+    return false;
+}
+
+static bool read_values(struct traces_query *query, char *error)
+{
+    static const char *const sorts[] = {"latest", "cpu", "duration", NULL};
+    static const char *const bools[] = {"false", "true", NULL};
+    int sort = 0;
+    char *end = NULL;
+    query->wants_linked = -1;
+    query->most = *query->limit ? strtoul(query->limit, &end, 10) : LIMIT;
+    const char *wrong = NULL;
+    if (*query->sort && !read_word(query->sort, sorts, &sort))
+        wrong = "sort: expected latest, cpu or duration";
+    else if (*query->linked && !read_word(query->linked, bools, &query->wants_linked))
+        wrong = "linked: expected true or false";
+    else if (*query->min_duration && !answer_duration(query->min_duration, &query->duration))
+        wrong = "min_duration: expected a duration such as 10ms";
+    else if (*query->min_cpu && !answer_duration(query->min_cpu, &query->cpu))
+        wrong = "min_cpu: expected a duration such as 10ms";
+    else if (query->most < 1 || query->most > LIMIT_MAX || (end && *end))
+        wrong = "limit: expected a number from 1 to 10000";
+    else if (*query->page && sscanf(query->page, "%" SCNu64 "-%" SCNx64, &query->behind_key,
+                                    &query->behind_id) != 2)
+        wrong = "page: expected what `next` of the answer before was";
+    query->by = (enum sort)sort;
+    query->goes_on = *query->page;
+    if (wrong)
+        snprintf(error, ANSWER_ERROR, "%s", wrong);
+    return !wrong;
+}
+
+static bool read_query(struct traces_query *query, const char *text, char *error)
+{
+    const struct parameter list[] = {
+        {"service", query->service, sizeof query->service},
+        {"name", query->name, sizeof query->name},
+        {"trace_id", query->trace_id, sizeof query->trace_id},
+        {"span_id", query->span_id, sizeof query->span_id},
+        {"linked", query->linked, sizeof query->linked},
+        {"min_duration", query->min_duration, sizeof query->min_duration},
+        {"min_cpu", query->min_cpu, sizeof query->min_cpu},
+        {"sort", query->sort, sizeof query->sort},
+        {"limit", query->limit, sizeof query->limit},
+        {"page", query->page, sizeof query->page},
+        {0},
+    };
+    return answer_parameters(text, list, error) && read_values(query, error);
+}
+
+/* ---- which, and in which order ---- */
+
+static uint64_t key_of(const struct looked_trace *trace, enum sort by)
+{
+    if (by == SORT_CPU)
+        return trace->cpu_ns;
+    if (by == SORT_DURATION)
+        return trace->end > trace->start ? trace->end - trace->start : 0;
+    return trace->start;
+}
+
+static uint64_t traces_low(const struct looked_trace *trace)
+{
+    return span_id_load(trace->id + 8);
+}
+
+/* Text with a * for anything. */
+static bool matches(const char *pattern, struct view text)
+{
+    char copy[NAME_CUT + 1];
+    if (!strchr(pattern, '*'))
+        return view_eq(view_of(pattern), text);
+    snprintf(copy, sizeof copy, "%.*s", VIEW_ARG(text));
+    return fnmatch(pattern, copy, 0) == 0;
+}
+
+static bool has_service(const struct looked *looked, const struct looked_trace *trace,
+                        const char *service)
+{
+    for (unsigned i = 0; i < TRACE_SERVICES && trace->services[i]; i++)
+        if (matches(service, names_get(&looked->names, trace->services[i])))
+            return true;
+    return false;
+}
+
+static bool is_wanted(const struct looked *looked, const struct looked_trace *trace,
+                      const struct traces_query *query)
+{
+    if (!looked_live(looked, trace) ||
+        (query->has_trace && memcmp(trace->id, query->trace, sizeof trace->id) != 0) ||
+        (query->wants_linked >= 0 && (trace->linked > 0) != query->wants_linked) ||
+        trace->cpu_ns < query->cpu || key_of(trace, SORT_DURATION) < query->duration ||
+        (*query->service && !has_service(looked, trace, query->service)) ||
+        (*query->name && !matches(query->name, names_get(&looked->names, trace->name))))
+        return false;
+    uint64_t key = key_of(trace, query->by), low = traces_low(trace);
+    return !query->goes_on || key < query->behind_key ||
+           (key == query->behind_key && low < query->behind_id);
+}
+
+static int by_key(const void *a, const void *b, void *ctx)
+{
+    const struct looked_trace *x = *(const struct looked_trace *const *)a;
+    const struct looked_trace *y = *(const struct looked_trace *const *)b;
+    enum sort by = *(const enum sort *)ctx;
+    uint64_t p = key_of(x, by), q = key_of(y, by);
+    if (p == q) {
+        p = traces_low(x);
+        q = traces_low(y);
+    }
+    return (p < q) - (p > q);
+}
+
+/* ---- rows ---- */
+
+/* Why the root has no link, for people. */
+static const char *why_of(struct status *self, const struct looked_trace *trace)
+{
+    if (trace->root_linked)
+        return NULL;
+    status_lock(self);
+    const struct known_span *span = known_find(&self->known, trace->root);
+    bool decided = span && span->decided && span->action != WATCH_LINKED;
+    const char *text = decided ? self->known.reasons[span->reason]->text : NULL;
+    status_unlock(self);
+    if (text)
+        return text;
+    return trace->rank == 0 ? "Its local root has not passed yet: it may wait for its profile."
+                            : NULL;
+}
+
+static void write_row(struct status *self, const struct looked *looked,
+                      const struct looked_trace *trace, struct json *json)
+{
+    json_open(json, NULL, '{');
+    json_hex(json, "trace_id", (struct view){trace->id, sizeof trace->id});
+    json_text(json, "service", names_get(&looked->names, trace->services[0]));
+    json_text(json, "name", names_get(&looked->names, trace->name));
+    json_time(json, "start_unix_nano", trace->start);
+    json_number(json, "duration_ns", key_of(trace, SORT_DURATION));
+    json_number(json, "spans", trace->spans);
+    json_bool(json, "linked", trace->linked > 0);
+    json_number(json, "linked_spans", trace->linked);
+    json_number(json, "samples", trace->samples);
+    json_number(json, "cpu_ns", trace->cpu_ns);
+    json_id(json, "root_span_id", trace->root);
+    json_word(json, "why", why_of(self, trace));
+    json_close(json, '}');
+}
+
+static void write_rows(struct status *self, const struct looked *looked,
+                       const struct traces_query *query, struct looked_trace **rows, size_t count,
+                       struct json *json)
+{
+    size_t n = count < query->most ? count : query->most;
+    json_open(json, "traces", '[');
+    for (size_t i = 0; i < n; i++)
+        write_row(self, looked, rows[i], json);
+    json_close(json, ']');
+    if (n < count) {
+        char next[64];
+        snprintf(next, sizeof next, "%" PRIu64 "-%016" PRIx64, key_of(rows[n - 1], query->by),
+                 traces_low(rows[n - 1]));
+        json_word(json, "next", next);
+    } else {
+        json_null(json, "next");
+    }
+}
+
+static void answer_rows(struct status *self, struct http_request *request,
+                        struct traces_query *query, bool any)
+{
+    struct looked *looked = looked_update(self);
+    struct looked_trace **rows = looked ? malloc((looked->count + 1) * sizeof *rows) : NULL;
+    if (!rows) {
+        answer_error(request, 503, "there is no memory to look at the traces now");
+        return;
+    }
+    looked_figures(self, looked);
+    size_t count = 0, kept = 0;
+    for (uint32_t i = 0; i < looked->count; i++) {
+        kept += looked_live(looked, &looked->traces[i]);
+        if (any && is_wanted(looked, &looked->traces[i], query))
+            rows[count++] = &looked->traces[i];
+    }
+    qsort_r(rows, count, sizeof *rows, by_key, &query->by);
+    struct bytes out;
+    bytes_init(&out, ANSWER_MAX, self->env->budget);
+    struct json json = json_begin(&out);
+    json_open(&json, NULL, '{');
+    write_rows(self, looked, query, rows, count, &json);
+    json_number(&json, "kept", kept);
+    json_close(&json, '}');
+    free(rows);
+    answer_json(request, &json);
+}
+
+void traces_answer(struct status *self, struct http_request *request)
+{
+    struct traces_query query = {0};
+    char error[ANSWER_ERROR];
+    bool any;
+    if (!read_query(&query, http_request_query(request), error) ||
+        !read_ids(self, &query, &any, error))
+        answer_error(request, 400, error);
+    else
+        answer_rows(self, request, &query, any);
+}

@@ -1,0 +1,119 @@
+#include "processors/correlation/tell.h"
+
+#include "processors/correlation/known/uploads.h"
+#include "processors/correlation/rule/waiting.h"
+
+#include <stdio.h>
+
+enum { SAMPLES_AT_ONCE = 128 };
+
+static const struct watch_reason reasons[REASON_COUNT] = {
+    [REASON_NO_SAMPLE] = {"no_sample",
+                          "The profiles of its time have arrived, and none of their samples names "
+                          "it: the profiler did not catch it computing.",
+                          NULL},
+    [REASON_HOLD_RAN_OUT] = {"hold_ran_out",
+                             "It waited as long as a profile of its time may take, and none that "
+                             "names it came.",
+                             NULL},
+    [REASON_NO_PARENT] = {"no_parent", "Its local root has no profile either.", NULL},
+    [REASON_NO_IDS] = {"no_ids",
+                       "Its service sends profiles, but no sample of a kind that confirms names a "
+                       "span.",
+                       "Add the span processor of Pyroscope's OpenTelemetry package for the "
+                       "service's language, so that samples carry span ids."},
+    [REASON_NOT_PROFILED] = {"not_profiled", "No profile of its service came.",
+                             "Start the profiler in the service and send its profiles here, under "
+                             "the same service name as its spans."},
+    [REASON_FORMAT] = {"format",
+                       "The spans of its service's profiles cannot be read in their format.",
+                       "Send pprof, JFR with the OpenTelemetry extension, or OTLP profiles."},
+    [REASON_BEFORE_START] = {"before_start",
+                             "It started before spanlink did, so profiles of its time may have "
+                             "been missed.",
+                             NULL},
+    [REASON_FORGOTTEN] = {"forgotten", "Samples that named it may have been forgotten since.",
+                          "Raise index_max_mib or remember of the correlation processor."},
+    [REASON_HOLD_FULL] = {"hold_full", "The hold was full, and it was the oldest span that waited.",
+                          "Raise hold_max_mib of the correlation processor, or the memory limit."},
+    [REASON_SHUTDOWN] = {"shutdown", "The process stopped before it could be judged.", NULL},
+};
+
+/* A local time as wall time. */
+static uint64_t wall_of(struct judge_now now, uint64_t local)
+{
+    uint64_t age = now.mono > local ? now.mono - local : 0;
+    return local && now.wall > age ? now.wall - age : 0;
+}
+
+static struct watch_service watch_service_of(const struct service *service)
+{
+    if (!service)
+        return (struct watch_service){0};
+    return (struct watch_service){service->scope, service_name(service)};
+}
+
+void tell_decision(const struct context *context, const struct candidate *candidate,
+                   const struct decision *decision)
+{
+    bool linked = decision->edit.action == ACTION_LINK;
+    struct watch_decision told = {
+        .span_id = candidate->own,
+        .link_id = linked ? decision->edit.figures.id : 0,
+        .service = watch_service_of(context->service),
+        .action = linked                                   ? WATCH_LINKED
+                  : decision->edit.action == ACTION_UNLINK ? WATCH_NOT_LINKED
+                                                           : WATCH_AS_CAME,
+        .reason = linked ? NULL : &reasons[decision->reason],
+        .ended = wall_of(context->now, candidate->ended),
+        .arrived = wall_of(context->now, candidate->arrived),
+        .decided = context->now.wall,
+    };
+    watch_decided(context->self->env->watch, &told);
+}
+
+void tell_upload(const struct context *context, const struct upload *upload)
+{
+    struct watch *watch = context->self->env->watch;
+    struct watch_sample samples[SAMPLES_AT_ONCE];
+    struct watch_window window = {
+        .service = watch_service_of(context->service),
+        .kind = kind_name(upload->window.kind),
+        .start = upload->window.start,
+        .end = upload->window.end,
+        .arrived = context->now.wall,
+    };
+    watch_sampled(watch, &window, NULL, 0);
+    for (size_t i = 0; i < upload->count; i += SAMPLES_AT_ONCE) {
+        size_t n = 0;
+        for (; n < SAMPLES_AT_ONCE && i + n < upload->count; n++) {
+            const struct span_figures *id = &upload->ids[i + n];
+            samples[n] = (struct watch_sample){id->id, id->samples, id->cpu_ns};
+        }
+        watch_sampled(watch, &window, samples, n);
+    }
+}
+
+bool correlation_waits(void *instance, uint64_t span_id, struct watch_waiting *waiting)
+{
+    struct correlation *self = instance;
+    pthread_mutex_lock(&self->lock);
+    struct judge_now now = correlation_now(self);
+    const struct held *held = held_ids_first(&self->hold.ids, span_id);
+    while (held && held->flags & HELD_GONE)
+        held = held_ids_next(held);
+    if (held) {
+        const struct segment *segment = segment_of(held);
+        struct service *service = segment->process->service;
+        struct judge_known known =
+            evidence_known(service, segment->process, &self->rules, now.mono);
+        uint64_t due = judge_due(&known, held->end, segment->arrived, now.mono);
+        snprintf(waiting->service, sizeof waiting->service, "%.*s",
+                 VIEW_ARG(service_name(service)));
+        waiting->ended = wall_of(now, held->end);
+        waiting->arrived = wall_of(now, segment->arrived);
+        waiting->due = due == UINT64_MAX ? 0 : now.wall + (due - now.mono);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return held != NULL;
+}

@@ -1,0 +1,31 @@
+/* What is told to who watches (pipeline/watch.h): what passes, decisions, uploads, and what waits.
+ */
+#ifndef PROCESSORS_CORRELATION_TELL_H
+#define PROCESSORS_CORRELATION_TELL_H
+
+#include "processors/correlation/correlation.h"
+
+struct context;
+struct candidate;
+struct decision;
+struct upload;
+
+/* Hands a batch on; what was taken is told. */
+static inline enum verdict tell_push(const struct correlation *self, struct batch *batch,
+                                     struct outlet *next)
+{
+    enum verdict verdict = outlet_push(next, batch);
+    if (verdict == VERDICT_OK)
+        watch_passed(self->env->watch, batch);
+    return verdict;
+}
+
+/* Both while somebody watches, under the instance's lock. */
+void tell_decision(const struct context *context, const struct candidate *candidate,
+                   const struct decision *decision);
+void tell_upload(const struct context *context, const struct upload *upload);
+
+/* watch_holder.waits of an instance. */
+bool correlation_waits(void *self, uint64_t span_id, struct watch_waiting *waiting);
+
+#endif

@@ -1,0 +1,360 @@
+"""The API of the extension status: real requests in, what a page would ask out, held against
+docs/openapi.yaml and against the profiles that were sent."""
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import time
+import urllib.parse
+
+import jsonschema
+import openapi_spec_validator
+import pytest
+import requests
+import yaml
+
+import harness
+import uploads
+import wire
+
+OPENAPI = harness.ROOT / "docs" / "openapi.yaml"
+SERVICE = "shop <b>\"x\"</b>\n"
+CONFIG = """\
+receivers:
+  otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{http}"}}}}}}
+  pyroscope: {{endpoint: "127.0.0.1:{ingest}"}}
+processors: {{correlation: {{hold: 1s}}}}
+exporters: {{debug: {{verbosity: basic}}}}
+extensions:
+  status: {{endpoint: "127.0.0.1:{page}", keep_mib: {keep}}}
+  bearertokenauth: {{token: s3cret}}
+service:
+  extensions: [status, bearertokenauth]
+  telemetry: {{metrics: {{readers: [
+    {{pull: {{exporter: {{prometheus: {{host: 127.0.0.1, port: {metrics}}}}}}}}}]}}}}
+  pipelines:
+    traces: {{receivers: [otlp], processors: [correlation], exporters: [debug]}}
+    profiles: {{receivers: [pyroscope, otlp], processors: [correlation], exporters: [debug]}}
+"""
+STACKS = {"a": [("leaf", "work", "main"), ("work", "main")], "b": [("other", "main")]}
+
+
+@pytest.fixture(autouse=True)
+def needs_spanlink(bypass):
+    if bypass:
+        pytest.skip("no spanlink")
+
+
+class Status(harness.Program):
+    def __init__(self, folder, keep=16):
+        self.http, self.ingest, self.page, self.metrics = (harness.free_port() for _ in range(4))
+        folder.mkdir(parents=True, exist_ok=True)
+        config = folder / "status.yaml"
+        config.write_text(CONFIG.format(http=self.http, ingest=self.ingest, page=self.page,
+                                        metrics=self.metrics, keep=keep))
+        super().__init__("spanlink", folder, [harness.SPANLINK, "--config", config])
+        self.wait_ports(self.http, self.ingest, self.page, seconds=10)
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.page}{path}"
+
+    def get(self, path, status=200, **parameters):
+        query = urllib.parse.urlencode(parameters)
+        answer = requests.get(self.url(path + ("?" + query if query else "")), timeout=30)
+        assert answer.status_code == status, answer.text
+        check(path, answer)
+        return answer.json() if "json" in answer.headers["Content-Type"] else answer
+
+    def send(self, body):
+        answer = requests.post(f"http://127.0.0.1:{self.http}/v1/traces", body, timeout=10,
+                               headers={"Content-Type": "application/x-protobuf"})
+        assert answer.status_code == 200, answer.text
+
+    def push(self, service, pprof, start, length):
+        raw = gzip.compress(pprof.encode(start, length))
+        body = uploads.push_request({"__name__": "process_cpu", "service_name": service}, raw)
+        answer = requests.post(f"http://127.0.0.1:{self.ingest}{uploads.PUSH}", body, timeout=10,
+                               headers={"Content-Type": "application/proto"})
+        assert answer.status_code == 200, answer.text
+
+
+def document():
+    return yaml.safe_load(OPENAPI.read_text())
+
+
+def check(path, answer):
+    """Every answer is as the document says."""
+    if "json" not in answer.headers["Content-Type"]:
+        return
+    whole, parts = document(), path.split("/")
+    for template, methods in whole["paths"].items():
+        pattern = template.split("/")
+        if len(pattern) == len(parts) and all(
+                a == b or a.startswith("{") for a, b in zip(pattern, parts)):
+            replies = methods["get"]["responses"]
+            break
+    else:
+        return
+    reply = replies[str(answer.status_code)]
+    if "$ref" in reply:
+        reply = whole["components"]["responses"][reply["$ref"].rsplit("/", 1)[1]]
+    schema = reply["content"]["application/json"]["schema"]
+    jsonschema.Draft202012Validator({**schema, "components": whole["components"]}).validate(
+        answer.json())
+
+
+def ids(number):
+    return f"{number:032x}", f"{number + 0xabc0000000000000:016x}"
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    """Two spans, of which one has samples, and their profile."""
+    status = Status(tmp_path_factory.mktemp("status"))
+    start = time.time_ns()
+    harness.wait_for(lambda: time.time_ns() > start + 600_000_000, 2)
+    (trace_a, span_a), (trace_b, span_b) = ids(1), ids(2)
+    status.send(uploads.trace_request(SERVICE, [
+        (trace_a, span_a, start, start + 500_000_000, True),
+        (trace_b, span_b, start, start + 100_000_000, True)]))
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    for stack, value in zip(STACKS["a"], (30_000_000, 10_000_000)):
+        pprof.sample([value // 10_000_000, value], stack, span_id=span_a)
+    pprof.sample([5, 50_000_000], STACKS["b"][0])
+    status.push(SERVICE, pprof, start - 1_000_000_000, 1_550_000_000)
+
+    def decided():
+        words = [status.get(f"/api/spans/{s}")["decision"] for s in (span_a, span_b)]
+        return words if "waiting" not in words and "unknown" not in words else None
+    words = harness.wait_for(decided, 30)
+    assert words == ["linked", "not_linked"], status.tail()
+    status.ids = trace_a, span_a, trace_b, span_b
+    yield status
+    assert status.stop() == 0, status.tail()
+
+
+def test_the_document_is_openapi():
+    openapi_spec_validator.validate(document())
+
+
+def test_traces_are_listed_and_found(seen):
+    trace_a, span_a, trace_b, _ = seen.ids
+    rows = {row["trace_id"]: row for row in seen.get("/api/traces")["traces"]}
+    assert set(rows) == {trace_a, trace_b}
+    a, b = rows[trace_a], rows[trace_b]
+    assert (a["service"], a["name"], a["linked"], a["why"]) == (SERVICE, "GET /order", True, None)
+    assert (a["samples"], a["cpu_ns"], a["root_span_id"]) == (4, 40_000_000, span_a)
+    assert not b["linked"] and "none that names it came" in b["why"]
+
+    def found(**query):
+        return {row["trace_id"] for row in seen.get("/api/traces", **query)["traces"]}
+    assert found(linked="true") == found(min_cpu="1ms") == found(min_duration="200ms") == {trace_a}
+    assert found(linked="false") == found(trace_id=trace_b) == {trace_b}
+    assert found(span_id=span_a) == {trace_a} and found(span_id="0123456789abcdef") == set()
+    assert found(service=SERVICE) == found(name="GET *") == {trace_a, trace_b}
+    assert found(service="none") == set()
+    first = seen.get("/api/traces", sort="cpu", limit=1)
+    assert [row["trace_id"] for row in first["traces"]] == [trace_a] and first["kept"] == 2
+    second = seen.get("/api/traces", sort="cpu", limit=1, page=first["next"])
+    assert [row["trace_id"] for row in second["traces"]] == [trace_b] and not second["next"]
+
+
+def test_a_trace_has_its_spans(seen):
+    trace_a, span_a, *_ = seen.ids
+    trace = seen.get(f"/api/traces/{trace_a}")
+    [span] = trace["spans"]
+    assert span["span_id"] == span["profile_id"] == span_a and span["kind"] == "SERVER"
+    assert (span["samples"], span["cpu_ns"], span["duration_ns"]) == (4, 40_000_000, 500_000_000)
+    assert span["attributes"][harness.PROFILE_ID] == span_a and span["decision"] == "linked"
+    assert span["resource"]["service.name"] == SERVICE
+
+
+def test_a_span_says_why(seen):
+    trace_a, span_a, _, span_b = seen.ids
+    a, b = seen.get(f"/api/spans/{span_a}"), seen.get(f"/api/spans/{span_b}")
+    assert (a["decision"], a["profile_id"], a["trace_id"]) == ("linked", span_a, trace_a)
+    assert [w["holds_samples"] for w in a["windows"]] == [True]
+    assert (b["decision"], b["reason"], b["service"]) == ("not_linked", "hold_ran_out", SERVICE)
+    assert [w["holds_samples"] for w in b["windows"]] == [False]
+    assert int(b["decided_unix_nano"]) > int(b["end_unix_nano"]) > int(b["start_unix_nano"])
+    assert seen.get("/api/spans/0123456789abcdef")["decision"] == "unknown"
+
+
+def tree(graph):
+    """Self by stack, root first, from the nodes; totals are checked on the way."""
+    nodes, names = graph["nodes"], graph["names"]
+    paths, sums = [()], [0] * len(nodes)
+    assert nodes[0][0] == -1 and nodes[0][2] == graph["total"]
+    for parent, name, _, _ in nodes[1:]:
+        paths.append(paths[parent] + (names[name],))
+    for index in range(len(nodes) - 1, -1, -1):
+        parent, _, total, self_value = nodes[index]
+        assert total == self_value + sums[index]
+        if parent >= 0:
+            assert parent < index
+            sums[parent] += total
+    return {paths[i]: node[3] for i, node in enumerate(nodes) if node[3]}
+
+
+A_TREE = {("main", "work", "leaf"): 30_000_000, ("main", "work"): 10_000_000}
+
+
+@pytest.mark.parametrize("whose", ["span", "trace", "route"])
+def test_a_flame_graph_has_the_samples_of_its_spans(seen, whose):
+    trace_a, span_a, *_ = seen.ids
+    query = {"span": {"span": span_a}, "trace": {"trace": trace_a},
+             "route": {"service": SERVICE, "name": "GET /order", "from": "-5m"}}[whose]
+    graph = seen.get("/api/flamegraph", **query)
+    assert tree(graph) == A_TREE
+    assert graph["type"] == "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+    assert (graph["unit"], graph["samples"], graph["truncated"]) == ("nanoseconds", 4, False)
+    counts = seen.get("/api/flamegraph", type="process_cpu:samples:count:cpu:nanoseconds", **query)
+    assert counts["total"] == 4 and set(counts["types"]) == set(graph["types"])
+
+
+def test_a_service_has_all_samples_in_every_format(seen, tmp_path):
+    graph = seen.get("/api/flamegraph", service=SERVICE)
+    whole = {**A_TREE, ("main", "other"): 50_000_000}
+    assert tree(graph) == whole
+    folded = seen.get("/api/flamegraph", service=SERVICE, format="folded").text
+    assert {tuple(line.rsplit(" ", 1)[0].split(";")): int(line.rsplit(" ", 1)[1])
+            for line in folded.splitlines()} == whole
+    svg = seen.get("/api/flamegraph", service=SERVICE, format="svg")
+    assert svg.headers["Content-Type"] == "image/svg+xml" and "<b>" not in svg.text
+    answer = seen.get("/api/flamegraph", service=SERVICE, format="pprof")
+    assert "attachment" in answer.headers["Content-Disposition"]
+    file = tmp_path / "graph.pb.gz"
+    file.write_bytes(answer.content)
+    if shutil.which("go"):
+        top = subprocess.run(["go", "tool", "pprof", "-top", "-unit=ms", file], text=True,
+                             capture_output=True, timeout=120, check=True).stdout
+        assert "of 90ms total" in top, top
+    assert wire.Profile(answer.content).sums == {wire.CPU: 90_000_000}
+
+
+def test_cost_by_route_is_told_as_metrics_too(seen):
+    [route] = [r for r in seen.get("/api/cost")["routes"] if r["span_name"] == "GET /order"]
+    assert (route["service"], route["cpu_ns"], route["spans"], route["linked"]) == (
+        SERVICE, 40_000_000, 2, 1)
+    assert sum(route["series"]) == pytest.approx(40_000_000)
+    page = requests.get(f"http://127.0.0.1:{seen.metrics}/metrics", timeout=10).text
+    [line] = [s for s in page.splitlines() if s.startswith("spanlink_cpu_seconds{")]
+    assert 'span_name="GET /order"' in line and line.endswith(" 0.04")
+
+
+def test_services_have_their_reasons(seen):
+    [service] = seen.get("/api/services")["services"]
+    assert (service["service"], service["linked"], service["not_linked"]) == (SERVICE, 1, 1)
+    assert [(r["reason"], r["count"]) for r in service["reasons"]] == [("hold_ran_out", 1)]
+    assert sum(step["linked"] for step in service["history"]) == 1
+
+
+def test_pipelines_have_their_counters_and_the_configuration_no_secret(seen):
+    told = seen.get("/api/pipelines")
+    assert [p["name"] for p in told["pipelines"]] == ["traces", "profiles"]
+    parts = {(c["kind"], c["id"]): c for c in told["components"]}
+    assert parts["receiver", "otlp"]["counters"]["accepted"]["spans"] == 2
+    assert parts["exporter", "debug"]["counters"]["sent"]["spans"] == 2
+    assert parts["exporter", "debug"]["queue"]["capacity"] > 0 and told["uptime_ns"] > 0
+    config = seen.get("/api/config")
+    assert "keep_mib: 16" in config["yaml"] and "s3cret" not in json.dumps(config)
+    defaults = {d["path"]: d["value"] for d in config["defaults"]}
+    assert defaults["processors.correlation.link"] == "confirmed"
+    assert "processors.correlation.hold" not in defaults
+
+
+def test_wrong_requests_get_a_sentence(seen):
+    for path, status in (("/api/traces/xyz", 400), (f"/api/traces/{9:032x}", 404),
+                         ("/api/spans/12", 400), ("/api/flamegraph", 400),
+                         ("/api/flamegraph?span=0123456789abcdef", 404),
+                         ("/api/traces?limit=0", 400), ("/api/traces?colour=red", 400),
+                         ("/api/flamegraph?service=a&format=png", 400), ("/api/nothing", 404)):
+        answer = requests.get(seen.url(path), timeout=10)
+        assert answer.status_code == status, path
+        assert answer.json()["error"]
+    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        answer = requests.request(method, seen.url("/api/traces"), timeout=10)
+        assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")
+    assert requests.head(seen.url("/"), timeout=10).status_code == 200
+
+
+def test_pages_of_other_sites_cannot_read_it(seen):
+    for headers in ({"Host": "rebound.example"}, {"Host": f"rebound.example:{seen.page}"},
+                    {"Origin": "http://rebound.example"}, {"Origin": "null"}):
+        for path in ("/", "/api/traces"):
+            answer = requests.get(seen.url(path), headers=headers, timeout=10)
+            assert answer.status_code == 403 and SERVICE not in answer.text
+            assert "Access-Control-Allow-Origin" not in answer.headers
+    for host in (f"localhost:{seen.page}", "127.0.0.1", "[::1]:1"):
+        answer = requests.get(seen.url("/"), headers={"Host": host}, timeout=10)
+        assert answer.status_code == 200
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
+    own = {"Origin": f"http://127.0.0.1:{seen.page}"}
+    assert requests.get(seen.url("/api/traces"), headers=own, timeout=10).status_code == 200
+
+
+def test_java_and_folded_text_are_drawn_too(tmp_path):
+    status = Status(tmp_path)
+    folder = harness.ROOT / "tests" / "recorded" / "java"
+    recording = json.loads((folder / "index.json").read_text())["requests"]
+    now = int(time.time())
+    for request in recording:
+        if "/ingest" in request["path"]:
+            path = re.sub(r"from=\d+&until=\d+", f"from={now - 10}&until={now}", request["path"])
+            answer = requests.post(f"http://127.0.0.1:{status.ingest}{path}",
+                                   (folder / request["file"]).read_bytes(), timeout=10,
+                                   headers=dict(request["headers"]))
+            assert answer.status_code == 200, answer.text
+    graph = status.get("/api/flamegraph", service="rideshare")
+    stacks = tree(graph)
+    assert graph["total"] == graph["samples"] * 10_000_000 == sum(stacks.values()) > 0
+    assert not graph["truncated"] and any("Rides." in s[-1] for s in stacks)
+    answer = requests.post(
+        f"http://127.0.0.1:{status.ingest}/ingest", b"main;work 3\nmain 1\n", timeout=10,
+        params={"name": "folded.cpu{service_name=text}", "from": str(now - 10), "until": str(now)})
+    assert answer.status_code == 200, answer.text
+    assert tree(status.get("/api/flamegraph", service="text")) == {
+        ("main", "work"): 30_000_000, ("main",): 10_000_000}
+    assert status.stop() == 0
+
+
+def test_top_draws_it_as_text(seen):
+    def top(*arguments):
+        return subprocess.run([harness.SPANLINK, "top", *arguments], text=True, timeout=30,
+                              capture_output=True)
+    ended = top("--once", "--endpoint", f"127.0.0.1:{seen.page}")
+    assert ended.returncode == 0 and "\033" not in ended.stdout, ended.stderr
+    assert "otlp > correlation > debug" in ended.stdout
+    assert "GET /order" in ended.stdout and "hold_ran_out 1" in ended.stdout
+    assert ended.stdout.count("shop <b>") == 2       # a line each, whatever is in the name
+    dead = top("--once", "--endpoint", f"127.0.0.1:{harness.free_port()}")
+    assert dead.returncode == 1 and "spanlink: top: " in dead.stderr
+
+
+def test_an_empty_process_answers(tmp_path):
+    status = Status(tmp_path)
+    assert status.get("/api/traces") == {"traces": [], "next": None, "kept": 0}
+    assert status.get("/api/services") == {"services": []}
+    assert status.get("/api/cost")["routes"] == []
+    assert status.get("/api/flamegraph", service="none")["total"] == 0
+    assert status.stop() == 0
+
+
+def test_a_full_keep_lets_the_oldest_go(tmp_path):
+    status = Status(tmp_path, keep=1)
+    now = time.time_ns()
+    for first in range(0, 12000, 400):
+        status.send(uploads.trace_request("busy", [
+            (*ids(first + i + 1), now + first + i, now + first + i + 1000, False)
+            for i in range(400)]))
+    harness.wait_for(lambda: status.get("/api/traces")["kept"] > 1000, 20)
+    kept = status.get("/api/traces", limit=10000)
+    assert 0 < kept["kept"] <= 12000 and len(kept["traces"]) == min(10000, kept["kept"])
+    newest = kept["traces"][0]["trace_id"]
+    assert status.get(f"/api/traces/{newest}")["spans"]
+    page = requests.get(f"http://127.0.0.1:{status.metrics}/metrics", timeout=10).text
+    [size] = [float(s.split()[1]) for s in page.splitlines()
+              if s.startswith("spanlink_status_kept_bytes")]
+    assert size <= 1 << 20
+    assert status.stop() == 0

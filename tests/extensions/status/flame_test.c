@@ -1,0 +1,220 @@
+#include "extensions/status/flame.h"
+
+#include "lib/wire/pprof/pprof_stacks.h"
+#include "tests/support/pprof_build.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+
+#define CPU_TYPE "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+#define ID_A     UINT64_C(0x0123456789abcdef)
+
+static const char id_a[] = "0123456789abcdef", id_b[] = "fedcba9876543210";
+
+/* Two stacks of one span, one of another, and one of none. */
+static struct bytes profile(void)
+{
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "samples", "count");
+    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_period(build, "cpu", "nanoseconds", 10);
+    pprof_build_time(build, INT64_C(1800000000000000000), 10000000000);
+    pprof_build_sample(build, (const int64_t[]){3, 30},
+                       (const char *const[]){"leaf", "work", "main", NULL});
+    pprof_build_label(build, "span_id", id_a);
+    pprof_build_sample(build, (const int64_t[]){1, 10},
+                       (const char *const[]){"work", "main", NULL});
+    pprof_build_label(build, "profile_id", id_a);
+    pprof_build_sample(build, (const int64_t[]){2, 20},
+                       (const char *const[]){"a;<b>\xff", "main", NULL});
+    pprof_build_label(build, "span_id", id_b);
+    pprof_build_sample(build, (const int64_t[]){5, 50}, (const char *const[]){"idle", NULL});
+    struct bytes raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    return raw;
+}
+
+static struct series *labels(const char *service)
+{
+    const struct series_label list[] = {{VIEW("__name__"), VIEW("process_cpu")},
+                                        {VIEW("service_name"), view_of(service)}};
+    return series_new(list, 2);
+}
+
+static void draw(struct flame *flame, const struct flame_filter *filter, struct budget *budget)
+{
+    struct bytes raw = profile();
+    struct series *series = labels("shop");
+    struct flame_source source = {.raw = bytes_view(&raw), .series = series, .arrived = 7};
+    flame_init(flame, filter, budget);
+    flame_add_pprof(flame, &source);
+    flame_finish(flame);
+    series_unref(series);
+    bytes_release(&raw);
+}
+
+static const char *folded(struct flame *flame, struct bytes *out)
+{
+    bytes_init(out, 1 << 16, NULL);
+    ck_assert(flame_folded(flame, out));
+    bytes_append(out, "", 1);
+    return (const char *)out->data;
+}
+
+START_TEST(a_span_has_the_samples_that_name_it)
+{
+    const uint64_t ids[] = {7, ID_A};
+    struct budget budget;
+    struct flame flame;
+    struct bytes text;
+    budget_init(&budget, 1 << 24);
+    draw(&flame, &(struct flame_filter){.ids = ids, .id_count = 2, .type = "", .to = UINT64_MAX},
+         &budget);
+    ck_assert_str_eq(folded(&flame, &text), "main;work 10\nmain;work;leaf 30\n");
+    ck_assert_int_eq(flame_nodes(&flame)[0].total, 40);
+    ck_assert_uint_eq(flame.samples, 4);
+    ck_assert_str_eq(flame.type, CPU_TYPE);
+    ck_assert_uint_eq(flame.type_count, 2);
+    ck_assert(!flame.truncated);
+    bytes_release(&text);
+    flame_release(&flame);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+START_TEST(a_service_has_all_and_another_type_where_it_is_asked_for)
+{
+    struct budget budget;
+    struct flame flame;
+    struct flame_filter filter = {
+        .service = "shop", .type = "process_cpu:samples:count:cpu:nanoseconds", .to = UINT64_MAX};
+    budget_init(&budget, 1 << 24);
+    draw(&flame, &filter, &budget);
+    ck_assert_int_eq(flame_nodes(&flame)[0].total, 11);
+    flame_release(&flame);
+    filter.service = "other";
+    draw(&flame, &filter, &budget);
+    ck_assert_int_eq(flame_nodes(&flame)[0].total, 0);
+    flame_release(&flame);
+    filter = (struct flame_filter){.service = "shop", .type = "", .to = UINT64_C(1) << 60};
+    draw(&flame, &filter, &budget);
+    ck_assert_int_eq(flame_nodes(&flame)[0].total, 0);
+    flame_release(&flame);
+}
+END_TEST
+
+/* A frame of hostile text stays one frame, and is valid UTF-8. */
+START_TEST(names_are_text_in_every_format)
+{
+    struct budget budget;
+    struct flame flame;
+    struct bytes text, out;
+    budget_init(&budget, 1 << 24);
+    draw(&flame, &(struct flame_filter){.service = "shop", .type = "", .to = UINT64_MAX}, &budget);
+    ck_assert_ptr_nonnull(strstr(folded(&flame, &text), "main;a:<b>\xef\xbf\xbd 20\n"));
+    bytes_release(&text);
+    bytes_init(&out, 1 << 16, NULL);
+    ck_assert(flame_svg(&flame, VIEW("</svg><script>"), &out));
+    bytes_append(&out, "", 1);
+    ck_assert_ptr_nonnull(strstr((const char *)out.data, "a;&lt;b&gt;"));
+    ck_assert_ptr_null(strstr((const char *)out.data, "<script>"));
+    bytes_clear(&out);
+    struct json json = json_begin(&out);
+    flame_json(&flame, &json);
+    bytes_append(&out, "", 1);
+    ck_assert(!json.failed);
+    ck_assert_ptr_nonnull(strstr((const char *)out.data, "\"a;<b>\xef\xbf\xbd\""));
+    ck_assert_ptr_nonnull(strstr((const char *)out.data, "\"nodes\":[[-1,1,110,0],"));
+    bytes_release(&out);
+    flame_release(&flame);
+}
+END_TEST
+
+START_TEST(its_pprof_has_the_same_totals)
+{
+    struct budget budget;
+    struct flame flame;
+    struct bytes out;
+    struct arena arena;
+    struct pprof pprof;
+    struct proto_fault fault;
+    struct pprof_sample sample;
+    int64_t sum = 0;
+    budget_init(&budget, 1 << 24);
+    draw(&flame, &(struct flame_filter){.service = "shop", .type = "", .to = UINT64_MAX}, &budget);
+    bytes_init(&out, 1 << 16, NULL);
+    arena_init(&arena, 1 << 20);
+    ck_assert(flame_pprof(&flame, &out));
+    ck_assert_msg(pprof_open(&pprof, bytes_view(&out), &arena, &fault), "%s", fault.reason);
+    struct proto_scan scan = pprof_samples(&pprof);
+    while (pprof_next_sample(&pprof, &scan, &sample))
+        sum += sample.values[0];
+    ck_assert_int_eq(sum, 110);
+    ck_assert(view_eq(pprof.types[0].type, VIEW("cpu")));
+    ck_assert_int_eq(pprof.time_nanos, INT64_C(1800000000000000000));
+    ck_assert_int_eq(pprof.duration_nanos, 10000000000);
+    arena_release(&arena);
+    bytes_release(&out);
+    flame_release(&flame);
+}
+END_TEST
+
+/* Of a stack that is too deep the root is what stays. */
+START_TEST(a_deep_stack_is_cut_at_its_leaf)
+{
+    enum { DEEP = 40, MOST = 16 };
+    const char *frames[DEEP + 1] = {NULL};
+    char names[DEEP][16];
+    for (int i = 0; i < DEEP; i++) {
+        snprintf(names[i], sizeof names[i], "f%d", i);
+        frames[i] = names[i];
+    }
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_sample(build, (const int64_t[]){1}, frames);
+    struct bytes raw = pprof_build_raw(build);
+    struct arena arena;
+    struct pprof pprof;
+    struct pprof_stacks stacks;
+    struct pprof_sample sample;
+    uint32_t found[MOST];
+    bool cut = false;
+    arena_init(&arena, 1 << 20);
+    ck_assert(pprof_reopen(&pprof, bytes_view(&raw), &arena));
+    ck_assert(pprof_stacks_open(&stacks, &pprof, &arena));
+    struct proto_scan scan = pprof_samples(&pprof);
+    ck_assert(pprof_next_sample(&pprof, &scan, &sample));
+    size_t count = pprof_stacks_read(&stacks, &sample, found, MOST, &cut);
+    ck_assert_uint_ge(count, MOST / 2);
+    ck_assert(cut);
+    ck_assert(view_eq(pprof_string(&pprof, found[count - 1]), VIEW("f39")));
+    arena_release(&arena);
+    bytes_release(&raw);
+    pprof_build_free(build);
+}
+END_TEST
+
+START_TEST(too_many_nodes_count_for_their_parents)
+{
+    struct budget budget;
+    struct flame flame;
+    const struct flame_filter filter = {.type = "", .to = UINT64_MAX};
+    budget_init(&budget, 1 << 26);
+    flame_init(&flame, &filter, &budget);
+    for (uint32_t i = 0; i < FLAME_NODES + 100; i++) {
+        uint32_t node = flame_child(&flame, 0, i + 2);
+        flame_nodes(&flame)[node].self += 1;
+    }
+    flame_finish(&flame);
+    ck_assert(flame.truncated);
+    ck_assert_int_eq(flame_nodes(&flame)[0].total, FLAME_NODES + 100);
+    ck_assert_int_eq(flame_nodes(&flame)[0].self, 101);
+    flame_release(&flame);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+SUITE_MAIN("status flame", a_span_has_the_samples_that_name_it,
+           a_service_has_all_and_another_type_where_it_is_asked_for, names_are_text_in_every_format,
+           its_pprof_has_the_same_totals, a_deep_stack_is_cut_at_its_leaf,
+           too_many_nodes_count_for_their_parents)

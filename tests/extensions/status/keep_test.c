@@ -1,0 +1,166 @@
+#include "extensions/status/keep.h"
+
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+
+#define KIB ((size_t)1 << 10)
+
+/* Bytes that differ by block and compress well. */
+static struct view filled(struct bytes *bytes, size_t size, uint8_t with)
+{
+    bytes_init(bytes, size, NULL);
+    bytes_reserve(bytes, size);
+    memset(bytes->data, with, size);
+    bytes->size = size;
+    return bytes_view(bytes);
+}
+
+static void add_traces(struct keep *keep, size_t size, uint8_t with)
+{
+    struct bytes bytes;
+    keep_traces(keep, filled(&bytes, size, with), 1);
+    bytes_release(&bytes);
+}
+
+static void add_profile(struct keep *keep, size_t size, uint8_t with)
+{
+    struct bytes bytes;
+    const struct kept head = {.kind = KEPT_PPROF, .arrived = 2, .query = strdup("x")};
+    keep_profile(keep, &head, filled(&bytes, size, with));
+    bytes_release(&bytes);
+}
+
+/* First byte and plain size of each that is kept. */
+static size_t contents(struct keep *keep, uint8_t *first, size_t *sizes)
+{
+    size_t count;
+    struct bytes plain;
+    bytes_init(&plain, 1 << 24, NULL);
+    struct kept **list = keep_list(keep, 0, &count);
+    for (size_t i = 0; i < count; i++) {
+        bytes_clear(&plain);
+        ck_assert(kept_open(list[i], &plain));
+        ck_assert_uint_eq(plain.size, list[i]->plain);
+        first[i] = plain.data[0];
+        sizes[i] = plain.size;
+    }
+    keep_list_free(list, count);
+    bytes_release(&plain);
+    return count;
+}
+
+START_TEST(requests_share_a_block_until_it_is_full)
+{
+    struct budget budget;
+    struct keep keep;
+    uint8_t first[8];
+    size_t sizes[8];
+    budget_init(&budget, 1 << 24);
+    keep_init(&keep, 1 << 20, &budget);
+    for (int i = 0; i < 3; i++)
+        add_traces(&keep, 30 * KIB, 'a');
+    ck_assert_uint_eq(contents(&keep, first, sizes), 2);
+    ck_assert_uint_eq(sizes[0], 60 * KIB);
+    ck_assert_uint_eq(sizes[1], 30 * KIB);
+    add_traces(&keep, 200 * KIB, 'b'); /* larger than a block */
+    ck_assert_uint_eq(contents(&keep, first, sizes), 3);
+    ck_assert_uint_eq(sizes[2], 200 * KIB);
+    keep_release(&keep);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+START_TEST(the_oldest_give_way_at_the_ceiling)
+{
+    struct budget budget;
+    struct keep keep;
+    uint8_t first[32];
+    size_t sizes[32];
+    budget_init(&budget, 1 << 24);
+    keep_init(&keep, 256 * KIB, &budget);
+    for (uint8_t i = 0; i < 8; i++)
+        add_profile(&keep, 60 * KIB, (uint8_t)('a' + i));
+    ck_assert_uint_le(keep.size, 256 * KIB);
+    ck_assert_uint_eq(contents(&keep, first, sizes), 4);
+    ck_assert_int_eq(first[0], 'e');
+    ck_assert_int_eq(first[3], 'h');
+    ck_assert_uint_eq(keep.evicted, 4);
+    add_profile(&keep, 300 * KIB, 'x'); /* larger than all there may be */
+    ck_assert_uint_eq(keep.refused, 1);
+    keep_release(&keep);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+START_TEST(what_is_compressed_is_the_same_and_takes_less)
+{
+    struct budget budget;
+    struct keep keep;
+    uint8_t first[32];
+    size_t sizes[32];
+    budget_init(&budget, 1 << 24);
+    keep_init(&keep, 256 * KIB, &budget);
+    for (uint8_t i = 0; i < 16; i++) {
+        add_profile(&keep, 60 * KIB, (uint8_t)('a' + i));
+        while (keep_is_tight(&keep) && keep_pack(&keep))
+            continue;
+    }
+    ck_assert_uint_eq(contents(&keep, first, sizes), 16);
+    for (uint8_t i = 0; i < 16; i++) {
+        ck_assert_int_eq(first[i], 'a' + i);
+        ck_assert_uint_eq(sizes[i], 60 * KIB);
+    }
+    ck_assert_uint_eq(keep.evicted, 0);
+    ck_assert_uint_eq(budget_used(&budget), keep.size);
+    keep_release(&keep);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+/* Somebody who looks keeps what has left, and it is not compressed under the hands. */
+START_TEST(who_looks_is_not_disturbed)
+{
+    struct budget budget;
+    struct keep keep;
+    size_t count;
+    struct bytes plain;
+    budget_init(&budget, 1 << 24);
+    keep_init(&keep, 256 * KIB, &budget);
+    add_profile(&keep, 60 * KIB, 'a');
+    struct kept **list = keep_list(&keep, 0, &count);
+    ck_assert_uint_eq(count, 1);
+    ck_assert(keep_pack(&keep));
+    ck_assert(!list[0]->packed);
+    keep_shrink(&keep, 0);
+    bytes_init(&plain, 1 << 20, NULL);
+    ck_assert(kept_open(list[0], &plain));
+    ck_assert_int_eq(plain.data[60 * KIB - 1], 'a');
+    bytes_release(&plain);
+    keep_list_free(list, count);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+    keep_release(&keep);
+}
+END_TEST
+
+START_TEST(a_short_budget_makes_the_oldest_go)
+{
+    struct budget budget;
+    struct keep keep;
+    uint8_t first[32];
+    size_t sizes[32];
+    budget_init(&budget, 200 * KIB);
+    keep_init(&keep, 1 << 20, &budget);
+    for (uint8_t i = 0; i < 8; i++)
+        add_profile(&keep, 40 * KIB, (uint8_t)('a' + i));
+    ck_assert_uint_le(budget_used(&budget), 200 * KIB);
+    size_t count = contents(&keep, first, sizes);
+    ck_assert_uint_ge(count, 1);
+    ck_assert_int_eq(first[count - 1], 'h');
+    keep_release(&keep);
+}
+END_TEST
+
+SUITE_MAIN("status keep", requests_share_a_block_until_it_is_full,
+           the_oldest_give_way_at_the_ceiling, what_is_compressed_is_the_same_and_takes_less,
+           who_looks_is_not_disturbed, a_short_budget_makes_the_oldest_go)
