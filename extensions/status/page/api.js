@@ -1,15 +1,17 @@
 /* Requests to the process that served this page, and whether it answers. */
 
 /** Its message is a sentence for people. status 0: nobody answered. */
-export class ApiError extends Error {
+class ApiError extends Error {
 	constructor(status, sentence) {
 		super(sentence);
 		this.status = status;
 	}
 }
 
-/** Dispatches "up", "down" and "restart"; `lost` says whether nobody answers now. */
-export const connection = Object.assign(new EventTarget(), { lost: false });
+/**
+ * Dispatches "up", "down" and "restart"; `lost`: nobody answers now; `waiting`: spans that are held.
+ */
+export const connection = Object.assign(new EventTarget(), { lost: false, waiting: 0 });
 
 function heard(lost) {
 	if (connection.lost === lost) return;

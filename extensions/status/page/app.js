@@ -70,7 +70,8 @@ function watch() {
 	};
 	const forever = new AbortController().signal;
 	const ask = poll(async () => {
-		const { version, uptime_ns } = await get("/api/pipelines", {}, forever);
+		const { version, uptime_ns, hold } = await get("/api/pipelines", {}, forever);
+		connection.waiting = hold?.spans ?? 0;
 		heardUptime(uptime_ns);
 		const up = duration(Math.ceil(uptime_ns / 1e9) * 1e9);
 		set("up", uptime_ns > 0 ? `${version}, up ${up}` : version);

@@ -11,7 +11,7 @@ const LABEL = 28;     // pixels of a frame that shows its name
 const TONES = [8, 16, 24, 32, 40, 48, 20, 36, 198, 168, 256, 96];
 
 /** The module of a function's name, by which frames are coloured. */
-export function moduleOf(name) {
+function moduleOf(name) {
 	const file = /\s\(?([^\s()]+\.\w+)(?::\d+)?\)?$/.exec(name)?.[1] ?? name;
 	const slash = file.lastIndexOf("/");
 	const dot = slash > 0 ? file.indexOf(".", slash) : file.lastIndexOf(".");

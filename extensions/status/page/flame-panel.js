@@ -2,7 +2,7 @@
  * A flame graph with its tools: type, icicle or flame, search, table, comparison, sandwich and
  * downloads. It stands in the flame view, and in the details of a span.
  */
-import { connection, get, url } from "./api.js";
+import { get, url } from "./api.js";
 import { announce, fill, h, segmented, select } from "./dom.js";
 import { FlameCanvas } from "./flame-canvas.js";
 import { matcher } from "./flame-layout.js";
@@ -81,7 +81,6 @@ export class FlamePanel {
 		host.classList.add("panel");
 		host.setAttribute("aria-busy", "true");
 		fill(host, para(muted("Adding up the samples…")));
-		connection.addEventListener("up", () => this.failedOnce && this.load(), { signal });
 		this.load();
 	}
 
@@ -100,11 +99,9 @@ export class FlamePanel {
 		try {
 			const against = await counterpart(this.source, this.state.vs, this.signal);
 			const answer = await this.helper.ask("load",
-				{ query: this.query(), share: this.state.by === "share",
-				against: against && { ...against.query, type: this.state.type }, times: against?.times
-					?? 1 });
+				{ query: this.query(), share: this.state.by === "share", times: against?.times ?? 1,
+					against: against && { ...against.query, type: this.state.type } });
 			if (this.signal.aborted || turn !== this.loads) return;
-			this.failedOnce = false;
 			Object.assign(this, answer, { against });
 			this.unit = against && this.state.by === "share" ? null : answer.meta.unit;
 			this.build();
@@ -116,7 +113,7 @@ export class FlamePanel {
 	}
 
 	failed(problem) {
-		this.failedOnce = true;
+		if (problem.status === 0) setTimeout(() => this.signal.aborted || this.load(), 2000);
 		fill(this.host, failure("There is no flame graph", problem,
 			problem.status === 0 && para(muted("It is drawn as soon as spanlink answers.")),
 			this.state.vs && button("Do not compare", () => this.compareWith("")), this.whyLink()));
@@ -145,8 +142,8 @@ export class FlamePanel {
 		this.graph = this.canvas({ label: this.label, up: this.state.up === "1",
 			most: this.compact ? 420 : 620, selected: (node) => this.selected(node),
 			zoomed: () => this.zoomed() });
-		this.chosen = h("div.chosen");
-		this.stage = h("div.stage-flame");
+		this.chosen = h("div");
+		this.stage = h("div");
 		fill(this.host, this.toolbar(), this.summary(), this.stage, this.chosen);
 		this.graph.show({ tree: this.tree, names: this.names, unit: this.unit });
 		this.arrange();
@@ -209,7 +206,7 @@ export class FlamePanel {
 		if (kind === "service" && source.from) choices.push(["before", "the time before"]);
 		if (choices.length === 1) return null;
 		const now = (state.vs ?? "").split(":")[0];
-		const id = h("input", { type: "text", class: "id", placeholder: `${kind} id`,
+		const id = h("input", { type: "text", placeholder: `${kind} id`,
 			hidden: now !== kind,
 			"aria-label": `Id of the other ${kind}`, value: now === kind ? state.vs.split(":")[1] : "",
 			onchange: () => id.value.trim()
@@ -260,7 +257,7 @@ export class FlamePanel {
 	arrange() {
 		const show = this.showing();
 		this.shows.set(show);
-		this.stage.className = `stage-flame ${show}`;
+		this.stage.className = show;
 		this.chosen.hidden = show === "sandwich" || show === "table";
 		if (show === "sandwich") {
 			this.showSandwich();
@@ -393,7 +390,7 @@ export class FlamePanel {
 		const fn = this.state.fn || this.names[this.ordered()[0] ?? 0];
 		const name = this.names.indexOf(fn);
 		this.table = h("div.functions");
-		const middle = h("div.around");
+		const middle = h("div");
 		fill(this.stage, this.table, middle);
 		this.showTable();
 		if (name < 0) {

@@ -35,7 +35,7 @@ export class View {
 		const { source, state } = split(route.params);
 		renewed(this);
 		this.source = source;
-		this.head = h("div.head-flame");
+		this.head = h("div");
 		const host = h("section", { "aria-label": "Flame graph" });
 		fill(this.root, this.head, host);
 		if (source.span) this.spanHead();

@@ -98,8 +98,7 @@ export function ago(unixNano, now = Date.now()) {
 	if (seconds < 1) return "just now";
 	if (seconds < 90) return `${Math.floor(seconds)} s ago`;
 	if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min ago`;
-	return seconds < 36 * 3600 ? `${Math.round(seconds / 3600)} h ago`
-		: `${Math.round(seconds / 86400)} days ago`;
+	return `${Math.round(seconds / 3600)} h ago`;
 }
 
 /** Whether a text is a duration as the server reads it, such as 10ms or 1.5s. */

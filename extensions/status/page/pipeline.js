@@ -39,9 +39,9 @@ export class View {
 		Object.assign(this, { root, signal, keys: route.params.keys ?? "" });
 		this.history = new Map();
 		this.gauges = h("dl.gauges");
-		this.picture = h("div.graph");
+		this.picture = h("div");
 		this.trouble = h("div");
-		this.config = h("section.config");
+		this.config = h("section");
 		fill(root, h("h1", "Pipeline"), this.gauges, this.picture, this.trouble, this.config);
 		poll(() => this.load(), EVERY, signal, (problem) => {
 			if (!this.last) fill(this.picture, failure("The pipelines cannot be shown", problem));
@@ -133,7 +133,7 @@ export class View {
 	card(component) {
 		const now = h("p.flow");
 		const more = h("p.muted.more");
-		const line = h("div.line");
+		const line = h("div");
 		const element = h("article.node", { "aria-label": `${component.kind} ${component.id}` },
 			h("h3", documentation(component)), h("p.kind.muted", component.kind), now, line, more);
 		return { element, now, more, line };

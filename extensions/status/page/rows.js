@@ -84,8 +84,7 @@ export class Rows {
 		}
 		const again = focused && wanted.get(focused[0])?.node;
 		if (again && again !== focused[1].node) {
-			(again.matches("[tabindex]") ? again
-				: again.querySelector("a, button"))?.focus({ preventScroll: true });
+			again.querySelector("[tabindex='0'], a")?.focus({ preventScroll: true });
 		}
 	}
 

@@ -13,7 +13,7 @@ export const title = ({ id }) => `Trace ${id}`;
  * Spans in the order of a tree, as {span, level, children, index, size}: siblings by their start,
  * and spans whose parent is not here, or that are their own ancestors, as roots.
  */
-export function treeOf(spans) {
+function treeOf(spans) {
 	const nodes = spans.map((span) => ({ span, level: 1, children: [], parent: null }));
 	const byId = new Map(nodes.map((node) => [node.span.span_id, node]));
 	const roots = [];
@@ -89,8 +89,8 @@ export class View {
 	}
 
 	build() {
-		this.head = h("div.head-trace");
-		this.tree = h("div", { role: "tree", class: "rows waterfall", "aria-label": "Spans" });
+		this.head = h("div");
+		this.tree = h("div", { role: "tree", class: "rows", "aria-label": "Spans" });
 		this.ruler = h("div.span-row.ruler", { "aria-hidden": "true" });
 		this.details = h("section.details", { "aria-label": "Span", tabindex: "-1" });
 		fill(this.root, this.head, h("div.trace-view",
@@ -136,7 +136,7 @@ export class View {
 			muted(dateTime(root.span.start_unix_nano))),
 		facts(["Duration", duration(this.length)], ["Spans", count(this.spans.length)],
 			["Linked", count(linked)],
-			["CPU", cpu ? duration(cpu) : "–"], ["Services", count(services.size)]),
+			["CPU", cpu ? duration(cpu) : "–"]),
 		h("div.chips", [...services].map(([name, sum]) => h("span.chip",
 			swatch(name), named(name, "no service"),
 			muted(`${plural(sum.spans, "span")}${sum.cpu ? `, ${duration(sum.cpu)} CPU` : ""}`))),
@@ -177,32 +177,29 @@ export class View {
 		const wide = (100 * span.duration_ns) / this.length;
 		const color = { "--hue": hue(span.service) };
 		const failed = span.status?.code === 2 || span.status?.code === "ERROR";
-		return h("div", { role: "treeitem", class: "span-row", "aria-level": node.level,
-			"aria-expanded": open,
+		const item = h("div.tree-cell", { role: "treeitem", "aria-level": node.level, "aria-expanded": open,
 			"aria-selected": String(node === this.node), "aria-posinset": node.index,
-				"aria-setsize": node.size,
+			"aria-setsize": node.size, style: { "--level": Math.min(node.level - 1, 24) },
 			"aria-label": `${named(span.service, "no service")} ${named(span.name)}`,
 			"aria-description": duration(span.duration_ns) +
-				(span.profile_id ? `, ${duration(span.cpu_ns)} CPU` : ""),
-			tabindex: node === this.focus ? "0" : "-1", dataset: { key: node.key } },
-		h("span.tree-cell", { style: { "--level": Math.min(node.level - 1, 24) } },
-			h("span", { class: `twisty ${open === null ? "" : open === "true" ? "open" : "shut"}`,
-				"aria-hidden": "true" }),
-			h("i.swatch", { style: color }),
-			h("span.label", { title: `${span.service} ${span.name}` },
-				node.parent?.span.service === span.service ? h("span.name", named(span.name))
-					: who(span.service, span.name).slice(1)),
-			failed && h("span.badge.bad", { "aria-hidden": "true" }, "error")),
-		h("span.time-cell", { "aria-hidden": "true" },
-			h("i.bar", { style: { ...color, left: `${left}%`, width: `max(3px, ${wide}%)` } }),
-			(span.events ?? []).slice(0, 20).map((event) => h("i.tick", { style: {
-				left: `${(100 * between(this.from, event.time_unix_nano)) / this.length}%` } })),
-			h("span", { class: `length ${left + wide >= 70 && left < 30 ? "inside" : ""}`,
-				style: left + wide < 70
-				? { left: `calc(max(3px, ${wide}%) + ${left}% + 6px)` }
-					: { right: `calc(${Math.max(0, 100 - left)}% + 6px)` },
-			text: duration(span.duration_ns) })),
-		h("span.cpu-cell", { "aria-hidden": "true" }, this.cpu(span)));
+				(span.profile_id ? `, ${duration(span.cpu_ns)} CPU` : "") +
+				(failed ? ", error" : ""),
+			tabindex: node === this.focus ? "0" : "-1", title: `${span.service} ${span.name}` },
+		h("span", { class: `twisty ${open === null ? "" : open === "true" ? "open" : "shut"}` }),
+		swatch(span.service),
+		h("span.label", node.parent?.span.service === span.service
+			? h("span.name", named(span.name)) : who(span.service, span.name).slice(1)),
+		failed && h("span.badge.bad.failed"));
+		// What is beside the item is in its description, too.
+		return h("div.span-row", { role: "none", dataset: { key: node.key } }, item,
+			h("span.time-cell", { "aria-hidden": "true" },
+				h("i.bar", { style: { ...color, left: `${left}%`, width: `max(3px, ${wide}%)` } }),
+				(span.events ?? []).slice(0, 20).map((event) => h("i.tick", { style: {
+					left: `${(100 * between(this.from, event.time_unix_nano)) / this.length}%` } })),
+				h("span", { class: `length ${left + wide >= 70 && left < 30 ? "inside" : ""}`,
+					style: left + wide < 70 ? { left: `calc(max(3px, ${wide}%) + ${left}% + 6px)` }
+						: { right: `calc(${Math.max(0, 100 - left)}% + 6px)` } }, duration(span.duration_ns))),
+			h("span.cpu-cell", { "aria-hidden": "true" }, this.cpu(span)));
 	}
 
 	cpu(span) {
@@ -214,7 +211,7 @@ export class View {
 	}
 
 	nodeOf(target) {
-		const key = target.closest("[role=treeitem]")?.dataset.key;
+		const key = target.closest(".span-row")?.dataset.key;
 		return this.shown.find((node) => node.key === key);
 	}
 
@@ -247,7 +244,7 @@ export class View {
 	moveTo(node) {
 		this.focus = node;
 		this.paint();
-		this.list.reveal(this.shown.indexOf(node))?.focus({ preventScroll: true });
+		this.list.reveal(this.shown.indexOf(node))?.firstElementChild.focus({ preventScroll: true });
 	}
 
 	key(event) {

@@ -1,5 +1,5 @@
 /* The view of all traces that are kept: search, order, live list. */
-import { get, poll } from "./api.js";
+import { connection, get, poll } from "./api.js";
 import { announce, fill, h, segmented, select } from "./dom.js";
 import { ago, at, count, duration, isDuration, named, plural } from "./format.js";
 import { anchor, button, failure, notice, para, who } from "./parts.js";
@@ -18,7 +18,7 @@ export const title = () => "Traces";
  * service, or of both.
  * @param {string[]} services those that exist
  */
-export function queries(params, services) {
+function queries(params, services) {
 	const base = { service: params.service, linked: params.linked, min_duration: params.min_duration,
 		min_cpu: params.min_cpu, sort: params.sort };
 	const free = [];
@@ -89,7 +89,7 @@ export class View {
 		this.sort = segmented("Order", SORTS, this.params.sort ?? "latest",
 			(value) => this.change("sort", value === "latest" ? "" : value));
 		this.pause = button("", () => this.toggle(), { class: "pause" });
-		this.status = h("p.count.muted");
+		this.status = h("p.muted");
 		this.news = button("", () => this.showNew(), { class: "news", hidden: true });
 		this.filters = h("div.filters");
 		this.host = h("div", { role: "rowgroup", class: "rows" });
@@ -113,7 +113,6 @@ export class View {
 	showPause() {
 		this.pause.textContent = this.paused ? "Resume" : "Pause";
 		this.pause.setAttribute("aria-pressed", String(this.paused));
-		this.pause.title = this.paused ? "The list stands still" : "The list follows what arrives";
 	}
 
 	showFilters() {
@@ -252,19 +251,27 @@ export class View {
 		this.costliest = Math.max(1, ...this.rows.slice(0, PAGE).map((row) => row.cpu_ns));
 		this.table.hidden = this.rows.length === 0;
 		this.table.setAttribute("aria-rowcount", this.next ? -1 : this.rows.length + 1);
-		const empty = this.rows.length > 0 ? "" : this.kept === 0 ? "start" : "none";
-		if (empty !== this.state) fill(this.empty, empty && this.nothing());
+		const empty = this.rows.length > 0 ? "" : this.kept > 0 ? "none"
+			: connection.waiting > 0 ? "waits" : "start";
+		if (empty !== this.state) fill(this.empty, empty && this.nothing(empty));
 		this.state = empty;
 		this.status.textContent = this.rows.length === 0 ? ""
 			: `${count(this.rows.length)}${this.next ? "+" : ""} shown, ${count(this.kept)} kept`;
 		this.list.set(this.rows);
 	}
 
-	nothing() {
-		if (this.kept === 0) return firstSteps();
-		return notice("", "No trace matches",
-			para("Traces are kept, but none is as the search and the fields above say."),
-			button("Clear the search", () => go(link("traces"))));
+	nothing(state) {
+		if (state === "start") return firstSteps();
+		if (state === "none") {
+			return notice("", "No trace matches",
+				para("Traces are kept, but none is as the search and the fields above say."),
+				button("Clear the search", () => go(link("traces"))));
+		}
+		return notice("", "Spans have come, and wait for their profile",
+			para(`${plural(connection.waiting, "span waits", "spans wait")} for the samples of their time. `,
+				"They are listed with the next upload of their profiler, or 45 s after the first of a ",
+				"service without one (Node.js: 75 s)."),
+			para(anchor(link("pipeline"), "What passes meanwhile")));
 	}
 
 	failed(problem) {

@@ -12,7 +12,7 @@ import { firstSteps } from "./start.js";
 export const title = ({ params }) => (params.id ? `Why: span ${params.id}` : "Why");
 
 /** The span id in what was typed or pasted: an id, or a traceparent; null if there is none. */
-export function spanIdOf(text) {
+function spanIdOf(text) {
 	const parent = /(?:^|[^0-9a-f])[0-9a-f]{2}-[0-9a-f]{32}-([0-9a-f]{16})-[0-9a-f]{2}/i.exec(text);
 	if (parent) return parent[1].toLowerCase();
 	const alone = /^\s*(?:0x)?([0-9a-f]{16})\s*$/i.exec(text);
@@ -31,10 +31,10 @@ export class View {
 		this.input = h("input", { type: "text", id: "why-id", spellcheck: "false", autocomplete: "off",
 			value: route.params.id ?? "", placeholder: "b7ad6b7169203331, or 00-…-b7ad6b7169203331-01",
 			oninput: () => spanIdOf(this.input.value) && this.ask() });
-		this.answer = h("div.why-answer", { "aria-live": "polite" });
-		this.services = h("div.services");
+		this.answer = h("div", { "aria-live": "polite" });
+		this.services = h("div");
 		fill(root, h("h1", "Why does my span have no flame graph?"),
-			h("form.search.wide", { onsubmit: (event) => { event.preventDefault(); this.ask(); } },
+			h("form.search", { onsubmit: (event) => { event.preventDefault(); this.ask(); } },
 				h("label", { for: "why-id", text: "Span id or traceparent" }),
 				h("div.bar", this.input,
 					h("button", { type: "submit", class: "primary", text: "Explain" }))),

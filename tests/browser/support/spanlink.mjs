@@ -36,8 +36,11 @@ export async function until(work, what, seconds = 60) {
 }
 
 export class Spanlink {
-  /** @param {string} [status] further keys of the extension */
-  static async start(status = "") {
+  /**
+   * @param {object} [keys] further keys of the status extension, such as "keep_mib: 64", and of
+   *     correlation
+   */
+  static async start({ status = "", correlation = "" } = {}) {
     const self = new Spanlink();
     self.folder = mkdtempSync(path.join(os.tmpdir(), "spanlink-browser-"));
     const [grpc, http, ingest, page] = [await freePort(), await freePort(), await freePort(), await freePort()];
@@ -49,8 +52,7 @@ receivers:
   otlp: {protocols: {grpc: {endpoint: "127.0.0.1:${grpc}"}, http: {endpoint: "127.0.0.1:${http}"}}}
   pyroscope: {endpoint: "127.0.0.1:${ingest}"}
 processors:
-  correlation:
-  batch:
+  correlation: {${correlation}}
 exporters:
   file: {path: "${self.folder}/traces.jsonl"}
 extensions:
@@ -59,7 +61,7 @@ service:
   extensions: [status]
   telemetry: {metrics: {level: none}}
   pipelines:
-    traces: {receivers: [otlp], processors: [correlation, batch], exporters: [file]}
+    traces: {receivers: [otlp], processors: [correlation], exporters: [file]}
     profiles: {receivers: [pyroscope, otlp], processors: [correlation], exporters: [file]}
 `);
     await self.run();
