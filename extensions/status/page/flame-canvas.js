@@ -176,7 +176,8 @@ export class FlameCanvas {
 		const name = tree.name[node];
 		if (this.hues[name] < 0) this.hues[name] = hue(moduleOf(this.names[name]));
 		const tone = TONES[this.hues[name] % TONES.length];
-		return theme.dark ? `hsl(${tone} 46% 60%)` : `hsl(${tone} 74% 77%)`;
+		const [strong, light] = theme.dark ? [46, 60] : [76, 77];
+		return `hsl(${tone} ${tone > 60 ? strong * 0.6 : strong}% ${light}%)`;
 	}
 
 	/* Blue where it became less, orange where it became more, as much as it changed. */

@@ -188,7 +188,7 @@ export class FlamePanel {
 			` ${profileType(this.meta.type)}`];
 		if (this.meta.samples) parts.push(`, ${plural(this.meta.samples, "sample")}`);
 		if (this.meta.truncated) {
-			parts.push(h("span.badge.warn", "the smallest stacks are left out"));
+			parts.push(" ", h("span.badge.warn", "not all stacks are in it"));
 		}
 		if (!this.against) return h("p.summary", parts);
 		return h("p.summary", parts, " against ",

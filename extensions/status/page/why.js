@@ -2,7 +2,7 @@
 import { get, poll } from "./api.js";
 import { columns, fitted, round } from "./chart.js";
 import { announce, fill, h, s } from "./dom.js";
-import { between, count, dateTime, duration, hue, millis, named, percent, profileType,
+import { between, count, dateTime, duration, hue, millis, named, percent, plural, profileType,
 	word } from "./format.js";
 import { anchor, code, facts, failure, notice, number, para, renewed, swatch, table,
 	who } from "./parts.js";
@@ -169,7 +169,7 @@ function history(host, { service, history: steps }, signal) {
 }
 
 function windowTable(windows) {
-	return h("details", h("summary", `${count(windows.length)} windows as a table`),
+	return h("details", h("summary", `${plural(windows.length, "window")} as a table`),
 		table("Windows", ["Type", "From", "To", "Arrived", "Late", "Its samples"],
 			windows.map((each) => [
 			profileType(each.type), dateTime(each.from_unix_nano), dateTime(each.to_unix_nano),

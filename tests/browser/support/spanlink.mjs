@@ -71,6 +71,9 @@ service:
   async run() {
     this.log = "";
     this.process = spawn(BINARY, ["--config", this.config], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = this.process;
+    process.once("exit", () => child.kill("SIGKILL"));
+    this.process.on("error", (problem) => (this.log += `${BINARY}: ${problem.message}`));
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream.on("data", (text) => (this.log += text));
     }

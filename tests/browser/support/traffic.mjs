@@ -16,10 +16,13 @@ export function id(digits) {
   return text.slice(0, digits);
 }
 
+function pairs(all) {
+  return Object.entries(all).map(([key, value]) => ({ key, value: { stringValue: String(value) } }));
+}
+
 /** A span of OTLP JSON; start and end are unix nanoseconds as BigInt. */
 export function span({ trace, span: spanId = id(16), parent = "", name, start, end, kind = 2, attributes = {},
   events = [], status }) {
-  const pairs = (all) => Object.entries(all).map(([key, value]) => ({ key, value: { stringValue: String(value) } }));
   return { traceId: trace, spanId, parentSpanId: parent, name, kind, startTimeUnixNano: String(start),
     endTimeUnixNano: String(end), attributes: pairs(attributes), status,
     events: events.map((each) => ({ name: each.name, timeUnixNano: String(each.at),
@@ -30,11 +33,12 @@ async function taken(answer) {
   if (!answer.ok) throw new Error(`${answer.url}: ${answer.status} ${await answer.text()}`);
 }
 
-/** Sends spans of one service. */
+/** Sends spans of one service, all of one process. */
 export async function sendSpans(spanlink, service, spans) {
+  const resource = { "service.name": service, "service.instance.id": `${service}-1` };
   await taken(await fetch(`${spanlink.otlp}/v1/traces`, { method: "POST",
     headers: { "Content-Type": "application/json" }, body: JSON.stringify({ resourceSpans: [{
-      resource: { attributes: [{ key: "service.name", value: { stringValue: service } }] },
+      resource: { attributes: pairs(resource) },
       scopeSpans: [{ scope: { name: "test" }, spans }] }] }) }));
 }
 
