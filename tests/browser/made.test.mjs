@@ -246,6 +246,55 @@ describe("a trace that is no tree", () => {
   });
 });
 
+describe("a trace of 3,000 spans", () => {
+  let spanlink;
+  before(async () => (spanlink = await Spanlink.start(HASTY)));
+  after(() => spanlink.remove());
+
+  test("is walked through to its end with the keyboard", async () => {
+    const trace = id(32);
+    const end = now();
+    const root = span({ trace, name: "root", start: end - 4000n * MS, end });
+    const spans = Array.from({ length: 2999 }, (_, i) => span({ trace, parent: root.spanId, name: `step ${i}`,
+      kind: 1, start: end - 4000n * MS + BigInt(i) * MS, end }));
+    await sendSpans(spanlink, "long", [root, ...spans]);
+    await until(async () => (await spanlink.api(`/api/traces/${trace}`)).spans.length === 3000, "the spans");
+    const page = await open(browser, `${spanlink.url}/#/trace/${trace}`);
+    const first = page.getByRole("treeitem", { name: "long root" });
+    await first.focus();
+    await page.keyboard.press("End");
+    const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
+    assert.equal(await focused(), "long step 2998");
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-posinset")), "2999");
+    assert.ok(await page.getByRole("treeitem").count() < 200);
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "long step 2997" }).waitFor();
+    await page.keyboard.press("Home");
+    assert.equal(await focused(), "long root");
+    await close(page);
+  });
+});
+
+describe("a profiler with another name", () => {
+  let spanlink;
+  before(async () => (spanlink = await Spanlink.start(HASTY)));
+  after(() => spanlink.remove());
+
+  test("is named, with what to do", async () => {
+    const end = now();
+    const root = span({ trace: id(32), name: "GET /", start: end - MS, end });
+    await sendSpans(spanlink, "shop", [root]);
+    await sendProfile(spanlink, "shop-profiler", [{ stack: ["main"], value: 10_000_000, span: root.spanId }],
+      end - 10n * NS, end);
+    const page = await open(browser, `${spanlink.url}/#/why`);
+    const card = page.getByRole("article").filter({ has: page.getByRole("heading", { name: "shop", exact: true }) });
+    await card.getByRole("heading", { name: "Names that do not match" }).waitFor();
+    await card.getByText("PYROSCOPE_APPLICATION_NAME=shop", { exact: true }).waitFor();
+    await close(page);
+  });
+});
+
 describe("a restart", () => {
   let spanlink;
   before(async () => (spanlink = await Spanlink.start(HASTY)));

@@ -53,8 +53,8 @@ export function number(text, share, kind = "") {
 
 /** A new scope of a view, which ends the one before: what is drawn anew stops what was drawn. */
 export function renewed(view) {
-	view.scope?.abort();
+	if (view.scope) view.scope.abort();
+	else view.signal.addEventListener("abort", () => view.scope.abort());
 	view.scope = new AbortController();
-	view.signal.addEventListener("abort", () => view.scope.abort());
 	return view.scope.signal;
 }
