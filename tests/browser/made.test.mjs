@@ -10,7 +10,8 @@ import { id, now, NS, sendProfile, sendSpans, span } from "./support/traffic.mjs
 const MS = 1_000_000n;
 /* Spans of services without profiles do not wait for one for 45 s. */
 const HASTY = { correlation: "hold: 1s" };
-const HOSTILE = '"><img src=x onerror="globalThis.taken=1"><script>globalThis.taken=1</script>{{7*7}}\u202e';
+const HOSTILE = '"><img src=x onerror="globalThis.taken=1">' +
+  "<script>globalThis.taken=1</script>{{7*7}}\u202e";
 
 let browser;
 before(async () => (browser = await launch()));
@@ -46,7 +47,8 @@ describe("an empty process", () => {
   before(async () => (spanlink = await Spanlink.start(HASTY)));
   after(() => spanlink.remove());
 
-  for (const [view, says] of [["traces", "No trace has come yet"], ["flame", "No profile samples yet"],
+  for (const [view, says] of [["traces", "No trace has come yet"],
+    ["flame", "No profile samples yet"],
     ["why", "No trace has come yet"], ["cost", "No CPU time is known yet"],
     ["pipeline", "Nothing has been refused or dropped"]]) {
     test(`${view} says what to do next`, async () => {
@@ -88,7 +90,8 @@ describe("10,000 traces", () => {
   before(async () => {
     spanlink = await Spanlink.start({ ...HASTY, status: "keep_mib: 64" });
     await sendRoots(spanlink, "many", Array.from({ length: 10_000 }, (_, i) => `GET /item/${i}`));
-    await until(async () => (await spanlink.api("/api/traces?limit=1")).kept === 10_000, "all traces");
+    await until(async () => (await spanlink.api("/api/traces?limit=1")).kept === 10_000,
+      "all traces");
   });
   after(() => spanlink.remove());
 
@@ -129,7 +132,8 @@ describe("10,000 traces", () => {
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByRole("button", { name: "Resume" }).waitFor();
     await sendRoots(spanlink, "late", ["GET /late"]);
-    await until(async () => (await spanlink.api("/api/traces?service=late")).traces.length > 0, "the trace");
+    await until(async () => (await spanlink.api("/api/traces?service=late")).traces.length > 0,
+      "the trace");
     assert.equal(await page.getByRole("link", { name: "late GET /late" }).count(), 0);
     await page.getByRole("button", { name: "Resume" }).click();
     await page.getByRole("link", { name: "late GET /late" }).waitFor();
@@ -144,7 +148,8 @@ describe("50,000 stacks", () => {
   before(async () => {
     spanlink = await Spanlink.start({ status: "keep_mib: 64" });
     const samples = Array.from({ length: COUNT }, (_, i) => ({ value: 10_000_000,
-      stack: ["main", `pkg.a${i % 10}`, `pkg.b${Math.floor(i / 10) % 20}`, `pkg.c${Math.floor(i / 200) % 25}`,
+      stack: ["main", `pkg.a${i % 10}`, `pkg.b${Math.floor(i / 10) % 20}`,
+        `pkg.c${Math.floor(i / 200) % 25}`,
         `pkg.d${Math.floor(i / 5000) % 10}`] }));
     root = await sendLinked(spanlink, "deep", "GET /deep", samples);
   });
@@ -178,7 +183,8 @@ describe("50,000 stacks", () => {
   });
 
   test("the sandwich has callers and callees", async () => {
-    const page = await open(browser, `${spanlink.url}/#/flame?span=${root.spanId}&show=sandwich&fn=pkg.c7`);
+    const page = await open(browser,
+      `${spanlink.url}/#/flame?span=${root.spanId}&show=sandwich&fn=pkg.c7`);
     await page.getByRole("group", { name: "Callers of pkg.c7" })
       .getByRole("button", { name: /^pkg\.b0, self/ }).waitFor({ state: "attached" });
     await page.getByRole("group", { name: "Callees of pkg.c7" })
@@ -238,7 +244,8 @@ describe("a trace that is no tree", () => {
       span({ trace, span: b, parent: a, name: "the other", kind: 1, ...times }),
       span({ trace, span: c, parent: c, name: "its own parent", kind: 1, ...times }),
       span({ trace, parent: id(16), name: "an orphan", kind: 1, start: end, end: end - MS })]);
-    await until(async () => (await spanlink.api(`/api/traces/${trace}`)).spans.length === 4, "the spans");
+    await until(async () => (await spanlink.api(`/api/traces/${trace}`)).spans.length === 4,
+      "the spans");
     const page = await open(browser, `${spanlink.url}/#/trace/${trace}`);
     await page.getByRole("treeitem").nth(3).waitFor();
     assert.equal(await page.getByRole("treeitem").count(), 4);
@@ -255,17 +262,20 @@ describe("a trace of 3,000 spans", () => {
     const trace = id(32);
     const end = now();
     const root = span({ trace, name: "root", start: end - 4000n * MS, end });
-    const spans = Array.from({ length: 2999 }, (_, i) => span({ trace, parent: root.spanId, name: `step ${i}`,
+    const spans = Array.from({ length: 2999 },
+      (_, i) => span({ trace, parent: root.spanId, name: `step ${i}`,
       kind: 1, start: end - 4000n * MS + BigInt(i) * MS, end }));
     await sendSpans(spanlink, "long", [root, ...spans]);
-    await until(async () => (await spanlink.api(`/api/traces/${trace}`)).spans.length === 3000, "the spans");
+    await until(async () => (await spanlink.api(`/api/traces/${trace}`)).spans.length === 3000,
+      "the spans");
     const page = await open(browser, `${spanlink.url}/#/trace/${trace}`);
     const first = page.getByRole("treeitem", { name: "long root" });
     await first.focus();
     await page.keyboard.press("End");
     const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
     assert.equal(await focused(), "long step 2998");
-    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-posinset")), "2999");
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-posinset")),
+      "2999");
     assert.ok(await page.getByRole("treeitem").count() < 200);
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("Enter");
@@ -285,10 +295,12 @@ describe("a profiler with another name", () => {
     const end = now();
     const root = span({ trace: id(32), name: "GET /", start: end - MS, end });
     await sendSpans(spanlink, "shop", [root]);
-    await sendProfile(spanlink, "shop-profiler", [{ stack: ["main"], value: 10_000_000, span: root.spanId }],
+    await sendProfile(spanlink, "shop-profiler",
+      [{ stack: ["main"], value: 10_000_000, span: root.spanId }],
       end - 10n * NS, end);
     const page = await open(browser, `${spanlink.url}/#/why`);
-    const card = page.getByRole("article").filter({ has: page.getByRole("heading", { name: "shop", exact: true }) });
+    const card = page.getByRole("article").filter({ has: page.getByRole("heading",
+      { name: "shop", exact: true }) });
     await card.getByRole("heading", { name: "Names that do not match" }).waitFor();
     await card.getByText("PYROSCOPE_APPLICATION_NAME=shop", { exact: true }).waitFor();
     await close(page);

@@ -46,7 +46,8 @@ const views = () => ["traces", `trace/${linked.trace_id}`, "flame", `flame?servi
 
 /** The view is drawn: it has what it shows, and nothing is being loaded. */
 async function drawn(page) {
-  await page.locator("main").locator(".table, .flame, .functions, .card, .chart, .node").first().waitFor();
+  const things = ".table, .flame, .functions, .card, .chart, .node";
+  await page.locator("main").locator(things).first().waitFor();
   await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
 }
 
@@ -89,10 +90,12 @@ describe("a trace", () => {
     const page = await at(`trace/${linked.trace_id}`);
     await page.getByRole("treeitem").nth(spans.length - 1).waitFor();
     for (const span of spans) {
-      await page.getByRole("treeitem", { name: `${span.service} ${span.name}`, exact: true }).first().waitFor();
+      await page.getByRole("treeitem", { name: `${span.service} ${span.name}`,
+        exact: true }).first().waitFor();
     }
     const details = page.getByRole("region", { name: "Span", exact: true });
-    await details.getByRole("button", { name: /, self .*, total / }).first().waitFor({ state: "attached" });
+    await details.getByRole("button",
+      { name: /, self .*, total / }).first().waitFor({ state: "attached" });
     await page.getByRole("link", { name: "Flame graph of the whole trace" }).click();
     await page.getByRole("heading", { name: "Flame graph of a trace" }).waitFor();
     await page.getByRole("button", { name: /^total, self/ }).waitFor({ state: "attached" });
@@ -106,7 +109,9 @@ describe("a trace", () => {
     const items = page.getByRole("treeitem");
     await items.nth(spans.length - 1).waitFor();
     const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
-    for (let i = 0; i < 20 && !(await focused())?.startsWith(SERVICE); i++) await page.keyboard.press("Tab");
+    for (let i = 0; i < 20 && !(await focused())?.startsWith(SERVICE); i++) {
+      await page.keyboard.press("Tab");
+    }
     await page.keyboard.press("Home");
     assert.equal(await focused(), `${root.service} ${root.name}`);
     await page.keyboard.press("ArrowLeft");
@@ -150,7 +155,8 @@ describe("a flame graph", () => {
 
   async function download(page, name) {
     await page.getByText("Download", { exact: true }).click();
-    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name, exact: true }).click()]);
+    const [file] = await Promise.all([page.waitForEvent("download"),
+      page.getByRole("link", { name, exact: true }).click()]);
     return readFile(await file.path());
   }
 
@@ -183,7 +189,8 @@ describe("a flame graph", () => {
     await page.getByLabel("Compare with").selectOption("its route's mean");
     await page.getByText(/of the mean of \d+ linked spans? of/).waitFor();
     await page.getByRole("button", { name: "Shares" }).click();
-    await page.getByRole("button", { name: /^total, self .*, total 100 %, before 100 %/ }).waitFor({ state: "attached" });
+    await page.getByRole("button",
+      { name: /^total, self .*, total 100 %, before 100 %/ }).waitFor({ state: "attached" });
     assert.match(page.url(), /vs=route&by=share/);
     await close(page);
   });
@@ -218,7 +225,8 @@ describe("why", () => {
     await page.getByLabel("Span id or traceparent")
       .fill(`traceparent: 00-${linked.trace_id}-${linked.root_span_id}-01`);
     await page.getByRole("heading", { name: "It has a flame graph" }).waitFor();
-    await page.getByRole("img", { name: /profile windows?, [1-9]\d* with samples of the span/ }).waitFor();
+    await page.getByRole("img",
+      { name: /profile windows?, [1-9]\d* with samples of the span/ }).waitFor();
     await page.getByRole("link", { name: "Its flame graph" }).waitFor();
     await close(page);
   });
@@ -236,7 +244,8 @@ describe("why", () => {
 describe("pipeline", () => {
   test("shows the components, their documentation and the configuration", async () => {
     const page = await at("pipeline");
-    for (const name of ["receiver otlp", "receiver pyroscope", "processor correlation", "exporter file"]) {
+    for (const name of ["receiver otlp", "receiver pyroscope", "processor correlation",
+      "exporter file"]) {
       await page.getByRole("article", { name }).getByText(/so far/).waitFor();
     }
     await page.getByRole("region", { name: "Configuration" }).getByText("correlation").waitFor();
@@ -277,7 +286,8 @@ describe("every view", () => {
       await drawn(page);
     }
     const sizes = await page.evaluate(() => performance.getEntries()
-      .filter(({ name, entryType }) => ["resource", "navigation"].includes(entryType) && !name.includes("/api/"))
+      .filter(({ name, entryType }) => ["resource", "navigation"].includes(entryType)
+        && !name.includes("/api/"))
       .map(({ name, decodedBodySize }) => [new URL(name).pathname, decodedBodySize]));
     const total = [...new Map(sizes).values()].reduce((sum, size) => sum + size, 0);
     assert.ok(total > 50_000 && total < 150_000, `${total} bytes`);
@@ -304,7 +314,8 @@ test("Tab begins with a way past the navigation", async () => {
   const page = await at("why");
   await drawn(page);
   await page.keyboard.press("Tab");
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent),
+    "Skip to the content");
   await page.keyboard.press("Enter");
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.id), "why-id");

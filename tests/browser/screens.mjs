@@ -34,15 +34,19 @@ function order(at, number) {
   const trace = id(32);
   const length = BigInt(280 + (number * 37) % 160) * MS;
   const part = (share) => at + (length * BigInt(share)) / 100n;
-  const make = (name, from, to, more) => span({ trace, name, start: part(from), end: part(to), kind: 1, ...more });
+  const make = (name, from, to, more) => span({ trace, name, start: part(from), end: part(to),
+    kind: 1, ...more });
   const root = make(ROUTES[number % 3], 0, 100, { kind: 2,
-    attributes: { "http.request.method": ROUTES[number % 3].split(" ")[0], "http.response.status_code": 200 } });
-  const below = (parent, name, from, to, more) => make(name, from, to, { parent: parent.spanId, ...more });
+    attributes: { "http.request.method": ROUTES[number % 3].split(" ")[0],
+      "http.response.status_code": 200 } });
+  const below = (parent, name, from, to, more) => make(name, from, to,
+    { parent: parent.spanId, ...more });
   const cart = below(root, "load cart", 3, 24);
   const charge = below(root, "charge", 38, 78, { kind: 3 });
   const remote = below(charge, "POST /charge", 41, 76, { kind: 2 });
   const again = { name: "retry", at: part(62), attributes: { reason: "connection reset" } };
-  return { shop: [root, cart, below(cart, "SELECT cart", 6, 19, { kind: 3 }), below(root, "total", 25, 36), charge,
+  return { shop: [root, cart, below(cart, "SELECT cart", 6, 19, { kind: 3 }),
+    below(root, "total", 25, 36), charge,
     below(root, "send mail", 80, 96)], payments: [remote, below(remote, "sign", 44, 59),
     below(remote, "INSERT audit", 61, 72, { kind: 3, events: [again] })], root, remote };
 }
@@ -59,7 +63,8 @@ async function fill(spanlink) {
     await sendProfile(spanlink, service, samples, begin - 7n * NS, now());
   }
   const plain = orders[3].root.spanId;
-  await until(async () => (await spanlink.api(`/api/spans/${plain}`)).decision === "not_linked", "the decisions");
+  await until(async () => (await spanlink.api(`/api/spans/${plain}`)).decision === "not_linked",
+    "the decisions");
   return { trace: orders[9].root.traceId, root: orders[9].root.spanId, plain };
 }
 

@@ -279,6 +279,6 @@ function defaultsTable(defaults, text) {
 	const found = defaults.filter(({ path }) => path.toLowerCase().includes(text.toLowerCase()));
 	return found.length === 0 ? para(muted("No key has this in its path."))
 		: table("Defaults", ["Key", "Value", "Meaning"],
-		found.map(({ path, value, text: meaning }) => [code(path), code(String(value)), meaning
-			?? ""]));
+		found.map(({ path, value, text: meaning }) => [
+			code(path), code(String(value)), meaning ?? ""]));
 }

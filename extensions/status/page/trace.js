@@ -71,6 +71,7 @@ export class View {
 		if (text === this.text) return;
 		this.text = text;
 		this.spans = trace.spans;
+		this.cut = trace.truncated;
 		this.order = treeOf(trace.spans);
 		if (!this.tree) this.build();
 		this.measure();
@@ -80,9 +81,7 @@ export class View {
 	}
 
 	failed(problem) {
-		if (this.tree && problem.status === 0) return;
-		this.tree = null;
-		this.text = null;
+		if (this.tree) return;
 		fill(this.root, h("h1", "Trace"), failure("This trace cannot be shown", problem,
 			para(muted("The latest traces are kept; keep_mib of the status extension says how much.")),
 			para(anchor(link("traces"), "The traces that are kept"))));
@@ -104,9 +103,9 @@ export class View {
 	measure() {
 		const starts = this.spans.map((span) => BigInt(span.start_unix_nano));
 		this.from = starts.reduce((a, b) => (a < b ? a : b));
-		const offsets = this.spans.map((span) => this.offset(span) + span.duration_ns);
-		this.length = Math.max(1, ...offsets);
-		this.mostCpu = Math.max(1, ...this.spans.map((span) => span.cpu_ns));
+		const most = (of) => this.spans.reduce((max, span) => Math.max(max, of(span)), 1);
+		this.length = most((span) => this.offset(span) + span.duration_ns);
+		this.mostCpu = most((span) => span.cpu_ns);
 		this.node = this.order.find(({ span }) => span.span_id === this.chosen) ?? this.first();
 		this.focus ??= this.node;
 		this.focus = this.order.find(({ key }) => key === this.focus.key) ?? this.node;
@@ -140,6 +139,7 @@ export class View {
 		h("div.chips", [...services].map(([name, sum]) => h("span.chip",
 			swatch(name), named(name, "no service"),
 			muted(`${plural(sum.spans, "span")}${sum.cpu ? `, ${duration(sum.cpu)} CPU` : ""}`))),
+		this.cut && h("span.badge.warn", "not all spans are here"),
 		linked > 0 && anchor(link("flame", { trace: this.id }), "Flame graph of the whole trace",
 			{ class: "button" })));
 		const ticks = [0, 0.25, 0.5, 0.75].map((part) => h("span", {

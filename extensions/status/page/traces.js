@@ -80,8 +80,7 @@ export class View {
 	}
 
 	build() {
-		this.search = h("input", { type: "search", id: "search", role: "searchbox", value: this.params.q
-			?? "",
+		this.search = h("input", { type: "search", role: "searchbox", value: this.params.q ?? "",
 			autocomplete: "off", spellcheck: "false", "aria-label": "Search traces",
 			placeholder: "Trace id, span id, service or name", oninput: () => this.typed() });
 		const form = h("form.search", { role: "search", onsubmit: (e) => this.enter(e) },
@@ -103,8 +102,8 @@ export class View {
 			h("div.bar", form, this.sort, this.pause), this.filters,
 			h("div.underbar", this.status, this.news), this.table, this.empty);
 		this.list = new Rows(this.host, { key: rowKey, render: (row) => this.row(row),
-			whole: 100, signal: this.signal, reached: (last) => last >= this.rows.length - 20
-				&& this.more() });
+			whole: 100, signal: this.signal,
+			reached: (last) => last >= this.rows.length - 20 && this.more() });
 		this.host.addEventListener("keydown", (event) => this.key(event));
 		this.showPause();
 		this.showFilters();

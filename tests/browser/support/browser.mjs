@@ -31,7 +31,8 @@ export async function open(browser, address, options = {}) {
     }
   });
   page.on("request", (request) => {
-    if (new URL(request.url()).host !== new URL(address).host) page.faults.push(`asked ${request.url()}`);
+    const { host } = new URL(request.url());
+    if (host !== new URL(address).host) page.faults.push(`asked ${request.url()}`);
   });
   await page.goto(address);
   return page;
@@ -47,7 +48,8 @@ export async function violations(page) {
   await page.evaluate(AXE);
   const { violations: found } = await page.evaluate(() => globalThis.axe.run(document, {
     runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
-  return found.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.target.join(" ")} ${node.failureSummary}`));
+  return found.flatMap(({ id, nodes }) => nodes.map(
+    ({ target, failureSummary }) => `${id}: ${target.join(" ")} ${failureSummary}`));
 }
 
 /** Whether nothing but what may scroll is wider than the window. */

@@ -30,7 +30,8 @@ export async function until(work, what, seconds = 60) {
     } catch (problem) {
       wrong = problem;
     }
-    if (Date.now() > end) throw new Error(`${what} did not happen in ${seconds} s`, { cause: wrong });
+    if (Date.now() > end) throw new Error(`${what} did not happen in ${seconds} s`,
+      { cause: wrong });
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -43,7 +44,8 @@ export class Spanlink {
   static async start({ status = "", correlation = "" } = {}) {
     const self = new Spanlink();
     self.folder = mkdtempSync(path.join(os.tmpdir(), "spanlink-browser-"));
-    const [grpc, http, ingest, page] = [await freePort(), await freePort(), await freePort(), await freePort()];
+    const [grpc, http, ingest, page] = [await freePort(), await freePort(), await freePort(),
+      await freePort()];
     Object.assign(self, { otlp: `http://127.0.0.1:${http}`, pyroscope: `http://127.0.0.1:${ingest}`,
       url: `http://127.0.0.1:${page}` });
     self.config = path.join(self.folder, "spanlink.yaml");
@@ -111,7 +113,8 @@ service:
   async play(name) {
     const folder = path.join(ROOT, "tests/recorded");
     const player = spawn("python3", [path.join(folder, "play.py"), path.join(folder, name),
-      "--otlp", this.otlp, "--pyroscope", this.pyroscope], { stdio: ["ignore", "pipe", "inherit"] });
+      "--otlp", this.otlp, "--pyroscope", this.pyroscope],
+        { stdio: ["ignore", "pipe", "inherit"] });
     let out = "";
     player.stdout.on("data", (text) => (out += text));
     const [code] = await once(player, "exit");

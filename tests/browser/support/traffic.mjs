@@ -17,13 +17,16 @@ export function id(digits) {
 }
 
 function pairs(all) {
-  return Object.entries(all).map(([key, value]) => ({ key, value: { stringValue: String(value) } }));
+  return Object.entries(all).map(([key, value]) => ({ key,
+    value: { stringValue: String(value) } }));
 }
 
 /** A span of OTLP JSON; start and end are unix nanoseconds as BigInt. */
-export function span({ trace, span: spanId = id(16), parent = "", name, start, end, kind = 2, attributes = {},
+export function span({ trace, span: spanId = id(16), parent = "", name, start, end, kind = 2,
+  attributes = {},
   events = [], status }) {
-  return { traceId: trace, spanId, parentSpanId: parent, name, kind, startTimeUnixNano: String(start),
+  return { traceId: trace, spanId, parentSpanId: parent, name, kind,
+    startTimeUnixNano: String(start),
     endTimeUnixNano: String(end), attributes: pairs(attributes), status,
     events: events.map((each) => ({ name: each.name, timeUnixNano: String(each.at),
       attributes: pairs(each.attributes ?? {}) })) };
@@ -61,23 +64,27 @@ function bytes(field, body) {
 
 /**
  * A pprof of CPU time.
- * @param {Array<{stack: string[], value: number, span?: string}>} samples stacks from the root, values
- *     in nanoseconds
+ * @param {Array<{stack: string[], value: number, span?: string}>} samples stacks from the root,
+ *     values in nanoseconds
  */
 export function pprof(samples, start, end) {
   const strings = new Map([["", 0]]);
   const text = (name) => strings.get(name) ?? (strings.set(name, strings.size), strings.size - 1);
   const functions = new Map();
-  const place = (name) => functions.get(name) ?? (functions.set(name, functions.size + 1), functions.size);
+  const place = (name) => functions.get(name) ?? (functions.set(name, functions.size + 1),
+    functions.size);
   const type = () => Buffer.concat([number(1, text("cpu")), number(2, text("nanoseconds"))]);
   const parts = [bytes(1, type())];
   for (const { stack, value, span: spanId } of samples) {
     const locations = Buffer.concat(stack.toReversed().map((name) => varint(place(name))));
-    const label = spanId && bytes(3, Buffer.concat([number(1, text("span_id")), number(2, text(spanId))]));
-    parts.push(bytes(2, Buffer.concat([bytes(1, locations), bytes(2, varint(value)), label || Buffer.alloc(0)])));
+    const label = spanId && bytes(3,
+      Buffer.concat([number(1, text("span_id")), number(2, text(spanId))]));
+    parts.push(bytes(2, Buffer.concat([bytes(1, locations), bytes(2, varint(value)), label
+      || Buffer.alloc(0)])));
   }
   for (const [name, at] of functions) {
-    parts.push(bytes(4, Buffer.concat([number(1, at), bytes(4, Buffer.concat([number(1, at), number(2, 1)]))])),
+    parts.push(bytes(4, Buffer.concat([number(1, at),
+      bytes(4, Buffer.concat([number(1, at), number(2, 1)]))])),
       bytes(5, Buffer.concat([number(1, at), number(2, text(name))])));
   }
   const kind = type();
@@ -89,7 +96,8 @@ export function pprof(samples, start, end) {
 /** Sends a profile of a service by /ingest. */
 export async function sendProfile(spanlink, service, samples, start, end) {
   const seconds = (ns) => String(ns / NS);
-  const query = new URLSearchParams({ name: service, from: seconds(start), until: seconds(end + NS - 1n),
+  const query = new URLSearchParams({ name: service, from: seconds(start),
+    until: seconds(end + NS - 1n),
     format: "pprof", spyName: "test" });
   await taken(await fetch(`${spanlink.pyroscope}/ingest?${query}`, { method: "POST",
     body: pprof(samples, start, end) }));
