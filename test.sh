@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs missing packages, builds and runs every test. Prints "N passed, N failed" at the end.
-# Usage: ./test.sh [--soak] [unit] [lint] [guard] [arm64] [e2e] [faults] [package] [release]
-#                 [field]
+# Usage: ./test.sh [--soak] [unit] [lint] [guard] [arm64] [e2e] [browser] [faults] [package]
+#                 [release] [field]
 # Without a part, it runs all except release and field. arm64 cross-compiles, runs spanlink and the
 # tests of lib/base and lib/wire under qemu, and makes the .deb.
 # --soak: the end-to-end tests run every language in every mode, the fault tests run many more
@@ -21,7 +21,7 @@ if [ "${1:-}" = --soak ]; then
   fuzz_seconds=60
   shift
 fi
-parts=${*:-lint unit guard arm64 e2e faults package}
+parts=${*:-lint unit guard arm64 e2e browser faults package}
 
 step() { # name, command...
   local name=$1
@@ -72,6 +72,19 @@ pytest_run() { # folder, option...
   [ -n "$line" ] || bad=1
   passed=$((passed + ${good:-0}))
   failed=$((failed + ${bad:-0} + ${errors:-0}))
+}
+
+# What node:test counts: "ℹ pass 12" and "ℹ fail 0".
+browser_run() {
+  printf '== browser\n'
+  local good bad
+  tests/browser/run.sh >"$logs/browser.log" 2>&1 || tail -n 60 "$logs/browser.log"
+  good=$(sed -nE 's/^.* pass ([0-9]+)$/\1/p' "$logs/browser.log" | tail -1)
+  bad=$(awk '$2 == "fail" || $2 == "cancelled" { sum += $3 } END { print sum }' "$logs/browser.log")
+  [ -n "$good" ] || bad=1
+  passed=$((passed + ${good:-0}))
+  failed=$((failed + ${bad:-0}))
+  echo "   ${good:-0} passed, ${bad:-0} failed"
 }
 
 field_run() { # option...
@@ -137,6 +150,10 @@ for part in $parts; do
       pytest_run tests/e2e "${soak[@]}"
       step contrib-setup tests/contrib/setup.sh
       pytest_run tests/contrib
+      ;;
+    browser)
+      build release
+      browser_run
       ;;
     faults)
       build release

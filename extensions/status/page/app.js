@@ -1,0 +1,99 @@
+/* Which view is shown, and whether spanlink answers. */
+import { connection, get, heardUptime, poll } from "./api.js";
+import { announce, fill, h } from "./dom.js";
+import { duration } from "./format.js";
+import { anchor, button, failure, para } from "./parts.js";
+import { current, link } from "./route.js";
+
+const MODULES = { traces: "./traces.js", trace: "./trace.js", flame: "./flame.js", why: "./why.js",
+	cost: "./cost.js", pipeline: "./pipeline.js" };
+
+const main = document.getElementById("main");
+let shown = null; // {name, id, view, scope}
+
+function mark(name) {
+	const of = name === "trace" ? "traces" : name;
+	for (const item of document.querySelectorAll("#views a")) {
+		if (item.dataset.view === of) item.setAttribute("aria-current", "page");
+		else item.removeAttribute("aria-current");
+	}
+}
+
+function unknown(name) {
+	fill(main, h("h1", "There is no such view"), para(`The address names "${name}".`),
+		para(anchor(link("traces"), "Traces")));
+}
+
+async function show() {
+	const route = current();
+	const first = shown === null;
+	mark(route.view);
+	if (shown && shown.name === route.view && shown.id === route.id && shown.view) {
+		document.title = `${shown.title(route)} – spanlink`;
+		shown.view.update(route);
+		return;
+	}
+	shown?.scope.abort();
+	const scope = new AbortController();
+	const mine = (shown = { name: route.view, id: route.id, scope, view: null });
+	if (!Object.hasOwn(MODULES, route.view)) {
+		unknown(route.view);
+		return;
+	}
+	try {
+		const module = await import(MODULES[route.view]);
+		if (shown !== mine) return;
+		mine.title = module.title;
+		document.title = `${module.title(route)} – spanlink`;
+		main.replaceChildren();
+		scrollTo({ top: 0, behavior: "instant" });
+		mine.view = new module.View(main, current(), scope.signal);
+		if (!first) {
+			main.focus({ preventScroll: true });
+			announce(module.title(route));
+		}
+	} catch (problem) {
+		if (shown !== mine) return;
+		shown = { ...mine, view: null, id: NaN };
+		fill(main, failure("This view could not be loaded", problem,
+			button("Load the page again", () => location.reload())));
+	}
+}
+
+function watch() {
+	const badge = document.getElementById("process");
+	const text = document.getElementById("process-text");
+	const banner = document.getElementById("banner");
+	const set = (state, words) => {
+		badge.dataset.state = state;
+		text.textContent = words;
+	};
+	const forever = new AbortController().signal;
+	const ask = poll(async () => {
+		const { version, uptime_ns, hold } = await get("/api/pipelines", {}, forever);
+		connection.waiting = hold?.spans ?? 0;
+		heardUptime(uptime_ns);
+		const up = duration(Math.ceil(uptime_ns / 1e9) * 1e9);
+		set("up", uptime_ns > 0 ? `${version}, up ${up}` : version);
+	}, 3000, forever, (problem) => set("down", problem.status === 0 ? "no answer"
+		: "status unknown"));
+	connection.addEventListener("down", () => {
+		set("down", "no answer");
+		fill(banner, para(`spanlink does not answer on ${location.host}. What you see is as it was; `,
+			"the page goes on by itself when it is back."));
+		ask();
+	});
+	connection.addEventListener("up", () => fill(banner));
+	connection.addEventListener("restart", () => {
+		fill(banner, para("spanlink has restarted: traces from before are gone. ",
+			button("Understood", () => fill(banner), { class: "small" })));
+	});
+}
+
+document.getElementById("skip").addEventListener("click", (event) => {
+	event.preventDefault();
+	main.focus();
+});
+addEventListener("hashchange", show);
+show();
+watch();

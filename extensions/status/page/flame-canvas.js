@@ -1,0 +1,388 @@
+/*
+ * Draws a tree of flame-layout.js: a canvas for the eyes, and above it a button for each of the
+ * widest frames and the one in focus, for keyboards and screen readers.
+ */
+import { fill, h } from "./dom.js";
+import { hue, inUnit, percent } from "./format.js";
+
+const BUTTONS = 250;  // frames that are buttons besides the one in focus
+const LEAST = 8;      // pixels of a frame that is one
+const LABEL = 28;     // pixels of a frame that shows its name
+const TONES = [8, 16, 24, 32, 40, 48, 20, 36, 198, 168, 256, 96];
+
+/** The module of a function's name, by which frames are coloured. */
+function moduleOf(name) {
+	const file = /\s\(?([^\s()]+\.\w+)(?::\d+)?\)?$/.exec(name)?.[1] ?? name;
+	const slash = file.lastIndexOf("/");
+	const dot = slash > 0 ? file.indexOf(".", slash) : file.lastIndexOf(".");
+	return dot > 0 ? file.slice(0, dot) : file;
+}
+
+export class FlameCanvas {
+	/**
+	 * @param {object} options
+	 * @param {string} options.label what it is a graph of
+	 * @param {boolean} [options.up] flames: the root is at the bottom
+	 * @param {number} [options.most] the greatest height, in pixels
+	 * @param {(node: number) => void} [options.selected]
+	 * @param {(node: number) => void} [options.zoomed]
+	 * @param {AbortSignal} options.signal
+	 */
+	constructor({ label, up = false, most = 560, selected, zoomed, signal }) {
+		Object.assign(this, { up, most, selected, zoomed });
+		this.zoom = 0;
+		this.focus = 0;
+		this.mask = null;
+		this.visible = [];
+		this.row = matchMedia("(pointer: coarse)").matches ? 28 : 22;
+		this.canvas = h("canvas", { "aria-hidden": "true" });
+		this.frames = h("div.frames");
+		this.tip = h("div.tip", { "aria-hidden": "true", hidden: true });
+		this.inner = h("div.flame-inner", this.canvas, this.frames);
+		this.scroller = h("div.flame-scroll", this.inner);
+		this.element = h("div.flame", { role: "group", "aria-label": label,
+			"aria-roledescription": "flame graph" }, this.scroller, this.tip);
+		this.listen(signal);
+	}
+
+	listen(signal) {
+		const redraw = () => this.later();
+		const observer = new ResizeObserver(redraw);
+		observer.observe(this.scroller);
+		signal.addEventListener("abort", () => observer.disconnect());
+		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+			this.colours = null;
+			redraw();
+		}, { signal });
+		this.scroller.addEventListener("scroll", redraw, { passive: true });
+		this.inner.addEventListener("pointermove", (event) => this.hover(event));
+		this.inner.addEventListener("pointerleave", () => this.hideTip());
+		this.inner.addEventListener("click", (event) => this.click(event));
+		this.frames.addEventListener("keydown", (event) => this.key(event));
+		this.frames.addEventListener("focusin", (event) => this.focused(event));
+		this.frames.addEventListener("focusout", () => this.hideTip());
+	}
+
+	/** @param view {tree, names, unit, meta}; unit null: shares of two profiles. */
+	show(view, zoom = 0) {
+		Object.assign(this, view);
+		this.mask = null;
+		this.hues = new Int16Array(this.names.length).fill(-1);
+		this.zoom = this.focus = zoom < this.tree.n ? zoom : 0;
+		this.size();
+		this.setUp(this.up);
+	}
+
+	setUp(up) {
+		this.up = up;
+		this.fresh = true;
+		this.later();
+	}
+
+	setMask(mask) {
+		this.mask = mask;
+		this.later();
+	}
+
+	/** Makes a node as wide as the view. */
+	zoomTo(node) {
+		this.zoom = node;
+		if (!this.under(this.focus, node)) this.focus = node;
+		this.size();
+		this.later();
+		this.zoomed?.(node);
+	}
+
+	under(node, above) {
+		for (; node >= 0; node = this.tree.parent[node]) if (node === above) return true;
+		return false;
+	}
+
+	size() {
+		this.content = this.tree.depths * this.row;
+		this.inner.style.height = `${this.content}px`;
+		this.scroller.style.height = `${Math.min(this.content, this.most) + 2}px`;
+	}
+
+	later() {
+		cancelAnimationFrame(this.frame);
+		this.frame = requestAnimationFrame(() => this.draw());
+	}
+
+	y(depth) {
+		return this.up ? this.content - (depth + 1) * this.row : depth * this.row;
+	}
+
+	/* What is drawn now: frames as {node, x, y, w}, from the root through the zoomed node down. */
+	collect(width, top, bottom) {
+		const { tree, zoom } = this;
+		const out = [];
+		const keep = (node, x, w) => {
+			const y = this.y(tree.depth[node]);
+			if (y + this.row >= top && y <= bottom) out.push({ node, x, y, w });
+		};
+		for (let up = tree.parent[zoom]; up >= 0; up = tree.parent[up]) keep(up, 0, width);
+		const scale = width / (tree.total[zoom] || 1);
+		const stack = [zoom];
+		while (stack.length > 0) {
+			const node = stack.pop();
+			keep(node, (tree.x[node] - tree.x[zoom]) * scale,
+				node === zoom ? width : tree.total[node] * scale);
+			for (let child = tree.first[node]; child >= 0; child = tree.next[child]) {
+				if (tree.total[child] * scale < 0.7) break; // the rest are smaller
+				stack.push(child);
+			}
+		}
+		return out;
+	}
+
+	draw() {
+		if (!this.tree || !this.element.isConnected) return;
+		const width = this.scroller.clientWidth;
+		const height = this.scroller.clientHeight;
+		if (width === 0) return;
+		if (this.fresh) this.scroller.scrollTop = this.up ? this.content : 0;
+		this.fresh = false;
+		const top = this.scroller.scrollTop;
+		const dense = window.devicePixelRatio || 1;
+		Object.assign(this.canvas,
+			{ width: Math.round(width * dense), height: Math.round(height * dense) });
+		Object.assign(this.canvas.style, { width: `${width}px`, height: `${height}px`,
+			transform: `translateY(${top}px)` });
+		this.visible = this.collect(width, top, top + height);
+		const pen = this.canvas.getContext("2d");
+		pen.setTransform(dense, 0, 0, dense, 0, -top * dense);
+		this.paint(pen);
+		this.buttons();
+	}
+
+	theme() {
+		if (this.colours) return this.colours;
+		const style = getComputedStyle(this.element);
+		const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+		this.colours = { dark, text: style.getPropertyValue("--frame-text").trim(),
+			faint: style.getPropertyValue("--frame-faint").trim(),
+			faintText: style.getPropertyValue("--frame-faint-text").trim(),
+			font: `12px ${style.fontFamily}`, root: style.getPropertyValue("--frame-root").trim() };
+		return this.colours;
+	}
+
+	colour(node) {
+		const { tree } = this;
+		const theme = this.theme();
+		if (this.mask && !this.mask[node]) return theme.faint;
+		if (tree.before) return this.change(node, theme.dark);
+		if (node === 0 && !this.rooted) return theme.root;
+		const name = tree.name[node];
+		if (this.hues[name] < 0) this.hues[name] = hue(moduleOf(this.names[name]));
+		const tone = TONES[this.hues[name] % TONES.length];
+		const [strong, light] = theme.dark ? [46, 60] : [76, 77];
+		return `hsl(${tone} ${tone > 60 ? strong * 0.6 : strong}% ${light}%)`;
+	}
+
+	/* Blue where it became less, orange where it became more, as much as it changed. */
+	change(node, dark) {
+		const { before, after } = this.tree;
+		const most = Math.max(before[node], after[node]);
+		const part = most > 0 ? (after[node] - before[node]) / most : 0;
+		const strength = Math.round(Math.min(1, Math.abs(part)) * 100);
+		if (strength < 3) return dark ? "hsl(215 8% 62%)" : "hsl(215 12% 87%)";
+		const tone = part > 0 ? 24 : 212;
+		return dark ? `hsl(${tone} ${30 + strength * 0.6}% ${62 - strength * 0.02}%)`
+			: `hsl(${tone} ${40 + strength * 0.55}% ${88 - strength * 0.2}%)`;
+	}
+
+	paint(pen) {
+		const { text, faintText, font } = this.theme();
+		pen.font = font;
+		pen.textBaseline = "middle";
+		for (const { node, x, y, w } of this.visible) {
+			pen.globalAlpha = this.under(this.zoom, node) && node !== this.zoom ? 0.6 : 1;
+			pen.fillStyle = this.colour(node);
+			pen.fillRect(x, y, Math.max(0.6, w - (w > 3 ? 1 : 0.3)), this.row - 1);
+			if (w < LABEL) continue;
+			pen.fillStyle = this.mask && !this.mask[node] ? faintText : text;
+			pen.fillText(this.fitting(pen, this.names[this.tree.name[node]], w - 10), x + 5,
+				y + this.row / 2);
+		}
+		pen.globalAlpha = 1;
+	}
+
+	fitting(pen, name, room) {
+		const letter = (this.letter ??= pen.measureText("mean width of it").width / 16);
+		if (name.length * letter * 1.3 < room || pen.measureText(name.slice(0, 400)).width <= room) {
+			return name;
+		}
+		let fit = Math.max(1, Math.floor(room / letter));
+		while (fit > 1 && pen.measureText(`${name.slice(0, fit)}…`).width > room) fit--;
+		return fit > 1 ? `${name.slice(0, fit)}…` : "";
+	}
+
+	/** "function, self 1.2 ms (4 %), total 34 ms (12.3 %)" */
+	describe(node) {
+		const { tree, names } = this;
+		const name = names[tree.name[node]];
+		if (tree.before) {
+			const [a, b] = [tree.before[node], tree.after[node]];
+			return `${name}, self ${this.value(tree.selfAfter[node])}, total ${this.value(b)}, ` +
+				`before ${this.value(a)}, ${b >= a ? "more" : "less"} by ${this.value(Math.abs(b - a))}`;
+		}
+		const share = (value) => `${this.value(value)} (${percent(value / (tree.total[0] || 1))})`;
+		return `${name}, self ${share(tree.self[node])}, total ${share(tree.total[node])}`;
+	}
+
+	value(value) {
+		return this.unit === null ? percent(value) : inUnit(value, this.unit);
+	}
+
+	/* One button is in the order of Tab; arrows lead to the others. */
+	buttons() {
+		const held = this.frames.contains(document.activeElement);
+		const widest = this.visible.filter(({ w }) => w >= LEAST).sort((a, b) => b.w - a.w)
+			.slice(0, BUTTONS).sort((a, b) => this.tree.depth[a.node] - this.tree.depth[b.node]
+				|| a.x - b.x);
+		if (!widest.some(({ node }) => node === this.focus)) {
+			widest.push(this.visible.find(({ node }) => node === this.focus) ?? this.place(this.focus));
+		}
+		const old = new Map([...this.frames.children].map((button) => [Number(button.dataset.node),
+			button]));
+		const kept = widest.map((place) => this.button(place, old.get(place.node)));
+		for (const button of old.values()) if (!kept.includes(button)) button.remove();
+		kept.forEach((button, i) => {
+			if (this.frames.children[i] !== button) this.frames.insertBefore(button,
+				this.frames.children[i] ?? null);
+		});
+		if (held) this.current()?.focus({ preventScroll: true });
+	}
+
+	current() {
+		return this.frames.querySelector("[tabindex='0']");
+	}
+
+	button({ node, x, y, w }, known) {
+		const button = known ?? h("button", { type: "button", class: "frame", dataset: { node } });
+		const label = this.describe(node);
+		if (button.getAttribute("aria-label") !== label) button.setAttribute("aria-label", label);
+		button.tabIndex = node === this.focus ? 0 : -1;
+		Object.assign(button.style, { left: `${x}px`, top: `${y}px`, width: `${Math.max(2, w - 1)}px`,
+			height: `${this.row - 1}px` });
+		return button;
+	}
+
+	place(node) {
+		const { tree, zoom } = this;
+		const width = this.scroller.clientWidth;
+		const scale = width / (tree.total[zoom] || 1);
+		const above = node !== zoom && this.under(zoom, node);
+		return { node, x: above ? 0 : (tree.x[node] - tree.x[zoom]) * scale,
+			y: this.y(tree.depth[node]),
+			w: above ? width : tree.total[node] * scale };
+	}
+
+	find(event) {
+		const box = this.inner.getBoundingClientRect();
+		const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+		return this.visible.find(({ x, y, w }) => px >= x && px < x + Math.max(1, w) && py >= y &&
+			py < y + this.row);
+	}
+
+	hover(event) {
+		const found = this.find(event);
+		if (!found) return this.hideTip();
+		this.inner.style.cursor = "pointer";
+		this.showTip(found.node, event.clientX, event.clientY);
+	}
+
+	showTip(node, x, y) {
+		const name = this.names[this.tree.name[node]];
+		fill(this.tip, h("strong", name), h("div", this.describe(node).slice(name.length + 2)));
+		this.tip.hidden = false;
+		const box = this.tip.getBoundingClientRect();
+		this.tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 12))}px`;
+		this.tip.style.top = `${y + 18 + box.height > innerHeight ? y - box.height - 10 : y + 18}px`;
+	}
+
+	hideTip() {
+		this.tip.hidden = true;
+		this.inner.style.cursor = "";
+	}
+
+	click(event) {
+		// A key press on a button is a click without a place.
+		const node = event.detail === 0 ? Number(event.target.dataset.node ?? -1)
+			: this.find(event)?.node;
+		if (node === undefined || node < 0) return;
+		this.focus = node;
+		this.zoomTo(node === this.zoom && node !== 0 ? this.tree.parent[node] : node);
+		this.selected?.(node);
+	}
+
+	focused(event) {
+		const node = Number(event.target.dataset.node);
+		if (this.focus !== node) {
+			this.focus = node;
+			for (const button of this.frames.children) {
+				button.tabIndex = Number(button.dataset.node) === node ? 0 : -1;
+			}
+		}
+		this.selected?.(node);
+		if (!event.target.matches(":focus-visible")) return;
+		const box = event.target.getBoundingClientRect();
+		this.showTip(node, box.left, box.bottom - 10);
+	}
+
+	/** Where a key leads, or undefined. */
+	towards(key) {
+		const { tree, focus } = this;
+		const deeper = this.up ? "ArrowUp" : "ArrowDown";
+		const outer = this.up ? "ArrowDown" : "ArrowUp";
+		if (key === deeper) return tree.first[focus] >= 0 ? tree.first[focus] : focus;
+		if (key === outer) return tree.parent[focus] >= 0 ? tree.parent[focus] : focus;
+		if (key === "Home") return 0;
+		if (key === "End") return this.end();
+		if (key === "ArrowRight") return this.beside(1);
+		if (key === "ArrowLeft") return this.beside(-1);
+		return undefined;
+	}
+
+	end() {
+		let node = this.zoom;
+		while (this.tree.first[node] >= 0) node = this.tree.first[node];
+		return node;
+	}
+
+	/* The next frame of the same depth in the view. */
+	beside(step) {
+		const { tree, focus } = this;
+		const depth = tree.depth[focus];
+		const level = this.visible.filter(({ node }) => tree.depth[node] === depth)
+			.sort((a, b) => a.x - b.x).map(({ node }) => node);
+		return level[level.indexOf(focus) + step] ?? focus;
+	}
+
+	key(event) {
+		if (event.ctrlKey || event.metaKey || event.altKey) return;
+		if (event.key === "Escape" && this.zoom !== 0) {
+			this.zoomTo(0);
+		} else {
+			const node = this.towards(event.key);
+			if (node === undefined) return;
+			this.moveTo(node);
+		}
+		event.preventDefault();
+		event.stopPropagation();
+	}
+
+	moveTo(node) {
+		this.focus = node;
+		if (!this.under(node, this.zoom) && !this.under(this.zoom, node)) this.zoomTo(node);
+		const y = this.y(this.tree.depth[node]);
+		const { scrollTop, clientHeight } = this.scroller;
+		if (y < scrollTop) this.scroller.scrollTop = y;
+		else if (y + this.row > scrollTop + clientHeight) {
+			this.scroller.scrollTop = y + this.row - clientHeight;
+		}
+		this.draw();
+		this.current()?.focus({ preventScroll: true });
+	}
+}

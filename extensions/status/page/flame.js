@@ -1,0 +1,122 @@
+/* The view of a flame graph: of a span, a trace, or a service, a route of it, and a time. */
+import { get } from "./api.js";
+import { fill, h, select } from "./dom.js";
+import { FlamePanel } from "./flame-panel.js";
+import { count, duration, named } from "./format.js";
+import { anchor, button, failure, muted, notice, para, renewed, who } from "./parts.js";
+import { go, link, note } from "./route.js";
+
+const RANGES = [["-5m", "5 minutes"], ["-15m", "15 minutes"], ["-60m", "hour"], ["", "all kept"]];
+const SOURCE = ["span", "trace", "service", "name", "from", "to"];
+
+export const title = ({ params }) => {
+	if (params.span) return `Flame graph of span ${params.span}`;
+	if (params.trace) return `Flame graph of trace ${params.trace}`;
+	return params.service ? `Flame graph of ${params.name ?? params.service}` : "Flame graphs";
+};
+
+function split(params) {
+	const source = {};
+	const state = {};
+	for (const [key, value] of Object.entries(params)) {
+		if (SOURCE.includes(key)) source[key] = value;
+		else state[key] = value;
+	}
+	return { source, state };
+}
+
+export class View {
+	constructor(root, route, signal) {
+		Object.assign(this, { root, signal });
+		this.update(route);
+	}
+
+	update(route) {
+		const { source, state } = split(route.params);
+		renewed(this);
+		this.source = source;
+		this.head = h("div");
+		const host = h("section", { "aria-label": "Flame graph" });
+		fill(this.root, this.head, host);
+		if (source.span) this.spanHead();
+		else if (source.trace) this.traceHead();
+		else this.serviceHead(host);
+		if (!source.span && !source.trace && source.service === undefined) return;
+		this.panel = new FlamePanel(host, { source, state, signal: this.scope.signal,
+			label: title(route), changed: (now) => note(link("flame", { ...source, ...now })) });
+	}
+
+	async spanHead() {
+		const { span } = this.source;
+		fill(this.head, h("h1", "Flame graph of a span"), para(muted(span)));
+		try {
+			const known = await get(`/api/spans/${span}`, {}, this.scope.signal);
+			if (!known.name) return;
+			fill(this.head, h("h1", who(known.service, known.name)),
+			h("p.crumbs",
+				known.trace_id && anchor(link("trace", { span }, known.trace_id), "its trace"),
+				anchor(link("why", { id: span }), "why it is linked"),
+				anchor(link("flame", { service: known.service, name: known.name }), "its route")));
+		} catch {
+			// The panel says what is wrong.
+		}
+	}
+
+	traceHead() {
+		const { trace } = this.source;
+		fill(this.head, h("h1", "Flame graph of a trace"),
+			h("p.crumbs", anchor(link("trace", {}, trace), trace),
+				muted("all its linked spans, over all services seen here")));
+	}
+
+	async serviceHead(host) {
+		fill(this.head, h("h1", "Flame graphs"));
+		let routes;
+		try {
+			({ routes } = await get("/api/cost", {}, this.scope.signal));
+		} catch (problem) {
+			if (problem.name === "AbortError") return;
+			if (this.source.service === undefined) fill(host,
+				failure("The services cannot be shown", problem));
+			return;
+		}
+		this.form(routes);
+		if (this.source.service === undefined) this.choices(host, routes);
+	}
+
+	form(routes) {
+		const { service, name = "", from = "" } = this.source;
+		const services = [...new Set([...routes.map((each) => each.service),
+			...(service ? [service] : [])])].sort();
+		const names = routes.filter((each) => each.service === service).map((each) => each.span_name);
+		if (name && !names.includes(name)) names.push(name);
+		const open = (changes) => go(link("flame", { service, name, from, ...changes }));
+		fill(this.head, h("h1", "Flame graphs"), services.length > 0 && h("div.filters",
+			select("Service", [...(service === undefined ? [["", "choose one"]] : []),
+				...services.map((each) => [each, named(each)])],
+				service ?? "", (value) => open({ service: value, name: "" })),
+			service !== undefined
+				&& select("Route", [["", "all routes"], ...names.map((each) => [each, named(each)])],
+				name, (value) => open({ name: value })),
+			service !== undefined && select("Last", RANGES, from, (value) => open({ from: value })),
+			service !== undefined && button("Refresh", () => this.update(
+				{ view: "flame", id: "", params: { ...this.source, ...this.panel.state } }))));
+	}
+
+	/* Without a source: the costliest routes to choose from. */
+	choices(host, routes) {
+		const busy = routes.filter((each) => each.samples > 0).slice(0, 30);
+		if (busy.length === 0) {
+			fill(host, notice("", "No profile samples yet",
+				para("A flame graph needs profiles whose samples carry span ids, every 10 to 60 s."),
+				para(anchor(link("why"), "What each service sends, and why spans have no link"))));
+			return;
+		}
+		const most = busy[0].cpu_ns || 1;
+		fill(host, h("h2", "Where the CPU time goes"), h("ul.cards", busy.map((each) => h("li", {},
+			h("a.card", { href: link("flame", { service: each.service, name: each.span_name }) },
+				who(each.service, each.span_name),
+				h("span.number.measure.cpu", { style: { "--part": each.cpu_ns / most },
+					text: `${duration(each.cpu_ns)} CPU, ${count(each.samples)} samples` }))))));
+	}
+}

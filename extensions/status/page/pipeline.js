@@ -1,0 +1,284 @@
+/* The pipelines as a picture with what passes now, and the configuration. */
+import { connection, get, poll } from "./api.js";
+import { spark } from "./chart.js";
+import { fill, h, s } from "./dom.js";
+import { bytes, count, duration, plural, rate } from "./format.js";
+import { anchor, code, failure, muted, number, para, table } from "./parts.js";
+import { link } from "./route.js";
+
+const EVERY = 1000;
+const KEPT = 60; // rates behind each small line
+const SIGNALS = { traces: "--series-1", profiles: "--series-3", metrics: "--series-4",
+	logs: "--series-2" };
+const ITEMS = { traces: "spans", profiles: "profile_samples", metrics: "metric_points",
+	logs: "log_records" };
+/* What each kind of component passes on, and what it loses or refuses. */
+const FLOW = { receiver: "accepted", processor: "outgoing", exporter: "sent" };
+const TROUBLE = ["refused", "failed", "send_failed", "enqueue_failed", "dropped"];
+
+export const title = () => "Pipeline";
+
+const colour = (signal) => `var(${SIGNALS[signal] ?? "--series-0"})`;
+
+/** The rate in a second of every counter, from two answers: {component: {counter: {item: n}}}. */
+function rates(before, now, seconds) {
+	const old = new Map(before.components.map((each) => [`${each.kind} ${each.id}`, each.counters]));
+	return new Map(now.components.map((each) => {
+		const was = old.get(`${each.kind} ${each.id}`) ?? {};
+		const parts = Object.entries(each.counters ?? {}).map(([name, items]) => [name,
+			Object.fromEntries(Object.entries(items).map(([item, n]) => [item,
+				Math.max(0, n - (was[name]?.[item] ?? 0)) / seconds]))]);
+		return [`${each.kind} ${each.id}`, Object.fromEntries(parts)];
+	}));
+}
+
+const all = (items) => Object.values(items ?? {}).reduce((sum, n) => sum + n, 0);
+
+export class View {
+	constructor(root, route, signal) {
+		Object.assign(this, { root, signal, keys: route.params.keys ?? "" });
+		this.history = new Map();
+		this.gauges = h("dl.gauges");
+		this.picture = h("div");
+		this.trouble = h("div");
+		this.config = h("section");
+		fill(root, h("h1", "Pipeline"), this.gauges, this.picture, this.trouble, this.config);
+		poll(() => this.load(), EVERY, signal, (problem) => {
+			if (!this.last) fill(this.picture, failure("The pipelines cannot be shown", problem));
+		});
+		this.configuration();
+		connection.addEventListener("restart", () => this.configuration(), { signal });
+		const observer = new ResizeObserver(() => this.wires());
+		observer.observe(this.picture);
+		signal.addEventListener("abort", () => observer.disconnect());
+	}
+
+	/** `keys` is what the keys of the configuration are searched for. */
+	update({ params }) {
+		this.keys = params.keys ?? "";
+		this.showKeys?.();
+	}
+
+	async load() {
+		const now = await get("/api/pipelines", {}, this.signal);
+		const known = this.last && now.uptime_ns >= this.last.uptime_ns;
+		const clock = performance.now();
+		this.rates = known ? rates(this.last, now, (clock - this.clock) / 1000) : new Map();
+		if (!known) this.history.clear();
+		this.last = now;
+		this.clock = clock;
+		this.showGauges(now);
+		const shape = JSON.stringify([now.pipelines,
+			now.components.map((each) => [each.kind, each.id, each.doc])]);
+		if (shape !== this.shape) this.draw(now);
+		this.shape = shape;
+		this.refresh(now);
+		this.showTrouble(now);
+	}
+
+	showGauges({ version, uptime_ns, budget, hold, journal }) {
+		const gauge = (label, value, more, part) => h("div.gauge", h("dt", label),
+			h("dd", h("b", value), more && muted(more),
+				part !== undefined && h("i",
+					{ class: `meter ${part > 0.9 ? "bad" : part > 0.7 ? "warn" : ""}`,
+					style: { "--part": `${Math.min(100, part * 100)}%` } })));
+		fill(this.gauges,
+			gauge("Running", duration(Math.floor(uptime_ns / 1e9) * 1e9 || 1e9), `version ${version}`),
+			budget && gauge("Memory budget", bytes(budget.used_bytes), `of ${bytes(budget.limit_bytes)}`,
+				budget.used_bytes / (budget.limit_bytes || 1)),
+			hold && gauge("Waiting for samples", plural(hold.spans, "span"),
+				hold.spans ? `${bytes(hold.bytes)}, oldest ${duration(hold.oldest_ns)}` : "none is held"),
+			journal ? gauge("Journal", bytes(journal.bytes), `${count(journal.entries)} requests` +
+				(journal.replay_left ? `, ${count(journal.replay_left)} to replay` : ""))
+				: gauge("Journal", "off", "accepted data are in memory"));
+	}
+
+	/* Stages from left to right: receivers, the processors by their place, exporters. */
+	draw({ pipelines, components }) {
+		const stage = new Map();
+		const deepest = Math.max(0, ...pipelines.map((each) => each.processors.length));
+		for (const each of pipelines) {
+			each.receivers.forEach((id) => stage.set(`receiver ${id}`, 0));
+			each.processors.forEach((id, i) => stage.set(`processor ${id}`,
+				Math.max(i + 1, stage.get(`processor ${id}`) ?? 0)));
+			each.exporters.forEach((id) => stage.set(`exporter ${id}`, deepest + 1));
+		}
+		this.nodes = new Map();
+		const cards = Array.from({ length: deepest + 2 }, () => []);
+		for (const each of components) {
+			const key = `${each.kind} ${each.id}`;
+			if (!stage.has(key)) continue;
+			const card = { ...this.card(each), stage: stage.get(key) };
+			this.nodes.set(key, card);
+			cards[card.stage].push(card.element);
+		}
+		this.columns = cards;
+		this.edges = pipelines.flatMap(edgesOf).filter(({ from, to }) => this.nodes.has(from)
+			&& this.nodes.has(to)).map((edge) => ({
+			...edge, one: this.nodes.get(edge.from), two: this.nodes.get(edge.to),
+			wire: s("path.wire", { style: { stroke: colour(edge.signal) } }) }));
+		this.lines = s("svg.wires", { "aria-hidden": "true" }, this.edges.map(({ wire }) => wire));
+		const others = components.filter((each) => each.kind === "extension");
+		fill(this.picture, h("h2.unseen", "Components"),
+			h("ul.legend", [...new Set(pipelines.map((each) => each.signal))].map((signal) => h("li", {},
+			h("i", { style: { background: colour(signal) } }), signal))),
+		h("div.stages", this.lines,
+			cards.filter((list) => list.length > 0).map((list, i, { length }) => h("section", {
+			class: "stage", "aria-label": i === 0 ? "Receivers" : i === length - 1 ? "Exporters"
+				: `Processors, step ${i}` }, list))),
+		others.length > 0 && h("p.extensions", muted("Extensions: "),
+			others.map((each) => h("span.chip", documentation(each)))));
+	}
+
+	card(component) {
+		const now = h("p.flow");
+		const more = h("p.muted.more");
+		const line = h("div");
+		const element = h("article.node", { "aria-label": `${component.kind} ${component.id}` },
+			h("h3", documentation(component)), h("p.kind.muted", component.kind), now, line, more);
+		return { element, now, more, line };
+	}
+
+	refresh({ components }) {
+		for (const each of components) {
+			const key = `${each.kind} ${each.id}`;
+			const node = this.nodes.get(key);
+			if (!node) continue;
+			const passing = this.rates.get(key)?.[FLOW[each.kind]];
+			const history = this.history.get(key) ?? [];
+			if (passing) history.push(all(passing));
+			this.history.set(key, history.slice(-KEPT));
+			const items = Object.entries(each.counters?.[FLOW[each.kind]] ?? {}).filter(([, n]) => n > 0);
+			fill(node.now, items.length === 0 ? muted("nothing yet")
+				: items.map(([item, n]) => h("span", { title: `${count(n)} ${words(item)} so far` },
+					h("b", rate(passing?.[item] ?? 0)), ` ${words(item)}/s`)));
+			fill(node.line, spark(this.history.get(key)));
+			const lost = TROUBLE.reduce((sum, name) => sum + all(each.counters?.[name]), 0);
+			const total = items.reduce((sum, [, n]) => sum + n, 0);
+			node.element.classList.toggle("trouble",
+				TROUBLE.some((name) => all(this.rates.get(key)?.[name]) > 0));
+			fill(node.more, `${count(total)} so far`, lost > 0
+				&& h("span.badge.bad", `${count(lost)} refused or lost`),
+				each.queue && h("span.queue",
+					`queue ${count(each.queue.size)} of ${count(each.queue.capacity)}`,
+					h("i.meter", { style: { "--part": `${(100 * each.queue.size) / each.queue.capacity}%` } })));
+		}
+		this.wires();
+		this.flowing();
+	}
+
+	/*
+	 * Curves between the cards: to the right, or downwards where the stages stand below each other.
+	 * One that passes a stage goes below its cards.
+	 */
+	wires() {
+		if (!this.lines) return;
+		const stages = this.lines.parentElement;
+		const host = stages.getBoundingClientRect();
+		const down = getComputedStyle(stages).flexDirection === "column";
+		const box = (node) => {
+			const { left, top, width, height } = node.getBoundingClientRect();
+			return down ? { a: top - host.top, b: left - host.left + stages.scrollLeft, long: height,
+				wide: width }
+				: { a: left - host.left + stages.scrollLeft, b: top - host.top, long: width, wide: height };
+		};
+		const point = (a, b) => (down ? `${b} ${a}` : `${a} ${b}`);
+		for (const { one, two, offset, wire } of this.edges) {
+			const [x, y] = [box(one.element), box(two.element)];
+			const passed = this.columns.slice(one.stage + 1, two.stage).flat().map(box);
+			const low = Math.max(...passed.map((each) => each.b + each.wide)) + 18 + offset;
+			let path = `M${point(x.a + x.long, x.b + x.wide / 2 + offset)}`;
+			let at = [x.a + x.long, x.b + x.wide / 2 + offset];
+			const curve = (a, b) => {
+				const half = (at[0] + a) / 2;
+				path += `C${point(half, at[1])} ${point(half, b)} ${point(a, b)}`;
+				at = [a, b];
+			};
+			if (passed.length > 0 && !down) {
+				curve(Math.min(...passed.map((each) => each.a)), low);
+				curve(Math.max(...passed.map((each) => each.a + each.long)), low);
+			}
+			curve(y.a, y.b + y.wide / 2 + offset);
+			wire.setAttribute("d", path);
+		}
+	}
+
+	flowing() {
+		for (const { from, signal, wire } of this.edges) {
+			const passing = this.rates.get(from)?.[FLOW[from.split(" ")[0]]];
+			wire.classList.toggle("flows", (passing?.[ITEMS[signal]] ?? 0) > 0);
+		}
+	}
+
+	showTrouble({ components }) {
+		const rows = components.flatMap((each) => [...(each.refusals ?? []), ...(each.drops ?? [])]
+			.filter(({ count: n }) => n > 0).map((cause) => ({ each, ...cause })));
+		const state = JSON.stringify(rows.map(({ each, cause, count: n }) => [each.id, cause, n]));
+		if (state === this.refused) return;
+		this.refused = state;
+		fill(this.trouble, h("h2", "Refused and dropped"), rows.length === 0
+			? para(muted("Nothing has been refused or dropped."))
+			: table("Refused and dropped", ["Component", "Cause", "Count"],
+				rows.map(({ each, cause, count: n }) => [
+				documentation(each), cause, number(count(n))]), { class: "scroll panel" }));
+	}
+
+	async configuration() {
+		try {
+			const { yaml, defaults } = await get("/api/config", {}, this.signal);
+			const host = h("div");
+			const find = h("input", { type: "search", placeholder: "Find a key",
+				"aria-label": "Find a key",
+				oninput: () => fill(host, defaultsTable(defaults, find.value)) });
+			const list = h("details", h("summary", `${plural(defaults.length, "default")} in force`),
+				find, host);
+			fill(this.config, h("h2", "Configuration"),
+				para("In force now, with variables and files resolved. Secrets are left out."),
+				h("div.code", h("pre", { tabindex: "0", role: "region", "aria-label": "Configuration",
+					text: yaml })), list);
+			this.showKeys = () => {
+				find.value = this.keys;
+				fill(host, defaultsTable(defaults, this.keys));
+				list.open ||= this.keys !== "";
+				if (this.keys) list.scrollIntoView();
+			};
+			this.showKeys();
+		} catch (problem) {
+			if (problem.name === "AbortError") return;
+			fill(this.config, h("h2", "Configuration"), failure("It cannot be shown", problem));
+		}
+	}
+}
+
+function edgesOf({ signal, receivers, processors, exporters }, number) {
+	const offset = [0, 8, -8, 14][number % 4];
+	const edge = (from, to) => ({ from, to, signal, offset });
+	const inner = processors.map((id) => `processor ${id}`);
+	const [ins, outs] = [receivers.map((id) => `receiver ${id}`),
+		exporters.map((id) => `exporter ${id}`)];
+	if (inner.length === 0) return ins.flatMap((from) => outs.map((to) => edge(from, to)));
+	return [...ins.map((from) => edge(from, inner[0])),
+		...inner.slice(1).map((to, i) => edge(inner[i], to)),
+		...outs.map((to) => edge(inner.at(-1), to))];
+}
+
+function words(item) {
+	return item.replace(/^(profile|metric|log)_/, "");
+}
+
+/* Where it is described: elsewhere, or by its keys below. */
+function documentation({ doc, id, kind }) {
+	if (!/^https?:\/\//.test(doc ?? "")) {
+		return anchor(link("pipeline", { keys: `${kind}s.${id}` }), id,
+			{ title: `Its keys; more in ${doc}` });
+	}
+	return anchor(doc, id, { rel: "noreferrer noopener", target: "_blank" });
+}
+
+function defaultsTable(defaults, text) {
+	const found = defaults.filter(({ path }) => path.toLowerCase().includes(text.toLowerCase()));
+	return found.length === 0 ? para(muted("No key has this in its path."))
+		: table("Defaults", ["Key", "Value", "Meaning"],
+		found.map(({ path, value, text: meaning }) => [
+			code(path), code(String(value)), meaning ?? ""]));
+}

@@ -1,0 +1,248 @@
+/* Why a span has a flame graph or not: of one span, and by service over time. */
+import { get, poll } from "./api.js";
+import { columns, fitted, round } from "./chart.js";
+import { announce, fill, h, s } from "./dom.js";
+import { between, count, dateTime, duration, hue, millis, named, percent, plural, profileType,
+	word } from "./format.js";
+import { anchor, code, facts, failure, notice, number, para, renewed, swatch, table,
+	who } from "./parts.js";
+import { link, note } from "./route.js";
+import { firstSteps } from "./start.js";
+
+export const title = ({ params }) => (params.id ? `Why: span ${params.id}` : "Why");
+
+/** The span id in what was typed or pasted: an id, or a traceparent; null if there is none. */
+function spanIdOf(text) {
+	const parent = /(?:^|[^0-9a-f])[0-9a-f]{2}-[0-9a-f]{32}-([0-9a-f]{16})-[0-9a-f]{2}/i.exec(text);
+	if (parent) return parent[1].toLowerCase();
+	const alone = /^\s*(?:0x)?([0-9a-f]{16})\s*$/i.exec(text);
+	return alone ? alone[1].toLowerCase() : null;
+}
+
+const COLUMNS = 24; // of a chart, at least
+
+const HEADINGS = { linked: "It has a flame graph", not_linked: "It has no flame graph",
+	as_came: "It left as it came", waiting: "It waits for its samples",
+		unknown: "This span is not known" };
+
+export class View {
+	constructor(root, route, signal) {
+		Object.assign(this, { root, signal });
+		this.input = h("input", { type: "text", id: "why-id", spellcheck: "false", autocomplete: "off",
+			value: route.params.id ?? "", placeholder: "b7ad6b7169203331, or 00-…-b7ad6b7169203331-01",
+			oninput: () => spanIdOf(this.input.value) && this.ask() });
+		this.answer = h("div", { "aria-live": "polite" });
+		this.services = h("div");
+		fill(root, h("h1", "Why does my span have no flame graph?"),
+			h("form.search", { onsubmit: (event) => { event.preventDefault(); this.ask(); } },
+				h("label", { for: "why-id", text: "Span id or traceparent" }),
+				h("div.bar", this.input,
+					h("button", { type: "submit", class: "primary", text: "Explain" }))),
+			this.answer, h("h2", "By service"), this.services);
+		if (route.params.id) this.ask();
+		poll(() => this.load(), 5000, signal, (problem) => {
+			if (!this.text) fill(this.services, failure("The services cannot be shown", problem));
+		});
+	}
+
+	update(route) {
+		if (this.input.value !== (route.params.id ?? "")) this.input.value = route.params.id ?? "";
+		if (this.input.value) this.ask();
+		else fill(this.answer);
+	}
+
+	async ask() {
+		const id = spanIdOf(this.input.value);
+		this.question?.abort();
+		const question = (this.question = new AbortController());
+		this.signal.addEventListener("abort", () => question.abort());
+		if (!id) {
+			this.input.setAttribute("aria-invalid", "true");
+			fill(this.answer, notice("error", "This is no span id",
+				para("A span id has 16 hex digits. A traceparent has it, too: 00-trace-span-01.")));
+			return;
+		}
+		this.input.removeAttribute("aria-invalid");
+		note(link("why", { id: this.input.value.trim() }));
+		let before = "";
+		poll(async () => {
+			const span = await get(`/api/spans/${id}`, {}, question.signal);
+			const text = JSON.stringify(span);
+			if (text === before) return;
+			before = text;
+			this.show(span);
+			if (!["waiting", "unknown"].includes(span.decision)) question.abort();
+		}, 2000, question.signal, (problem) => {
+			if (before) return;
+			fill(this.answer, failure("This span cannot be explained", problem));
+		});
+	}
+
+	show(span) {
+		const kind = { linked: "good", waiting: "wait", unknown: "" }[span.decision] ?? "warn";
+		const view = h("div.timeline");
+		const windows = span.windows ?? [];
+		fill(this.answer, h("article", { class: `card why ${kind}` },
+			h("h2", HEADINGS[span.decision] ?? span.decision),
+			para(span.service && who(span.service, span.name), " ", code(span.span_id)),
+			span.text && h("p.sentence", span.text),
+			span.fix && h("p.fix", h("strong", "What to do: "), span.fix),
+			h("p.crumbs",
+				span.trace_id && anchor(link("trace", { span: span.span_id }, span.trace_id), "Its trace"),
+				span.decision === "linked" && anchor(link("flame", { span: span.span_id }),
+					"Its flame graph")),
+			span.start_unix_nano && view, this.facts(span), windows.length > 0 && windowTable(windows)));
+		if (span.start_unix_nano) fitted(view, this.signal,
+			(width) => fill(view, timeline(span, windows, width)));
+		announce(HEADINGS[span.decision] ?? "");
+	}
+
+	facts(span) {
+		const { end_unix_nano: end, decided_unix_nano: decided } = span;
+		return facts(["Reason", span.reason && word(span.reason)], ["Ended", end && dateTime(end)],
+			["Decided", decided && dateTime(decided)],
+			["After its end", end && decided && duration(between(end, decided))],
+				["Profile id", span.profile_id]);
+	}
+
+	async load() {
+		const { services } = await get("/api/services", {}, this.signal);
+		const text = JSON.stringify(services);
+		if (text === this.text || this.services.contains(document.activeElement)) return;
+		this.text = text;
+		renewed(this);
+		if (services.length === 0) fill(this.services, firstSteps());
+		else fill(this.services, services.map((service) => this.service(service)));
+	}
+
+	service(service) {
+		const all = service.linked + service.not_linked;
+		const chart = h("div");
+		const unmatched = service.profile_services_unmatched ?? [];
+		const card = h("article.card.service-card",
+			h("h3", swatch(service.service), named(service.service, "no service")),
+			para(`${count(service.linked)} of ${count(all)} spans judged were linked`,
+				all > 0 && ` (${percent(service.linked / all)})`,
+				`, ${count(service.spans)} seen, ${duration(service.cpu_ns)} CPU`),
+			unmatched.length > 0 && mismatch(service.service, unmatched), chart, reasons(service));
+		if ((service.history ?? []).length > 0) history(chart, service, this.scope.signal);
+		return card;
+	}
+}
+
+function mismatch(service, names) {
+	return h("div.notice.warn", h("h4", "Names that do not match"),
+		para("Profiles come under ", names.flatMap((name) => [code(name), " "]),
+			"; spans have none of these names, but ", code(service), "."),
+		h("p.fix", h("strong", "What to do: "), "give the profiler the name of the spans: ",
+			code(`PYROSCOPE_APPLICATION_NAME=${service}`), ", or the SDK the profiler's: ",
+			code(`OTEL_SERVICE_NAME=${names[0]}`), "."));
+}
+
+function reasons(service) {
+	if (service.reasons.length === 0) return null;
+	return table(`Reasons of ${service.service}`, ["Reason", "Spans", "What it means", "What to do"],
+		service.reasons.toSorted((a, b) => b.count - a.count).map((each) => [
+			[h("i.dotted", { style: { background: tone(each.reason) } }), word(each.reason)],
+			number(count(each.count)), each.text ?? "", each.fix ?? "–"]));
+}
+
+/* That no sample was taken is nothing to worry about. */
+function tone(reason) {
+	return `var(--series-${reason === "no_sample" ? 0 : 2 + (hue(reason) % 6)})`;
+}
+
+function history(host, { service, history: steps }, signal) {
+	const begins = steps.map((each) => millis(each.from_unix_nano));
+	const step = millis(steps[0].to_unix_nano) - begins[0];
+	const length = Math.max(COLUMNS, Math.round((begins.at(-1) - begins[0]) / step) + 1);
+	const times = Array.from({ length }, (_, i) => begins.at(-1) - (length - 1 - i) * step);
+	const values = (of) => {
+		const at = new Map(steps.map((each, i) => [begins[i], of(each)]));
+		return times.map((time) => at.get(time) ?? 0);
+	};
+	const reasons = [...new Set(steps.flatMap((each) => Object.keys(each.reasons ?? {})))].sort();
+	columns(host, { label: `Spans of ${service} over time`, words: count, times,
+		series: [{ name: "linked", tone: "var(--good-solid)", values: values((each) => each.linked) },
+			...reasons.map((reason) => ({ name: word(reason), tone: tone(reason),
+				values: values((each) => each.reasons[reason] ?? 0) }))] }, signal);
+}
+
+function windowTable(windows) {
+	return h("details", h("summary", `${plural(windows.length, "window")} as a table`),
+		table("Windows", ["Type", "From", "To", "Arrived", "Late", "Its samples"],
+			windows.map((each) => [
+			profileType(each.type), dateTime(each.from_unix_nano), dateTime(each.to_unix_nano),
+				dateTime(each.arrived_unix_nano),
+			number(duration(Math.max(0, between(each.to_unix_nano, each.arrived_unix_nano)))),
+				each.holds_samples ? "yes" : "no"])));
+}
+
+/* Rows of windows that do not overlap, their way here included. */
+function lanes(windows) {
+	const out = [];
+	for (const window of windows.toSorted((a,
+		b) => (BigInt(a.from_unix_nano) < BigInt(b.from_unix_nano) ? -1 : 1))) {
+		const fits = out.find((lane) => lane.type === window.type &&
+			BigInt(lane.list.at(-1).to_unix_nano) <= BigInt(window.from_unix_nano) + 1000000n);
+		if (fits) fits.list.push(window);
+		else out.push({ type: window.type, list: [window] });
+	}
+	return out;
+}
+
+/*
+ * The picture of windows, lateness and decision: the span above, a row for each sequence of
+ * windows with the arrival of each, and the decision as a line through all.
+ */
+function timeline(span, windows, width) {
+	const end = span.end_unix_nano ?? span.start_unix_nano;
+	const decided = span.decided_unix_nano;
+	const marks = [span.start_unix_nano, end, decided, ...windows.flatMap(
+		(each) => [each.from_unix_nano, each.to_unix_nano,
+			each.arrived_unix_nano])].filter(Boolean).map((t) => between(end, t));
+	const [low, high] = [Math.min(...marks), Math.max(...marks, 1e6)];
+	const left = width < 560 ? 8 : 110;
+	const x = (t) => left + 8 + ((between(end, t) - low) / (high - low || 1)) * (width - left - 60);
+	const rows = lanes(windows).slice(0, 10);
+	const height = 64 + rows.length * 40 + 30;
+	const narrow = left < 100;
+	const name = (text, y) => (narrow ? s("text.axis", { x: left, y: y - 16, text })
+		: s("text.axis", { x: 4, y: y + 4, text }));
+	const out = s("svg", { width, height, role: "img", "aria-label": summary(span, windows) },
+		s("line.end", { x1: x(end), x2: x(end), y1: 18, y2: height - 26 }),
+		name("span", 40),
+		s("rect.span", { x: Math.min(x(span.start_unix_nano), x(end) - 3), y: 30, rx: 2, height: 18,
+			width: Math.max(3, x(end) - x(span.start_unix_nano)) }),
+		rows.map((lane, i) => lanePicture(lane, 84 + i * 40, x, name)));
+	if (decided) {
+		const at = x(decided);
+		out.append(s("line.decided", { x1: at, x2: at, y1: 18, y2: height - 26 }),
+			s("text.decided", { x: at, y: 13, "text-anchor": at > width - 90 ? "end" : "middle",
+				text: span.decision === "linked" ? "linked" : "decided" }));
+	}
+	const step = round((high - low) / Math.max(2, Math.floor(width / 130)));
+	for (let t = Math.ceil(low / step) * step; t <= high; t += step) {
+		out.append(s("text.axis", { x: left + 8 + ((t - low) / (high - low)) * (width - left - 60),
+			y: height - 8, "text-anchor": "middle",
+			text: t === 0 ? "its end" : `${t > 0 ? "+" : ""}${duration(t)}` }));
+	}
+	return out;
+}
+
+function lanePicture({ type, list }, y, x, name) {
+	return [name(profileType(type), y), list.map((each) => {
+		const [from, to, arrived] = [x(each.from_unix_nano), x(each.to_unix_nano),
+			x(each.arrived_unix_nano)];
+		return [s("rect", { class: each.holds_samples ? "window has" : "window", x: from, y: y - 9,
+			rx: 3, height: 18,
+			width: Math.max(3, to - from - 1) }),
+		s("line.late", { x1: to, x2: arrived, y1: y, y2: y }),
+		s("path.arrived", { d: `M${arrived} ${y - 5}l5 9h-10z` })];
+	})];
+}
+
+function summary(span, windows) {
+	const has = windows.filter((each) => each.holds_samples).length;
+	return `${count(windows.length)} profile windows, ${count(has)} with samples of the span`;
+}
