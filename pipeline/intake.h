@@ -9,11 +9,12 @@
 
 struct intake;
 
-/* Called exactly once per accepted call, inline or later from another thread. OK: the pipelines now
- * own the data. REJECT: never offer it again. RETRY: offer it again. No exporter has the data after
- * RETRY or REJECT, with two exceptions: where clients wait for the backend, some exporters may have
- * delivered it; and where several pipelines have the receiver, the first ones may have taken the
- * batch before a processor of a later one had no memory or rejected it (intake_run). */
+/* Called exactly once per call of intake_accept, inline or later from another thread. OK: the
+ * pipelines now own the data. REJECT: never offer it again. RETRY: offer it again. No exporter has
+ * the data after RETRY or REJECT, with two exceptions: where clients wait for the backend, some
+ * exporters may have delivered it; and where several pipelines have the receiver, the first ones
+ * may have taken the batch before a processor of a later one had no memory or rejected it
+ * (intake_run). */
 typedef void intake_done_fn(void *ctx, const struct outcome *outcome);
 
 /* Offers a batch (borrowed; its receipts are set here). First reserves a place in every queue

@@ -242,8 +242,7 @@ void graph_move_outlets(struct graph *from, struct graph *to)
     }
 }
 
-/* Whether some pipeline has a processor that is not in order yet in front of this one.
- * =swap_contents( => swap_contents( */
+/* Whether some pipeline has a processor that is not in order yet before this one. */
 static bool has_earlier(const struct graph *graph, const struct instance_list *order,
                         const struct instance *processor)
 {

@@ -35,7 +35,7 @@ static bool in(const struct graph *graph, const struct instance *instance)
 
 /* ---- what stays ---- */
 
-/* A processor that holds data can stay only if all its pipelines have the same stages after it. */
+/* A processor that holds data can stay only if it is still in every pipeline that it was in. */
 static bool keeps_outlets(const struct reload *reload, const struct instance *old,
                           const struct instance *fresh)
 {

@@ -13,7 +13,7 @@ struct runtime;
 
 /* Plans the graph of a configuration and fills every component's keys. The settings must outlive
  * the runtime, or the next reload that is done. All faults are added to problems; NULL if there was
- * any. Opens nothing: this is all that `validate` does. */
+ * any. Opens nothing; `validate` then calls runtime_rehearse. */
 struct runtime *runtime_plan(const struct settings *settings, const struct clock *clock,
                              struct problems *problems);
 

@@ -71,7 +71,7 @@ void otlp_export_refuse(const struct otlp_export *export, const struct outcome *
  * response, now or later. */
 void otlp_export_run(struct otlp_export *export, struct bytes *message);
 
-/* The signal whose path this is, or ADMISSION_NO_SIGNAL. paths has SIGNAL_COUNT elements. */
+/* The signal whose path this is, or SIGNAL_COUNT. paths has SIGNAL_COUNT elements. */
 int otlp_export_signal(const char *path, const char *const paths[]);
 
 /* The error for a signal without a pipeline, such as "no pipeline for logs uses this receiver". */

@@ -22,7 +22,7 @@ struct listen_on {
     const char *tls_key;                   /* of the tls group, e.g. "protocols.grpc.tls" */
     const struct tls_server_settings *tls; /* NULL: cleartext; borrowed for the server's life */
     const char *id;                        /* the component's */
-    const char *what;                      /* what what is served, e.g. "OTLP over gRPC" */
+    const char *what;                      /* what is served, e.g. "OTLP over gRPC" */
     const _Atomic bool *yields;            /* of env; NULL: before open */
 };
 

@@ -67,9 +67,9 @@ uint32_t otlp_traces_drop_invalid(struct view request, struct splice *splice, co
 
 /* Splits a checked request into a front of at most max_items items and max_bytes bytes (0: no
  * limit; always at least one item) and the rest. Both are complete requests that repeat resource,
- * scope, schema and unknown fields, and a profiles request's dictionary. Resources and scopes that
- * had no items are kept unless their items were left out. Buffers are charged by force. False: not
- * split, because it is within both limits or has one item (a Metric is not divided), or no
+ * scope, schema and unknown fields, and a profiles request's dictionary. Entries that were already
+ * empty are kept; entries emptied by the split are dropped. Buffers are charged by force. False:
+ * not split, because it is within both limits or has one item (a Metric is not divided), or no
  * memory. */
 bool otlp_split(enum signal signal, struct view request, uint32_t max_items, size_t max_bytes,
                 struct budget *budget, struct buffer **front, struct buffer **rest);

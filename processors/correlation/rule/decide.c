@@ -198,7 +198,7 @@ void decide_child(const struct context *context, const struct candidate *candida
     if (rule_all(context, candidate, decision))
         return;
     /* Rule 2 applies to the root: a child ends first, and the root's samples may arrive after its
-     * end. =MOST_ANCESTORS = 64 => MOST_ANCESTORS = 64 */
+     * end. */
     if (above != ANCESTRY_WAITING &&
         context->now.mono - candidate->arrived >= judge_longest(&context->known))
         decide_give_up(context, candidate, REASON_HOLD_RAN_OUT, decision);

@@ -33,9 +33,9 @@ static struct view environment_attribute(const struct environment *self, struct 
 static void environment_add(struct splice *splice, const struct proto_field *entry,
                             struct view attribute)
 {
-    struct proto_field resource;
-    if (otlp_resource_attribute(entry->bytes, ATTRIBUTE).data ||
-        !proto_find(entry->bytes, ENTRY_RESOURCE, WIRE_LEN, &resource))
+    struct proto_field resource, found;
+    if (!proto_find(entry->bytes, ENTRY_RESOURCE, WIRE_LEN, &resource) ||
+        otlp_attribute_find(resource.bytes, RESOURCE_ATTRIBUTES, ATTRIBUTE, &found))
         return;
     splice_enter(splice, entry);
     splice_enter(splice, &resource);

@@ -52,6 +52,9 @@ START_TEST(a_resource_that_has_one_keeps_it)
 {
     expect(PB_MESSAGE(1, pb_attribute(1, "deployment.environment.name", "production")),
            VIEW("production"));
+    struct view number = PB_MESSAGE(1, PB_MESSAGE(1, PB_TEXT(1, "deployment.environment.name"),
+                                                  PB_MESSAGE(2, pb_varint(3, 3))));
+    expect(number, (struct view){0});
 }
 END_TEST
 
