@@ -20,6 +20,7 @@ enum meter_count {
     METER_INCOMING = METER_SHOWN, /* batch_counted of batches that a processor was given */
     METER_OUTGOING,               /* the same of those that it handed on and that were taken */
     METER_UNQUEUED,               /* the same of those that a full queue refused */
+    METER_LOST,                   /* batches that were dropped, in part or whole */
     METER_COUNT
 };
 

@@ -51,7 +51,7 @@ static const struct key check_keys[] = {
     KEY_DURATION(struct pipeline_check, interval, "interval", "5m", 0,
                  "how far back failures count"),
     KEY_INT(struct pipeline_check, threshold, "exporter_failure_threshold", "5", 1, 2147483647,
-            "failures of all exporters: requests retried and items dropped"),
+            "failed attempts and dropped requests of all exporters"),
     KEY_END,
 };
 

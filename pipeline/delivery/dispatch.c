@@ -49,6 +49,7 @@ static bool is_durable(const struct batch *batch)
 static void dispatch_lose(struct dispatcher *dispatcher, const struct batch *batch, uint32_t items,
                           const struct outcome *why)
 {
+    meter_add(dispatcher->meter, METER_LOST, batch->signal, 1);
     meter_drop(dispatcher->meter, why->cause, batch->signal, items);
     if (items == batch->items)
         meter_drop(dispatcher->meter, why->cause, COUNTED_SAMPLES, batch->samples);

@@ -274,7 +274,7 @@ uint64_t runtime_failures(struct runtime *runtime)
             continue;
         for (int signal = 0; signal < SIGNAL_COUNT; signal++)
             failures += meter_get(instance->meter, METER_RETRIES, (enum signal)signal) +
-                        meter_get(instance->meter, METER_DROPPED, (enum signal)signal);
+                        meter_get(instance->meter, METER_LOST, (enum signal)signal);
     }
     pthread_mutex_unlock(&runtime->lock);
     return failures;

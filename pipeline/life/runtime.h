@@ -59,8 +59,8 @@ uint64_t runtime_leave(struct runtime *runtime);
  * prevents it. Any thread. */
 bool runtime_trouble(struct runtime *runtime, struct bytes *out);
 
-/* Requests that exporters had to retry plus items that they dropped, since the start; decreases
- * when a reload removes an exporter. Any thread. */
+/* Attempts of exporters that failed and are retried, plus requests that they dropped, since the
+ * start; decreases when a reload removes an exporter. Any thread. */
 uint64_t runtime_failures(struct runtime *runtime);
 
 /* Stops: receivers first, then processors hand on what they hold, queues drain until the deadline

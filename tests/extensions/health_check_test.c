@@ -88,7 +88,7 @@ START_TEST(failures_of_exporters_count_where_that_is_asked_for_and_only_for_a_wh
     meter_add(meter, METER_RETRIES, SIGNAL_TRACES, 2);
     ck_assert_int_eq(unix_get(path, "/", answer, sizeof answer), 200);
     given_advance(&given, 10 * NS_PER_S);
-    meter_drop(meter, CAUSE_UNAVAILABLE, SIGNAL_LOGS, 1);
+    meter_add(meter, METER_LOST, SIGNAL_LOGS, 1);
     ck_assert_int_eq(unix_get(path, "/", answer, sizeof answer), 503);
     ck_assert_ptr_nonnull(strstr(answer, "\"error\":\"3 exporter failures\""));
     for (int i = 0; i < 40; i++)
