@@ -84,9 +84,9 @@ static int wait_for_end(const sigset_t *set, struct plan *plan, const struct fla
             explain(plan->runtime);
         bool changed = flags->watch && number == 0 && watch_changed(watch, &plan->files);
         if (number == SIGHUP)
-            log_info("SIGHUP: reading the configuration again");
+            log_info("SIGHUP: reloading the configuration");
         else if (changed)
-            log_info("a file has changed: reading the configuration again");
+            log_info("a file has changed: reloading the configuration");
         if (number == SIGHUP || changed)
             reload(plan, flags, watch);
     }
@@ -99,9 +99,8 @@ static void linger(struct runtime *runtime, const sigset_t *set)
     uint64_t now, until = clock_mono(&clock_system), delay = runtime_leave(runtime);
     if (delay == 0)
         return;
-    log_info("everything is still accepted for %" PRIu64
-             " s (service.shutdown_delay); a second signal "
-             "ends that",
+    log_info("everything is still accepted for %" PRIu64 " s (service.shutdown_delay); another "
+             "signal ends this delay",
              (delay + NS_PER_S - 1) / NS_PER_S);
     until = delay < UINT64_MAX - until ? until + delay : UINT64_MAX;
     while ((now = clock_mono(&clock_system)) < until) {
@@ -113,7 +112,7 @@ static void linger(struct runtime *runtime, const sigset_t *set)
         if (number == SIGUSR1)
             explain(runtime);
         else if (number == SIGHUP)
-            log_info("SIGHUP: not read again, since the process is stopping");
+            log_info("SIGHUP: ignored, because the process is stopping");
     }
 }
 

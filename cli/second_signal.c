@@ -31,7 +31,7 @@ static void *second_signal_watch(void *arg)
     wait_for(fds, 2, -1);
     if (fds[0].revents)
         return NULL;
-    log_warn("a second signal: stopping at once");
+    log_warn("second signal: stopping immediately");
     __atomic_store_n(&second->hurry, 1, __ATOMIC_SEQ_CST);
     if (!wait_for(fds, 1, GRACE_MS)) {
         log_error("stopped before all held data were delivered");

@@ -5,14 +5,13 @@
 
 const struct usage_command usage_commands[] = {
     {"run", COMMAND_RUN, "--config FILE", "run the pipelines; the default command"},
-    {"validate", COMMAND_VALIDATE, "--config FILE",
-     "check a configuration without opening anything"},
-    {"check", COMMAND_CHECK, "--config FILE", "ask every backend whether it would accept data"},
+    {"validate", COMMAND_VALIDATE, "--config FILE", "report all errors in a configuration"},
+    {"check", COMMAND_CHECK, "--config FILE", "test whether every backend would accept data"},
     {"health", COMMAND_HEALTH, "--config FILE", "ask a running process whether it is ready"},
     {"top", COMMAND_TOP, "[--once]", "pipelines, links and cost by route of a running process"},
     {"print-config", COMMAND_PRINT_CONFIG, "--config FILE",
-     "the configuration as resolved, secrets redacted"},
-    {"components", COMMAND_COMPONENTS, "", "what a configuration can name, key by key"},
+     "print the resolved configuration, secrets redacted"},
+    {"components", COMMAND_COMPONENTS, "", "print every component and key, with defaults"},
     {"version", COMMAND_VERSION, "", "version, commit, compiler and libraries"},
     {"help", COMMAND_HELP, "", "this text"},
     {"print-initial-config", COMMAND_PRINT_CONFIG, "", NULL},
@@ -26,7 +25,7 @@ const struct usage_flag usage_flags[] = {
     {"--endpoint", NULL, "ADDRESS",
      "of health: host:port or URL of health_check, in place of --config; of top: of status"},
     {"--once", NULL, NULL, "of top: plain text, once"},
-    {"--watch", NULL, NULL, "apply a changed file while running, as SIGHUP does"},
+    {"--watch", NULL, NULL, "reload whenever a configuration file changes"},
     {"--version", "-v", NULL, "version, commit, compiler and libraries"},
     {"--help", "-h", NULL, "this text"},
     {"--feature-gates", NULL, "LIST", NULL},
@@ -36,15 +35,15 @@ const struct usage_flag usage_flags[] = {
 static const char ends[] =
     "\n"
     "Exit codes:\n"
-    "  0  good\n"
-    "  1  configuration or start failed, or not healthy\n"
-    "  2  wrong command line\n"
+    "  0  success\n"
+    "  1  invalid configuration, startup failed, or a failed check or health query\n"
+    "  2  invalid arguments\n"
     "  3  stopped, but acknowledged data were not delivered\n"
     "\n"
     "Signals:\n"
-    "  TERM, INT  drain and stop; a second one stops at once, or ends service.shutdown_delay\n"
-    "  HUP        read the configuration again\n"
-    "  USR1       explain in the log what every component did\n";
+    "  TERM, INT  drain and stop; a second one ends service.shutdown_delay, or stops immediately\n"
+    "  HUP        reload the configuration\n"
+    "  USR1       log what every component did and why\n";
 
 /* Writes the left column of a row, "NAME, LETTER ARGUMENT"; returns its length. */
 static int left_of(char out[64], const char *name, const char *letter, const char *argument)

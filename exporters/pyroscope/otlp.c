@@ -91,8 +91,8 @@ static struct outcome send_parts(struct pyroscope_exporter *self, const struct b
     }
     bytes_release(&part);
     if (fault && parts_enlarge(progress))
-        return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "parts cannot be that small: %s",
-                          fault);
+        return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE,
+                          "cannot be split into such small parts: %s", fault);
     if (fault)
         return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot be split: %s", fault);
     return progress->lost ? progress->refusal : OUTCOME_OK;

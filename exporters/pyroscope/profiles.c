@@ -419,8 +419,8 @@ static struct outcome push_all(struct pushing *pushing, struct profiles_to_pprof
         } else if (may_go_as_otlp(pushing)) {
             return send_otlp(pushing->self, pushing->batch);
         } else {
-            struct outcome why =
-                outcome_of(VERDICT_REJECT, CAUSE_INVALID, "cannot become pprof: %s", reason);
+            struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                                            "cannot be converted to pprof: %s", reason);
             as.profile = part.profile;
             good = profiles_give_up(pushing, &as, &why);
         }
@@ -480,7 +480,8 @@ struct outcome send_profiles(struct pyroscope_exporter *self, const struct batch
     else if (may_go_as_otlp(pushing))
         outcome = send_otlp(self, batch);
     else
-        outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "cannot become pprof: %s", reason);
+        outcome =
+            outcome_of(VERDICT_REJECT, CAUSE_INVALID, "cannot be converted to pprof: %s", reason);
     bytes_release(&made);
     pushing_free(pushing);
     arena_release(&arena);

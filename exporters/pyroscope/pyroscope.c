@@ -26,7 +26,7 @@ static const struct key keys[] = {
     KEY_INT(struct pyroscope_exporter, max_profile_samples, "max_profile_samples", "16000", 1,
             2147483647, "profiles with more samples are split"),
     KEY_INT(struct pyroscope_exporter, max_profile_bytes, "max_profile_bytes", "1900000", 1000,
-            2147483647, "larger profiles are split, uncompressed bytes"),
+            2147483647, "size in uncompressed bytes above which profiles are split"),
     KEY_INT(struct pyroscope_exporter, max_labels, "max_labels", "30", 4, 1000,
             "labels of a series, including those that the server makes from samples"),
     KEY_GROUP(struct pyroscope_exporter, delivery.queue, struct queue_settings, "sending_queue",

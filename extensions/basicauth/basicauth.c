@@ -54,20 +54,20 @@ static const struct key htpasswd_keys[] = {
 };
 
 static const struct key client_keys[] = {
-    KEY_STRING(struct client_auth_settings, username, "username", NULL, 0, "to send"),
+    KEY_STRING(struct client_auth_settings, username, "username", NULL, 0, "user name"),
     KEY_STRING(struct client_auth_settings, username_file, "username_file", NULL, 0,
-               "file with it, takes precedence; reloaded when it changes"),
-    KEY_SECRET(struct client_auth_settings, password, "password", "to send"),
+               "file with the user name, takes precedence; reloaded when it changes"),
+    KEY_SECRET(struct client_auth_settings, password, "password", "password"),
     KEY_STRING(struct client_auth_settings, password_file, "password_file", NULL, 0,
-               "file with it, takes precedence; reloaded when it changes"),
+               "file with the password, takes precedence; reloaded when it changes"),
     KEY_END,
 };
 
 static const struct key keys[] = {
     KEY_SWITCHED(struct basicauth, htpasswd, struct htpasswd_settings, has_htpasswd, "htpasswd",
-                 htpasswd_keys, "users that clients may authenticate as, for servers' auth"),
+                 htpasswd_keys, "users to accept, for the auth of receivers"),
     KEY_SWITCHED(struct basicauth, client, struct client_auth_settings, has_client, "client_auth",
-                 client_keys, "user to authenticate as, for clients' auth"),
+                 client_keys, "user to authenticate as, for the auth of clients"),
     KEY_END,
 };
 
@@ -91,7 +91,7 @@ static void basicauth_check(const void *config, struct key_report *report)
             key_report_add(report, "htpasswd.inline", "%s", why);
     }
     if (self->has_client && !*self->client.username && !*self->client.username_file)
-        key_report_add(report, "client_auth.username", "required and not given");
+        key_report_add(report, "client_auth.username", "required but not given");
     if (self->has_client && strchr(self->client.username, ':'))
         key_report_add(report, "client_auth.username", "a user name cannot contain a colon");
 }
@@ -181,7 +181,7 @@ static void keep_users_fresh(struct basicauth *self)
     if (refresh_users(self, error, sizeof error))
         log_info("%s: %s reloaded", self->env->id, self->htpasswd.file);
     else if (*error)
-        log_error("%s: the users are unchanged: %s", self->env->id, error);
+        log_error("%s: keeping the previous users: %s", self->env->id, error);
 }
 
 /* Returns the file's text without its line end; points into the file's content. */
@@ -342,7 +342,7 @@ static bool basicauth_give(void *ctx, struct bytes *value)
     bool good = write_credentials(self, value, error, sizeof error);
     pthread_mutex_unlock(&self->mutex);
     if (*error && good)
-        log_error("%s: the credentials are unchanged: %s", self->env->id, error);
+        log_error("%s: keeping the previous credentials: %s", self->env->id, error);
     return good;
 }
 

@@ -37,9 +37,8 @@ static const struct key keys[] = {
     KEY_SECRET(struct bearertokenauth, token, "token", "token to send, or to expect of clients"),
     KEY_SECRET_LIST(struct bearertokenauth, list, "tokens",
                     "several tokens instead; any of them is accepted, the first is sent"),
-    KEY_STRING(
-        struct bearertokenauth, filename, "filename", NULL, 0,
-        "file with one or more tokens, one a line, takes precedence; reloaded when it changes"),
+    KEY_STRING(struct bearertokenauth, filename, "filename", NULL, 0,
+               "file of tokens, one per line, takes precedence; reloaded when it changes"),
     KEY_END,
 };
 
@@ -133,7 +132,7 @@ static void keep_fresh(struct bearertokenauth *self)
     if (refresh(self, error, sizeof error))
         log_info("%s: %s reloaded", self->env->id, self->filename);
     else if (*error)
-        log_error("%s: the tokens are unchanged: %s", self->env->id, error);
+        log_error("%s: keeping the previous tokens: %s", self->env->id, error);
 }
 
 static enum auth_result bearertokenauth_look(void *ctx, const char *value)

@@ -47,7 +47,7 @@ static const struct key body_keys[] = {
 
 static const struct key check_keys[] = {
     KEY_BOOL(struct pipeline_check, enabled, "enabled", "false",
-             "503 too while exporters fail that often"),
+             "also answer 503 while exporters keep failing"),
     KEY_DURATION(struct pipeline_check, interval, "interval", "5m", 0,
                  "how far back failures count"),
     KEY_INT(struct pipeline_check, threshold, "exporter_failure_threshold", "5", 1, 2147483647,
@@ -61,7 +61,7 @@ static const struct key keys[] = {
     KEY_SWITCHED(struct health_check, body, struct response_body, has_body, "response_body",
                  body_keys, "bodies instead of the JSON status"),
     KEY_GROUP(struct health_check, check, struct pipeline_check, "check_collector_pipeline",
-              check_keys, "whether failing backends count"),
+              check_keys, "whether failing exporters affect the status"),
     KEY_END,
 };
 

@@ -22,12 +22,12 @@ static const struct key keys[] = {
     KEY_STRING(struct journal_extension, directory, "directory", NULL, KEY_REQUIRED,
                "directory of its files, created if missing; one process at a time"),
     KEY_INT(struct journal_extension, max_size_mib, "max_size_mib", "1024", 1, 1 << 20,
-            "size limit of all its files; beyond it clients are told to retry"),
+            "maximum size of all its files; beyond it, clients are told to retry"),
     KEY_CHOICE(struct journal_extension, fsync, "fsync", "always", fsync_choices,
-               "always: on disk before the answer. interval: written to the system before the "
-               "answer, which survives a crash of the process but not of the machine"),
+               "always: synced to disk before the response. interval: only written before the "
+               "response, which survives a crash of the process but not of the machine"),
     KEY_DURATION(struct journal_extension, fsync_interval, "fsync_interval", "100ms", 0,
-                 "with fsync: interval, how often"),
+                 "time between syncs with fsync: interval"),
     KEY_END,
 };
 

@@ -107,7 +107,7 @@ static bool find_walk(struct journal *journal, struct journal_segment *segment, 
     segment->found_end = segment->end;
     segment->unreadable = what == SEGMENT_UNREADABLE;
     if (segment->unreadable)
-        log_error("journal: %s cannot be read from %llu on: %s", segment->file.name,
+        log_error("journal: %s cannot be read from byte %llu on: %s", segment->file.name,
                   (unsigned long long)segment->end, strerror(errno));
     return true;
 }

@@ -122,7 +122,7 @@ void journal_note(struct journal *journal, struct view owner, struct view conten
     if (owner.size > UINT8_MAX || bytes_append(&note->body, head, sizeof head) != BYTES_OK ||
         bytes_append_view(&note->body, owner) != BYTES_OK ||
         bytes_append_view(&note->body, content) != BYTES_OK) {
-        log_warn("journal: no memory for a note, it will be missing after a crash");
+        log_warn("journal: no memory to save a processor's state; a crash would lose it");
         bytes_release(&note->body);
         free(note);
         return;

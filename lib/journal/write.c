@@ -249,7 +249,7 @@ bool journal_copy_note(struct journal *journal, struct view body, uint64_t expir
 static void write_note(struct journal *journal, struct journal_pending_note *note)
 {
     if (!journal_copy_note(journal, bytes_view(&note->body), note->expires)) {
-        log_warn("journal: no room for a note, it will be missing after a crash");
+        log_warn("journal: no room to save a processor's state; a crash would lose it");
     }
     bytes_release(&note->body);
     free(note);

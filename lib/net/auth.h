@@ -18,8 +18,8 @@ extern const struct key auth_keys[];
         .offset = KEY_AT(T, auth, struct auth_settings), .present = KEY_AT(T, auth.on, bool),      \
         .rows = auth_keys, .text = line                                                            \
     }
-#define AUTH_SERVER_KEY(T, auth) AUTH_ROW(T, auth, KEY_AUTH_SERVER, "who may send; off: everybody")
-#define AUTH_CLIENT_KEY(T, auth) AUTH_ROW(T, auth, KEY_AUTH_CLIENT, "as whom requests are sent")
+#define AUTH_SERVER_KEY(T, auth) AUTH_ROW(T, auth, KEY_AUTH_SERVER, "who may send; off: anyone")
+#define AUTH_CLIENT_KEY(T, auth) AUTH_ROW(T, auth, KEY_AUTH_CLIENT, "credentials to send")
 
 /* The outcome for a client that is not admitted: CAUSE_AUTH, or RETRY for AUTH_LATER. */
 struct outcome auth_outcome(enum auth_result result);

@@ -33,6 +33,6 @@ unsigned room_for_connections(unsigned max, const struct budget *budget, size_t 
     unsigned room =
         room_least(most, files > OWN_DESCRIPTORS ? (files - OWN_DESCRIPTORS) / LISTENERS : 0);
     if (room < most)
-        log_warn("only %u connections at once, because of the limit on open files", room);
+        log_warn("at most %u connections at once, because of the open file limit", room);
     return room;
 }

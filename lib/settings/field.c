@@ -155,8 +155,8 @@ static bool missing_variable(const struct field *field)
     if (!field->node->unset || !matters)
         return false;
     problems_add(field->problems, field->node, field->path,
-                 "the variable %s is not set, expected a value (write ${env:%s:-} if nothing "
-                 "is meant)",
+                 "the variable %s is not set, expected a value (write ${env:%s:-} if it may be "
+                 "empty)",
                  field->node->variable, field->node->variable);
     return true;
 }

@@ -111,7 +111,7 @@ static void fill_value(const struct level *level, const struct key *key, const s
     if (has)
         fill_given(level, &field);
     else if (needed)
-        problems_add(level->problems, field.node, path, "required and not given");
+        problems_add(level->problems, field.node, path, "required but not given");
 }
 
 static bool has_row(const struct key *table, const char *name)

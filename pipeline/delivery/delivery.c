@@ -32,7 +32,7 @@ const struct key retry_keys[] = {
     KEY_DURATION(struct retry_settings, max_interval, "max_interval", "30s", 0,
                  "longest wait, unless the server asks for more"),
     KEY_DURATION(struct retry_settings, max_elapsed_time, "max_elapsed_time", "0s", 0,
-                 "no retry later than this after the first attempt; 0: for ever"),
+                 "time after the first attempt at which retries end; 0: never"),
     KEY_END,
 };
 

@@ -113,8 +113,8 @@ void sender_pass(struct sender *sender, const struct batch *batch)
         return;
     batch_encoding_words(BATCH_BIT(batch->encoding), "", made, sizeof made);
     batch_encoding_words(sender_takes(sender), " and ", taken, sizeof taken);
-    log_warn("%s: takes only %s; %s go only to other exporters", sender->dispatcher.losses.id,
-             taken, made);
+    log_warn("%s: accepts only %s; %s are sent only by other exporters",
+             sender->dispatcher.losses.id, taken, made);
 }
 
 void sender_count_full(struct sender *sender, const struct batch *batch)

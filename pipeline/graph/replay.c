@@ -78,7 +78,7 @@ static bool replay_offer(struct replay *replay, struct batch *batch, struct view
         if (!wait_a_little(replay))
             return false;
     }
-    log_error("journal: a request is kept: no pipeline has its signal");
+    log_error("journal: a request is kept but not replayed: no pipeline for its signal");
     return true;
 }
 
@@ -88,7 +88,7 @@ static bool replay_one(struct replay *replay, struct view record, struct journal
     const char *reason;
     struct batch *batch = journal_record_read(record, replay->budget, &receiver, &reason);
     if (!batch)
-        log_error("journal: a request is kept: %s", reason);
+        log_error("journal: a request is kept but not replayed: %s", reason);
     bool go_on = !batch || replay_offer(replay, batch, receiver, entry);
     batch_unref(batch);
     return go_on;

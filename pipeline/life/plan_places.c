@@ -150,7 +150,7 @@ void plan_places_warn(const struct graph *graph, struct problems *warnings)
             path_of(to, other);
             name(&from->place, address, sizeof address);
             problems_add(warnings, node, path,
-                         "sends to %s, which is %s of this process: it refuses what comes back",
+                         "sends to %s, which is %s of this process: it refuses looped data",
                          address, other);
         }
     free(places.items);
@@ -223,7 +223,7 @@ void plan_places_taken(const struct graph *graph, struct problems *problems)
         add_way_round(found, out);
     }
     if (out && fclose(out) == 0 && size)
-        problems_add(problems, NULL, NULL, "to listen elsewhere:%s", way);
+        problems_add(problems, NULL, NULL, "to use other ports:%s", way);
     free(way);
     free(places.items);
 }

@@ -397,7 +397,7 @@ static void reload_log(const struct reload *reload)
     if (line.size)
         log_info("reloaded: %.*s", (int)line.size, (const char *)line.data);
     else
-        log_info("reloaded: service changed");
+        log_info("reloaded: the service section has changed");
     bytes_release(&line);
 }
 

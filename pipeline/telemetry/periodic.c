@@ -154,9 +154,9 @@ static void periodic_log(struct periodic *periodic, const struct outcome *outcom
 {
     bool failed = outcome->verdict != VERDICT_OK;
     if (failed && !periodic->failing)
-        log_warn("telemetry: metrics were not accepted: %s", outcome->text);
+        log_warn("telemetry: metrics could not be sent: %s", outcome->text);
     else if (!failed && periodic->failing)
-        log_info("telemetry: metrics are accepted again");
+        log_info("telemetry: metrics are being sent again");
     periodic->failing = failed;
 }
 

@@ -253,8 +253,8 @@ static void open_default(struct telemetry *telemetry)
     if (open_page(telemetry, NULL, "", DEFAULT_PAGE, error, sizeof error))
         return;
     const char *why = strncmp(error, ": ", 2) == 0 ? error + 2 : error;
-    log_warn("telemetry: no metrics page: %s; service.telemetry.metrics.readers can name another "
-             "port, and level: none turns the page off",
+    log_warn("telemetry: no metrics page: %s; set another port in "
+             "service.telemetry.metrics.readers, or level: none to turn the page off",
              why);
 }
 

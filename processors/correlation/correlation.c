@@ -38,11 +38,11 @@ static const struct key keys[] = {
     KEY_DURATION(struct correlation_config, remember, "remember", "1h", 0,
                  "how long span ids from samples, and that a service is profiled, are remembered"),
     KEY_INT(struct correlation_config, index_max_mib, "index_max_mib", "16", 1, 65536,
-            "limit of the index of span ids, MiB; the oldest are evicted"),
+            "limit of the index of span ids, MiB; the least recently seen are evicted"),
     KEY_INT(struct correlation_config, hold_max_mib, "hold_max_mib", "32", 1, 65536,
-            "limit of the spans that wait, MiB; the oldest leave unedited"),
+            "limit of the spans that wait, MiB; the oldest are forwarded unchanged"),
     KEY_INT(struct correlation_config, hold_max_spans, "hold_max_spans", "0", 0, 1e12,
-            "the same in spans; 0: no limit but hold_max_mib"),
+            "the same as a number of spans; 0: only hold_max_mib limits them"),
     KEY_CHOICE(struct correlation_config, unconfirmed, "unconfirmed", "remove", unconfirmed_words,
                "whether a span without samples loses the SDK's attribute"),
     KEY_CHOICE(struct correlation_config, children, "children", "none", children_words,
@@ -63,14 +63,14 @@ static void check_confirm_by(const struct correlation_config *config, struct key
 {
     const struct key_list *list = &config->confirm_by;
     if (list->count == 0)
-        key_report_add(report, "confirm_by", "empty, expected auto or kinds of profile");
+        key_report_add(report, "confirm_by", "is empty, expected auto or kinds of profile");
     for (size_t i = 0; i < list->count; i++) {
         bool automatic = strcmp(list->items[i], "auto") == 0;
         if (automatic && list->count > 1)
             key_report_add(report, "confirm_by", "expected auto alone, or a list of kinds");
         else if (!automatic && kind_parse(view_of(list->items[i])) == KIND_OTHER)
             key_report_add(report, "confirm_by",
-                           "\"%s\" is not a kind of profile, expected auto or some of process_cpu, "
+                           "\"%s\" is not a kind of profile, expected auto or any of process_cpu, "
                            "wall, memory, mutex, block, goroutine, off_cpu, exceptions",
                            list->items[i]);
     }

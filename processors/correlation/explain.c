@@ -110,7 +110,7 @@ static void explain_service(const struct correlation *self, const struct service
         bytes_printf(out, " of tenant %.*s", VIEW_ARG(service_tenant(service)));
     bytes_printf(out, ": spans linked %" PRIu64, counts->linked);
     explain_reasons(counts, "not linked", 0, REASON_NOT_PROFILED, out);
-    explain_reasons(counts, "left as they came", REASON_NOT_PROFILED, REASON_COUNT, out);
+    explain_reasons(counts, "forwarded unchanged", REASON_NOT_PROFILED, REASON_COUNT, out);
     explain_waiting(service, out);
     bytes_printf(out, "; %" PRIu64 " span ids in samples", counts->ids);
     if (counts->ids > counts->ids_met)
@@ -130,7 +130,7 @@ void correlation_explain(void *instance, struct bytes *out)
         return;
     pthread_mutex_lock(&self->lock);
     bytes_printf(out,
-                 "%s: %zu span ids known, %" PRIu64 " given up early; %" PRIu64
+                 "%s: %zu span ids known, %" PRIu64 " evicted early; %" PRIu64
                  " spans in the hold, %.1f MiB\n",
                  self->env->id, id_table_count(&self->index.table), self->index.table.evicted,
                  self->hold.spans, (double)self->hold.bytes / (1 << 20));

@@ -23,8 +23,8 @@ static const struct key grpc_keys[] = {
     KEY_GROUP(struct otlp_grpc_settings, keepalive, struct grpc_keepalive_settings, "keepalive",
               grpc_keepalive_keys, "lifetime of connections, and how often clients may ping"),
     TLS_SERVER_KEY(struct otlp_grpc_settings, tls),
-    KEY_IGNORED("read_buffer_size", "accepted; buffers are sized here"),
-    KEY_IGNORED("write_buffer_size", "accepted; buffers are sized here"),
+    KEY_IGNORED("read_buffer_size", "accepted; spanlink sizes its own buffers"),
+    KEY_IGNORED("write_buffer_size", "accepted; spanlink sizes its own buffers"),
     KEY_END,
 };
 
@@ -36,16 +36,16 @@ static const struct key http_keys[] = {
                0, "path of metrics"),
     KEY_STRING(struct otlp_http_settings, paths[SIGNAL_LOGS], "logs_url_path", "/v1/logs", 0,
                "path of logs"),
-    KEY_IGNORED("read_timeout", "accepted; a body has 10s for its next byte, and a least rate"),
+    KEY_IGNORED("read_timeout", "accepted; a body has 10s for its next byte, and a minimum rate"),
     KEY_IGNORED("write_timeout", "accepted; idle_timeout limits a slow reader"),
     KEY_END,
 };
 
 static const struct key protocol_keys[] = {
     KEY_SWITCHED(struct otlp_protocols, grpc, struct otlp_grpc_settings, has_grpc, "grpc",
-                 grpc_keys, "OTLP over gRPC; on when its key is there"),
+                 grpc_keys, "OTLP over gRPC; enabled if this key is present"),
     KEY_SWITCHED(struct otlp_protocols, http, struct otlp_http_settings, has_http, "http",
-                 http_keys, "OTLP over HTTP; on when its key is there"),
+                 http_keys, "OTLP over HTTP; enabled if this key is present"),
     KEY_END,
 };
 

@@ -121,7 +121,7 @@ static const struct key server_keys[] = {
     SERVER_HTTP_KEYS(struct server_settings, http, "localhost:4041"),
     KEY_STRING(struct server_settings, service_name, "service_name", "unknown_service",
                KEY_REQUIRED, "service.name of profiles sent without ?name="),
-    KEY_IGNORED("read_timeout", "accepted; a body has 10s for its next byte, and a least rate"),
+    KEY_IGNORED("read_timeout", "accepted; a body has 10s for its next byte, and a minimum rate"),
     KEY_IGNORED("write_timeout", "accepted; idle_timeout limits a slow reader"),
     KEY_END,
 };
@@ -258,7 +258,7 @@ static void check_duplicates(const struct pprof_receiver *self, struct key_repor
         if (self->profiles.standard[twins[i].one].enabled &&
             self->profiles.standard[twins[i].other].enabled)
             key_report_add(report, twins[i].path,
-                           "would be sent twice: set enabled: false, as godeltaprof provides it");
+                           "is also provided by godeltaprof: set enabled: false");
 }
 
 struct listen_on pprof_place(const struct pprof_receiver *self)

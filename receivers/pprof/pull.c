@@ -143,7 +143,7 @@ static void offer(struct scraper *scraper, struct job *job, struct batch *batch)
                                     .items = 1,
                                     .samples = batch->samples};
     meter_refused(meter, &refusal);
-    log_warn("%s: %s: lost a profile: %s", scraper->env->id, job->shown, outcome.text);
+    log_warn("%s: %s: a profile was dropped: %s", scraper->env->id, job->shown, outcome.text);
 }
 
 /* ---- the profile ---- */

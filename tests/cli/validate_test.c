@@ -111,13 +111,13 @@ END_TEST
 START_TEST(what_of_tls_does_not_go_together_is_told)
 {
     static const char *const want[] = {
-        ":4: receivers.otlp.protocols.grpc.tls.key_file: is missing beside cert_file\n",
+        ":4: receivers.otlp.protocols.grpc.tls.key_file: is required with cert_file\n",
         ":5: receivers.otlp.protocols.http.tls: a server needs cert_file and key_file\n",
         ":6: receivers.pyroscope.tls.min_version: found 1.1, expected one of 1.2, 1.3",
         ":7: receivers.pyroscope/b.tls.max_version: 1.2 is below min_version, which is 1.3\n",
         ":8: receivers.pyroscope/b.tls.tpm: a key of the Collector that spanlink does not "
         "support\n",
-        ":10: exporters.otlp_http.tls.cert_file: is missing beside key_file\n",
+        ":10: exporters.otlp_http.tls.cert_file: is required with key_file\n",
         ":10: exporters.otlp_http.tls.ca_pem: is given twice, as a file and as text\n",
     };
     char path[64];
@@ -219,7 +219,7 @@ START_TEST(an_exporter_to_an_own_receiver_is_warned_of)
     passes("  otlp: {protocols: {http: {endpoint: '0.0.0.0:4318'}}}\n",
            "  otlp_http: {endpoint: 'http://localhost:4318'}\n",
            ": exporters.otlp_http.endpoint: sends to localhost:4318, which is "
-           "receivers.otlp.protocols.http.endpoint of this process: it refuses what comes back\n");
+           "receivers.otlp.protocols.http.endpoint of this process: it refuses looped data\n");
     passes("  pyroscope: {endpoint: 'localhost:4040'}\n",
            "  pyroscope: {endpoint: 'http://127.0.0.1:4040/'}\n", "sends to 127.0.0.1:4040");
     passes("  otlp: {protocols: {grpc: {endpoint: 'unix:/a'}}}\n",

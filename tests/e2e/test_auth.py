@@ -255,7 +255,7 @@ def test_a_new_token_counts_within_four_seconds(row):
 
     def stays():
         assert row.back.logs("Bearer second-token") == 200
-        return "the tokens are unchanged" in row.back.program.log.read_text()
+        return "keeping the previous tokens" in row.back.program.log.read_text()
 
     swap(row.folder / "tokens", "second-token\nfirst-token\n")
     assert harness.wait_for(lambda: row.back.logs("Bearer second-token") == 200, 4)

@@ -151,7 +151,7 @@ def test_all_ports_in_use_are_named_with_a_way_round(tmp_path):
         assert ended.returncode == 1
         assert sorted(line.split()[-4] for line in told) == addresses, ended.stderr
         assert all(line.endswith("is in use") for line in told), ended.stderr
-        assert way.startswith("to listen elsewhere: --set "), ended.stderr
+        assert way.startswith("to use other ports: --set "), ended.stderr
         program = harness.Program("round", tmp_path, [
             harness.SPANLINK, "--config", config, *way.partition(": ")[2].split()])
         ports = [int(port) for port in re.findall(r"127.0.0.1:(\d+)", way)]

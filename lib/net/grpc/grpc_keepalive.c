@@ -12,16 +12,16 @@ enum { STRIKES_MAX = 2 };
 
 static const struct key server_keys[] = {
     KEY_DURATION(struct grpc_keepalive_server, max_connection_idle, "max_connection_idle", "0s", 0,
-                 "without a call, then the connection ends; 0: never"),
+                 "time without a call after which a connection is closed; 0: never"),
     KEY_DURATION(struct grpc_keepalive_server, max_connection_age, "max_connection_age", "0s", 0,
-                 "of a connection, plus or minus a tenth; then its client must reconnect; "
+                 "lifetime of a connection, plus or minus 10 %; then its client must reconnect; "
                  "0: unlimited"),
     KEY_DURATION(struct grpc_keepalive_server, max_connection_age_grace, "max_connection_age_grace",
-                 "0s", 0, "after that, for calls under way; 0: unlimited"),
+                 "0s", 0, "extra time for calls in progress; 0: unlimited"),
     KEY_DURATION(struct grpc_keepalive_server, time, "time", "0s", 0,
-                 "of silence before a client is pinged; 0: 2h"),
+                 "time of silence after which a client is pinged; 0: 2h"),
     KEY_DURATION(struct grpc_keepalive_server, timeout, "timeout", "0s", 0,
-                 "for its reply, then the connection ends; 0: 20s"),
+                 "time to wait for its reply before the connection is closed; 0: 20s"),
     KEY_END,
 };
 
@@ -29,7 +29,7 @@ static const struct key policy_keys[] = {
     KEY_DURATION(struct grpc_keepalive_policy, min_time, "min_time", "0s", 0,
                  "minimum between pings of a client; 0: 5m"),
     KEY_BOOL(struct grpc_keepalive_policy, permit_without_stream, "permit_without_stream", "false",
-             "also without a call; otherwise at most every two hours"),
+             "allow pings without a call; otherwise at most every two hours"),
     KEY_END,
 };
 

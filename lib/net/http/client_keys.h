@@ -21,8 +21,9 @@ struct client_settings {
     KEY_SECRETS(T, client.headers, "headers", "headers sent with every request"),                  \
         AUTH_CLIENT_KEY(T, client.auth),                                                           \
         KEY_CHOICE(T, client.compression, "compression", "gzip", compression_words,                \
-                   "of request bodies"),                                                           \
-        KEY_DURATION(T, client.timeout, "timeout", default_timeout, 0, "of one try; 0: none"),     \
+                   "compression of request bodies"),                                               \
+        KEY_DURATION(T, client.timeout, "timeout", default_timeout, 0,                             \
+                     "time limit of one attempt; 0: none"),                                        \
         KEY_GROUP(T, client.tls, struct tls_client_settings, "tls", tls_client_keys,               \
                   "TLS of the connection to the backend")
 

@@ -9,11 +9,11 @@ const struct key cors_keys[] = {
     KEY_LIST(struct cors_settings, allowed_origins, "allowed_origins", NULL,
              "origins that may send, such as https://*.example.com; * for all; none: no CORS"),
     KEY_LIST(struct cors_settings, allowed_headers, "allowed_headers", NULL,
-             "request headers that they may set; * for all"),
+             "request headers that pages may set; * for all"),
     KEY_LIST(struct cors_settings, exposed_headers, "exposed_headers", NULL,
-             "response headers that they may read"),
+             "response headers that pages may read"),
     KEY_INT(struct cors_settings, max_age, "max_age", "0", -1, 1 << 30,
-            "seconds for which a browser may remember the answer; 0: its own default, -1: none"),
+            "seconds a browser may cache a preflight response; 0: the browser's default, -1: none"),
     KEY_END,
 };
 

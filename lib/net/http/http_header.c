@@ -24,7 +24,8 @@ void http_headers_check(const struct key_map *headers, const char *path, struct 
 {
     char below[256];
     if (headers->count > COUNT_MAX)
-        key_report_add(report, path, "are %zu, at most %d can be sent", headers->count, COUNT_MAX);
+        key_report_add(report, path, "has %zu headers, at most %d allowed", headers->count,
+                       COUNT_MAX);
     for (size_t i = 0; i < headers->count; i++) {
         const struct key_pair *pair = &headers->pairs[i];
         snprintf(below, sizeof below, "%.100s.%.140s", path, pair->name);

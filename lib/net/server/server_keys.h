@@ -42,15 +42,15 @@ struct server_http_settings {
         KEY_DURATION(T, http.read_header_timeout, "read_header_timeout", "10s", 0,                 \
                      "time for a request's header; 0: none"),                                      \
         KEY_DURATION(T, http.idle_timeout, "idle_timeout", "120s", 0,                              \
-                     "time between requests, and for an answer; 0: none"),                         \
+                     "time limit between requests, and for sending a response; 0: none"),          \
         KEY_LIST(T, http.compression_algorithms, "compression_algorithms", SERVER_ENCODINGS,       \
                  "Content-Encodings that are read; \"\" is none"),                                 \
         KEY_SECRETS(T, http.response_headers, "response_headers",                                  \
-                    "headers sent with every answer"),                                             \
+                    "headers sent with every response"),                                           \
         KEY_SWITCHED(T, http.cors, struct cors_settings, http.has_cors, "cors", cors_keys,         \
-                     "what pages of other origins may send; off: nothing"),                        \
+                     "cross-origin requests from web pages; off: none are allowed"),               \
         KEY_BOOL(T, http.keep_alives_enabled, "keep_alives_enabled", "true",                       \
-                 "false: each connection ends with its first answer"),                             \
+                 "false: each connection is closed after its first response"),                     \
         TLS_SERVER_KEY(T, http.tls)
 #define SERVER_ENCODINGS "[\"\", gzip, zstd, zlib, snappy, deflate, lz4, x-snappy-framed]"
 

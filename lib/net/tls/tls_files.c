@@ -45,10 +45,10 @@ void tls_files_check(const struct tls_files *files, struct key_report *report)
     }
     snprintf(path, sizeof path, "%s.cert_file", files->key);
     if (tls_files_has(files, TLS_KEY) && !tls_files_has(files, TLS_CERT))
-        key_report_add(report, path, "is missing beside key_file");
+        key_report_add(report, path, "is required with key_file");
     snprintf(path, sizeof path, "%s.key_file", files->key);
     if (tls_files_has(files, TLS_CERT) && !tls_files_has(files, TLS_KEY))
-        key_report_add(report, path, "is missing beside cert_file");
+        key_report_add(report, path, "is required with cert_file");
 }
 
 bool tls_files_given(const struct tls_files *files)
@@ -344,7 +344,7 @@ gnutls_certificate_credentials_t tls_files_open(struct tls_files *files, char *e
 static void log_broken(struct tls_files *files, const char *why)
 {
     if (!files->broken)
-        log_warn("%s%s%s; the last good ones stay in use", files->id, *files->id ? ": " : "", why);
+        log_warn("%s%s%s; the last valid ones stay in use", files->id, *files->id ? ": " : "", why);
     files->broken = true;
 }
 

@@ -18,12 +18,11 @@ struct tls_suite_settings {
 /* Rows for member `suites` (struct tls_suite_settings) of a struct T. */
 #define TLS_SUITE_KEYS(T, suites)                                                                  \
     KEY_LIST(T, suites.cipher_suites, "cipher_suites", NULL,                                       \
-             "of TLS 1.2, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256; none: the default ones"), \
+             "for TLS 1.2, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256; empty: the defaults"),   \
         KEY_LIST(T, suites.curve_preferences, "curve_preferences", NULL,                           \
-                 "X25519, P256, P384, P521, X25519MLKEM768, the best first; none: the default "    \
-                 "ones"),                                                                          \
+                 "X25519, P256, P384, P521, X25519MLKEM768, best first; empty: the defaults"),     \
         KEY_BOOL(T, suites.include_insecure_cipher_suites, "include_insecure_cipher_suites",       \
-                 "false", "let cipher_suites name insecure ones")
+                 "false", "allow insecure cipher_suites")
 
 /* Reports unknown names. key is the group's path. */
 void tls_suites_check(const struct tls_suite_settings *suites, const char *key,

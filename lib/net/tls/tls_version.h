@@ -12,7 +12,7 @@ extern const char *const tls_max_versions[];
 #define TLS_VERSION_KEYS(T)                                                                        \
     KEY_CHOICE(T, min_version, "min_version", "1.2", tls_min_versions, "oldest version of TLS"),   \
         KEY_CHOICE(T, max_version, "max_version", "", tls_max_versions,                            \
-                   "newest version of TLS; empty: the newest there is")
+                   "newest version of TLS; empty: the newest supported")
 
 /* Reports a min_version above max_version. key is the group's path. */
 void tls_version_check(int min, int max, const char *key, struct key_report *report);

@@ -48,13 +48,13 @@ static const char *what_labels(const char *language)
     } ways[] = {
         {"python", "add PyroscopeSpanProcessor of pyroscope-otel to the tracer provider"},
         {"go", "wrap the tracer provider with otelpyroscope of otel-profiling-go"},
-        {"java", "load pyroscope-otel.jar by -Dotel.javaagent.extensions, and keep "
+        {"java", "load pyroscope-otel.jar with -Dotel.javaagent.extensions, and keep "
                  "PYROSCOPE_FORMAT at jfr"},
-        {"nodejs", "no span processor exists: put a span's work into Pyroscope.wrapWithLabels "
+        {"nodejs", "no span processor exists: wrap a span's work in Pyroscope.wrapWithLabels "
                    "({span_id: ...}, work)"},
         {"ruby", "add Pyroscope::Otel::SpanProcessor, or use Pyroscope.tag_wrapper"},
         {"dotnet", "add PyroscopeSpanProcessor of Pyroscope.OpenTelemetry"},
-        {"rust", "no span processor exists: set span_id by the agent's tag_wrapper"},
+        {"rust", "no span processor exists: set span_id with the agent's tag_wrapper"},
     };
     for (size_t i = 0; language && i < sizeof ways / sizeof *ways; i++)
         if (strcmp(language, ways[i].language) == 0)
@@ -73,8 +73,8 @@ void advise_no_ids(struct correlation *self, struct service *service, uint64_t m
         cpu |= service->timelines[kind] != NULL;
     if (cpu)
         bytes_printf(&self->advice,
-                     "%s: service \"%.*s\" is profiled, but no sample of it names a span, so none "
-                     "is linked: %s",
+                     "%s: service \"%.*s\" is profiled, but no sample of it has a span id, so no "
+                     "span is linked: %s",
                      self->env->id, VIEW_ARG(service_name(service)),
                      what_labels(service->language));
     else
@@ -91,7 +91,7 @@ void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, 
     if (!is_time(&self->hold_full_logged, EVERY_MINUTE, mono))
         return;
     bytes_printf(&self->advice,
-                 "%s: the hold is full, %" PRIu64 " spans left unedited before their profiles "
+                 "%s: the hold is full, %" PRIu64 " spans were forwarded before their profiles "
                  "arrived: raise %s\n",
                  self->env->id, self->hold_full,
                  by_budget              ? "the memory budget (limit_mib of memory_limiter)"

@@ -384,8 +384,9 @@ START_TEST(under_push_it_is_refused_with_the_reason)
     struct outcome outcome =
         exporter_send(&exporter, otlp_batch_of(SIGNAL_PROFILES, multiplying(), 1));
     ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
-    ck_assert_msg(strstr(outcome.text, "cannot become pprof: the profiles would multiply in size"),
-                  "%s", outcome.text);
+    ck_assert_msg(
+        strstr(outcome.text, "cannot be converted to pprof: the profiles would multiply in size"),
+        "%s", outcome.text);
     ck_assert_uint_eq(backend.count, 0);
     end();
 }

@@ -85,7 +85,7 @@ END_TEST
 START_TEST(faults_in_a_list_of_sections_name_the_item)
 {
     refuses("peers: {host: a}", "x.peers: found a map, expected a list");
-    refuses("peers: [{host: a}, {}]", "x.peers[1].host: required and not given");
+    refuses("peers: [{host: a}, {}]", "x.peers[1].host: required but not given");
     refuses("peers: [{host: a, hots: b}]", "x.peers[0].hots: unknown key, did you mean \"host\"?");
     refuses("peers: [{host: [a]}]", "x.peers[0].host: found a list, expected a string");
 }
@@ -226,7 +226,7 @@ START_TEST(required_keys_are_required)
 {
     struct box box;
     char *faults = fill(&box, "yaml:x: {count: 1}", NULL);
-    ck_assert_str_eq(faults, "yaml:x: {count: 1}:1: x.endpoint: required and not given\n");
+    ck_assert_str_eq(faults, "yaml:x: {count: 1}:1: x.endpoint: required but not given\n");
     free(faults);
     keys_release(box_rows, &box);
     faults = fill(&box, "yaml:x: {endpoint: ''}", NULL);
@@ -244,12 +244,12 @@ START_TEST(unset_variables_are_refused_where_something_is_needed)
     char *faults = fill(&box, "yaml:x: {endpoint: '${env:MISSING}'}", NULL);
     ck_assert_str_eq(faults, "yaml:x: {endpoint: '${env:MISSING}'}:1: x.endpoint: the variable "
                              "MISSING is not set, expected a value (write ${env:MISSING:-} if "
-                             "nothing is meant)\n");
+                             "it may be empty)\n");
     free(faults);
     keys_release(box_rows, &box);
     refuses("grpc: {endpoint: '${MISSING}:4317'}",
             "x.grpc.endpoint: the variable MISSING is not set, expected a value (write "
-            "${env:MISSING:-} if nothing is meant)");
+            "${env:MISSING:-} if it may be empty)");
     refuses("grpc: {endpoint: '${EMPTY}'}", "x.grpc.endpoint: must not be empty");
     fills(&box, "yaml:x: {endpoint: e, count: '${MISSING}', password: '${MISSING}'}");
     ck_assert_int_eq(box.count, 10);
@@ -280,7 +280,7 @@ START_TEST(all_faults_are_said_with_their_lines)
              "%s:2: x.count: found ten, expected a whole number from 1 to 100\n"
              "--set x.wait=5: found 5, expected a duration with its unit, such as 300ms, 5s or "
              "1m30s\n"
-             "%s:1: x.endpoint: required and not given\n"
+             "%s:1: x.endpoint: required but not given\n"
              "%s:3: x.mode: found lz4, expected one of gzip, zstd, none\n"
              "%s:5: x.grpc.limit: found 0, expected a whole number from 1 to 128\n",
              path, path, path, path);
@@ -330,7 +330,7 @@ START_TEST(no_section_at_all_is_all_defaults)
     struct problems problems = {0};
     ck_assert(!keys_fill(box_rows, NULL, NULL, "x", &box, &problems));
     char *faults = given_sentences(&problems);
-    ck_assert_str_eq(faults, "x.endpoint: required and not given\n");
+    ck_assert_str_eq(faults, "x.endpoint: required but not given\n");
     ck_assert_int_eq(box.count, 10);
     free(faults);
     keys_release(box_rows, &box);

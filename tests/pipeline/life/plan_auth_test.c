@@ -155,8 +155,8 @@ END_TEST
 
 START_TEST(a_section_without_an_id_lets_nobody_in)
 {
-    expect(YAML("{open: {auth: {}}}", "both"), "open.auth.authenticator: required and not given");
-    expect(YAML("{open: {auth: }}", "both"), "open.auth.authenticator: required and not given");
+    expect(YAML("{open: {auth: {}}}", "both"), "open.auth.authenticator: required but not given");
+    expect(YAML("{open: {auth: }}", "both"), "open.auth.authenticator: required but not given");
     expect(YAML("{open: {auth: {authenticator: ''}}}", "both"), "open.auth.authenticator");
 }
 END_TEST

@@ -76,7 +76,7 @@ START_TEST(confirm_by_is_auto_or_kinds)
     ck_assert(accepts("{confirm_by: [process_cpu, wall, memory, alloc, goroutine]}"));
     ck_assert(refuses("{confirm_by: [cpuu]}", "confirm_by: \"cpuu\" is not a kind of profile"));
     ck_assert(refuses("{confirm_by: [auto, wall]}", "expected auto alone"));
-    ck_assert(refuses("{confirm_by: []}", "confirm_by: empty"));
+    ck_assert(refuses("{confirm_by: []}", "confirm_by: is empty"));
 }
 END_TEST
 
@@ -134,7 +134,7 @@ START_TEST(it_tells_why_spans_have_no_flame_graph)
     RIG_SPANS(&rig, {.id = 1, .start = RIG_WARM - 10 * S, .end = RIG_WARM - S},
               {.id = 2, .start = RIG_WARM - S, .end = RIG_WARM},
               {.id = 3, .start = RIG_WARM - S, .end = RIG_WARM});
-    ck_assert(rig_explains(&rig, "correlation: 3 span ids known, 0 given up early; "
+    ck_assert(rig_explains(&rig, "correlation: 3 span ids known, 0 evicted early; "
                                  "2 spans in the hold"));
     ck_assert(rig_explains(&rig, "service shop: spans linked 1, not linked 0"));
     ck_assert(rig_explains(&rig, "waiting 2"));

@@ -60,7 +60,7 @@ START_TEST(the_same_span_id_in_two_tenants_is_two_spans)
     ck_assert_uint_eq(rig.count, 2);
     ck_assert(rig_explains(&rig, "service shop of tenant b: spans linked 1"));
     ck_assert(rig_explains(&rig, "service shop of tenant a: spans linked 0, not linked 0, "
-                                 "left as they came 1 (not profiled 1)"));
+                                 "forwarded unchanged 1 (not profiled 1)"));
     rig_close(&rig);
 }
 END_TEST

@@ -112,7 +112,7 @@ START_TEST(spans_of_a_service_that_proves_not_profiled_leave_as_they_came)
     ck_assert(rig_bare(&rig, 2));
     rig_root(&rig, 3, 46 * S, 46 * S);
     ck_assert(rig_bare(&rig, 3));
-    ck_assert(rig_explains(&rig, "left as they came 3 (not profiled 3)"));
+    ck_assert(rig_explains(&rig, "forwarded unchanged 3 (not profiled 3)"));
     rig_close(&rig);
 }
 END_TEST
@@ -168,7 +168,7 @@ START_TEST(another_services_profiles_do_not_make_a_service_profiled)
     RIG_SPANS(&rig, {.service = "other", .id = 1, .start = RIG_WARM - S, .end = RIG_WARM});
     rig_advance(&rig, 46 * S);
     ck_assert(rig_explains(&rig, "service other: spans linked 0, not linked 0, "
-                                 "left as they came 1 (not profiled 1)"));
+                                 "forwarded unchanged 1 (not profiled 1)"));
     rig_close(&rig);
 }
 END_TEST

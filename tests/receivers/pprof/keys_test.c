@@ -61,16 +61,15 @@ START_TEST(what_cannot_work_is_named)
     expect("interval: 0s, server: {}", ".interval: must be longer than 0s\n");
     expect("duration: 16s, " TARGET, ".duration: must be between 1s and the interval\n");
     expect("targets: [{endpoint: 'localhost:6060'}]",
-           ".targets[0].service_name: required and not given\n");
+           ".targets[0].service_name: required but not given\n");
     expect("targets: [{endpoint: '/x', service_name: a, labels: {__name__: b}}]",
            ".targets[0].labels: \"__name__\" is not a valid label name\n"
            ".targets[0].endpoint: expected host:port or a URL such as http://host:port\n");
     expect("dns: [{name: a, service_name: a, refresh: 0s}]",
            ".dns[0].port: required for records without a port\n"
            ".dns[0].refresh: must be at least 1s\n");
-    expect(
-        "profiles: {godeltaprof_mutex: {enabled: true}}, " TARGET,
-        ".profiles.mutex: would be sent twice: set enabled: false, as godeltaprof provides it\n");
+    expect("profiles: {godeltaprof_mutex: {enabled: true}}, " TARGET,
+           ".profiles.mutex: is also provided by godeltaprof: set enabled: false\n");
     expect("file_sd_configs: [{files: [/etc/targets, '/e*/a.json']}, {}]",
            ".file_sd_configs[0].files: \"/etc/targets\" does not end in .json, .yml or .yaml, or"
            " has a * or ? before its last part\n"

@@ -320,7 +320,7 @@ START_TEST(a_pair_that_does_not_match_yet_leaves_the_last_good_one)
     }
     ck_assert_uint_eq(lines_with("is not the key of the certificate in"), 1);
     ck_assert_uint_eq(lines_with(servers.world.paths[WORLD_KEY]), 1);
-    ck_assert_uint_eq(lines_with("last good"), 1);
+    ck_assert_uint_eq(lines_with("last valid"), 1);
     pki_write_key(&next, servers.world.paths[WORLD_KEY]);
     for (int i = 0; i < 3; i++) {
         serial_of(true, &now);

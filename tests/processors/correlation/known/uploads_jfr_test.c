@@ -147,7 +147,8 @@ START_TEST(spans_with_cpu_samples_are_linked_and_the_others_lose_their_mark)
         ck_assert(rig_linked(&rig, 1) && rig_linked(&rig, 2) && rig_waits(&rig, 3));
         rig_until(&rig, RIG_WARM + 17 * S);
         ck_assert(rig_bare(&rig, 3));
-        ck_assert(rig_explains(&rig, "linked 2, not linked 1 (no sample 1), left as they came 0"));
+        ck_assert(
+            rig_explains(&rig, "linked 2, not linked 1 (no sample 1), forwarded unchanged 0"));
         ck_assert(rig_explains(&rig, "process_cpu windows of up to 10.0 s"));
         end();
     }
@@ -427,7 +428,7 @@ static void assert_not_judged(const char *why)
     ck_assert(rig_explains(&rig, text));
     RIG_SPANS(&rig, {.id = 9, .start = 11 * S, .end = 19 * S, .attributes = {"0000000000000009"}});
     ck_assert(rig_linked(&rig, 9));
-    ck_assert(rig_explains(&rig, "left as they came 1 (span ids of profiles cannot be read 1)"));
+    ck_assert(rig_explains(&rig, "forwarded unchanged 1 (span ids of profiles cannot be read 1)"));
     end();
 }
 

@@ -204,8 +204,9 @@ START_TEST(what_is_missing_is_said_in_the_services_language)
         profile_in_vain(&rig, "process_cpu");
         root(&rig, "shop", 2, ways[i].language);
         const char *all = said_since(&said);
-        ck_assert_msg(strstr(all, "service \"shop\" is profiled, but no sample of it names a span"),
-                      "%s", all);
+        ck_assert_msg(
+            strstr(all, "service \"shop\" is profiled, but no sample of it has a span id"), "%s",
+            all);
         ck_assert_msg(strstr(all, ways[i].text), "%s", all);
         ck_assert_uint_eq(lines(all), 1);
         stop_listening(&said);
@@ -236,7 +237,7 @@ START_TEST(a_service_without_ids_is_named_once_an_hour_while_it_has_roots)
         RIG_PROFILE(&rig, .time = rig_now(&rig) - S, .duration = S);
         rig_advance(&rig, 60 * S);
     }
-    ck_said(&said, "no sample of it names a span");
+    ck_said(&said, "no sample of it has a span id");
     stop_listening(&said);
     rig_close(&rig);
 }
@@ -268,7 +269,7 @@ START_TEST(a_full_hold_is_said_with_the_number_and_the_key_once_a_minute)
     for (uint64_t id = 1; id <= 11; id++)
         root(&rig, "shop", id, NULL);
     rig_advance(&rig, S);
-    ck_said(&said, "the hold is full, 1 spans left unedited before their profiles arrived: raise "
+    ck_said(&said, "the hold is full, 1 spans were forwarded before their profiles arrived: raise "
                    "hold_max_spans");
     for (uint64_t id = 12; id <= 20; id++) {
         root(&rig, "shop", id, NULL);
@@ -277,7 +278,7 @@ START_TEST(a_full_hold_is_said_with_the_number_and_the_key_once_a_minute)
     ck_silent(&said);
     rig_advance(&rig, 6 * S);
     root(&rig, "shop", 21, NULL);
-    ck_said(&said, "the hold is full, 10 spans left unedited");
+    ck_said(&said, "the hold is full, 10 spans were forwarded");
     stop_listening(&said);
     rig_close(&rig);
 }
@@ -326,7 +327,7 @@ START_TEST(where_the_budget_refuses_that_is_the_key)
     rig.budget.limit = budget_used(&rig.budget);
     root(&rig, "shop", 101, NULL);
     rig_advance(&rig, S);
-    ck_said(&said, "spans left unedited before their profiles arrived: raise the memory budget "
+    ck_said(&said, "spans were forwarded before their profiles arrived: raise the memory budget "
                    "(limit_mib of memory_limiter)");
     stop_listening(&said);
     rig_close(&rig);
@@ -343,7 +344,7 @@ START_TEST(where_the_budget_refuses_the_first_spans_that_is_said_too)
     root(&rig, "shop", 1, NULL);
     rig_advance(&rig, S);
     ck_assert(rig_bare(&rig, 1));
-    ck_said(&said, "1 spans left unedited before their profiles arrived: raise the memory budget");
+    ck_said(&said, "1 spans were forwarded before their profiles arrived: raise the memory budget");
     stop_listening(&said);
     rig_close(&rig);
 }
@@ -357,7 +358,7 @@ START_TEST(where_a_request_is_larger_than_the_hold_that_is_said_too)
     listen_to_log(&said);
     large_request(&rig, 1, 5);
     rig_advance(&rig, S);
-    ck_said(&said, "3 spans left unedited before their profiles arrived: raise hold_max_spans");
+    ck_said(&said, "3 spans were forwarded before their profiles arrived: raise hold_max_spans");
     stop_listening(&said);
     rig_close(&rig);
 }

@@ -45,7 +45,7 @@ START_TEST(where_ids_had_to_leave_the_index_a_span_from_before_keeps_its_mark)
     go_on(&rig, RIG_WARM + 55 * S, 0);
     ck_assert(is_as_it_came(&rig, 1));
     ck_assert(rig_bare(&rig, 2));
-    ck_assert(rig_explains(&rig, "left as they came 1 (samples may be forgotten 1)"));
+    ck_assert(rig_explains(&rig, "forwarded unchanged 1 (samples may be forgotten 1)"));
     rig_close(&rig);
 }
 END_TEST
@@ -102,7 +102,7 @@ START_TEST(a_span_from_before_the_start_by_a_clock_that_is_behind_is_judged)
     go_on(&rig, 100 * S, 0);
     ck_assert(rig_bare(&rig, 2));
     ck_assert(is_as_it_came(&rig, 3));
-    ck_assert(rig_explains(&rig, "left as they came 1 (started before spanlink 1)"));
+    ck_assert(rig_explains(&rig, "forwarded unchanged 1 (started before spanlink 1)"));
     rig_close(&rig);
 }
 END_TEST

@@ -272,7 +272,7 @@ START_TEST(after_a_long_idle_time_the_next_profile_judges)
     ck_assert(rig_linked(&rig, 2));
     rig_advance(&rig, 8 * S);
     ck_assert(rig_bare(&rig, 3));
-    ck_assert(rig_explains(&rig, "left as they came 0"));
+    ck_assert(rig_explains(&rig, "forwarded unchanged 0"));
     rig_close(&rig);
 }
 END_TEST
