@@ -57,15 +57,17 @@ bool answer_duration(const char *text, uint64_t *ns)
         double ns;
     } units[] = {{"ns", 1},   {"us", 1e3},   {"ms", 1e6}, {"s", 1e9},
                  {"m", 60e9}, {"h", 3600e9}, {"", 1}};
-    char *end;
+    char *end = NULL;
     errno = 0;
-    double number = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1;
-    if (number < 0 || errno)
+    if (*text < '0' || *text > '9')
+        return false;
+    double number = strtod(text, &end);
+    if (errno)
         return false;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(end, units[i].unit) == 0) {
             number *= units[i].ns;
-            *ns = (uint64_t)number;
+            *ns = number < 9e18 ? (uint64_t)number : 0;
             return number < 9e18;
         }
     return false;

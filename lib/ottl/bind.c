@@ -105,8 +105,8 @@ static bool place_arguments(const struct binder *binder, struct ottl_node *call)
         return ottl_say(binder->ottl, call->at, binder->fault, "out of memory");
     for (size_t i = 0; i < call->count; i++) {
         struct ottl_node *item = call->items[i];
-        size_t place = i;
-        for (place = item->argument.size ? 0 : i; item->argument.size; place++) {
+        size_t place = item->argument.size ? 0 : i;
+        for (; item->argument.size; place++) {
             struct view each = parameter(call->function, place, &optional);
             if (!each.size || view_eq(each, item->argument))
                 break;

@@ -337,7 +337,7 @@ enum regex_result regex_replace(const struct regex *regex, struct view text,
 {
     size_t from = 0, kept = 0;
     enum regex_result last = REGEX_NO, result = REGEX_NO;
-    struct regex_match match;
+    struct regex_match match = {.count = 0};
     const uint8_t *before = NULL; /* end of the match before */
     while (from <= text.size && (last = regex_find(regex, text, from, &match)) == REGEX_YES) {
         size_t at = (size_t)(match.groups[0].data - text.data), size = match.groups[0].size;

@@ -242,7 +242,7 @@ size_t value_decimal_text(double number, char out[400])
 
 size_t value_number_text(double number, char out[40])
 {
-    char digits[20], decimal[400];
+    char digits[20] = "0", decimal[400];
     int exponent;
     double size = fabs(number);
     if (isnan(number) || isinf(number))
