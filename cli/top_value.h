@@ -15,7 +15,7 @@ struct top_value {
 /* NULL: not JSON, or the arena has no room. */
 const struct top_value *top_value_read(struct view json, struct arena *arena);
 
-/* A member; an empty value where there is none, so that calls can be nested. NULL is legal. */
+/* A member; an empty value where there is none, so that calls can be nested. May be NULL. */
 const struct top_value *top_value_get(const struct top_value *object, const char *key);
 
 #endif

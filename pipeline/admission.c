@@ -262,7 +262,7 @@ uint64_t admission_requests(const struct admission *admission, enum admission_tr
     return admission_get(&admission->counters[transport].requests[signal][cause]);
 }
 
-/* ---- for people ---- */
+/* ---- human-readable output ---- */
 
 /* Returns whether the parenthesis is open. */
 static bool explain_cause(bool open, enum cause cause, uint64_t n, struct bytes *out)

@@ -1,9 +1,9 @@
 /*
  * Counts what a receiver accepted and refused, by transport, signal and cause: requests, and the
- * items in them. Logs refusals at most once a minute for each cause and kind of message, with at
- * most four kinds a cause. The items of a request are known only once it has been read; one refused
- * before that counts as a request only. Any thread; adding takes no lock and never waits, except in
- * the call that writes the minute's line.
+ * items in them. Logs each distinct message of a cause at most once a minute, with at most four
+ * distinct messages per cause. The items of a request are known only once it has been read; one
+ * refused before that counts as a request only. Any thread. Counting never blocks, except briefly
+ * in the calls that schedule or write the once-a-minute line.
  */
 #ifndef PIPELINE_ADMISSION_H
 #define PIPELINE_ADMISSION_H
@@ -31,7 +31,7 @@ enum { COUNTED_SAMPLES = SIGNAL_COUNT, COUNTED_SIGNALS };
 struct refusal {
     enum admission_transport transport;
     int signal;                /* enum signal, or ADMISSION_NO_SIGNAL */
-    const struct outcome *why; /* OK: the request was accepted except for `items` of it */
+    const struct outcome *why; /* verdict OK: accepted except for `items` items */
     uint32_t items;            /* read and not accepted; 0: none was read */
     uint32_t samples;          /* the same in samples of profiles; 0: unknown */
     const struct peer *peer;   /* NULL: unknown */
@@ -40,10 +40,10 @@ struct refusal {
 struct admission;
 struct ticker;
 
-/* id is borrowed. ticker (NULL: none) writes lines that come due while no request arrives. NULL: no
+/* id is borrowed. `ticker` (NULL: none) flushes pending lines when no request arrives. NULL: no
  * memory. */
 struct admission *admission_new(const char *id, const struct clock *clock, struct ticker *ticker);
-/* Logs what was counted since the last lines. NULL is allowed. Not from a tick. */
+/* Logs what was counted since the last lines. May be NULL. Must not be called from a tick. */
 void admission_free(struct admission *admission);
 
 /* Logs what was counted since the last lines, without waiting for the minute to pass. */

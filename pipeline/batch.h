@@ -43,7 +43,7 @@ struct opaque_request {
     char *query;            /* as received, without '?' */
     char *content_type;     /* as received; NULL: none */
     size_t plain_size;      /* inflated size, if it may have to be sent inflated; 0: never */
-    struct budget *pledged; /* the budget that keeps plain_size free; NULL: none */
+    struct budget *pledged; /* the budget in which plain_size bytes are pledged; NULL: none */
 };
 
 struct batch {
@@ -52,7 +52,7 @@ struct batch {
     enum batch_encoding encoding;
     uint32_t items;         /* spans, data points, log records, profiles */
     uint32_t samples;       /* in profiles; a body that is not parsed counts as one */
-    bool admitted;          /* its request reserved a place in every queue ahead */
+    bool admitted;          /* its request has a place reserved in every downstream queue */
     struct buffer *payload; /* one contiguous run, unless a processor joined several */
     struct buffer *notes;   /* traces: struct otlp_span_note of the payload's spans; NULL: none */
     struct metadata *metadata; /* NULL: none */
@@ -75,7 +75,7 @@ struct batch_part {
 struct batch *batch_new(enum signal signal, enum batch_encoding encoding, struct buffer *payload,
                         uint32_t items, struct receipt *receipt);
 
-/* What metrics pages count: samples for profiles, else items. */
+/* The count reported in metrics: samples for profiles, items otherwise. */
 static inline uint32_t batch_counted(const struct batch *batch)
 {
     return batch->signal == SIGNAL_PROFILES ? batch->samples : batch->items;
@@ -89,8 +89,8 @@ struct batch *batch_with_payload(const struct batch *batch, struct buffer *paylo
  * it already is. NULL: no memory. */
 struct batch *batch_flat(struct batch *batch);
 
-/* Adds references to all receipts of batch to another one, which now contains some of its data.
- * Only before that one is handed on. False: no memory. */
+/* Adds references to all of batch's receipts to `to`, which now contains some of its data. Call it
+ * before `to` is handed on. False: no memory. */
 bool batch_add_receipts(struct batch *to, const struct batch *batch);
 bool batch_add_receipt(struct batch *batch, struct receipt *receipt);
 
@@ -106,8 +106,8 @@ bool batch_mergeable(const struct batch *a, const struct batch *b);
 /* How many bytes a processor or exporter may allocate to work on the batch or send it. */
 size_t batch_work(const struct batch *batch);
 
-/* Gives up the option to send an opaque batch inflated, and its reserved memory: it is sent as
- * received. Only before the batch is handed on. */
+/* Releases the memory pledged for sending an opaque batch decompressed; it is then sent as
+ * received. Call it before the batch is handed on. */
 void batch_forgo_plain(struct batch *batch);
 
 /* Each setter passes ownership to the batch. profile and opaque are malloc'ed structs with
@@ -118,7 +118,7 @@ void batch_set_series(struct batch *batch, struct series *series);
 void batch_set_metadata(struct batch *batch, struct metadata *metadata);
 
 struct batch *batch_ref(struct batch *batch);
-void batch_unref(struct batch *batch); /* NULL is allowed */
+void batch_unref(struct batch *batch); /* may be NULL */
 
 /* Copies the texts. NULL: both are empty, or no memory (then *failed is set). */
 struct metadata *metadata_new(struct view tenant, struct view authorization, bool *failed);

@@ -29,33 +29,35 @@ enum component_kind {
 
 struct delivery; /* pipeline/delivery/delivery.h: an exporter's queue, retry and timeout */
 
+/* Mandatory: type, text, stability, kind; signals, except for extensions; encodings of receivers
+ * and exporters; size if there are keys; consume or send. Every other pointer may be NULL. */
 struct component {
     const char *type;
     const char *alias;     /* another name for the type; NULL: none */
     const char *text;      /* one-line description */
-    const char *stability; /* "beta" */
+    const char *stability; /* "beta", so far the only value; shown by `spanlink components` */
     enum component_kind kind;
     unsigned signals;   /* SIGNAL_BITs; extensions: 0 */
     unsigned encodings; /* BATCH_BITs: what a receiver makes, what an exporter's send accepts */
     size_t size;
     const struct key *keys;
 
-    /* Checks across filled keys; NULL: none. */
+    /* Validates combinations of keys; a key invalid on its own has its default. NULL: none. */
     void (*check)(const void *self, struct key_report *report);
 
     /* Starts the instance. False: error (size bytes) holds a sentence, prefixed with the path of
-     * the key at fault ("protocols.grpc.endpoint: ..."); close follows. */
+     * the key at fault ("protocols.grpc.endpoint: ..."); close follows. NULL: nothing to start. */
     bool (*open)(void *self, const struct env *env, char *error, size_t error_size);
 
-    /* Processors. Borrows the batch and hands it on, now or later, by outlet_push(next, ...), whose
-     * verdicts it returns. Several threads; never blocks on network or disk. */
+    /* Processors; mandatory. Borrows the batch. Passes it on with outlet_push(next, ...), now or
+     * later; returns its verdict, or OK if it keeps the data. Never blocks on network or disk.
+     * Several threads: a receiver's or its authenticator's; the ticker's or a profile's, for data
+     * that an upstream processor held; the journal's; that of a stop or reload. */
     enum verdict (*consume)(void *self, struct batch *batch, struct outlet *next);
-
     bool gathers; /* consume or send accepts joined payloads; else each is contiguous */
 
-    /* Exporters. One attempt to deliver, on one of several worker threads; blocks up to its
-     * timeout. Queue, retry, splitting and counting are around it (pipeline/delivery/delivery.h).
-     */
+    /* Exporters; mandatory. One attempt to deliver, on one of several workers; blocks up to its
+     * timeout. The pipeline provides queue, retries, splitting and counters. */
     struct outcome (*send)(void *self, struct batch *batch);
 
     /* Exporters that may send a batch in several requests, in place of send: continues where the
@@ -81,35 +83,34 @@ struct component {
      * Called before anything opens. NULL: none. */
     size_t (*memory_limit)(const void *self, size_t total);
 
-    /* Says, as a static sentence, what is wrong with using it only in pipelines of these signals
-     * (SIGNAL_BITs); NULL: nothing. *severe: `validate` must fail. NULL: it fits anywhere. */
+    /* Returns why using it only in pipelines of these signals (SIGNAL_BITs) is a mistake, a static
+     * sentence; NULL: it is not. *severe: `validate` must fail. NULL: it fits anywhere. */
     const char *(*misplaced)(const void *self, unsigned signals, bool *severe);
 
     bool (*gives_metadata)(const void *self); /* receivers: batches have it; NULL: never */
 
-    /* Processors: passes a note that its id kept before a restart, oldest first, between open and
-     * the first data. NULL: it keeps no notes. */
+    /* Processors: receives a note that the instance with this id saved (env_note) before a restart,
+     * oldest first, between open and the first data. NULL: it saves no notes. */
     void (*recall)(void *self, struct view note);
 
-    /* Extensions: the open journal to which requests are written before they are answered. */
+    /* Extensions: the open journal, written before requests are answered. NULL: none. */
     struct journal *(*journal)(const void *self);
 
     /* Called once after the start; returns the monotonic time of the next call, or TIME_NEVER. One
      * thread for all instances. NULL: it needs no ticks. */
     uint64_t (*tick)(void *self, uint64_t mono_ns);
 
-    /* Calls visit for each address of its keys that it listens on or sends to. NULL: it has none.
-     */
+    /* Calls visit for each address of its keys that it listens on or sends to. NULL: none. */
     void (*places)(const void *self, place_visit_fn *visit, void *ctx);
 
     /* For `validate`: reports what would make open fail, such as a missing file, and opens nothing.
      * NULL: nothing beyond the checks of keys. */
     void (*rehearse)(const void *self, struct key_report *report);
 
-    /* open only reads files: `validate` then opens and closes the instance instead of rehearse. */
+    /* open only reads files, so `validate` calls open and close instead of rehearse. */
     bool opens_quietly;
 
-    /* Appends lines for people: what it did and why. Any thread. NULL: none. */
+    /* Appends human-readable lines: what it did and why. Any thread. NULL: none. */
     void (*explain)(void *self, struct bytes *out);
 
     /* Its own metrics, beside those of every component of its kind; rows over fields of the
@@ -128,11 +129,10 @@ struct component {
      * close at once. */
     void (*retire)(void *self);
 
-    /* A reload cannot add, change or remove it; that needs a restart. */
-    bool fixed;
+    bool fixed; /* a reload cannot add, change or remove it; that needs a restart */
 
     /* Stops intake, hands on what is held, frees. Allowed after a failed open, and twice. No
-     * consume, send or tick runs during or after it. */
+     * consume, send or tick runs during or after it. NULL: only `keys` have memory. */
     void (*close)(void *self);
 };
 
@@ -140,8 +140,8 @@ struct component {
 extern const struct component *const component_table[];
 
 /* The encodings that an exporter may be given: those that its send accepts, and pprof, converted to
- * OTLP profiles, if it accepts OTLP. The intake refuses what no exporter ahead accepts; of the rest
- * each exporter gets its own encodings and counts the others as passed. */
+ * OTLP profiles, if it accepts OTLP. The intake rejects what no downstream exporter accepts; each
+ * exporter gets the encodings it accepts and counts the rest as passed. */
 unsigned component_takes(const struct component *exporter);
 
 /* Finds a component by kind and type or alias; NULL: unknown. */

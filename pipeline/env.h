@@ -16,8 +16,8 @@ struct outlet;
 
 /* Hands a batch (borrowed) to the next stage. OK: every branch took it. RETRY: none did; a caller
  * that holds accepted data keeps it and offers it again from tick. REJECT: none did and none ever
- * will; already counted. A batch that is not `admitted` gets RETRY while a queue ahead is full. Any
- * thread, never blocks. */
+ * will; already counted. A batch that is not `admitted` gets RETRY while a downstream queue is
+ * full. Any thread, never blocks. */
 enum verdict outlet_push(struct outlet *outlet, struct batch *batch);
 
 /* What an instance is given at open; all of it outlives the instance. */
@@ -40,8 +40,8 @@ struct env {
 /* Asks for a tick at a monotonic time (0: at once). The earliest request counts. Any thread. */
 void env_tick_at(const struct env *env, uint64_t mono_ns);
 
-/* Keeps content for keep_ns, across a crash, if there is a journal: `recall` passes it to this id's
- * instance in the next process. Any thread. */
+/* If there is a journal, stores content for keep_ns so that it survives a crash: `recall` passes it
+ * to this id's instance in the next process. Any thread. */
 void env_note(const struct env *env, struct view content, uint64_t keep_ns);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Where a receiver hands over a request; it alone decides how the client is answered. A receiver
- * has one intake for each signal of the pipelines that name it.
+ * Where a receiver hands over a request; its outcome alone determines the client's response. A
+ * receiver has one intake for each signal of the pipelines that name it.
  */
 #ifndef PIPELINE_INTAKE_H
 #define PIPELINE_INTAKE_H
@@ -17,11 +17,12 @@ struct intake;
  * (intake_run). */
 typedef void intake_done_fn(void *ctx, const struct outcome *outcome);
 
-/* Offers a batch (borrowed; its receipts are set here). First reserves a place in every queue
- * ahead; if one has none, the answer is RETRY and no branch takes the batch. If an exporter ahead
- * has no queue, the answer waits for its backend's; else, with a journal, for the disk. A batch in
- * an encoding that no exporter ahead accepts is answered REJECT (CAUSE_UNSUPPORTED). Any thread;
- * blocks only while a reload swaps the pipelines. */
+/* Offers a batch (borrowed; its receipts are set here). First reserves a place in every downstream
+ * queue; if one has none, the answer is RETRY and no branch takes the batch. If a downstream
+ * exporter has no queue (or wait_for_result), done follows its backend's response; otherwise, with
+ * a journal, the write to disk. A batch in an encoding that no downstream exporter accepts is
+ * answered REJECT (CAUSE_UNSUPPORTED). Any thread; blocks only while a reload swaps the pipelines.
+ */
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx);
 
 #endif

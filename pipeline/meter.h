@@ -10,13 +10,12 @@
 enum meter_count {
     METER_RECEIVED, /* items of requests received in full */
     METER_ACCEPTED, /* items answered with success */
-    METER_REFUSED,  /* items refused with an answer that says so (retryable or not) */
+    METER_REFUSED,  /* items answered with a refusal (retryable or not) */
     METER_SENT,     /* items that a backend accepted */
     METER_DROPPED,  /* items acknowledged and then not delivered */
     METER_RETRIES,  /* requests retried */
     METER_PASSED,   /* items of an encoding that only other exporters accept */
-    METER_SHOWN,    /* the counts before this are shown in lines for people, those after on metrics
-                       pages */
+    METER_SHOWN, /* counts before this one appear in explain output, later ones only in metrics */
     METER_INCOMING = METER_SHOWN, /* batch_counted of batches that a processor was given */
     METER_OUTGOING,               /* the same of those that it handed on and that were taken */
     METER_UNQUEUED,               /* the same of those that a full queue refused */
@@ -34,14 +33,14 @@ struct meter {
 
 void meter_init(struct meter *meter, const char *id);
 
-/* Makes a shared meter with one reference and a copy of the id, so that an instance that replaces
- * another goes on with its counts. NULL: no memory. */
+/* Makes a shared meter with one reference and a copy of the id, so that a replacement instance
+ * continues the counters. NULL: no memory. */
 struct meter *meter_new(const char *id);
 struct meter *meter_ref(struct meter *meter);
-void meter_unref(struct meter *meter); /* NULL is allowed */
+void meter_unref(struct meter *meter); /* may be NULL */
 
-/* Gives a receiver's meter the counters of its requests, if it has none yet; freed with it. False:
- * no memory. */
+/* Adds request counters to a receiver's meter unless it has them; freed with it. False: no memory.
+ */
 bool meter_admits(struct meter *meter, const struct clock *clock, struct ticker *ticker);
 
 /* Counts items acknowledged to a client; and a request that was refused, in whole or in part. */

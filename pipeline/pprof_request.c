@@ -67,16 +67,16 @@ struct outcome pprof_request_read(struct view pprof, struct bytes *raw)
 }
 
 /* A badly compressed body is compressed again when it is sent. */
-static bool is_well_packed(struct view came, size_t raw)
+static bool is_well_packed(struct view received, size_t raw)
 {
-    return looks_gzip(came) && came.size <= raw / 4 * 3;
+    return looks_gzip(received) && received.size <= raw / 4 * 3;
 }
 
-struct batch *pprof_request_batch(struct bytes *raw, struct view came, struct series *series)
+struct batch *pprof_request_batch(struct bytes *raw, struct view received, struct series *series)
 {
     struct buffer *buffer = buffer_from_bytes(raw);
-    if (buffer && is_well_packed(came, buffer->size))
-        buffer_keep_packed(buffer, came);
+    if (buffer && is_well_packed(received, buffer->size))
+        buffer_keep_packed(buffer, received);
     struct batch *batch = buffer ? batch_new(SIGNAL_PROFILES, BATCH_PPROF, buffer, 1, NULL) : NULL;
     if (batch)
         batch_set_series(batch, series);

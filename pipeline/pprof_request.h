@@ -4,8 +4,8 @@
 
 #include "pipeline/batch.h"
 
-/* Inflates a pprof (gzip or plain), appends it to raw (empty at the call) and checks it. OK with
- * raw still empty: it was empty. Else the outcome for the client. */
+/* Inflates a pprof (gzip or plain), appends it to raw (empty at the call) and checks it. If the
+ * pprof was empty: OK, and raw stays empty. Otherwise the outcome for the client. */
 struct outcome pprof_request_read(struct view pprof, struct bytes *raw);
 
 /* Facts found while checking a pprof. */
@@ -20,8 +20,8 @@ struct outcome pprof_request_inflate(struct view pprof, struct bytes *raw);
 struct outcome pprof_request_check(struct view raw, struct pprof_facts *facts);
 
 /* Makes a batch of the checked bytes, which are moved into it. The series is taken over even on
- * failure. came: the bytes as received, borrowed; if they are gzip they are kept beside the batch
- * and sent on unchanged (VIEW(""): they were changed). NULL: no memory. */
-struct batch *pprof_request_batch(struct bytes *raw, struct view came, struct series *series);
+ * failure. received: the bytes as received, borrowed; if they are gzip they are kept beside the
+ * batch and sent on unchanged (VIEW(""): they were changed). NULL: no memory. */
+struct batch *pprof_request_batch(struct bytes *raw, struct view received, struct series *series);
 
 #endif

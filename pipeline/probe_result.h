@@ -1,4 +1,4 @@
-/* A backend's answer to one empty request, for people. */
+/* A backend's answer to one empty request, human-readable. */
 #ifndef PIPELINE_PROBE_RESULT_H
 #define PIPELINE_PROBE_RESULT_H
 

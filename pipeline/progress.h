@@ -1,7 +1,7 @@
 /*
- * How far the delivery of one batch got, where its exporter sends it in several requests. What the
- * backend has is not sent again, across retries and reloads, and, for a batch in the journal,
- * across a crash. Belongs to one queued batch and to the thread that sends it.
+ * How far the delivery of one batch got, where its exporter sends it in several requests. Parts
+ * that the backend has accepted are not sent again, across retries and reloads, and, for a batch in
+ * the journal, across a crash. Belongs to one queued batch and to the thread that sends it.
  */
 #ifndef PIPELINE_PROGRESS_H
 #define PIPELINE_PROGRESS_H
@@ -16,7 +16,7 @@ struct batch;
 /* A position in a batch. An item is whatever the exporter counts, in an order that depends on the
  * batch alone. */
 struct progress_mark {
-    uint64_t items;   /* finished items at the batch's start: delivered, or refused for good */
+    uint64_t items; /* number of leading items that are finished: delivered, or refused for good */
     uint64_t samples; /* finished samples at the start of the next item */
     uint64_t beyond;  /* bit n: item number items + n is finished too */
 };

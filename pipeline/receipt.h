@@ -14,15 +14,15 @@
 
 struct receipt;
 
-/* Called once, from the thread that drops the last reference. worst: the gravest outcome noted,
- * OK if none was. */
+/* Called once, from the thread that drops the last reference. worst: the most severe outcome
+ * reported, OK if none was. */
 typedef void receipt_settled_fn(void *ctx, const struct outcome *worst);
 
 /* Makes a receipt with one reference. settled may be NULL. NULL: no memory. */
 struct receipt *receipt_new(receipt_settled_fn *settled, void *ctx);
 
 struct receipt *receipt_ref(struct receipt *receipt);
-void receipt_unref(struct receipt *receipt); /* NULL is allowed */
+void receipt_unref(struct receipt *receipt); /* may be NULL */
 
 /* How the data of a receipt are stored. The functions get the receipt's ctx; any thread. */
 struct receipt_store {
@@ -44,9 +44,9 @@ void receipt_keep(struct receipt *receipt, uint64_t key, const struct progress_m
 bool receipt_recall(struct receipt *receipt, uint64_t key, struct progress_mark *mark);
 bool receipt_is_recalled(const struct receipt *receipt);
 
-/* Notes that items of the receipt were not delivered. The gravest outcome is kept: RETRY (asks for
- * the data again; one caused by a stop comes first), then REJECT, then OK; the `rejected` items of
- * OK outcomes add up. */
+/* Notes that items of the receipt were not delivered. The most severe outcome is kept: RETRY (asks
+ * for the data again; one caused by a stop comes first), then REJECT, then OK; the `rejected` items
+ * of OK outcomes add up. */
 void receipt_note(struct receipt *receipt, const struct outcome *outcome);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * One thread for everything that waits for a time: ticks of components and retries of queues. It
- * sleeps until the earliest one. With a clock other than the system's there is no thread, and tests
- * step it.
+ * One thread that runs everything scheduled for a time: ticks of components and retries of queues.
+ * It sleeps until the earliest one. With a clock other than the system's there is no thread, and
+ * tests call ticker_step.
  */
 #ifndef PIPELINE_TICKER_H
 #define PIPELINE_TICKER_H
@@ -23,9 +23,9 @@ struct ticker_entry {
 };
 
 struct ticker *ticker_new(const struct clock *clock); /* NULL: no memory */
-void ticker_free(struct ticker *ticker);              /* NULL is allowed; ends the thread */
+void ticker_free(struct ticker *ticker);              /* may be NULL; ends the thread */
 
-/* Ends the thread: no tick follows, even if requested. NULL is allowed, and a second call. */
+/* Ends the thread: no tick follows, even if requested. May be NULL, and may be called twice. */
 void ticker_stop(struct ticker *ticker);
 
 /* Starts the thread, if the clock is the system's. False: the thread could not be started. */
@@ -35,15 +35,15 @@ bool ticker_threaded(const struct ticker *ticker);
 void ticker_add(struct ticker *ticker, struct ticker_entry *entry);
 
 /* Removes an entry; its tick is not running when this returns and is not called again. Allowed for
- * one that was never added. Not from a tick. */
+ * one that was never added. Must not be called from a tick. */
 void ticker_remove(struct ticker *ticker, struct ticker_entry *entry);
 
 /* Requests the entry's tick at a time (0: at once); the earliest request counts. Any thread, also
  * from a tick. */
 void ticker_at(struct ticker *ticker, struct ticker_entry *entry, uint64_t mono_ns);
 
-/* No tick runs between pause and resume: pause returns when the running one has ended. Not from a
- * tick. */
+/* No tick runs between pause and resume: pause returns when the running one has ended. Must not be
+ * called from a tick. */
 void ticker_pause(struct ticker *ticker);
 void ticker_resume(struct ticker *ticker);
 

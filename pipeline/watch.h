@@ -13,7 +13,7 @@
 /* Why a span has no link; static. */
 struct watch_reason {
     const char *word; /* "no_sample" */
-    const char *text; /* a sentence for people */
+    const char *text; /* a human-readable sentence */
     const char *fix;  /* what to do about it, a sentence; NULL: nothing is wrong */
 };
 
@@ -97,7 +97,7 @@ void watch_attach(struct watch *watch, struct watcher *watcher);
 /* Nothing is told after it; legal for one that is not attached. */
 void watch_detach(struct watch *watch, struct watcher *watcher);
 
-/* The holder stays where it is until it is removed. A NULL watch is legal in both. */
+/* The holder stays where it is until it is removed. watch may be NULL in both. */
 void watch_add_holder(struct watch *watch, struct watch_holder *holder);
 void watch_remove_holder(struct watch *watch, struct watch_holder *holder);
 

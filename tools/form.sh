@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the limits of the code: formatting, line width, file and function length.
+# Checks the limits of the code: formatting, line width, file and function length; and comments that
+# a rename script spoiled.
 set -uo pipefail
 export LC_ALL=C.UTF-8
 cd "$(dirname "$0")/.." || exit
@@ -32,6 +33,24 @@ while read -r file; do say "$file has no header of its own, and no comment at it
     case $file in bench/* | */tests/*) continue ;; esac
     [[ $file != *.c || -e ${file%.c}.h || $(head -c 2 "$file") = '/*' ]] || echo "$file"
   done)
+while read -r place; do say "$place"; done < <(
+  python3 - "${files[@]}" <<'END'
+import re, sys
+TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.S)
+DOUBLED = re.compile(r"(?<![\w.'-])([A-Za-z]?[a-z]+) \1(?![\w'-])")
+for path in sys.argv[1:]:
+    code = open(path, encoding="utf-8").read()
+    for found in TOKEN.finditer(code):
+        if found.group()[0] != "/":
+            continue
+        comment = re.sub(r"\s*\n[ \t]*\*?\s*", " ", found.group())
+        place = f"{path}:{code.count(chr(10), 0, found.start()) + 1}"
+        if " => " in comment:
+            print(f"{place}: a comment with ' => ', as rename scripts leave it")
+        for word in DOUBLED.findall(comment):
+            print(f"{place}: a comment with a doubled word: {word} {word}")
+END
+)
 functions=$(
   ctags --output-format=json --languages=C --langmap=C:.c.h --fields=+ne --kinds-C=f -f- \
     "${own[@]}" | python3 -c '

@@ -33,7 +33,7 @@ struct pyroscope_exporter {
 struct series *push_series(struct pyroscope_exporter *self, const struct batch *batch,
                            const struct pprof *pprof, struct arena *arena);
 
-/* Adds external_labels to a series (taken over; NULL is legal) and limits it to max_labels. One
+/* Adds external_labels to a series (taken over; may be NULL) and limits it to max_labels. One
  * reference; NULL: no memory. */
 struct series *limited_series(struct pyroscope_exporter *self, struct series *series,
                               const struct pprof *pprof, struct arena *arena);

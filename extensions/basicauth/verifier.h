@@ -36,7 +36,7 @@ enum auth_result verifier_look(struct verifier *verifier, const struct verify *v
 void verifier_check(struct verifier *verifier, const struct verify *verify, auth_done_fn *done,
                     void *ctx);
 
-/* Ends the thread; requests that still wait are answered AUTH_LATER. NULL is allowed. */
+/* Ends the thread; requests that still wait are answered AUTH_LATER. May be NULL. */
 void verifier_free(struct verifier *verifier);
 
 #endif

@@ -30,7 +30,7 @@ struct kept {
     struct bytes bytes;
 };
 
-void kept_unref(struct kept *kept); /* NULL is legal */
+void kept_unref(struct kept *kept); /* may be NULL */
 
 /* The plain content, appended to out. False: no memory. */
 bool kept_open(const struct kept *kept, struct bytes *out);

@@ -35,7 +35,7 @@ void actions_check(const struct key_groups *list, const char *path, struct key_r
 /* From a list that was checked, which it refers to. NULL: no memory, or the library of patterns is
  * not there (error says so). */
 struct actions *actions_new(const struct key_groups *list, char *error, size_t error_size);
-void actions_free(struct actions *actions); /* NULL is legal */
+void actions_free(struct actions *actions); /* may be NULL */
 
 /* Any thread. */
 void actions_run(const struct actions *actions, const struct action_context *context,

@@ -55,7 +55,7 @@ const char *match_misplaced(const struct match_settings *settings, enum signal s
 /* From settings that were checked, which it refers to; profiles have no such matching. NULL: no
  * memory, or the library of patterns is not there (error says so). */
 struct match *match_new(const struct match_settings *settings, char *error, size_t error_size);
-void match_free(struct match *match); /* NULL is legal */
+void match_free(struct match *match); /* may be NULL */
 
 /* Whether the item that the edit stands at, or a metric for its points, is one of them. Any
  * thread. */

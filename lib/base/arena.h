@@ -1,4 +1,5 @@
-/* Bump allocator with a cap: what a decoder may use for one input, freed all at once. */
+/* Bump allocator with a cap. Holds the data made from one input, such as a decoded message, freed
+ * all at once. */
 #ifndef LIB_BASE_ARENA_H
 #define LIB_BASE_ARENA_H
 

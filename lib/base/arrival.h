@@ -1,8 +1,8 @@
 /*
  * A request body that is still being received. It is charged to the budget as its bytes arrive.
- * When the budget runs out, one such body gives way (is dropped): first one above its share, then
- * the one that has made no progress for longest, then the slowest. A body that arrives at a good
- * pace and stays within its share is kept.
+ * When the budget runs out, one such body is dropped (it gives way): first one above its share,
+ * then the one that has made no progress for longest, then the slowest. A body that arrives at a
+ * good pace and stays within its share is kept.
  *
  * One thread owns an arrival and calls these functions; any thread may make it give way.
  */
@@ -27,7 +27,7 @@ enum {
 struct arrival {
     struct budget *budget; /* borrowed; NULL: no limit */
     size_t declared;       /* SIZE_MAX: unknown */
-    pthread_mutex_t lock;  /* guards the rest; making it give way only ever uses trylock */
+    pthread_mutex_t lock;  /* guards the rest; dropping it from another thread uses only trylock */
     struct bytes body;     /* not charged by struct bytes itself */
     size_t charged;
     bool gone;             /* it gave way and keeps nothing */

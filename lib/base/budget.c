@@ -276,7 +276,7 @@ void budget_end_work(struct budget *budget, size_t n)
     discount_work(budget, n);
 }
 
-bool budget_go_on_work(struct budget *budget, size_t n, bool force)
+bool budget_begin_accepted_work(struct budget *budget, size_t n, bool force)
 {
     if (!budget)
         return true;
@@ -293,7 +293,7 @@ bool budget_go_on_work(struct budget *budget, size_t n, bool force)
     return true;
 }
 
-void budget_finish_work(struct budget *budget, size_t n)
+void budget_end_accepted_work(struct budget *budget, size_t n)
 {
     if (!budget)
         return;

@@ -9,7 +9,7 @@
  * memory.
  *
  * A watched budget also counts resident memory beyond the charges: allocator fragmentation, library
- * buffers, stacks. A thirty-second of the budget stays free, because that memory is noticed late.
+ * buffers, stacks. A thirty-second stays free because such memory is detected late.
  */
 #ifndef LIB_BASE_BUDGET_H
 #define LIB_BASE_BUDGET_H
@@ -70,17 +70,17 @@ bool budget_begin_work(struct budget *budget, size_t n);
 void budget_end_work(struct budget *budget, size_t n);
 
 /* Charges work on accepted data, which may use the whole budget, and with force exceed it. Until
- * budget_finish_work, which returns the rest, everything that this thread takes or forces is drawn
- * from this charge. At most one per thread at a time. */
-bool budget_go_on_work(struct budget *budget, size_t n, bool force);
-void budget_finish_work(struct budget *budget, size_t n);
+ * budget_end_accepted_work, which returns the rest, everything that this thread takes or forces is
+ * drawn from this charge. At most one per thread at a time. */
+bool budget_begin_accepted_work(struct budget *budget, size_t n, bool force);
+void budget_end_accepted_work(struct budget *budget, size_t n);
 
-/* Records an accepted request whose processing may need n bytes: that much is kept for work until
- * used has fallen to an eighth of the limit. Any thread. */
+/* Reserves n bytes for processing an accepted request until usage falls to an eighth of the limit.
+ * Only the largest pledge counts. Any thread. */
 void budget_pledge(struct budget *budget, size_t n);
 
-/* While held, the pledge stays however little is used: for an accepted request that is small
- * compared to the work on it. budget_drop_pledge releases the hold. Any thread. */
+/* While held, the pledge is not dropped however low usage falls; for a small request that needs
+ * much work. budget_drop_pledge releases the hold. Any thread. */
 void budget_hold_pledge(struct budget *budget);
 void budget_drop_pledge(struct budget *budget);
 

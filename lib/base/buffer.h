@@ -49,7 +49,7 @@ void buffer_runs(const struct buffer *buffer, struct view *runs);
 
 /* Any thread. */
 struct buffer *buffer_ref(struct buffer *buffer);
-void buffer_unref(struct buffer *buffer); /* NULL is legal */
+void buffer_unref(struct buffer *buffer); /* may be NULL */
 
 static inline struct view buffer_view(const struct buffer *buffer)
 {

@@ -20,8 +20,8 @@ bool log_level_parse(const char *word, enum log_level *level);
  * after the object's last member; copied, truncated to 1 KiB; "": none. */
 void log_set_form(bool json, const char *tail);
 
-/* Of equal lines within tick_ns, the first `initial` are written, then every `thereafter`-th (0:
- * none). tick_ns 0: no sampling, the initial state. */
+/* Of identical lines within tick_ns, the first `initial` are written, then every `thereafter`-th
+ * (0: none). tick_ns 0: no sampling, the initial state. */
 void log_set_sampling(uint64_t tick_ns, uint64_t initial, uint64_t thereafter);
 
 /* Sets where lines go: at most LOG_OUTPUTS descriptors. Takes ownership; the next call closes them,
@@ -33,7 +33,7 @@ void log_set_outputs(const int *descriptors, size_t count);
  * secrets in URLs are redacted (lib/base/redact.h). */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* As log_line, but never sampled: for lines that somebody asked for. */
+/* As log_line, but never sampled: for output that a user explicitly requested. */
 void log_answer(enum log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

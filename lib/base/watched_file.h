@@ -1,6 +1,6 @@
 /*
  * A small file that may be replaced at any time (a secret, a list of users). It is checked only
- * when somebody asks for it; no thread or timer watches it. The caller serialises.
+ * when somebody asks for it; no thread or timer watches it. Calls must be serialised by the caller.
  */
 #ifndef LIB_BASE_WATCHED_FILE_H
 #define LIB_BASE_WATCHED_FILE_H

@@ -28,7 +28,7 @@ struct metric {
     enum metric_kind kind;
     enum metric_level level;
     const char *unit;                      /* UCUM, as in OTLP: "By", "s", "{spans}" */
-    const char *help;                      /* one line for people */
+    const char *help;                      /* one human-readable line */
     const struct histogram_bounds *bounds; /* HISTOGRAM */
     size_t offset; /* of an _Atomic uint64_t or a struct histogram, or METRIC_NO_FIELD */
 };

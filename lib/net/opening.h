@@ -23,8 +23,8 @@ enum opening opening_of(const void *data, size_t size);
 struct opening_port {
     const char *speaks; /* "HTTP", "gRPC" */
     const struct endpoint *endpoint;
-    const char *other; /* where the other of the two is, e.g. "point it at port 4317,
-                          protocols.grpc"; NULL: unknown */
+    const char *other; /* where the server for the other protocol listens, e.g. "point it at port
+                          4317, protocols.grpc"; NULL: unknown */
 };
 
 /* The outcome for a client with this opening at the port. */

@@ -45,7 +45,7 @@ void ottl_conditions_check(const struct key_list *conditions, enum ottl_context 
  * so). */
 struct ottl_group *ottl_group_new(const struct ottl_settings *settings, enum signal signal,
                                   enum ottl_error_mode mode, char *error, size_t error_size);
-void ottl_group_free(struct ottl_group *group); /* NULL is legal */
+void ottl_group_free(struct ottl_group *group); /* may be NULL */
 
 enum ottl_context ottl_group_context(const struct ottl_group *group);
 bool ottl_group_reaches_out(const struct ottl_group *group);

@@ -53,7 +53,7 @@ bool ottl_context_fits(enum ottl_context context, enum signal signal);
 
 /* Parses. NULL: fault says what is wrong. The text is copied. */
 struct ottl *ottl_parse(enum ottl_kind kind, struct view text, struct ottl_fault *fault);
-void ottl_free(struct ottl *ottl); /* NULL is legal */
+void ottl_free(struct ottl *ottl); /* may be NULL */
 
 /* The innermost context that its paths name; OTTL_NONE: none of them names one. */
 enum ottl_context ottl_inferred(const struct ottl *ottl);

@@ -31,7 +31,7 @@ struct regex_match {
 
 /* Compiles. NULL: error holds a sentence's part, such as "missing ) at character 7". Any thread. */
 struct regex *regex_new(struct view pattern, char *error, size_t error_size);
-void regex_free(struct regex *regex); /* NULL is legal */
+void regex_free(struct regex *regex); /* may be NULL */
 
 /* Whether it matches anywhere in the text. Any thread. */
 enum regex_result regex_test(const struct regex *regex, struct view text);

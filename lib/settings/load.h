@@ -35,6 +35,6 @@ struct settings *settings_load_files(const struct settings_source *sources, size
 /* Logs the warnings, except those that a problem repeats; call it once the log level is set. */
 void settings_log_warnings(const struct settings *settings, const struct problems *problems);
 const struct node *settings_root(const struct settings *settings);
-void settings_free(struct settings *settings); /* NULL is legal */
+void settings_free(struct settings *settings); /* may be NULL */
 
 #endif

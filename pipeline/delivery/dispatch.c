@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each halving causes two more sends. */
-enum { MAX_HALVINGS = 31, REGAINED = 2 /* by each part that is delivered */ };
+/* Each halving causes two more sends. A delivered part restores REGAINED halvings. */
+enum { MAX_HALVINGS = 31, REGAINED = 2 };
 
 /* Resets the attempts for a part that is new at the front. */
 static void begin_tries(struct queue_element *element)
@@ -88,7 +88,8 @@ static void answer_waiting(struct dispatcher *dispatcher, struct queue_element *
     if (!batch)
         return;
     if (element->delivered_any && outcome.verdict == VERDICT_REJECT) {
-        /* If all were refused, the client would take what was delivered for lost. */
+        /* If the whole request were refused, the client would assume the delivered parts were lost
+         * too. */
         dispatch_lose(dispatcher, batch, element->refused, &outcome);
         outcome.verdict = VERDICT_OK;
         outcome.rejected = element->refused;
@@ -279,7 +280,7 @@ static struct outcome convert(struct dispatcher *dispatcher, struct queue_elemen
     return why;
 }
 
-/* The sender holds memory for work on what it sends. */
+/* The memory is already charged: the sender reserved it for this attempt. */
 static struct outcome in_one_run(struct dispatcher *dispatcher, struct queue_element *element)
 {
     struct batch *replacement = element->batch;

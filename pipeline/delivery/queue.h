@@ -18,7 +18,8 @@ struct queue_element {
     struct batch *batch;
     struct batch_part *rest; /* not tried yet */
     uint64_t due;            /* parked: when to retry */
-    uint64_t own_due;        /* the same without the wait that the server asked for */
+    /* When our own backoff would retry, ignoring the delay the server requested. */
+    uint64_t own_due;
     uint64_t probe_due; /* if the server asked for a long wait: when to probe it earlier; 0: it did
                            not */
     uint64_t first_try; /* time of the current part's first attempt */
@@ -56,7 +57,7 @@ struct queue {
 
 /* Makes an element for a batch (referenced). NULL: no memory. */
 struct queue_element *queue_element_new(struct batch *batch);
-void queue_element_free(struct queue_element *element); /* NULL is allowed */
+void queue_element_free(struct queue_element *element); /* may be NULL */
 uint64_t queue_element_items(const struct queue_element *element);
 
 /* Reserves n places, all or none (false): used + reserved + n <= size. */
@@ -70,22 +71,22 @@ struct queue_element *queue_put(struct queue *queue, struct queue_element *eleme
 /* Returns the next element to deliver: one whose retry is due, else the oldest while a consumer is
  * free. */
 struct queue_element *queue_take(struct queue *queue);
-/* How many times in a row queue_take would return an element. */
+/* How many elements queue_take would return before NULL. */
 size_t queue_takeable(const struct queue *queue);
 
 /* Parks a taken element until due. It keeps its place. It also keeps its consumer, unless it is
  * sent in several requests: a large one must not block the others. */
 void queue_park(struct queue *queue, struct queue_element *element, uint64_t due);
 
-/* Puts a taken element behind all others; it keeps its place. */
+/* Puts a taken element after all others; it keeps its place. */
 void queue_yield(struct queue *queue, struct queue_element *element);
 
 /* Makes a taken element the next to be taken again; it keeps its place and consumer. */
 void queue_put_back(struct queue *queue, struct queue_element *element);
 
-/* Makes parked elements ready that are due; returns when the next one is due. While all elements
- * wait, one for which the server asked a long wait is tried now and then as a probe: the wait may
- * have been wrong, or the cause be gone. */
+/* Makes parked elements ready that are due; returns when the next one is due. If all elements wait,
+ * one delayed at the server's request is occasionally tried as a probe, as the delay may be wrong
+ * or its cause gone. */
 uint64_t queue_wake(struct queue *queue, uint64_t now);
 
 /* After the server accepted a request: elements that wait because it asked them to now wait no

@@ -5,8 +5,8 @@
 #include "lib/base/clock.h"
 #include "pipeline/delivery/delivery.h"
 
-/* Longest wait that a server may ask for: accepted data would otherwise lie for as long as its
- * clock is wrong. */
+/* Longest wait that a server may ask for: otherwise a server with a wrong clock could delay
+ * accepted data indefinitely. */
 #define RETRY_ASKED_MAX (300 * NS_PER_S)
 
 /* Wait before attempt number attempt + 1 (attempt counts from 0): uniform in [(1-r)d, (1+r)d] for d

@@ -169,13 +169,13 @@ static size_t work_of(const struct queue_element *element)
     return element->batch ? batch_work(element->batch) + WORK_FIXED : 0;
 }
 
-/* The work of all sends stays below a share of the budget. The rest is for data, even if the
- * backend answers none of them. */
+/* The work of all sends stays below a share of the budget. The rest stays free for data, even if
+ * the backend never responds. */
 static bool may_work(struct sender *sender, size_t work)
 {
     const struct budget *budget = sender->budget;
     return (!budget || sender->working + work <= budget->limit / WORK_SHARE) &&
-           budget_go_on_work(sender->budget, work, false);
+           budget_begin_accepted_work(sender->budget, work, false);
 }
 
 /* Takes the next element; while memory is short fewer sends run at once, but always one. NULL:
@@ -191,7 +191,7 @@ static struct queue_element *sender_take(struct sender *sender, size_t *work)
         sender->starved = true;
         return NULL;
     }
-    budget_go_on_work(sender->budget, *work, true);
+    budget_begin_accepted_work(sender->budget, *work, true);
     return element;
 }
 
@@ -203,7 +203,7 @@ static void work_one(struct sender *sender, struct queue_element *element, size_
     sender->working += work;
     pthread_mutex_unlock(&sender->lock);
     enum dispatch_result result = dispatch_run(&sender->dispatcher, element, &due);
-    budget_finish_work(sender->budget, work);
+    budget_end_accepted_work(sender->budget, work);
     pthread_mutex_lock(&sender->lock);
     sender->sending--;
     sender->working -= work;
@@ -295,8 +295,9 @@ static void sender_give_up(struct sender *sender, struct queue_element *list,
     }
 }
 
-static struct queue_element *delivery_sender_put(struct sender *sender,
-                                                 struct queue_element *element)
+/* Queues an element. Returns the oldest one if it was displaced, this one if the sender is ending;
+ * NULL: neither. */
+static struct queue_element *sender_enqueue(struct sender *sender, struct queue_element *element)
 {
     pthread_mutex_lock(&sender->lock);
     if (!sender->dispatcher.aborted && !sender->closing) {
@@ -324,7 +325,7 @@ void sender_put(struct sender *sender, struct batch *batch)
         dispatch_give_up(&sender->dispatcher, &lost, &why);
         return;
     }
-    struct queue_element *displaced = delivery_sender_put(sender, element);
+    struct queue_element *displaced = sender_enqueue(sender, element);
     if (displaced) {
         struct outcome why =
             outcome_of(VERDICT_RETRY, displaced == element ? CAUSE_SHUTDOWN : CAUSE_FULL, "%s",

@@ -14,7 +14,7 @@ struct sender;
 struct sender *sender_new(const struct component *component, void *self, const struct env *env);
 /* After sender_abort: waits for the workers to end. May be called twice. */
 void sender_join(struct sender *sender);
-void sender_free(struct sender *sender); /* joins; NULL is allowed */
+void sender_free(struct sender *sender); /* joins; may be NULL */
 
 /* Whether clients are to wait for the backend's answer. */
 bool sender_waits(const struct sender *sender);
@@ -39,8 +39,8 @@ void sender_put(struct sender *sender, struct batch *batch);
 /* From now on retries are cut short, and waiting clients are told to retry themselves. */
 void sender_hasten(struct sender *sender);
 
-/* While all is true every batch is taken, full or not: for what processors hand on at their
- * close. */
+/* While `all` is true, accepts batches even if full: used while closing processors hand on what
+ * they hold. */
 void sender_take_all(struct sender *sender, bool all);
 
 /* Hands what is queued to another sender, whose exporter replaces this one's; what is in flight

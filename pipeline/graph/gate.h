@@ -1,6 +1,6 @@
 /*
- * A gate that a reload closes while it swaps the pipelines: threads that hand over data wait in
- * front of it, and none is inside. Any thread.
+ * A gate that a reload closes while it swaps the pipelines: threads that deliver data wait until it
+ * reopens, and none is inside. Any thread.
  */
 #ifndef PIPELINE_GRAPH_GATE_H
 #define PIPELINE_GRAPH_GATE_H
@@ -16,7 +16,7 @@ struct gate {
     bool closed;
 };
 
-/* Whether what is behind the gate may be entered. Written before its first use or while the gate is
+/* Whether what the gate protects may be entered. Written before its first use or while the gate is
  * closed. */
 enum gate_mode {
     GATE_OPEN,

@@ -53,7 +53,7 @@ static bool make_outlets(struct pipeline *pipeline)
         return false;
     for (size_t i = 0; i < processors->count; i++) {
         pipeline->outlets[i]->processor = processors->items[i];
-        pipeline->outlets[i + 1]->behind = processors->items[i]->meter;
+        pipeline->outlets[i + 1]->producer = processors->items[i]->meter;
     }
     link_outlets(pipeline);
     struct outlet *end = pipeline->outlets[processors->count];
@@ -215,14 +215,14 @@ void graph_drop_fresh(struct instance *receiver)
     }
 }
 
-/* Swaps an outlet's contents and address with the old one behind the same processor. */
-static void move_outlet(struct pipeline *from, struct pipeline *to, size_t behind)
+/* Swaps an outlet's contents and address with the old one downstream of the same processor. */
+static void move_outlet(struct pipeline *from, struct pipeline *to, size_t position)
 {
     const struct instance_list *before = &from->stages[COMPONENT_PROCESSOR];
-    const struct instance *processor = to->stages[COMPONENT_PROCESSOR].items[behind];
+    const struct instance *processor = to->stages[COMPONENT_PROCESSOR].items[position];
     for (size_t i = 0; i < before->count; i++)
         if (before->items[i] == processor) {
-            struct outlet **old = &from->outlets[i + 1], **new = &to->outlets[behind + 1];
+            struct outlet **old = &from->outlets[i + 1], **new = &to->outlets[position + 1];
             struct outlet contents = **old, *address = *old;
             **old = **new;
             **new = contents;

@@ -20,10 +20,10 @@ bool instance_list_add(struct instance_list *list, struct instance *instance);
 bool instance_list_has(const struct instance_list *list, const struct instance *instance);
 
 /* One stage of a pipeline: a processor and the stage after it, or the end with its exporters. A
- * processor keeps the address of the outlet behind it as long as it is open. */
+ * processor keeps the address of the outlet downstream of it as long as it is open. */
 struct outlet {
     struct instance *processor; /* NULL: the end */
-    struct meter *behind;       /* of the processor in front of this outlet; NULL: none */
+    struct meter *producer;     /* of the processor upstream of this outlet; NULL: none */
     struct outlet *next;
     struct sender **branches; /* the end: one per exporter */
     size_t branch_count;
@@ -36,7 +36,7 @@ struct pipeline {
     struct outlet **outlets;                          /* one per processor and the end */
 };
 
-/* How many places one request needs in a queue ahead. */
+/* How many places one request needs in a downstream queue. */
 struct intake_queue {
     struct sender *sender;
     size_t places;
@@ -51,8 +51,9 @@ struct intake {
     size_t head_count;
     struct intake_queue *queues;
     size_t queue_count;
-    bool waits;         /* an exporter ahead has no queue, so clients wait for its answer */
-    unsigned encodings; /* accepted by at least one exporter ahead */
+    bool waits; /* a downstream exporter has no queue (or wait_for_result), so clients wait for its
+                   answer */
+    unsigned encodings; /* accepted by at least one downstream exporter */
     struct budget *budget;
     struct journal *journal; /* NULL: none */
     const char *receiver;    /* its id */
@@ -91,7 +92,8 @@ struct instance *graph_find(const struct graph *graph, enum component_kind kind,
 
 struct pipeline *graph_pipeline(const struct graph *graph, const char *name); /* NULL: none */
 
-/* Lists the processors in use so that each comes before all that any pipeline has after it. */
+/* Lists the processors in use in topological order: each comes before all that any pipeline has
+ * after it. */
 bool graph_processors_in_order(const struct graph *graph, struct instance_list *order);
 
 void graph_release(struct graph *graph); /* everything must be closed; may be called twice */

@@ -26,7 +26,7 @@ struct instance {
 /* Makes an instance with a zeroed configuration. NULL: no memory. */
 struct instance *instance_new(const struct component *component, const char *section_name,
                               const struct node *section);
-void instance_free(struct instance *instance); /* closed before; NULL is allowed */
+void instance_free(struct instance *instance); /* closed before; may be NULL */
 
 /* Fills and checks its keys. False: problems were added. */
 bool instance_fill(struct instance *instance, const struct node *place, struct problems *problems);

@@ -24,7 +24,7 @@ void intake_release(struct intake *intake, const struct batch *batch)
     budget_end_work(intake->budget, batch_work(batch));
 }
 
-static struct outcome untaken(const struct intake *intake, const struct batch *batch)
+static struct outcome outcome_no_exporter(const struct intake *intake, const struct batch *batch)
 {
     char made[96], taken[96];
     batch_encoding_words(BATCH_BIT(batch->encoding), "", made, sizeof made);
@@ -101,7 +101,7 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
     return true;
 }
 
-static struct outcome unwanted(void)
+static struct outcome outcome_no_pipeline(void)
 {
     return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "no pipeline uses this receiver any more");
 }
@@ -109,14 +109,14 @@ static struct outcome unwanted(void)
 static struct outcome intake_begin(struct intake *intake, const struct batch *batch)
 {
     bool taken = intake->encodings & BATCH_BIT(batch->encoding);
-    return taken ? intake_reserve(intake, batch) : untaken(intake, batch);
+    return taken ? intake_reserve(intake, batch) : outcome_no_exporter(intake, batch);
 }
 
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
     struct gate *gate = intake->gate;
     bool inside = gate_enter(gate, &intake->mode);
-    struct outcome outcome = inside ? intake_begin(intake, batch) : unwanted();
+    struct outcome outcome = inside ? intake_begin(intake, batch) : outcome_no_pipeline();
     if (outcome.verdict != VERDICT_OK) {
         if (inside)
             gate_leave(gate);

@@ -1,12 +1,13 @@
 /* The steps of accepting a batch, for callers that do other work in between
- * (pipeline/graph/journaling.c). Both ends of a reservation are called inside the gate. */
+ * (pipeline/graph/journaling.c). */
 #ifndef PIPELINE_GRAPH_INTAKE_RUN_H
 #define PIPELINE_GRAPH_INTAKE_RUN_H
 
 #include "pipeline/graph/graph.h"
 
-/* Reserves a place in every queue ahead and memory for work on the batch: all of it, or nothing and
- * the answer is RETRY. intake_release must be called with the same batch. */
+/* Reserves a place in every downstream queue and memory for work on the batch: all of it, or
+ * nothing and the answer is RETRY. intake_release must be called with the same batch. Call both
+ * only while inside the gate. */
 struct outcome intake_reserve(struct intake *intake, const struct batch *batch);
 void intake_release(struct intake *intake, const struct batch *batch);
 

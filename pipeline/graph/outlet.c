@@ -1,4 +1,4 @@
-/* Handing on: to the next open processor, and at the end to the queues. */
+/* Passes batches to the next open processor or, at the end, to the queues. */
 #include "pipeline/env.h"
 
 #include "lib/base/clock.h"
@@ -37,16 +37,16 @@ static enum verdict fan_out(const struct outlet *end, struct batch *batch)
 }
 
 /* Time that this thread spent in stages after the current one, ns. */
-static _Thread_local uint64_t ahead;
+static _Thread_local uint64_t downstream;
 
 static enum verdict timed(struct instance *processor, struct batch *batch, struct outlet *next)
 {
-    uint64_t before = ahead, began = clock_mono(&clock_system);
-    ahead = 0;
+    uint64_t before = downstream, began = clock_mono(&clock_system);
+    downstream = 0;
     enum verdict verdict = processor->component->consume(processor->self, batch, next);
     uint64_t taken = clock_mono(&clock_system) - began;
-    histogram_add(&processor->durations[batch->signal], &histogram_durations, taken - ahead);
-    ahead = before + taken;
+    histogram_add(&processor->durations[batch->signal], &histogram_durations, taken - downstream);
+    downstream = before + taken;
     return verdict;
 }
 
@@ -69,11 +69,11 @@ static enum verdict consume(struct outlet *outlet, struct batch *batch)
 enum verdict outlet_push(struct outlet *outlet, struct batch *batch)
 {
     /* If two pipelines order their processors differently, the next may already be closed. */
-    struct meter *behind = outlet->behind;
+    struct meter *producer = outlet->producer;
     while (outlet->processor && outlet->processor->closed)
         outlet = outlet->next;
     enum verdict verdict = outlet->processor ? consume(outlet, batch) : fan_out(outlet, batch);
-    if (behind && verdict == VERDICT_OK)
-        meter_add(behind, METER_OUTGOING, batch->signal, batch_counted(batch));
+    if (producer && verdict == VERDICT_OK)
+        meter_add(producer, METER_OUTGOING, batch->signal, batch_counted(batch));
     return verdict;
 }

@@ -14,7 +14,7 @@ struct replay;
 struct replay *replay_start(struct graph *graph, struct gate *gate, struct journal *journal,
                             struct budget *budget);
 
-/* Stops the replay; what was not offered yet stays in the journal. NULL is allowed. */
+/* Stops the replay; what was not offered yet stays in the journal. May be NULL. */
 void replay_stop(struct replay *replay);
 
 #endif

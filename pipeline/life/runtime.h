@@ -17,7 +17,7 @@ struct runtime;
 struct runtime *runtime_plan(const struct settings *settings, const struct clock *clock,
                              struct problems *problems);
 
-/* Logs settings of a valid plan that do not do what one may expect. */
+/* Warns about valid settings that may not do what the user expects. */
 void runtime_log_warnings(const struct runtime *runtime);
 
 /* For a plan that is not started: checks, without taking anything, what a start would find, such as
@@ -55,7 +55,7 @@ bool runtime_ready(const struct runtime *runtime);
  * long that is to last: service.shutdown_delay, in nanoseconds. */
 uint64_t runtime_leave(struct runtime *runtime);
 
-/* Appends to out, for people, why it cannot accept requests although it runs. False: nothing
+/* Appends why it cannot accept requests although it is running, human-readable. False: nothing
  * prevents it. Any thread. */
 bool runtime_trouble(struct runtime *runtime, struct bytes *out);
 
@@ -69,7 +69,7 @@ uint64_t runtime_failures(struct runtime *runtime);
  * the whole run; lines about them are appended to report. */
 uint64_t runtime_stop(struct runtime *runtime, const volatile int *hurry, struct bytes *report);
 
-/* Appends every component's own lines for people. Any thread. */
+/* Appends every component's own human-readable lines. Any thread. */
 void runtime_explain(struct runtime *runtime, struct bytes *out);
 
 struct metrics;
@@ -84,7 +84,7 @@ void runtime_config(struct runtime *runtime, struct bytes *out);
 struct runtime_default {
     const char *path;  /* "processors.correlation.link" */
     const char *value; /* the default as it would be written */
-    const char *text;  /* one line for people */
+    const char *text;  /* one human-readable line */
 };
 typedef void runtime_default_fn(void *ctx, const struct runtime_default *found);
 void runtime_defaults(struct runtime *runtime, runtime_default_fn *visit, void *ctx);
@@ -105,6 +105,6 @@ void runtime_rows(struct runtime *runtime, runtime_visit_fn *visit, void *ctx);
 /* Applies service.telemetry.logs, except output_paths, which start and reload open. */
 void runtime_set_log(const struct runtime *runtime);
 
-void runtime_free(struct runtime *runtime); /* NULL is allowed; stop comes first */
+void runtime_free(struct runtime *runtime); /* may be NULL; stop comes first */
 
 #endif

@@ -18,6 +18,6 @@ typedef bool periodic_write_fn(void *ctx, struct bytes *out, uint32_t *points);
  * problems were added. */
 struct periodic *periodic_open(const struct telemetry_periodic *settings, const char *key,
                                periodic_write_fn *write, void *ctx, struct problems *problems);
-void periodic_close(struct periodic *periodic); /* NULL is allowed */
+void periodic_close(struct periodic *periodic); /* may be NULL */
 
 #endif

@@ -29,9 +29,9 @@ struct telemetry_options {
 struct telemetry *telemetry_open(const struct telemetry_options *options,
                                  struct problems *problems);
 
-/* Sets whether a telemetry that is about to open may take over its sockets. */
+/* Sets whether the next instance may take over its sockets. */
 void telemetry_yield(struct telemetry *telemetry, bool yields);
 
-void telemetry_close(struct telemetry *telemetry); /* NULL is legal */
+void telemetry_close(struct telemetry *telemetry); /* may be NULL */
 
 #endif

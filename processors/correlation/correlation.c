@@ -1,9 +1,9 @@
 /* The component: configuration, lifecycle, and what both signals share. */
 #include "processors/correlation/correlation.h"
 
-#include "processors/correlation/passing.h"
 #include "processors/correlation/release/pack.h"
 #include "processors/correlation/release/release.h"
+#include "processors/correlation/remap_only.h"
 #include "processors/correlation/rule/advise.h"
 #include "processors/correlation/rule/waiting.h"
 #include "processors/correlation/tell.h"
@@ -198,7 +198,7 @@ static enum verdict consume(void *instance, struct batch *batch, struct outlet *
         return profiles_consume(self, batch, next);
     case SIGNAL_METRICS:
     case SIGNAL_LOGS:
-        return passing_consume(&self->remap, batch, next);
+        return remap_only_consume(&self->remap, batch, next);
     case SIGNAL_COUNT:
         break;
     }

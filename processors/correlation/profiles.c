@@ -3,8 +3,8 @@
 
 #include "processors/correlation/known/notes.h"
 #include "processors/correlation/known/uploads.h"
-#include "processors/correlation/passing.h"
 #include "processors/correlation/release/release.h"
+#include "processors/correlation/remap_only.h"
 #include "processors/correlation/rule/waiting.h"
 #include "processors/correlation/tell.h"
 
@@ -378,7 +378,7 @@ static enum verdict consume_otlp(struct correlation *self, struct batch *batch, 
     struct upload *uploads = NULL;
     uploads_of_otlp(buffer_view(batch->payload), kinds_read(self), clock_wall(self->env->clock),
                     arena, &uploads);
-    enum verdict verdict = passing_consume(&self->profile_remap, batch, next);
+    enum verdict verdict = remap_only_consume(&self->profile_remap, batch, next);
     if (verdict == VERDICT_OK) {
         watch_passed(self->env->watch, batch);
         note_all(self, batch, uploads);

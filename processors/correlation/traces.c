@@ -36,7 +36,7 @@ static bool is_candidate(const struct context *context, const struct span_row *r
 
 /* A span that is not expected to have samples: only its own id is looked up. If it is found, spans
  * below the local root have samples of their own, and the next ones are held. */
-static void decide_bystander(const struct context *context, struct span_row *row)
+static void decide_non_candidate(const struct context *context, struct span_row *row)
 {
     struct correlation *self = context->self;
     struct service *service = context->service;
@@ -102,7 +102,7 @@ static void decide_confirmed(struct context *context, struct resource_plan *reso
         ancestry_note(&self->ancestry, row->candidate.own, ANCESTRY_CHILD, row->candidate.parent,
                       context->second);
     } else {
-        decide_bystander(context, row);
+        decide_non_candidate(context, row);
     }
 }
 
@@ -210,7 +210,7 @@ static uint64_t count_rows(const struct trace_plan *plan, const struct context *
     return full;
 }
 
-/* Without memory to index its spans they pass unedited. */
+/* If there is no memory to index its spans, they pass unedited. */
 static void refuse_segment(const struct context *context, struct segment *segment,
                            struct release *release)
 {
@@ -248,7 +248,7 @@ static void put_segment(struct context *context, struct resource_plan *resource,
 }
 
 /* Applies the decisions, now that the next stage took the rest of the request. */
-static void commit(struct correlation *self, struct trace_plan *plan)
+static void hold_and_count(struct correlation *self, struct trace_plan *plan)
 {
     struct release release = {0};
     uint64_t full = 0;
@@ -278,7 +278,7 @@ static void commit(struct correlation *self, struct trace_plan *plan)
         pack_some(self);
 }
 
-static void drop(struct correlation *self, struct trace_plan *plan)
+static void discard_segments(struct correlation *self, struct trace_plan *plan)
 {
     pthread_mutex_lock(&self->lock);
     for (struct resource_plan *resource = plan->resources; resource; resource = resource->next) {
@@ -310,8 +310,8 @@ static enum verdict push_rest(struct correlation *self, struct trace_plan *plan,
     return verdict;
 }
 
-static enum verdict carry_out(struct correlation *self, struct trace_plan *plan,
-                              struct batch *batch, struct outlet *next)
+static enum verdict decide_and_push(struct correlation *self, struct trace_plan *plan,
+                                    struct batch *batch, struct outlet *next)
 {
     bool may_force = decide_plan(self, plan);
     if (plan->waiting > 0) {
@@ -321,9 +321,9 @@ static enum verdict carry_out(struct correlation *self, struct trace_plan *plan,
     }
     enum verdict verdict = push_rest(self, plan, batch, next);
     if (verdict == VERDICT_OK)
-        commit(self, plan);
+        hold_and_count(self, plan);
     else
-        drop(self, plan);
+        discard_segments(self, plan);
     return verdict;
 }
 
@@ -332,7 +332,7 @@ enum verdict traces_consume(struct correlation *self, struct batch *batch, struc
     struct trace_plan plan;
     bool read = trace_plan_read(&plan, self, batch);
     enum verdict verdict =
-        read ? carry_out(self, &plan, batch, next) : tell_push(self, batch, next);
+        read ? decide_and_push(self, &plan, batch, next) : tell_push(self, batch, next);
     trace_plan_release(&plan);
     return verdict;
 }

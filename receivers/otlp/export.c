@@ -103,7 +103,7 @@ int otlp_export_signal(const char *path, const char *const paths[])
     return signal;
 }
 
-struct outcome otlp_export_unwanted(enum signal signal)
+struct outcome otlp_outcome_no_pipeline(enum signal signal)
 {
     return outcome_of(VERDICT_REJECT, CAUSE_NO_PIPELINE, "no pipeline for %s uses this receiver",
                       signal_name(signal));

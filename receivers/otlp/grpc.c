@@ -21,7 +21,7 @@ struct outcome otlp_grpc_unserved(void *ctx, const char *path)
     int signal = otlp_export_signal(path, paths);
     (void)ctx;
     if (signal < SIGNAL_COUNT)
-        return otlp_export_unwanted((enum signal)signal);
+        return otlp_outcome_no_pipeline((enum signal)signal);
     return outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown service or method %.100s", path);
 }
 

@@ -98,7 +98,7 @@ static void refuse_path(struct otlp_receiver *self, struct http_request *request
 {
     char text[256];
     bool known = signal < SIGNAL_COUNT;
-    struct outcome why = known ? otlp_export_unwanted((enum signal)signal)
+    struct outcome why = known ? otlp_outcome_no_pipeline((enum signal)signal)
                                : outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown path %.80s",
                                             http_request_path(request));
     http_count_refused(self, request, &why);

@@ -75,7 +75,7 @@ void otlp_export_run(struct otlp_export *export, struct bytes *message);
 int otlp_export_signal(const char *path, const char *const paths[]);
 
 /* The error for a signal without a pipeline, such as "no pipeline for logs uses this receiver". */
-struct outcome otlp_export_unwanted(enum signal signal);
+struct outcome otlp_outcome_no_pipeline(enum signal signal);
 
 /* Handlers for the servers; ctx is the struct otlp_receiver. On threads of the servers. */
 void otlp_http_handle(void *ctx, struct http_request *request);

@@ -82,7 +82,7 @@ struct scraper {
 
 /* NULL: failed; error is a sentence. */
 struct scraper *scraper_open(const struct pprof_receiver *self, char *error, size_t error_size);
-/* Aborts running pulls. NULL is legal. */
+/* Aborts running pulls. May be NULL. */
 void scraper_close(struct scraper *scraper);
 void scraper_explain(struct scraper *scraper, struct bytes *out);
 void scraper_unref(struct scraper *scraper);

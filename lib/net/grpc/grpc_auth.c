@@ -30,8 +30,9 @@ bool grpc_auth_admits(struct grpc_call *call)
     return false;
 }
 
-/* The server may have begun to stop during the check: then the handler's owner is closing. */
-static void decided(void *ctx, enum auth_result result)
+/* Calls the handler or refuses. The server may have begun to stop during the check: then the
+ * handler's owner is closing. */
+static void dispatch_call(void *ctx, enum auth_result result)
 {
     struct grpc_call *call = ctx;
     const struct grpc_server_options *options = &call->loop->server->options;
@@ -43,7 +44,8 @@ static void decided(void *ctx, enum auth_result result)
         options->handler(options->ctx, call);
         return;
     }
-    /* After a check, the `refused` callback may have ended with the server. */
+    /* After an asynchronous check the server may be closing and the context of `refused` may be
+     * gone. */
     if (!atomic_load(&call->loop->server->draining))
         grpc_call_refused(call, &outcome);
     grpc_respond(call, status_grpc(&outcome), outcome.text,
@@ -54,7 +56,7 @@ void grpc_auth_handle(struct grpc_call *call)
 {
     const struct authenticator *auth = call->loop->server->options.auth;
     if (call->auth == AUTH_PENDING)
-        auth->check(auth->self, credentials(call), decided, call);
+        auth->check(auth->self, credentials(call), dispatch_call, call);
     else
-        decided(call, call->auth);
+        dispatch_call(call, call->auth);
 }

@@ -19,7 +19,7 @@ static uint64_t due_at(const struct grpc_call *call)
     return silent < slow ? silent : slow;
 }
 
-/* Later bytes do not move the check: it computes the time again. */
+/* Later bytes do not reschedule the check; it recomputes the deadline when it runs. */
 static void look_by(struct grpc_connection *connection, uint64_t due)
 {
     if (due >= connection->calls_due)
@@ -131,7 +131,8 @@ static enum encoding_name encoding_of(const struct grpc_call *call)
     return encoding_parse_grpc(view_of(head_text(call, call->encoding)));
 }
 
-static struct outcome unserved(const struct grpc_server_options *options, const char *path)
+static struct outcome outcome_unknown_path(const struct grpc_server_options *options,
+                                           const char *path)
 {
     if (path && options->unserved)
         return options->unserved(options->ctx, path);
@@ -143,7 +144,7 @@ static void check_service(struct grpc_call *call)
     const struct grpc_server_options *options = &call->loop->server->options;
     const char *path = head_text(call, call->path);
     if (!path || !options->serves(options->ctx, path)) {
-        struct outcome why = unserved(options, path);
+        struct outcome why = outcome_unknown_path(options, path);
         grpc_call_refuse_by(call, &why);
     } else if (encoding_of(call) == ENCODING_UNKNOWN || !encoding_ready(encoding_of(call))) {
         call->list_encodings = true;

@@ -67,7 +67,7 @@ void grpc_server_retire(struct grpc_server *server);
 
 /* Waits until every call is answered and the connections have ended, or until the deadline
  * (monotonic), then closes everything. Calls still unanswered stay valid until they are answered.
- * NULL is legal. */
+ * May be NULL. */
 void grpc_server_close(struct grpc_server *server, uint64_t deadline_mono_ns);
 
 /* Properties of a call; valid until it is answered, even if its stream or connection has ended. */

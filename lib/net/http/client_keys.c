@@ -34,14 +34,14 @@ static const char *words_of(unsigned encodings, char *out, size_t size)
 }
 
 /* The library is only loaded if it is needed. */
-void compression_check(const struct client_settings *settings, unsigned encodings, const char *whom,
+void compression_check(const struct client_settings *settings, unsigned encodings, const char *peer,
                        struct key_report *report)
 {
     char words[128];
     enum encoding_name encoding = compression_of(settings);
     if (!(encodings & ENCODING_BIT(encoding)))
         key_report_add(report, "compression", "is %s, which %s does not support, expected %s",
-                       encoding_text(encoding), whom, words_of(encodings, words, sizeof words));
+                       encoding_text(encoding), peer, words_of(encodings, words, sizeof words));
     else if (!encoding_ready(encoding))
         key_report_add(report, "compression", "is %s, whose library cannot be loaded",
                        encoding_text(encoding));

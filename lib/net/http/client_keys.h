@@ -32,8 +32,8 @@ extern const char *const compression_words[];
 enum encoding_name compression_of(const struct client_settings *settings);
 
 /* Reports a compression that is not in the set encodings (ENCODING_BITs), or whose library is
- * missing. whom names the peer for the message, e.g. "Pyroscope". */
-void compression_check(const struct client_settings *settings, unsigned encodings, const char *whom,
+ * missing. peer: its name in the message, e.g. "Pyroscope". */
+void compression_check(const struct client_settings *settings, unsigned encodings, const char *peer,
                        struct key_report *report);
 
 /* The encodings that gRPC peers accept. */

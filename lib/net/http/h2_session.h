@@ -30,7 +30,7 @@ enum h2_state {
 };
 
 struct h2_session *h2_session_new(void);          /* NULL: no memory */
-void h2_session_free(struct h2_session *session); /* NULL is legal */
+void h2_session_free(struct h2_session *session); /* may be NULL */
 
 /* Whether another call can be made. */
 bool h2_session_usable(const struct h2_session *session);

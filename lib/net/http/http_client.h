@@ -94,6 +94,6 @@ void http_reply_tell(const struct http_reply *reply, const char *words, char *ou
 
 /* Makes current and later calls end immediately. */
 void http_client_abort(struct http_client *client);
-void http_client_free(struct http_client *client); /* NULL is legal; no call may be in progress */
+void http_client_free(struct http_client *client); /* may be NULL; no call may be in progress */
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Cross-origin resource sharing (the Fetch standard, 3.2) as in the Collector's HTTP servers: what
- * pages of other origins may send from a browser.
+ * web pages from other origins may send.
  */
 #ifndef LIB_NET_HTTP_HTTP_CORS_H
 #define LIB_NET_HTTP_HTTP_CORS_H

@@ -12,7 +12,7 @@
  * For libmicrohttpd before 1.0: checks a header that the library has parsed in place: the spaces at
  * which it split the request line, the colon after each name and each line end are now NULs. method
  * points to its start, size is its length in bytes, version points into it, target_size is the
- * length of the request target as received. NULL: well-formed; else what is wrong, for people.
+ * length of the request target as received. NULL: well-formed; else what is wrong, human-readable.
  *
  * A NUL right before a bare line feed looks like CR LF there and is not detected.
  */

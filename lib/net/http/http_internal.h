@@ -64,7 +64,7 @@ struct http_request {
     uint64_t received; /* body bytes, kept or not */
     uint64_t declared; /* Content-Length; UINT64_MAX: chunked */
     enum http_fault fault;
-    uint64_t hopeless_at; /* mono: since when it is known to be too large; 0: it is not */
+    uint64_t hopeless_at; /* mono: when it was found to be too large; 0: it is not */
     bool expects_continue;
     bool begun;            /* the header is complete */
     bool refused;          /* arrived while draining */
@@ -93,8 +93,8 @@ void http_request_unref(struct http_request *request);
 unsigned http_request_headers(struct http_request *request, struct MHD_Connection *connection,
                               const char *method, const char *version);
 
-/* Receives body bytes; discards them if the request has a fault. False: more bytes, or for longer,
- * than a refused body is read. */
+/* Receives body bytes; discards them if the request has a fault. False: the limits on how much of a
+ * refused body is read, or for how long, are exceeded. */
 bool http_request_receive(struct http_request *request, const char *data, size_t size);
 bool http_request_may_discard(
     const struct http_request *request); /* within those limits since hopeless_at */
@@ -115,7 +115,7 @@ struct MHD_Response *http_response_new(const char *content_type, struct view bod
 /* Adds the headers of every response, unless they are already there. */
 void http_response_add_common_headers(const struct http_server *server,
                                       struct MHD_Response *response);
-/* Releases a response, which may be the shared one; NULL is legal. */
+/* Releases a response, which may be the shared one or NULL. */
 void http_response_free(struct http_server *server, struct MHD_Response *response);
 
 /* http_auth.c: sets request->auth from the request's header. */

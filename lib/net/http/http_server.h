@@ -78,7 +78,7 @@ void http_server_retire(struct http_server *server);
 
 /* Drains; waits until every request is answered or until the deadline (monotonic), then closes
  * everything. A request still in the handler stays valid until it is answered; that answer is
- * dropped. NULL is legal. */
+ * dropped. May be NULL. */
 void http_server_close(struct http_server *server, uint64_t deadline_mono_ns);
 
 /* Properties of a request; valid until it is answered. */

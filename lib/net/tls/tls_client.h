@@ -48,12 +48,12 @@ struct tls_material {
  * is a sentence that begins with the path of the key at fault. */
 struct tls_client *tls_client_new(const struct tls_client_settings *settings, const char *key,
                                   uint64_t look_every_ns, char *error, size_t error_size);
-void tls_client_free(struct tls_client *client); /* NULL is legal */
+void tls_client_free(struct tls_client *client); /* may be NULL */
 
 /* Returns the current material, after checking the files if the last check is too old. The caller
  * releases it. Any thread. */
 struct tls_material *tls_client_material(struct tls_client *client);
-void tls_material_unref(struct tls_material *material); /* NULL is legal */
+void tls_material_unref(struct tls_material *material); /* may be NULL */
 
 /* Credentials for sessions that libcurl does not make; the caller frees them. NULL: no memory, or
  * the system has no CAs. */

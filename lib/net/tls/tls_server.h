@@ -41,13 +41,13 @@ void tls_server_check(const struct tls_server_settings *settings, const char *ke
 struct tls_server *tls_server_new(const struct tls_server_settings *settings, const char *id,
                                   const char *key, uint64_t look_every_ns, char *error,
                                   size_t error_size);
-void tls_server_free(struct tls_server *server); /* NULL is legal; no session may be left */
+void tls_server_free(struct tls_server *server); /* may be NULL; no session may be left */
 
 /* Sets credentials and priorities of a session before its handshake. mark, with its shake set, must
  * outlive the session. The caller releases the result when the session has ended. NULL: no memory.
  * Any thread. */
 struct tls_identity *tls_server_configure(struct tls_server *server, gnutls_session_t session,
                                           struct tls_mark *mark);
-void tls_identity_unref(struct tls_identity *identity); /* NULL is legal */
+void tls_identity_unref(struct tls_identity *identity); /* may be NULL */
 
 #endif

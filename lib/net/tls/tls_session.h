@@ -18,7 +18,7 @@ struct tls_session *tls_session_accept(struct tls_server *server, int fd, const 
 struct tls_session *tls_session_connect(const struct tls_material *material,
                                         const struct tls_client_settings *settings, int fd,
                                         const char *protocol, const char *name);
-void tls_session_free(struct tls_session *session); /* NULL is legal */
+void tls_session_free(struct tls_session *session); /* may be NULL */
 
 /* Continues the handshake. TLS_READS, TLS_WRITES: call again when the socket is readable or
  * writable. TLS_FAILED: an alert was sent if the socket accepted it; why explains the failure, ""

@@ -39,8 +39,8 @@ bool tls_suites_usable(const struct tls_suite_settings *suites, int min, int max
 
 /*
  * The limits of a session, stored in its gnutls_db_get_ptr (which is free, as no session is
- * resumed). GnuTLS priorities name the parts of suites rather than suites: so a server sets them
- * again once the version is known, and the negotiated suite is checked after the handshake.
+ * resumed). GnuTLS priorities name the parts of cipher suites, not whole suites, so a server sets
+ * them again once the version is known, and the negotiated suite is checked after the handshake.
  */
 struct tls_mark {
     const struct tls_suite_settings *suites; /* NULL: the defaults */

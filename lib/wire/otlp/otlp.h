@@ -25,8 +25,8 @@ enum otlp_step {
     OTLP_END
 };
 
-/* An iteration over the skeleton; each level's field holds the current entry's start, end and
- * bytes. */
+/* An iteration over the skeleton. The field of each level describes the current entry: start, end
+ * and bytes. */
 struct otlp_walk {
     enum signal signal;
     struct proto_scan request, resource, scope;
@@ -55,7 +55,7 @@ bool otlp_check(enum signal signal, struct view request, uint32_t *items,
 bool otlp_check_traces(struct view request, uint32_t *items, bool *valid, struct otlp_notes *notes,
                        struct proto_fault *fault);
 
-/* Number of items in a checked request; in one item field (a Metric counts its data points). */
+/* Number of items in a checked request, or in one item field (a Metric counts its data points). */
 uint32_t otlp_count(enum signal signal, struct view request);
 uint32_t otlp_item_count(enum signal signal, struct view item);
 

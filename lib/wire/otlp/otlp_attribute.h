@@ -17,7 +17,8 @@ struct view otlp_string_value(struct view key_value);
 bool otlp_attribute_find(struct view message, uint32_t list, struct view key,
                          struct proto_field *key_value);
 
-/* The string value of a resource attribute of a Resource* entry, over repeated Resource fields. */
+/* The string value of a resource attribute of a Resource* entry; repeated Resource fields are all
+ * searched. */
 struct view otlp_resource_attribute(struct view resource_entry, struct view key);
 
 /* Whether the entry's resource has an attribute with this key and any value except an empty

@@ -56,7 +56,7 @@ struct otlp_notes {
     bool failed; /* out of memory: there are no notes */
 };
 
-/* Starts taking notes. None are taken when memory is short: they only save time. */
+/* Starts taking notes. Notes are only an optimisation: none are taken if memory is short. */
 void otlp_notes_begin(struct otlp_notes *notes, struct view request, struct budget *budget);
 void otlp_notes_add(struct otlp_notes *notes, struct view body, struct otlp_span_note *note);
 

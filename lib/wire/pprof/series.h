@@ -22,7 +22,7 @@ struct series {
 /* Copies labels; a duplicate name keeps its first position and its last value. NULL: no memory. */
 struct series *series_new(const struct series_label *labels, size_t count);
 struct series *series_ref(struct series *series);
-void series_unref(struct series *series); /* NULL is legal */
+void series_unref(struct series *series); /* may be NULL */
 
 /* The value of a label; data NULL: absent. */
 struct view series_get(const struct series *series, struct view name);

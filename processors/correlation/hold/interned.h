@@ -30,7 +30,7 @@ void interner_release(struct interner *interner); /* all were put back before */
 
 /* Returns the shared copy of these bytes, with a reference for the caller. NULL: no memory. */
 struct interned *interner_get(struct interner *interner, struct view bytes);
-void interner_put(struct interner *interner, struct interned *interned); /* NULL is allowed */
+void interner_put(struct interner *interner, struct interned *interned); /* may be NULL */
 
 static inline struct view interned_view(const struct interned *interned)
 {

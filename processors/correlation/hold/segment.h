@@ -27,7 +27,7 @@ struct origin {
 
 /* NULL: no memory. */
 struct origin *origin_new(const struct batch *batch, struct outlet *outlet);
-void origin_unref(struct origin *origin); /* NULL is allowed */
+void origin_unref(struct origin *origin); /* may be NULL */
 
 /* Whether spans of both may be sent in one request: same outlet and metadata. */
 bool origin_matches(const struct origin *a, const struct origin *b);
@@ -99,7 +99,7 @@ size_t segment_memory(const struct segment_size *size);
 struct segment *segment_new(const struct segment_size *size, struct interner *interner,
                             struct interned *resource, bool may_force);
 
-/* Frees a segment that was never put into the hold. NULL is allowed. */
+/* Frees a segment that was never put into the hold. May be NULL. */
 void segment_free(struct segment *segment);
 
 /* Notes that n of its spans were written and handed on; frees it with the last one. Any thread. */

@@ -147,7 +147,7 @@ void release_resume(struct correlation *self)
     release_send(self, &unwritten);
 }
 
-static void correlation_release_give_up(struct receipt **receipts, size_t count, enum cause cause)
+static void note_given_up(struct receipt **receipts, size_t count, enum cause cause)
 {
     struct outcome outcome =
         outcome_of(VERDICT_RETRY, cause, "stopped before it could be handed on");
@@ -162,7 +162,7 @@ void release_give_up(struct correlation *self)
         struct outgoing *outgoing = self->outgoing;
         struct batch *batch = outgoing->batch;
         self->outgoing = outgoing->next;
-        correlation_release_give_up(batch->receipts, batch->receipt_count, CAUSE_SHUTDOWN);
+        note_given_up(batch->receipts, batch->receipt_count, CAUSE_SHUTDOWN);
         meter_drop(meter, CAUSE_SHUTDOWN, SIGNAL_TRACES, batch->items);
         free_outgoing(outgoing);
     }
@@ -170,7 +170,7 @@ void release_give_up(struct correlation *self)
         struct release_part part = release_part(self->unwritten.first);
         for (struct held *held = part.first; held != part.behind; held = held->next) {
             struct origin *origin = segment_of(held)->origin;
-            correlation_release_give_up(origin->receipts, origin->receipt_count, CAUSE_MEMORY);
+            note_given_up(origin->receipts, origin->receipt_count, CAUSE_MEMORY);
         }
         meter_drop(meter, CAUSE_MEMORY, SIGNAL_TRACES, part.count);
         self->unwritten.first = part.behind;

@@ -204,11 +204,11 @@ START_TEST(a_full_memory_budget_holds_nothing_up)
     ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
     ck_assert_int_eq(outcome.cause, CAUSE_MEMORY);
     ck_assert_uint_eq(backend.count, 0);
-    ck_assert(budget_go_on_work(budget, work, true));
+    ck_assert(budget_begin_accepted_work(budget, work, true));
     size_t used = budget_used(budget);
     ck_assert(view_eq(sent(QUERY, TYPE, body), JOIN(VIEW(JFR), large, VIEW(END))));
     ck_assert_uint_le(budget_used(budget), used);
-    budget_finish_work(budget, work);
+    budget_end_accepted_work(budget, work);
     budget->limit = limit;
     end();
 }

@@ -127,11 +127,11 @@ START_TEST(work_hides_nothing_of_what_is_resident)
     char *held = malloc(16 << 20);
     memset(held, 1, 16 << 20);
     ck_assert(budget_begin_work(&budget, 10 << 20));
-    ck_assert(budget_go_on_work(&budget, 10 << 20, false));
+    ck_assert(budget_begin_accepted_work(&budget, 10 << 20, false));
     ck_assert(budget_take(&budget, 4 << 20));
     ck_assert_uint_ge(budget.beyond, 6 << 20);
     ck_assert_uint_eq(budget.unused, 16 << 20);
-    budget_finish_work(&budget, 10 << 20);
+    budget_end_accepted_work(&budget, 10 << 20);
     budget_end_work(&budget, 10 << 20);
     budget_give(&budget, 4 << 20);
     ck_assert_uint_eq(budget.unused, 0);
@@ -235,8 +235,8 @@ START_TEST(others_have_room_while_a_large_request_is_worked_on)
     ck_assert(!budget_take(&budget, 1));
     budget_end_work(&budget, 40);
     ck_assert(!budget_take(&budget, 1));
-    ck_assert(budget_go_on_work(&budget, 40, false));
-    budget_finish_work(&budget, 40);
+    ck_assert(budget_begin_accepted_work(&budget, 40, false));
+    budget_end_accepted_work(&budget, 40);
     budget_give(&budget, 60);
     ck_assert_uint_eq(budget_used(&budget), 0);
 }
@@ -285,7 +285,7 @@ START_TEST(what_a_thread_takes_at_work_is_charged_once)
     struct budget budget;
     budget_init(&budget, 100);
     budget_force(&budget, 30);
-    ck_assert(budget_go_on_work(&budget, 60, false));
+    ck_assert(budget_begin_accepted_work(&budget, 60, false));
     budget_force(&budget, 40);
     ck_assert(budget_take(&budget, 15));
     ck_assert(budget_use(&budget, 5));
@@ -293,13 +293,13 @@ START_TEST(what_a_thread_takes_at_work_is_charged_once)
     ck_assert(budget_take(&budget, 10));
     ck_assert(!budget_take(&budget, 1));
     budget_give(&budget, 30);
-    budget_finish_work(&budget, 60);
+    budget_end_accepted_work(&budget, 60);
     ck_assert_uint_eq(budget_used(&budget), 70);
     ck_assert_uint_eq(budget.work, 0);
-    ck_assert(budget_go_on_work(&budget, 60, true));
+    ck_assert(budget_begin_accepted_work(&budget, 60, true));
     ck_assert_uint_eq(budget_used(&budget), 130);
     ck_assert(!budget_use(&budget, 61)); /* what it drew goes back to its work */
-    budget_finish_work(&budget, 60);
+    budget_end_accepted_work(&budget, 60);
     budget_give(&budget, 70);
     ck_assert_uint_eq(budget_used(&budget), 0);
 }

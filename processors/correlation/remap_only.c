@@ -1,8 +1,8 @@
-#include "processors/correlation/passing.h"
+#include "processors/correlation/remap_only.h"
 
 #include "pipeline/batch_edit.h"
 
-enum verdict passing_consume(const struct remap *remap, struct batch *batch, struct outlet *next)
+enum verdict remap_only_consume(const struct remap *remap, struct batch *batch, struct outlet *next)
 {
     struct batch_edit edit;
     batch_edit_begin(&edit, batch);
