@@ -58,8 +58,14 @@ own_config=no
 for argument in "${arguments[@]+"${arguments[@]}"}"; do
   case $argument in --config*) own_config=yes ;; esac
 done
+page=http://localhost:13134
+for argument in "${arguments[@]+"${arguments[@]}"}"; do
+  case $argument in extensions.status.endpoint=*) page=http://${argument#*=} ;; esac
+done
 if [ "$own_config" = no ]; then
-  arguments=(--config configs/standalone.yaml "${arguments[@]+"${arguments[@]}"}")
+  quiet=()
+  [ "$sample" = no ] || quiet=(--set exporters.debug.verbosity=basic)
+  arguments=(--config configs/standalone.yaml "${quiet[@]}" "${arguments[@]+"${arguments[@]}"}")
 fi
 [ "$sample" = no ] && exec build/release/spanlink "${arguments[@]}"
 
@@ -68,19 +74,21 @@ fi
 # is due.
 play_sample() {
   python3 tests/recorded/play.py tests/recorded/python \
-    --otlp http://localhost:4318 --pyroscope http://localhost:4040 &
+    --otlp http://localhost:4318 --pyroscope http://localhost:4040 >/dev/null &
   local player=$!
+  sleep 1
+  [ -e /proc/$$/exe ] && echo "replaying a sample of recorded traffic, about half a minute"
   while kill -0 $player 2>/dev/null; do
     [ -e /proc/$$/exe ] || { kill $player 2>/dev/null; return; } # also true for a zombie
     sleep 0.2
   done
-  cat <<'TEXT'
+  python3 tools/show_sample.py "$page" || return 0
+  cat <<TEXT
 
-The sample has been replayed. Linked spans appear above once their profiles have arrived (the last ones
-a few seconds later). spanlink keeps listening; point an SDK at it:
+spanlink keeps listening; point an SDK at it (Ctrl-C stops it):
   OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318   (gRPC: http://localhost:4317)
   PYROSCOPE_SERVER_ADDRESS=http://localhost:4040
-Ctrl-C stops it.
+All traces and flame graphs: $page
 TEXT
 }
 trap '' INT # for the player, which ends with spanlink; spanlink handles SIGINT itself

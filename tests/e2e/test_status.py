@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import time
 import urllib.parse
 
@@ -158,6 +159,20 @@ def test_traces_are_listed_and_found(seen):
     assert [row["trace_id"] for row in first["traces"]] == [trace_a] and first["kept"] == 2
     second = seen.get("/api/traces", sort="cpu", limit=1, page=first["next"])
     assert [row["trace_id"] for row in second["traces"]] == [trace_b] and not second["next"]
+
+
+def test_the_sample_is_shown_in_a_terminal(seen):
+    command = [sys.executable, harness.ROOT / "tools" / "show_sample.py", seen.url("")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert lines[-1] == "1 of 2 requests have a profile; the SDK had marked all 2."
+    assert any(line.endswith("40.0 ms CPU") and seen.ids[0][:16] in line for line in lines)
+    assert any(re.fullmatch(r"   75\.0%  █+ +leaf", line) for line in lines), ran.stdout
+    assert "\x1b" not in ran.stdout and 'x"</b>?' in ran.stdout
+    seen_nobody = subprocess.run([*command[:-1], f"http://127.0.0.1:{harness.free_port()}"],
+                                 capture_output=True, text=True, timeout=60)
+    assert seen_nobody.returncode == 1 and seen_nobody.stderr == ""
 
 
 def test_a_trace_has_its_spans(seen):
