@@ -26,7 +26,7 @@ while read -r lines file; do
 done < <(wc -l "${own[@]}")
 while read -r file; do say "$file has no SPDX licence line in its first two lines"; done < <(
   for file in CMakeLists.txt */CMakeLists.txt cmake/* run.sh test.sh; do
-    head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
+    head -n 2 "$file" | grep 'SPDX-License-Identifier: Apache-2.0' >/dev/null || echo "$file"
   done)
 while read -r file; do say "$file has no header of its own, and no comment at its top"; done < <(
   for file in "${own[@]}"; do

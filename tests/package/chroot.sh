@@ -16,7 +16,7 @@ flock 9
 [ "$(cat $stamp 2>/dev/null)" != "$VERSION_CODENAME $packages" ] || exit 0
 # shellcheck disable=SC2016
 mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' |
-  awk -v release="$VERSION_CODENAME" '$2 == release && $3 == "main" {print $1; exit}')
+  awk -v release="$VERSION_CODENAME" '$2 == release && $3 == "main" && !found++ {print $1}')
 [ -n "$mirror" ] || { echo "apt has no source of $VERSION_CODENAME here" >&2; exit 1; }
 rm -rf "$folder"
 debootstrap --variant=minbase --include="$packages" "$VERSION_CODENAME" "$folder" "$mirror"
