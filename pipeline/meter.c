@@ -90,6 +90,17 @@ void meter_refused(struct meter *meter, const struct refusal *refusal)
         admission_refuse(meter->admission, refusal);
 }
 
+void meter_refused_profiles(struct meter *meter, const struct peer *peer, const struct outcome *why,
+                            uint32_t items)
+{
+    const struct refusal refusal = {.transport = ADMISSION_HTTP,
+                                    .signal = SIGNAL_PROFILES,
+                                    .why = why,
+                                    .items = items,
+                                    .peer = peer};
+    meter_refused(meter, &refusal);
+}
+
 void meter_add(struct meter *meter, enum meter_count what, int signal, uint64_t n)
 {
     atomic_fetch_add_explicit(&meter->counts[what][signal], n, memory_order_relaxed);

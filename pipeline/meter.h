@@ -47,6 +47,9 @@ bool meter_admits(struct meter *meter, const struct clock *clock, struct ticker 
 void meter_accepted(struct meter *meter, enum admission_transport transport, enum signal signal,
                     uint64_t items);
 void meter_refused(struct meter *meter, const struct refusal *refusal);
+/* The same of profiles that came over HTTP; items: those of the request that were refused. */
+void meter_refused_profiles(struct meter *meter, const struct peer *peer, const struct outcome *why,
+                            uint32_t items);
 /* The same in samples of profiles, beside meter_accepted. */
 void meter_accepted_samples(struct meter *meter, enum admission_transport transport,
                             uint64_t samples);

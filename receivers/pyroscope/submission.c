@@ -29,12 +29,7 @@ void pyroscope_count_refused(const struct pyroscope_receiver *self,
                              const struct http_request *request, const struct outcome *why,
                              uint32_t items)
 {
-    const struct refusal refusal = {.transport = ADMISSION_HTTP,
-                                    .signal = SIGNAL_PROFILES,
-                                    .why = why,
-                                    .items = items,
-                                    .peer = http_request_peer(request)};
-    meter_refused(self->env->meter, &refusal);
+    meter_refused_profiles(self->env->meter, http_request_peer(request), why, items);
 }
 
 static void pyroscope_submission_refuse(const struct pyroscope_receiver *self,
