@@ -1,5 +1,6 @@
 #include "lib/attributes/actions.h"
 
+#include "lib/attributes/given_value.h"
 #include "lib/base/sha256.h"
 #include "lib/regex/regex.h"
 
@@ -176,23 +177,6 @@ void actions_check(const struct key_groups *list, const char *path, struct key_r
 
 /* ---- making ---- */
 
-static struct value value_of(const struct key_value *given)
-{
-    switch (given->kind) {
-    case KEY_VALUE_STRING:
-        return value_string(view_of(given->text));
-    case KEY_VALUE_BOOL:
-        return (struct value){.kind = VALUE_BOOL, .boolean = given->boolean};
-    case KEY_VALUE_INT:
-        return value_int(given->integer);
-    case KEY_VALUE_NUMBER:
-        return (struct value){.kind = VALUE_DOUBLE, .number = given->number};
-    case KEY_VALUE_NONE:
-        break;
-    }
-    return (struct value){0};
-}
-
 static bool make(struct action *action, const struct action_settings *from, char *error,
                  size_t error_size)
 {
@@ -204,8 +188,8 @@ static bool make(struct action *action, const struct action_settings *from, char
         .key = view_of(from->key),
         .from_attribute = view_of(from->from_attribute),
         .from_context = from->from_context,
-        .value = value_of(&from->value),
-        .fallback = value_of(&from->default_value),
+        .value = given_value(&from->value),
+        .fallback = given_value(&from->default_value),
         .has_value = from->value.kind != KEY_VALUE_NONE,
         .has_fallback = from->default_value.kind != KEY_VALUE_NONE,
     };

@@ -1,5 +1,6 @@
 #include "lib/attributes/match.h"
 
+#include "lib/attributes/given_value.h"
 #include "lib/regex/regex.h"
 
 #include <stdio.h>
@@ -258,23 +259,6 @@ static bool make_list(const struct maker *maker, const struct key_list *list, st
     return make_texts(maker, list->items, list->count, out);
 }
 
-static struct value value_of(const struct key_value *given)
-{
-    switch (given->kind) {
-    case KEY_VALUE_STRING:
-        return value_string(view_of(given->text));
-    case KEY_VALUE_BOOL:
-        return (struct value){.kind = VALUE_BOOL, .boolean = given->boolean};
-    case KEY_VALUE_INT:
-        return value_int(given->integer);
-    case KEY_VALUE_NUMBER:
-        return (struct value){.kind = VALUE_DOUBLE, .number = given->number};
-    case KEY_VALUE_NONE:
-        break;
-    }
-    return (struct value){0};
-}
-
 static bool make_wanted(const struct maker *maker, const struct key_groups *list,
                         struct wanted_list *out)
 {
@@ -288,7 +272,7 @@ static bool make_wanted(const struct maker *maker, const struct key_groups *list
         wanted->how = from[i].value.kind == KEY_VALUE_NONE ? ANY_VALUE
                       : maker->regexp                      ? BY_PATTERN
                                                            : BY_VALUE;
-        wanted->value = value_of(&from[i].value);
+        wanted->value = given_value(&from[i].value);
         if (wanted->how != BY_PATTERN)
             continue;
         wanted->pattern = regex_new(wanted->value.bytes, maker->error, maker->error_size);

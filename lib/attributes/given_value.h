@@ -1,0 +1,11 @@
+/* A value of the configuration as one of an attribute. */
+#ifndef LIB_ATTRIBUTES_GIVEN_VALUE_H
+#define LIB_ATTRIBUTES_GIVEN_VALUE_H
+
+#include "lib/settings/key.h"
+#include "lib/wire/value/value.h"
+
+/* Borrows the text; of kind 0 if no value was given. */
+struct value given_value(const struct key_value *given);
+
+#endif
