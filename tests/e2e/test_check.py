@@ -23,10 +23,17 @@ receivers:
         endpoint: "127.0.0.1:{tls_grpc}"
         tls: &tls {{cert_file: "{dir}/cert.pem", key_file: "{dir}/key.pem"}}
       http: {{endpoint: "127.0.0.1:{tls_http}", tls: *tls}}
+  otlp/mutual:
+    protocols:
+      grpc:
+        endpoint: "127.0.0.1:{mutual_grpc}"
+        tls: &mutual {{cert_file: "{dir}/cert.pem", key_file: "{dir}/key.pem",
+          client_ca_file: "{dir}/cert.pem"}}
+      http: {{endpoint: "127.0.0.1:{mutual_http}", tls: *mutual}}
 exporters: {{nop: }}
 service:
   telemetry: {{metrics: {{level: none}}, logs: {{level: error}}}}
-  pipelines: {{traces: {{receivers: [otlp, otlp/tls], exporters: [nop]}}}}
+  pipelines: {{traces: {{receivers: [otlp, otlp/tls, otlp/mutual], exporters: [nop]}}}}
 """
 GUARDED = """\
 receivers:
@@ -105,7 +112,8 @@ def world(tmp_path_factory):
     """The backends of all rows, by the ports in their keys."""
     folder = tmp_path_factory.mktemp("check")
     ports = {name: harness.free_port() for name in (
-        "grpc", "http", "tls_grpc", "tls_http", "auth_grpc", "auth_http", "auth_ingest", "closed")}
+        "grpc", "http", "tls_grpc", "tls_http", "mutual_grpc", "mutual_http", "auth_grpc",
+        "auth_http", "auth_ingest", "closed")}
     with contextlib.ExitStack() as stack:
         certificate(folder)
         for name, text, binary in (("collector", COLLECTOR, harness.BUILT / "otelcol-e2e"),
@@ -140,6 +148,7 @@ def check(folder, type, keys, signal="traces"):
 
 
 CA = 'tls: {{ca_file: "{dir}/cert.pem"}}'
+NAMED = 'tls: {{ca_file: "{dir}/cert.pem", server_name_override: otel.test}}'
 CLEAR = "tls: {{insecure: true}}"
 RIGHT, WRONG = ("auth: {{authenticator: basicauth/%s}}" % who for who in ("right", "wrong"))
 GOOD = [
@@ -169,6 +178,12 @@ BAD = {
                            "tls.server_name_override"),
     "TLS CA over gRPC": ("otlp_grpc", 'endpoint: "localhost:{tls_grpc}"', "tls.ca_file"),
     "TLS CA over HTTP": ("otlp_http", 'endpoint: "https://localhost:{tls_http}"', "tls.ca_file"),
+    "no client certificate over gRPC": (
+        "otlp_grpc", 'endpoint: "127.0.0.1:{mutual_grpc}", ' + NAMED,
+        "tls.cert_file and tls.key_file"),
+    "no client certificate over HTTP": (
+        "otlp_http", 'endpoint: "https://127.0.0.1:{mutual_http}", ' + NAMED,
+        "tls.cert_file and tls.key_file"),
     "gRPC without TLS to TLS": ("otlp_grpc", 'endpoint: "127.0.0.1:{tls_grpc}", ' + CLEAR,
                                 "the port requires TLS: leave out tls.insecure"),
     "HTTP without TLS to TLS": ("otlp_http", 'endpoint: "http://127.0.0.1:{tls_http}"',

@@ -220,14 +220,23 @@ static void add_certificate(const struct dial *dial, const struct http_reply *re
     bool other = strcasestr(reply->error, "match") || strcasestr(reply->error, "hostname");
     if (other)
         dial_add(out, "; set tls.server_name_override to one of its names, or use one in endpoint");
-    if (strcasestr(reply->error, "certificate required"))
-        dial_add(out,
-                 "; the backend requires a client certificate: set tls.cert_file and tls.key_file");
+    if (strcasestr(reply->error, "requires a certificate"))
+        dial_add(out, "; set tls.cert_file and tls.key_file");
     else if (unknown || !other)
         dial_add(out, "; set tls.ca_file to the CA of the backend's certificate%s",
                  *dial->client->tls.ca_file || *dial->client->tls.ca_pem
                      ? ""
                      : ", unless it is one of the system's");
+}
+
+/* A server of TLS 1.3 may end the connection, because it has no client certificate, in a way that
+ * the library below does not tell from others. */
+static void add_closed(const struct dial *dial, struct sentence *out)
+{
+    const struct tls_client_settings *tls = &dial->client->tls;
+    if (strncmp(dial->url, "https:", 6) == 0 && !*tls->cert_file && !*tls->cert_pem)
+        dial_add(out, "; if the backend requires a client certificate, set tls.cert_file and "
+                      "tls.key_file");
 }
 
 static void explain_silence(const struct dial *dial, const struct http_reply *reply,
@@ -259,8 +268,8 @@ static void explain_silence(const struct dial *dial, const struct http_reply *re
         break;
     case HTTP_FAILURE_NONE:
     case HTTP_FAILURE_OTHER:
-        if (!reply->unsendable)
-            add_probed(dial, out);
+        if (!reply->unsendable && !add_probed(dial, out))
+            add_closed(dial, out);
         break;
     }
 }
