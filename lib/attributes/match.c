@@ -171,7 +171,7 @@ static const char *misplaced_span(const struct match_settings *settings)
 {
     if (settings->log_bodies.count || settings->log_severity_texts.count ||
         settings->has_severity || settings->metric_names.count)
-        return "log_bodies, log_severity_texts, log_severity_number and metric_names are not for "
+        return "log_bodies, log_severity_texts, log_severity_number and metric_names do not apply to "
                "spans";
     if (!settings->services.count && !settings->span_names.count && !settings->span_kinds.count &&
         !settings->attributes.count && !settings->resources.count && !settings->libraries.count)
@@ -181,7 +181,7 @@ static const char *misplaced_span(const struct match_settings *settings)
         while (kind < SPAN_KINDS && strcmp(span_kinds[kind], settings->span_kinds.items[i]) != 0)
             kind++;
         if (kind == SPAN_KINDS)
-            return "span_kinds has a kind that is none, expected such as SPAN_KIND_SERVER";
+            return "unknown kind in span_kinds, expected for example SPAN_KIND_SERVER";
     }
     return NULL;
 }
@@ -190,7 +190,7 @@ static const char *misplaced_log(const struct match_settings *settings)
 {
     if (settings->services.count || settings->span_names.count || settings->span_kinds.count ||
         settings->metric_names.count)
-        return "services, span_names, span_kinds and metric_names are not for log records";
+        return "services, span_names, span_kinds and metric_names do not apply to log records";
     if (!settings->attributes.count && !settings->resources.count && !settings->libraries.count &&
         !settings->log_bodies.count && !settings->log_severity_texts.count &&
         !settings->has_severity)
@@ -204,7 +204,7 @@ static const char *misplaced_metric(const struct match_settings *settings)
     if (settings->services.count || settings->span_names.count || settings->span_kinds.count ||
         settings->attributes.count || settings->libraries.count || settings->log_bodies.count ||
         settings->log_severity_texts.count || settings->has_severity)
-        return "only metric_names and resources are for metrics";
+        return "only metric_names and resources apply to metrics";
     if (!settings->metric_names.count && !settings->resources.count)
         return "needs one of metric_names and resources";
     return NULL;

@@ -48,7 +48,7 @@ static struct view hex_text(struct ottl_run *run, struct view bytes)
     static const char digits[] = "0123456789abcdef";
     uint8_t *out = arena_array_raw(ottl_arena(run), 2 * bytes.size + 1, 1);
     if (!out) {
-        ottl_fail(run, "no memory");
+        ottl_fail(run, "out of memory");
         return (struct view){0};
     }
     for (size_t i = 0; i < bytes.size; i++) {
@@ -88,7 +88,7 @@ struct view ottl_text_of(struct ottl_run *run, const struct ottl_value *value)
     ottl_to_value(value, &plain);
     struct view made = value_text(&plain, ottl_arena(run));
     if (!made.data)
-        ottl_fail(run, "no memory");
+        ottl_fail(run, "out of memory");
     return made;
 }
 

@@ -77,7 +77,7 @@ static bool bind_enum(const struct binder *binder, struct ottl_node *node)
             node->value = ottl_int(enums[i].value);
             return true;
         }
-    return ottl_say(binder->ottl, node->at, binder->fault, "%.*s is not there",
+    return ottl_say(binder->ottl, node->at, binder->fault, "unknown enum %.*s",
                     (int)(node->name.size < 80 ? node->name.size : 80), node->name.data);
 }
 
@@ -113,8 +113,8 @@ static bool place_arguments(const struct binder *binder, struct ottl_node *call)
         }
         if (!parameter(call->function, place, &optional).size || placed[place])
             return ottl_say(binder->ottl, item->at, binder->fault,
-                            item->argument.size ? "%s has no such argument, or has it twice"
-                                                : "an argument too many for %s",
+                            item->argument.size ? "%s has no such argument, or it is given twice"
+                                                : "too many arguments for %s",
                             name);
         placed[place] = item;
     }
@@ -175,7 +175,7 @@ static bool bind_pattern(const struct binder *binder, struct ottl_node *call)
     const struct ottl_node *pattern = call->items[i];
     if (pattern->kind != NODE_LITERAL || pattern->value.type != TYPE_STRING)
         return ottl_say(binder->ottl, pattern->at, binder->fault,
-                        "the pattern of %s has to be a text", call->function->name);
+                        "the pattern of %s must be a string literal", call->function->name);
     call->regex = compile(call->function, pattern->value.bytes, error, sizeof error);
     return call->regex || ottl_say(binder->ottl, pattern->at, binder->fault, "not a %s: %s",
                                    call->function->glob ? "pattern" : "regular expression", error);
@@ -187,11 +187,11 @@ static bool bind_call(const struct binder *binder, struct ottl_node *call)
     int size = (int)(call->name.size < 80 ? call->name.size : 80);
     call->function = ottl_function_find(call->name);
     if (!call->function)
-        return ottl_say(ottl, call->at, binder->fault, "the function %.*s is not there", size,
+        return ottl_say(ottl, call->at, binder->fault, "function %.*s is unknown or not supported", size,
                         call->name.data);
     if (call->function->contexts && !(call->function->contexts >> binder->context & 1))
         return ottl_say(ottl, call->at, binder->fault,
-                        "the function %.*s is not there in the context %s", size, call->name.data,
+                        "function %.*s is not available in context %s", size, call->name.data,
                         ottl_context_name(binder->context));
     if (!place_arguments(binder, call) || !bind_all(binder, call->items, call->count))
         return false;
@@ -223,7 +223,7 @@ static bool bind_editor(const struct binder *binder, struct ottl_node *editor)
     const struct ottl_node *target = editor->count ? editor->items[0] : NULL;
     if (!target || target->kind != NODE_PATH)
         return ottl_say(ottl, target ? target->at : editor->at, binder->fault,
-                        "%s changes a path, expected one", editor->function->name);
+                        "the first argument of %s must be a path", editor->function->name);
     if (!ottl_path_settable(target, binder->context))
         return ottl_say(ottl, target->at, binder->fault, "%.*s cannot be set",
                         (int)(target->name.size < 80 ? target->name.size : 80), target->name.data);

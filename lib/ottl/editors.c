@@ -33,13 +33,13 @@ static bool target_open(struct target *target, struct ottl_run *run, const struc
 static struct ottl_value target_close(struct target *target, struct ottl_run *run)
 {
     if (target->list->failed)
-        return ottl_fail(run, "no memory");
+        return ottl_fail(run, "out of memory");
     if (target->list != &target->own || !target->own.changed)
         return ottl_nil();
     struct value map = attributes_map(target->list);
     struct ottl_value value = ottl_bytes(TYPE_MAP, map.bytes);
     if (!map.bytes.data)
-        return ottl_fail(run, "no memory");
+        return ottl_fail(run, "out of memory");
     ottl_path_set(target->path, run, &value);
     return ottl_nil();
 }
@@ -75,7 +75,7 @@ static struct ottl_value by_pattern(struct ottl_run *run, const struct ottl_node
             continue;
         enum regex_result found = regex_test(call->regex, item->key);
         if (found == REGEX_LIMIT)
-            return ottl_fail(run, "the pattern takes too long");
+            return ottl_fail(run, "the match exceeded its limits");
         if ((found == REGEX_YES) != keep)
             attributes_remove(target.list, item);
     }
@@ -107,7 +107,7 @@ static struct view texts(struct ottl_run *run, const struct ottl_node *call, siz
 {
     struct ottl_value keys = ottl_arg(run, call, i);
     if (!run->failed && keys.type != TYPE_LIST && ottl_has(call, i))
-        ottl_fail(run, "%s takes a list of texts", call->function->name);
+        ottl_fail(run, "%s takes a list of strings", call->function->name);
     return keys.type == TYPE_LIST ? keys.bytes : VIEW("");
 }
 
@@ -137,10 +137,10 @@ static const char *check_limit(const struct ottl_node *call)
     int64_t limit = literal_int(call, 1);
     const struct ottl_node *keys = ottl_has(call, 2) ? call->items[2] : NULL;
     if (limit < 0)
-        return "the limit has to be a number that is not negative";
+        return "the limit must be a non-negative integer";
     if (!keys || keys->kind != NODE_LIST_OF)
-        return "expected a list of the keys that go first";
-    return (int64_t)keys->count > limit ? "more keys that go first than the limit" : NULL;
+        return "expected a list of priority keys";
+    return (int64_t)keys->count > limit ? "more priority keys than the limit" : NULL;
 }
 
 static struct ottl_value limit(struct ottl_run *run, const struct ottl_node *call)
@@ -173,7 +173,7 @@ static const char *check_strategy(const struct ottl_node *call)
     for (int i = 0; strategy->kind == NODE_LITERAL && i < 3; i++)
         if (view_eq(strategy->value.bytes, view_of(names[i])))
             return NULL;
-    return "the strategy is insert, update or upsert";
+    return "expected the strategy insert, update or upsert";
 }
 
 static struct ottl_value merge_maps(struct ottl_run *run, const struct ottl_node *call)
@@ -194,14 +194,14 @@ static struct ottl_value merge_maps(struct ottl_run *run, const struct ottl_node
         if (there ? updates : inserts)
             attributes_set(target.list, from.items[i].key, &value);
     }
-    return from.failed ? ottl_fail(run, "no memory") : target_close(&target, run);
+    return from.failed ? ottl_fail(run, "out of memory") : target_close(&target, run);
 }
 
 /* ---- texts ---- */
 
 static const char *check_truncate(const struct ottl_node *call)
 {
-    return literal_int(call, 1) < 0 ? "the limit has to be a number that is not negative" : NULL;
+    return literal_int(call, 1) < 0 ? "the limit must be a non-negative integer" : NULL;
 }
 
 static struct ottl_value truncate_all(struct ottl_run *run, const struct ottl_node *call)
@@ -225,7 +225,7 @@ static struct ottl_value truncate_all(struct ottl_run *run, const struct ottl_no
             at--;
         uint8_t *cut = arena_array_raw(ottl_arena(run), most + 1, 1);
         if (!cut)
-            return ottl_fail(run, "no memory");
+            return ottl_fail(run, "out of memory");
         memcpy(cut, value.bytes.data, at);
         proto_bytes_put(cut + at, marker);
         value.bytes = (struct view){cut, at + marker.size};
@@ -244,7 +244,7 @@ static enum regex_result replaced(struct ottl_run *run, const struct ottl_node *
     if (result == REGEX_YES)
         *made = ottl_keep(run, bytes_view(&out));
     else if (result == REGEX_LIMIT)
-        ottl_fail(run, "the pattern takes too long, or the text gets too long");
+        ottl_fail(run, "the match exceeded its limits, or the result is too long");
     bytes_release(&out);
     return run->failed ? REGEX_LIMIT : result;
 }
@@ -268,7 +268,7 @@ static const char *check_mode(const struct ottl_node *call)
     return text && (view_eq(mode->value.bytes, VIEW("key")) ||
                     view_eq(mode->value.bytes, VIEW("value")))
                ? NULL
-               : "the mode is \"key\" or \"value\"";
+               : "expected the mode \"key\" or \"value\"";
 }
 
 /* All keys anew: of two that become equal the last one's value stays. */
@@ -278,7 +278,7 @@ static struct ottl_value replace_keys(struct target *target, struct ottl_run *ru
     struct attributes from = *target->list;
     struct attribute *items = arena_array_raw(ottl_arena(run), from.count + 1, sizeof *items);
     if (!items)
-        return ottl_fail(run, "no memory");
+        return ottl_fail(run, "out of memory");
     if (from.count)
         memcpy(items, from.items, from.count * sizeof *items);
     bool any = false;
@@ -384,7 +384,7 @@ static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *c
     size_t count = target.list->count;
     struct attribute *items = arena_array_raw(ottl_arena(run), count + 1, sizeof *items);
     if (!items)
-        return ottl_fail(run, "no memory");
+        return ottl_fail(run, "out of memory");
     if (count)
         memcpy(items, target.list->items, count * sizeof *items);
     for (size_t i = 0; i < count; i++)

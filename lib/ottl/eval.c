@@ -21,7 +21,7 @@ struct view ottl_keep(struct ottl_run *run, struct view bytes)
     if (copy && bytes.size)
         memcpy(copy, bytes.data, bytes.size);
     if (!copy)
-        ottl_fail(run, "no memory");
+        ottl_fail(run, "out of memory");
     return (struct view){copy, copy ? bytes.size : 0};
 }
 
@@ -211,7 +211,7 @@ static struct ottl_value math_int(struct ottl_run *run, int64_t a, int64_t b, en
         break;
     }
     if (b == 0)
-        return ottl_fail(run, "a division by zero");
+        return ottl_fail(run, "division by zero");
     return ottl_int(b == -1 ? (int64_t)(0 - x) : a / b);
 }
 
@@ -227,7 +227,7 @@ static struct ottl_value math_double(struct ottl_run *run, double a, double b, e
     default:
         break;
     }
-    return b == 0 ? ottl_fail(run, "a division by zero") : ottl_double(a / b);
+    return b == 0 ? ottl_fail(run, "division by zero") : ottl_double(a / b);
 }
 
 /* Times and durations are added and taken off each other. */
@@ -241,7 +241,7 @@ static struct ottl_value math_time(struct ottl_run *run, const struct ottl_value
                  (b->type == TYPE_TIME || b->type == TYPE_DURATION);
     bool difference = op == OP_SUB && !(a->type == TYPE_DURATION && b->type == TYPE_TIME);
     if (!timed || (!sum && !difference))
-        return ottl_fail(run, "%s and %s cannot be calculated with so", ottl_type_name(a->type),
+        return ottl_fail(run, "unsupported arithmetic on %s and %s", ottl_type_name(a->type),
                          ottl_type_name(b->type));
     uint64_t x = (uint64_t)a->integer, y = (uint64_t)b->integer;
     bool time = op == OP_ADD ? a->type == TYPE_TIME || b->type == TYPE_TIME
@@ -272,7 +272,7 @@ static struct ottl_value negate(const struct ottl_node *node, struct ottl_run *r
         return ottl_int((int64_t)(0 - (uint64_t)value.integer));
     if (value.type == TYPE_DOUBLE)
         return ottl_double(-value.number);
-    return ottl_fail(run, "- before %s", ottl_type_name(value.type));
+    return ottl_fail(run, "cannot negate %s", ottl_type_name(value.type));
 }
 
 /* ---- lists, maps, indexes ---- */
@@ -282,7 +282,7 @@ static struct ottl_value kept_container(struct ottl_run *run, struct bytes *out,
 {
     struct ottl_value made = ottl_nil();
     if (!ok && !run->failed)
-        ottl_fail(run, "no memory");
+        ottl_fail(run, "out of memory");
     if (ok)
         made = ottl_bytes(type, ottl_keep(run, bytes_view(out)));
     bytes_release(out);
@@ -319,7 +319,7 @@ static struct ottl_value map_of(const struct ottl_node *node, struct ottl_run *r
         attributes_set(&list, node->items[i]->value.bytes, &value);
     }
     struct value map = attributes_map(&list);
-    return list.failed || !map.bytes.data ? ottl_fail(run, "no memory")
+    return list.failed || !map.bytes.data ? ottl_fail(run, "out of memory")
                                           : ottl_bytes(TYPE_MAP, map.bytes);
 }
 
@@ -330,7 +330,7 @@ static struct ottl_value at_index(struct ottl_run *run, struct view list, int64_
     for (int64_t i = 0; index >= 0 && value_next(&scan, &value); i++)
         if (i == index)
             return ottl_of_value(&value);
-    return ottl_fail(run, "the index %lld is outside of the list", (long long)index);
+    return ottl_fail(run, "index %lld is out of range", (long long)index);
 }
 
 struct ottl_value ottl_index(struct ottl_value value, struct ottl_node *const *keys, size_t count,
@@ -348,7 +348,7 @@ struct ottl_value ottl_index(struct ottl_value value, struct ottl_node *const *k
         } else if (value.type == TYPE_LIST && key.type == TYPE_INT) {
             value = at_index(run, value.bytes, key.integer);
         } else {
-            return ottl_fail(run, "%s has no [%s]", ottl_type_name(value.type),
+            return ottl_fail(run, "%s cannot be indexed by %s", ottl_type_name(value.type),
                              ottl_type_name(key.type));
         }
     }
@@ -361,7 +361,7 @@ static bool truth(const struct ottl_node *node, struct ottl_run *run)
 {
     struct ottl_value value = ottl_node_eval(node, run);
     if (!run->failed && value.type != TYPE_BOOL)
-        ottl_fail(run, "a condition gave %s", ottl_type_name(value.type));
+        ottl_fail(run, "a condition returned %s, expected a bool", ottl_type_name(value.type));
     return !run->failed && value.boolean;
 }
 

@@ -105,9 +105,9 @@ static void find_context(struct teller *teller, struct ottl_group *group,
                  settings->context);
     else if (group->context == OTTL_NONE)
         snprintf(text, sizeof text,
-                 "no path says of what it is, expected such as resource.attributes[\"a\"]");
+                 "no path names a context, expected for example resource.attributes[\"a\"]");
     else
-        snprintf(text, sizeof text, "the context %s is not there in pipelines of this signal",
+        snprintf(text, sizeof text, "context %s does not exist in pipelines of this signal",
                  ottl_context_name(group->context));
     tell(teller, path, text);
 }
@@ -220,7 +220,7 @@ static bool goes_on(const struct ottl_group *group, const struct ottl_run *run,
     uint64_t count = atomic_fetch_add(&errors->count, 1) + 1;
     if (group->mode != OTTL_SILENT && now >= at &&
         atomic_compare_exchange_strong(&errors->log_at_ns, &at, now + MINUTE))
-        log_warn("%s: %s (%llu could not be evaluated so far)", errors->id, run->error,
+        log_warn("%s: %s (%llu evaluations failed so far)", errors->id, run->error,
                  (unsigned long long)count);
     return group->mode != OTTL_PROPAGATE;
 }

@@ -113,9 +113,9 @@ void parser_fail(struct parser *parser, const char *expected)
 {
     const struct token *token = &parser->token;
     if (!parser->failed && token->kind == TOKEN_END)
-        ottl_say(parser->ottl, token->at, parser->fault, "ends here, expected %s", expected);
+        ottl_say(parser->ottl, token->at, parser->fault, "unexpected end, expected %s", expected);
     else if (!parser->failed && token->kind == TOKEN_BAD && !token->text.size)
-        ottl_say(parser->ottl, token->at, parser->fault, "a text without its closing quote");
+        ottl_say(parser->ottl, token->at, parser->fault, "missing closing quote");
     else if (!parser->failed)
         ottl_say(parser->ottl, token->at, parser->fault, "found %.*s, expected %s",
                  (int)(token->text.size < 60 ? token->text.size : 60), token->text.data, expected);
@@ -237,7 +237,7 @@ static struct view unquoted(struct parser *parser, const struct token *token)
         if (raw.data[i] != '\\') {
             *out++ = raw.data[i];
             if (raw.data[i] == '\n')
-                parser_fail_at(parser, token->at + i + 1, "a line end in a text, expected \\n");
+                parser_fail_at(parser, token->at + i + 1, "line break in a string, expected \\n");
             continue;
         }
         i++;
@@ -246,7 +246,7 @@ static struct view unquoted(struct parser *parser, const struct token *token)
         else if ((size = numbered(raw.data + i, raw.size - i, &out)) == 0)
             parser_fail_at(
                 parser, token->at + i,
-                "no escape of a text, expected such as \\\\ or \\n (in YAML without quotes a "
+                "unknown escape sequence, expected for example \\\\ or \\n (in unquoted YAML a "
                 "pattern's \\d is \\\\d)");
         i += size ? size - 1 : 0;
     }
@@ -260,7 +260,7 @@ static void read_number(struct parser *parser, struct ottl_node *node)
     char copy[64];
     const struct token *token = &parser->token;
     if (token->text.size >= sizeof copy) {
-        parser_fail_at(parser, token->at, "a number that is too long");
+        parser_fail_at(parser, token->at, "number too long");
         return;
     }
     snprintf(copy, sizeof copy, "%.*s", VIEW_ARG(token->text));
@@ -270,7 +270,7 @@ static void read_number(struct parser *parser, struct ottl_node *node)
     else
         node->value = ottl_double(strtod(copy, NULL));
     if (token->kind == TOKEN_INT && errno == ERANGE)
-        parser_fail_at(parser, token->at, "a number that does not fit 64 bits");
+        parser_fail_at(parser, token->at, "number does not fit in 64 bits");
 }
 
 static void read_bytes(struct parser *parser, struct ottl_node *node)
@@ -278,7 +278,7 @@ static void read_bytes(struct parser *parser, struct ottl_node *node)
     struct view hex = {parser->token.text.data + 2, parser->token.text.size - 2};
     uint8_t *out = arena_alloc(&parser->ottl->arena, hex.size / 2 + 1);
     if (!out || hex.size % 2) {
-        parser_fail_at(parser, parser->token.at, "bytes with half a byte, expected such as 0x0a1b");
+        parser_fail_at(parser, parser->token.at, "odd number of hex digits, expected for example 0x0a1b");
         return;
     }
     for (size_t i = 0; i < hex.size / 2; i++)

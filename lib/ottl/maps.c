@@ -8,9 +8,9 @@ static struct ottl_value parse_json(struct ottl_run *run, const struct ottl_node
     if (run->failed)
         return ottl_nil();
     if (!value_from_json(text, ottl_arena(run), &value))
-        return ottl_fail(run, "ParseJSON takes JSON");
+        return ottl_fail(run, "ParseJSON: invalid JSON");
     if (value.kind != VALUE_MAP && value.kind != VALUE_LIST)
-        return ottl_fail(run, "ParseJSON takes an object or an array");
+        return ottl_fail(run, "ParseJSON: expected an object or an array");
     return ottl_of_value(&value);
 }
 
@@ -18,7 +18,7 @@ static struct ottl_value parse_json(struct ottl_run *run, const struct ottl_node
 static struct ottl_value made_map(struct ottl_run *run, const struct attributes *list)
 {
     struct value map = attributes_map(list);
-    return list->failed || !map.bytes.data ? ottl_fail(run, "no memory")
+    return list->failed || !map.bytes.data ? ottl_fail(run, "out of memory")
                                            : ottl_bytes(TYPE_MAP, map.bytes);
 }
 
@@ -75,10 +75,10 @@ static struct ottl_value parse_key_value(struct ottl_run *run, const struct ottl
     struct attributes list;
     bool bad = false;
     if (!run->failed && !text.size)
-        ottl_fail(run, "ParseKeyValue of an empty text");
+        ottl_fail(run, "ParseKeyValue: empty string");
     uint8_t *room = run->failed ? NULL : arena_array_raw(ottl_arena(run), text.size + 1, 1);
     if (!room)
-        return run->failed ? ottl_nil() : ottl_fail(run, "no memory");
+        return run->failed ? ottl_nil() : ottl_fail(run, "out of memory");
     attributes_read(&list, VIEW(""), 1, ottl_arena(run));
     for (struct view pair; next_pair(&text, between, room, &pair, &bad); room += pair.size) {
         const uint8_t *at = memmem(pair.data, pair.size, equals.data, equals.size);
@@ -88,7 +88,7 @@ static struct ottl_value parse_key_value(struct ottl_run *run, const struct ottl
             value_string(trimmed(view_between(at + equals.size, pair.data + pair.size)));
         attributes_set(&list, trimmed(view_between(pair.data, at)), &value);
     }
-    return bad ? ottl_fail(run, "ParseKeyValue: a quote is not closed") : made_map(run, &list);
+    return bad ? ottl_fail(run, "ParseKeyValue: missing closing quote") : made_map(run, &list);
 }
 
 static const char *check_delimiters(const struct ottl_node *call)
@@ -98,12 +98,12 @@ static const char *check_delimiters(const struct ottl_node *call)
         if (!ottl_has(call, i))
             continue;
         if (call->items[i]->kind != NODE_LITERAL || call->items[i]->value.type != TYPE_STRING)
-            return "a delimiter has to be a text";
+            return "a delimiter must be a string literal";
         delimiters[i - 1] = call->items[i]->value.bytes;
     }
     if (!delimiters[0].size || !delimiters[1].size)
         return "a delimiter must not be empty";
-    return view_eq(delimiters[0], delimiters[1]) ? "both delimiters are equal" : NULL;
+    return view_eq(delimiters[0], delimiters[1]) ? "the two delimiters must differ" : NULL;
 }
 
 static struct ottl_value extract_patterns(struct ottl_run *run, const struct ottl_node *call)
@@ -116,7 +116,7 @@ static struct ottl_value extract_patterns(struct ottl_run *run, const struct ott
     attributes_read(&list, VIEW(""), 1, ottl_arena(run));
     enum regex_result found = regex_find(call->regex, text, 0, &match);
     if (found == REGEX_LIMIT)
-        return ottl_fail(run, "the pattern takes too long");
+        return ottl_fail(run, "the match exceeded its limits");
     for (size_t i = 1; found == REGEX_YES && i < match.count; i++) {
         struct view name = view_of(regex_group_name(call->regex, i));
         struct value value = value_string(match.groups[i]);
@@ -155,7 +155,7 @@ static struct ottl_value listed(struct ottl_run *run, const struct ottl_node *ca
     if (ok)
         made = ottl_bytes(TYPE_LIST, ottl_keep(run, bytes_view(&out)));
     else
-        ottl_fail(run, "no memory");
+        ottl_fail(run, "out of memory");
     bytes_release(&out);
     return made;
 }

@@ -16,7 +16,7 @@ static void add(struct parser *parser, struct list *list, struct ottl_node *node
     if (parser->failed)
         return;
     if (list->count == OTTL_LIST_MAX) {
-        parser_fail_at(parser, node->at, "a list that is too long");
+        parser_fail_at(parser, node->at, "list too long");
         return;
     }
     if (grows) {
@@ -55,14 +55,14 @@ static void need_value(struct parser *parser, const struct ottl_node *node)
     bool compound = node->kind == NODE_COMPARE || node->kind == NODE_AND || node->kind == NODE_OR ||
                     node->kind == NODE_NOT;
     if (!parser->failed && compound)
-        parser_fail_at(parser, node->at, "a condition, expected a value");
+        parser_fail_at(parser, node->at, "found a condition, expected a value");
 }
 
 static void need_boolean(struct parser *parser, const struct ottl_node *node)
 {
     if (!parser->failed && !node->boolean)
         parser_fail_at(parser, node->at,
-                       "expected a comparison, true, false or a converter that gives one of these");
+                       "expected a comparison, true, false or a converter that returns a bool");
 }
 
 static struct ottl_node *value(struct parser *parser)
@@ -139,7 +139,7 @@ static struct ottl_node *path(struct parser *parser, struct token first)
     while (!parser->failed && parser_is_mark(parser, '.')) {
         parser_next(parser);
         if (parser->token.kind != TOKEN_NAME || !all_lower(parser->token.text)) {
-            parser_fail(parser, "a name of a path");
+            parser_fail(parser, "a path segment");
             return node;
         }
         end = parser->token.text.data + parser->token.text.size;
@@ -148,7 +148,7 @@ static struct ottl_node *path(struct parser *parser, struct token first)
     node->name = view_between(first.text.data, end);
     keys_of(parser, node);
     if (!parser->failed && parser_is_mark(parser, '.'))
-        parser_fail(parser, "no name behind a key");
+        parser_fail(parser, "no name after a key");
     enum ottl_context context = ottl_path_context(node->name);
     if (context > parser->ottl->inferred)
         parser->ottl->inferred = context;
@@ -172,13 +172,13 @@ static struct ottl_node *word(struct parser *parser)
         if (islower(*name.text.data))
             parser_fail_at(
                 parser, name.at,
-                "an editor stands alone at the start; converters begin with a capital letter");
+                "editors are allowed only at the start of a statement; converters begin with a capital letter");
         return call(parser, name);
     }
     if (all_lower(name.text))
         return path(parser, name);
     if (!all_upper(name.text))
-        parser_fail_at(parser, name.at, "expected (...) behind a converter's name");
+        parser_fail_at(parser, name.at, "expected (...) after a converter's name");
     node = parser_new_node(parser, NODE_ENUM, name.at);
     node->name = name.text;
     return node;
@@ -207,7 +207,7 @@ static struct ottl_node *map(struct parser *parser)
     parser_need_mark(parser, '{');
     while (!parser->failed && !parser_is_mark(parser, '}')) {
         if (parser->token.kind != TOKEN_STRING) {
-            parser_fail(parser, "a text as the key");
+            parser_fail(parser, "a string as the key");
             break;
         }
         add(parser, &items, parser_literal(parser));
@@ -307,7 +307,7 @@ static struct ottl_node *comparison(struct parser *parser)
         struct ottl_node *of = ++parser->depth < OTTL_DEPTH_MAX ? comparison(parser) : NULL;
         parser->depth--;
         if (!of) {
-            parser_fail_at(parser, at, "too deep");
+            parser_fail_at(parser, at, "nested too deeply");
             return parser_new_node(parser, NODE_NOT, at);
         }
         need_boolean(parser, of);
@@ -348,7 +348,7 @@ static struct ottl_node *expression(struct parser *parser)
 {
     struct ottl_node *node;
     if (++parser->depth > OTTL_DEPTH_MAX)
-        parser_fail_at(parser, parser->token.at, "too deep");
+        parser_fail_at(parser, parser->token.at, "nested too deeply");
     node = parser->failed ? parser_new_node(parser, NODE_LITERAL, parser->token.at)
                           : joined(parser, true);
     parser->depth--;
@@ -364,10 +364,10 @@ static void statement(struct parser *parser)
     }
     parser_next(parser);
     if (isupper(*name.text.data))
-        parser_fail_at(parser, name.at, "an editor's name begins with a small letter");
+        parser_fail_at(parser, name.at, "an editor's name begins with a lowercase letter");
     parser->ottl->editor = call(parser, name);
     if (!parser->failed && parser->ottl->editor->key_count)
-        parser_fail_at(parser, name.at, "an editor has no [key]");
+        parser_fail_at(parser, name.at, "an editor call cannot be indexed");
     if (parser_take_word(parser, "where"))
         parser->ottl->where = expression(parser);
 }
@@ -384,7 +384,7 @@ struct ottl *ottl_parse(enum ottl_kind kind, struct view text, struct ottl_fault
     ottl->size = ottl->text ? strlen(ottl->text) : 0;
     struct parser parser = {.ottl = ottl, .fault = fault, .failed = !ottl->text};
     if (ottl->text && (text.size > OTTL_TEXT_MAX || ottl->size < text.size))
-        parser_fail_at(&parser, ottl->size, "longer than 16384 bytes, or with a NUL");
+        parser_fail_at(&parser, ottl->size, "longer than 16384 bytes, or contains a NUL byte");
     if (!parser.failed) {
         parser.token.text.data = (const uint8_t *)ottl->text;
         parser_next(&parser);

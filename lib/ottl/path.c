@@ -38,7 +38,7 @@ bool ottl_path_bind(struct ottl *ottl, struct ottl_node *path, enum ottl_context
     path->context = ottl_path_context(path->name);
     if (path->context == OTTL_NONE && named)
         return ottl_say(ottl, path->at, fault,
-                        "%.*s does not say of what, expected such as %s.%.*s", size,
+                        "%.*s does not name a context, expected for example %s.%.*s", size,
                         path->name.data, ottl_context_name(context), size, path->name.data);
     if (path->context == OTTL_NONE) {
         path->context = context;
@@ -47,14 +47,14 @@ bool ottl_path_bind(struct ottl *ottl, struct ottl_node *path, enum ottl_context
         rest = view_between(dot + 1, rest.data + rest.size);
     }
     if (!around(path->context, context))
-        return ottl_say(ottl, path->at, fault, "%.*s cannot be seen from the context %s", size,
+        return ottl_say(ottl, path->at, fault, "%.*s is not available in context %s", size,
                         path->name.data, ottl_context_name(context));
     path->field = find(path->context, rest);
     if (!path->field)
-        return ottl_say(ottl, path->at, fault, "the path %.*s is not there in the context %s", size,
+        return ottl_say(ottl, path->at, fault, "path %.*s is unknown or not supported in context %s", size,
                         path->name.data, ottl_context_name(path->context));
     if (path->key_count && !indexable(path->field->access))
-        return ottl_say(ottl, path->at, fault, "%.*s has no [key]", size, path->name.data);
+        return ottl_say(ottl, path->at, fault, "%.*s cannot be indexed", size, path->name.data);
     return true;
 }
 
@@ -136,7 +136,7 @@ static struct ottl_value get_state(const struct ottl_node *path, struct ottl_run
         return ottl_string(state);
     struct ottl_value key = ottl_node_eval(path->keys[0], run);
     if (key.type != TYPE_STRING)
-        return ottl_fail(run, "a key of trace_state is no text");
+        return ottl_fail(run, "a key of trace_state must be a string");
     return ottl_string(state_member(state, key.bytes));
 }
 
@@ -158,7 +158,7 @@ static struct ottl_value countable(struct ottl_run *run, struct view message, ui
         count += field.number == number;
     uint8_t *body = arena_alloc(ottl_arena(run), 2 * count + 1);
     if (!body)
-        return ottl_fail(run, "no memory");
+        return ottl_fail(run, "out of memory");
     for (size_t i = 0; i < count; i++)
         body[2 * i] = 1 << 3 | WIRE_LEN;
     return ottl_bytes(TYPE_LIST, (struct view){body, 2 * count});
@@ -276,11 +276,11 @@ static struct ottl_value get_attributes(const struct ottl_node *path, struct ott
     struct value value;
     if (!path->key_count) {
         value = attributes_map(cache ? &run->cache : record_attributes(record));
-        return value.bytes.data ? ottl_bytes(TYPE_MAP, value.bytes) : ottl_fail(run, "no memory");
+        return value.bytes.data ? ottl_bytes(TYPE_MAP, value.bytes) : ottl_fail(run, "out of memory");
     }
     struct ottl_value key = ottl_node_eval(path->keys[0], run);
     if (key.type != TYPE_STRING)
-        return ottl_fail(run, "a key of %.*s is no text", VIEW_ARG(path->name));
+        return ottl_fail(run, "a key of %.*s must be a string", VIEW_ARG(path->name));
     bool there = cache ? attributes_get(&run->cache, key.bytes, &value)
                        : record_attribute(record, key.bytes, &value);
     if (!there)

@@ -47,7 +47,7 @@ static bool set_in_list(struct value *value, int64_t index, struct ottl_node *co
         ok = ok && value_append(&out, &each);
     }
     if (index < 0 || index >= at) {
-        ottl_fail(run, "the index %lld is outside of the list", (long long)index);
+        ottl_fail(run, "index %lld is out of range", (long long)index);
         ok = false;
     }
     ok = ok && keep_list(run, &out, value);
@@ -77,7 +77,7 @@ static bool make_container(struct value *value, const struct ottl_value *key, st
     if (key->type != TYPE_INT)
         return true;
     if (key->integer < 0 || key->integer >= LIST_MOST) {
-        ottl_fail(run, "the index %lld is outside of the list", (long long)key->integer);
+        ottl_fail(run, "index %lld is out of range", (long long)key->integer);
         return false;
     }
     size_t count = (size_t)key->integer + 1;
@@ -104,7 +104,7 @@ static bool set_in(struct value *value, struct ottl_node *const *keys, size_t co
         return set_in_map(value, key.bytes, keys + 1, count - 1, run, to);
     if (value->kind == VALUE_LIST && key.type == TYPE_INT)
         return set_in_list(value, key.integer, keys + 1, count - 1, run, to);
-    ottl_fail(run, "a value that is no map or list has no [key]");
+    ottl_fail(run, "only maps and lists can be indexed");
     return false;
 }
 
@@ -123,7 +123,7 @@ static void set_all(struct attributes *list, struct view map, struct ottl_run *r
         attributes_set(list, from.items[i].key, &value);
     }
     if (from.failed || list->failed)
-        ottl_fail(run, "no memory");
+        ottl_fail(run, "out of memory");
 }
 
 static void set_attributes(const struct ottl_node *path, struct ottl_run *run,
@@ -139,7 +139,7 @@ static void set_attributes(const struct ottl_node *path, struct ottl_run *run,
     }
     struct ottl_value key = ottl_node_eval(path->keys[0], run);
     if (key.type != TYPE_STRING) {
-        ottl_fail(run, "a key of %.*s is no text", VIEW_ARG(path->name));
+        ottl_fail(run, "a key of %.*s must be a string", VIEW_ARG(path->name));
         return;
     }
     bool there = attributes_get(list, key.bytes, &inner);
@@ -152,7 +152,7 @@ static void set_attributes(const struct ottl_node *path, struct ottl_run *run,
     if (set_in(&inner, path->keys + 1, path->key_count - 1, run, &value))
         attributes_set(list, key.bytes, &inner);
     if (list->failed)
-        ottl_fail(run, "no memory");
+        ottl_fail(run, "out of memory");
 }
 
 static void set_body(const struct ottl_node *path, struct ottl_run *run,
@@ -170,7 +170,7 @@ static void set_body(const struct ottl_node *path, struct ottl_run *run,
     if (record_get(record, path->field->number, &field))
         body = value_read(field.bytes);
     if (path->key_count && body.kind != VALUE_MAP && body.kind != VALUE_LIST) {
-        ottl_fail(run, "a body that is no map or list has no [key]");
+        ottl_fail(run, "only a body that is a map or list can be indexed");
         return;
     }
     if (!set_in(&body, path->keys, path->key_count, run, &value))
@@ -179,7 +179,7 @@ static void set_body(const struct ottl_node *path, struct ottl_run *run,
     if (any.data)
         record_set_bytes(record, path->field->number, any);
     else
-        ottl_fail(run, "no memory");
+        ottl_fail(run, "out of memory");
 }
 
 /* ---- ids ---- */
@@ -253,7 +253,7 @@ static void set_status(const struct ottl_node *path, struct ottl_run *run,
     if (made.data)
         record_set_fields(span, SPAN_STATUS, made);
     else
-        ottl_fail(run, "no memory");
+        ottl_fail(run, "out of memory");
 }
 
 /* What lies in the metric's gauge, sum, ... */
@@ -272,7 +272,7 @@ static void set_metric(const struct ottl_node *path, struct ottl_run *run,
     if (made.data)
         record_set_fields(metric, data.number, made);
     else
-        ottl_fail(run, "no memory");
+        ottl_fail(run, "out of memory");
 }
 
 static uint64_t bits_of(double number)

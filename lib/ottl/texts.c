@@ -16,7 +16,7 @@ static struct ottl_value kept(struct ottl_run *run, struct bytes *out, bool ok)
     if (ok)
         made = ottl_string(ottl_keep(run, bytes_view(out)));
     else if (!run->failed)
-        ottl_fail(run, "no memory, or a text that is too long");
+        ottl_fail(run, "out of memory, or the string is too long");
     bytes_release(out);
     return made;
 }
@@ -86,7 +86,7 @@ static struct ottl_value substring(struct ottl_run *run, const struct ottl_node 
         return ottl_nil();
     if (start < 0 || length <= 0 || (uint64_t)start > text.size ||
         (uint64_t)length > text.size - (uint64_t)start)
-        return ottl_fail(run, "Substring from %lld, %lld long, of a text of %zu bytes",
+        return ottl_fail(run, "Substring: start %lld, length %lld is out of range in %zu bytes",
                          (long long)start, (long long)length, text.size);
     size_t from = (size_t)start, to = (size_t)(start + length);
     if (safe.type == TYPE_BOOL && safe.boolean) {
@@ -158,7 +158,7 @@ static struct ottl_value is_match(struct ottl_run *run, const struct ottl_node *
         return ottl_bool(false);
     enum regex_result found = regex_test(call->regex, text);
     if (found == REGEX_LIMIT)
-        return ottl_fail(run, "the pattern takes too long");
+        return ottl_fail(run, "the match exceeded its limits");
     return ottl_bool(found == REGEX_YES);
 }
 
@@ -175,7 +175,7 @@ static struct ottl_value index_of(struct ottl_run *run, const struct ottl_node *
         return ottl_int(found ? found - in.bytes.data : -1);
     }
     if (in.type != TYPE_LIST)
-        return ottl_fail(run, "Index takes two texts, or a list and a value");
+        return ottl_fail(run, "Index takes two strings, or a list and a value");
     struct proto_scan scan = proto_scan_begin(in.bytes);
     for (int64_t i = 0; value_next(&scan, &each); i++) {
         struct ottl_value item = ottl_of_value(&each);
@@ -259,7 +259,7 @@ static const char *check_case(const struct ottl_node *call)
     return text && (view_eq(to->value.bytes, VIEW("lower")) ||
                     view_eq(to->value.bytes, VIEW("upper")))
                ? NULL
-               : "the case is \"lower\" or \"upper\"; snake and camel are not there";
+               : "expected the case \"lower\" or \"upper\"; snake and camel are not supported";
 }
 
 static struct ottl_value convert_case(struct ottl_run *run, const struct ottl_node *call)
@@ -297,7 +297,7 @@ static struct ottl_value base64_of(struct ottl_run *run, const struct ottl_node 
     bytes_init(&out, (size_t)4 << 20, NULL);
     bool ok = !run->failed && base64_decode(text, &out) == BASE64_OK;
     if (!ok && !run->failed)
-        ottl_fail(run, "Base64Decode takes base64");
+        ottl_fail(run, "Base64Decode: invalid base64");
     return kept(run, &out, ok);
 }
 

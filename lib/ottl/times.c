@@ -152,7 +152,7 @@ static struct ottl_value duration(struct ottl_run *run, const struct ottl_node *
     if (run->failed)
         return ottl_nil();
     return parse_duration(text, &ns) ? duration_of(ns)
-                                     : ottl_fail(run, "Duration takes such as 1m30s");
+                                     : ottl_fail(run, "Duration takes a string such as 1m30s");
 }
 
 static struct ottl_value in_unit(struct ottl_run *run, const struct ottl_node *call, double unit)
@@ -361,7 +361,7 @@ static struct ottl_value parse_time(struct ottl_run *run, const struct ottl_node
     if (run->failed)
         return ottl_nil();
     if (!read_time(&reading, call->items[1]->value.bytes) || reading.at != reading.text.size)
-        return ottl_fail(run, "Time takes a text of its format");
+        return ottl_fail(run, "Time: the string does not match the format");
     if (reading.twelve)
         reading.parts.tm_hour = reading.parts.tm_hour % 12 + (reading.afternoon ? 12 : 0);
     int64_t whole = (int64_t)timegm(&reading.parts) - reading.offset;
@@ -372,11 +372,11 @@ static struct ottl_value parse_time(struct ottl_run *run, const struct ottl_node
 static const char *check_letters(const struct ottl_node *format, const char *letters)
 {
     if (format->kind != NODE_LITERAL || format->value.type != TYPE_STRING)
-        return "the format has to be a text";
+        return "the format must be a string literal";
     struct view text = format->value.bytes;
     for (size_t i = 0; i < text.size; i++)
         if (text.data[i] == '%' && (++i >= text.size || !strchr(letters, text.data[i])))
-            return "the format has a part that is not there; those are %Y %y %m %d %H %I %M %S %p "
+            return "unsupported conversion in the format, expected %Y %y %m %d %H %I %M %S %p "
                    "%b %B %a %A %f %L %z %F %T %D %R";
     return NULL;
 }
@@ -386,7 +386,7 @@ static const char *check_time(const struct ottl_node *call)
     const struct ottl_node *zone = ottl_has(call, 2) ? call->items[2] : NULL;
     if (zone && !(zone->kind == NODE_LITERAL && zone->value.type == TYPE_STRING &&
                   (!zone->value.bytes.size || view_eq(zone->value.bytes, VIEW("UTC")))))
-        return "the location is UTC; others are not there";
+        return "the only supported location is UTC";
     return check_letters(call->items[1], "YymdHIMSpbBaAfLzFTDR%");
 }
 
@@ -456,7 +456,7 @@ static struct ottl_value format_time(struct ottl_run *run, const struct ottl_nod
     if (write_time(&out, call->items[1]->value.bytes, &parts, ns - floor_div(ns, SECOND) * SECOND))
         made = ottl_string(ottl_keep(run, bytes_view(&out)));
     else
-        ottl_fail(run, "a text that is too long");
+        ottl_fail(run, "string too long");
     bytes_release(&out);
     return made;
 }

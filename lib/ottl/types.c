@@ -71,7 +71,7 @@ static struct ottl_value to_int(struct ottl_run *run, const struct ottl_node *ca
         return ottl_int(value.boolean);
     if (value.type == TYPE_STRING)
         return number_in(value.bytes, true, &made) ? made : ottl_nil();
-    return ottl_fail(run, "Int takes no %s", ottl_type_name(value.type));
+    return ottl_fail(run, "Int cannot convert %s", ottl_type_name(value.type));
 }
 
 static struct ottl_value to_double(struct ottl_run *run, const struct ottl_node *call)
@@ -85,8 +85,8 @@ static struct ottl_value to_double(struct ottl_run *run, const struct ottl_node 
         return ottl_double(value.boolean);
     if (value.type == TYPE_STRING && number_in(value.bytes, false, &made))
         return made;
-    return ottl_fail(run, value.type == TYPE_STRING ? "Double takes a text with a number in it"
-                                                    : "Double takes a number, bool or text");
+    return ottl_fail(run, value.type == TYPE_STRING ? "Double takes a string that holds a number"
+                                                    : "Double takes a number, bool or string");
 }
 
 static struct ottl_value to_bool(struct ottl_run *run, const struct ottl_node *call)
@@ -103,7 +103,7 @@ static struct ottl_value to_bool(struct ottl_run *run, const struct ottl_node *c
     for (int i = 0; value.type == TYPE_STRING && i < 12; i++)
         if (view_eq(value.bytes, view_of(words[i])))
             return ottl_bool(i >= 6);
-    return ottl_fail(run, "Bool takes a number, or a text such as true");
+    return ottl_fail(run, "Bool takes a number, or a string such as true");
 }
 
 static struct ottl_value to_string(struct ottl_run *run, const struct ottl_node *call)
@@ -123,7 +123,7 @@ static struct ottl_value len(struct ottl_run *run, const struct ottl_node *call)
     if (value.type == TYPE_STRING || value.type == TYPE_BYTES)
         return ottl_int((int64_t)value.bytes.size);
     if (value.type != TYPE_LIST && value.type != TYPE_MAP)
-        return ottl_fail(run, "Len takes a text, bytes, list or map, not %s",
+        return ottl_fail(run, "Len takes a string, bytes, list or map, not %s",
                          ottl_type_name(value.type));
     scan = proto_scan_begin(value.bytes);
     while (proto_scan_next(&scan, &field))

@@ -59,22 +59,22 @@ struct regex {
 static const char *group_fault(const char *at)
 {
     if (at[0] != '(' || at[1] == '*')
-        return at[0] == '(' ? "verbs (*...) are not there in RE2" : NULL;
+        return at[0] == '(' ? "RE2 does not support (*...) verbs" : NULL;
     if (at[1] != '?')
         return NULL;
     if (at[2] == '=' || at[2] == '!' || (at[2] == '<' && (at[3] == '=' || at[3] == '!')))
-        return "looking ahead or behind is not there in RE2";
+        return "RE2 does not support lookahead and lookbehind";
     bool name = at[2] == 'P' && at[3] == '<';
     if (name || at[2] == '<' || at[2] == ':' || strchr("imsU-", at[2]))
         return NULL;
-    return "this kind of group is not there in RE2";
+    return "RE2 does not support this kind of group";
 }
 
 static const char *escape_fault(const char *at)
 {
     if (isdigit((unsigned char)at[1]) && at[1] != '0')
-        return "references back to groups are not there in RE2";
-    return at[1] && strchr("gkGKRXNhHVyYcZeo", at[1]) ? "this escape is not there in RE2" : NULL;
+        return "RE2 does not support backreferences";
+    return at[1] && strchr("gkGKRXNhHVyYcZeo", at[1]) ? "RE2 does not support this escape" : NULL;
 }
 
 /* Whether what ends at a character is a repetition: *, +, ? or {1,2}. */
@@ -107,7 +107,7 @@ static const char *dialect_fault(const char *pattern, size_t *offset)
         else if (*at == '[')
             in_class = true;
         else if (at > pattern && *at == '+' && repeats(pattern, at - 1))
-            fault = "possessive repetition is not there in RE2";
+            fault = "RE2 does not support possessive quantifiers";
         else
             fault = group_fault(at);
         if (fault)
@@ -172,7 +172,7 @@ static bool compile(struct regex *regex, const char *pattern, char *error, size_
     pcre2.info(regex->code, PCRE2_INFO_CAPTURECOUNT, &groups);
     regex->groups = groups + 1;
     if (regex->groups > REGEX_GROUPS_MAX) {
-        snprintf(error, error_size, "%u groups, at most %d are taken", (unsigned)groups,
+        snprintf(error, error_size, "%u groups, expected at most %d", (unsigned)groups,
                  REGEX_GROUPS_MAX - 1);
         return false;
     }
@@ -184,11 +184,11 @@ static bool compile(struct regex *regex, const char *pattern, char *error, size_
 struct regex *regex_new(struct view pattern, char *error, size_t error_size)
 {
     if (pattern.size > REGEX_PATTERN_MAX || memchr(pattern.data, 0, pattern.size)) {
-        snprintf(error, error_size, "longer than %d bytes, or with a NUL", REGEX_PATTERN_MAX);
+        snprintf(error, error_size, "longer than %d bytes, or contains a NUL byte", REGEX_PATTERN_MAX);
         return NULL;
     }
     if (!late_library_open(&library)) {
-        snprintf(error, error_size, "%s, which matches patterns, is not installed", PCRE2_FILE);
+        snprintf(error, error_size, "%s, the regular expression library, is not installed", PCRE2_FILE);
         return NULL;
     }
     struct regex *regex = calloc(1, sizeof *regex);

@@ -160,7 +160,7 @@ static void check_signal(const struct filter *self, enum signal signal, struct k
     }
     if ((fixed > 0) + (groups > 0) + has_old(self, signal) > 1)
         key_report_add(report, groups ? names[signal] : fixed_lists[signal][0].path,
-                       "has conditions of the same signal in another form too, expected one form");
+                       "conditions of this signal are also given in another form, expected one form");
 }
 
 static void filter_check(const void *instance, struct key_report *report)

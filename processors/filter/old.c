@@ -77,7 +77,7 @@ static void check_type(const char *type, const char *path, struct key_report *re
     snprintf(type_path, sizeof type_path, "%s.match_type", path);
     if (strcmp(type, "expr") == 0)
         key_report_add(report, type_path,
-                       "expr is not there: write the expression as an OTTL condition under "
+                       "expr is not supported: write the expression as an OTTL condition under "
                        "metrics.metric or metrics.datapoint");
     else if (!*type)
         key_report_add(report, type_path, "required and not given");
@@ -109,7 +109,7 @@ void filter_old_check(const struct filter_old *old, struct key_report *report)
             match_check(&settings, path, report);
             snprintf(severity_path, sizeof severity_path, "%s.severity_number.min", path);
             if (settings.log_severity_number.min < 0)
-                key_report_add(report, severity_path, "expected such as INFO or WARN2");
+                key_report_add(report, severity_path, "expected a severity such as INFO or WARN2");
         }
     }
 }

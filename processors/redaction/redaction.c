@@ -141,7 +141,7 @@ static bool redaction_open(void *instance, const struct env *env, char *error, s
         return true;
     if (!late_has_tls(error, error_size))
         return false;
-    snprintf(error, error_size, "hash_function: %s is not there in GnuTLS here",
+    snprintf(error, error_size, "hash_function: this GnuTLS does not support %s",
              digest_names[self->digest]);
     return named_digest_hex((enum named_digest)self->digest, view_of(self->hmac_key), VIEW("x"),
                             digest);

@@ -167,7 +167,7 @@ bool detect_system(const struct detect_system *wanted, struct attributes *found,
     char host[256] = "", canonical[256] = "", id[128];
     struct utsname machine;
     if (gethostname(host, sizeof host - 1) != 0 || uname(&machine) != 0) {
-        snprintf(error, error_size, "the host's name cannot be had");
+        snprintf(error, error_size, "cannot read the host name");
         return false;
     }
     bool by_dns = wanted->dns && canonical_name(host, canonical, sizeof canonical);

@@ -71,8 +71,8 @@ static void detection_check(const void *instance, struct key_report *report)
         snprintf(path, sizeof path, "detectors[%zu]", i);
         if (strcmp(name, "env") != 0 && strcmp(name, "system") != 0 && strcmp(name, "k8s") != 0)
             key_report_add(report, path,
-                           "found %.60s, expected env, system or k8s: detectors that ask a cloud "
-                           "or the API of Kubernetes are not there; set what they find by "
+                           "found %.60s, expected env, system or k8s: detectors that query a "
+                           "cloud or the Kubernetes API are not supported; set their attributes with "
                            "OTEL_RESOURCE_ATTRIBUTES",
                            name);
     }

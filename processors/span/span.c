@@ -122,11 +122,11 @@ static void span_check(const void *instance, struct key_report *report)
     if (!self->name.from_attributes.count && !self->name.has_rules && !self->sets_status)
         key_report_warn(report, "",
                         "has none of name.from_attributes, name.to_attributes and "
-                        "status, so that it does nothing");
+                        "status, and so does nothing");
     if (self->sets_status && code_of(self->status.code) == CODES)
         key_report_add(report, "status.code", "expected Ok, Error or Unset");
     else if (self->sets_status && *self->status.description && code_of(self->status.code) != ERROR)
-        key_report_add(report, "status.description", "goes with the code Error alone");
+        key_report_add(report, "status.description", "allowed only with the code Error");
 }
 
 static bool span_open(void *instance, const struct env *env, char *error, size_t error_size)

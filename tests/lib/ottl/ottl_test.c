@@ -21,31 +21,31 @@ static void refused(enum ottl_kind kind, enum ottl_context context, const char *
 
 START_TEST(faults_have_their_place)
 {
-    refused(OTTL_STATEMENT, OTTL_SPAN, "", 1, 1, "ends here, expected an editor");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "Set(name, 1)", 1, 1, "begins with a small letter");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1", 1, 12, "ends here, expected )");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, set(name, 1))", 1, 11, "an editor stands alone");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1)[\"a\"]", 1, 1, "has no [key]");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "", 1, 1, "unexpected end, expected an editor");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "Set(name, 1)", 1, 1, "begins with a lowercase letter");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1", 1, 12, "unexpected end, expected )");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, set(name, 1))", 1, 11, "editors are allowed only at the start");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1)[\"a\"]", 1, 1, "cannot be indexed");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name,\n  \"a\" +)", 2, 8, "expected a value");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1 == 2)", 1, 11, "a condition, expected a value");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name[\"a\"], 1)", 1, 5, "has no [key]");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1 == 2)", 1, 11, "found a condition, expected a value");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name[\"a\"], 1)", 1, 5, "cannot be indexed");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(events, 1)", 1, 5, "events cannot be set");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(attributes[\"a\"].b, 1)", 1, 20,
-            "no name behind a key");
+            "no name after a key");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(a=name, 1)", 1, 7, "no such argument");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 0x1)", 1, 11, "half a byte");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 0x1)", 1, 11, "odd number of hex digits");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 99999999999999999999)", 1, 11, "64 bits");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, \"\\q\")", 1, 12, "no escape of a text");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, \"\\q\")", 1, 12, "unknown escape sequence");
     refused(OTTL_STATEMENT, OTTL_SPAN, "delete_matching_keys(attributes, name)", 1, 34,
-            "has to be a text");
+            "must be a string literal");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, ExtractPatterns(name, \"a\"))", 1, 11,
             "no named group");
     refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" and", 1, 16, "expected a value");
     refused(OTTL_CONDITION, OTTL_SPAN, "name and true", 1, 1, "expected a comparison");
     refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" == \"b\"", 1, 13, "expected the end");
     refused(OTTL_CONDITION, OTTL_SPAN, "not name", 1, 5, "expected a comparison");
-    refused(OTTL_CONDITION, OTTL_METRIC, "IsRootSpan()", 1, 1, "not there in the context metric");
-    refused(OTTL_CONDITION, OTTL_LOG, "span.name == \"a\"", 1, 1, "cannot be seen from");
+    refused(OTTL_CONDITION, OTTL_METRIC, "IsRootSpan()", 1, 1, "not available in context metric");
+    refused(OTTL_CONDITION, OTTL_LOG, "span.name == \"a\"", 1, 1, "is not available in");
     refused(OTTL_CONDITION, OTTL_SPAN, "Nope == 1", 1, 1, "expected (...)");
     refused(OTTL_CONDITION, OTTL_SPAN, "name ~ \"a\"", 1, 6, "found ~");
 }
@@ -58,11 +58,11 @@ START_TEST(depth_and_size_are_bounded)
     refused(OTTL_CONDITION, OTTL_SPAN, deep, 1, 40001, "longer than 16384 bytes");
     deep[10000] = '\0';
     ck_assert_ptr_null(ottl_parse(OTTL_CONDITION, view_of(deep), &fault));
-    ck_assert_str_eq(fault.text, "too deep");
+    ck_assert_str_eq(fault.text, "nested too deeply");
     for (size_t i = 0; i < 10000; i += 4)
         memcpy(deep + i, "not ", 4);
     ck_assert_ptr_null(ottl_parse(OTTL_CONDITION, view_of(deep), &fault));
-    ck_assert_str_eq(fault.text, "too deep");
+    ck_assert_str_eq(fault.text, "nested too deeply");
     for (size_t i = 0; i < 10000; i += 2)
         memcpy(deep + i, "1+", 2);
     ck_assert_ptr_null(ottl_parse(OTTL_CONDITION, view_of(deep), &fault));
