@@ -32,7 +32,7 @@ bool answer_parameters(const char *query, const struct parameter *list, char *er
         char shown[64];
         text_cut((struct view){(const uint8_t *)query, name}, shown, sizeof shown);
         if (all > 0 && !found) {
-            snprintf(error, ANSWER_ERROR, "there is no parameter \"%s\" here", shown);
+            snprintf(error, ANSWER_ERROR, "unknown parameter \"%s\"", shown);
             return false;
         }
         if (found && seen & 1u << (found - list)) {
@@ -105,7 +105,7 @@ bool answer_hex(const char *text, uint8_t *out, size_t size)
     return true;
 }
 
-/* ---- who may ask ---- */
+/* ---- Host and Origin ---- */
 
 /* The host of "host:port" or "[ipv6]:port". */
 static void host_of(const char *authority, char *out, size_t size)
@@ -138,18 +138,18 @@ bool answer_may(struct http_request *request, const char *host, bool tls)
     snprintf(own, sizeof own, "%s://%s", tls ? "https" : "http", authority ? authority : "");
     if (!authority || !is_good_host(authority, host)) {
         answer_error(request, 403,
-                     "the Host header names neither an address, localhost nor the configured "
+                     "the Host header is neither an IP address, localhost nor the configured "
                      "endpoint");
         return false;
     }
     if (origin && strcasecmp(origin, own) != 0) {
-        answer_error(request, 403, "pages of another origin may not read this");
+        answer_error(request, 403, "pages of another origin cannot read this API");
         return false;
     }
     return true;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 void answer_headers(struct http_request *request, bool api)
 {
@@ -178,7 +178,7 @@ void answer_json(struct http_request *request, const struct json *json)
 {
     if (json->failed) {
         bytes_release(json->out);
-        answer_error(request, 503, "there is no memory for the answer now");
+        answer_error(request, 503, "not enough memory for the response");
         return;
     }
     answer_headers(request, true);

@@ -1,4 +1,4 @@
-/* One request to the API: its parameters, and how it is answered. Any thread. */
+/* Reads an API request's parameters and writes its response. Any thread. */
 #ifndef EXTENSIONS_STATUS_ANSWER_H
 #define EXTENSIONS_STATUS_ANSWER_H
 
@@ -7,38 +7,39 @@
 
 enum { PARAMETER_SIZE = 1024, ANSWER_ERROR = 256 };
 
-/* One parameter of a query; "" where it is not given. */
+/* A query parameter. value is "" if the request does not have it. */
 struct parameter {
     const char *name;
     char *value;
     size_t size;
 };
 
-/* Reads a query. False: one that is not in the list, given twice, or too long; error (ANSWER_ERROR
- * bytes) says so in a sentence. The list ends with one without a name. */
+/* Parses a query into the values of list, which ends with an entry whose name is NULL. Returns false
+ * and writes a sentence to error (ANSWER_ERROR bytes) if a parameter is not in the list, is given
+ * twice, or is too long. */
 bool answer_parameters(const char *query, const struct parameter *list, char *error);
 
-/* A duration such as 10ms, 1.5s or 2m as ns; false: it is none. */
+/* Parses a duration such as 10ms, 1.5s or 2m; without a unit it is ns. False: not a duration. */
 bool answer_duration(const char *text, uint64_t *ns);
 
-/* A time: unix nanoseconds, or from now on like -5m. False: it is none. */
+/* Parses a time: unix nanoseconds, "now", or a duration before now such as -5m. False: not a time. */
 bool answer_time(const char *text, uint64_t now, uint64_t *ns);
 
-/* Hex digits of either case as so many bytes. False: anything else. */
+/* Decodes exactly 2 * size hex digits of either case. False: anything else. */
 bool answer_hex(const char *text, uint8_t *out, size_t size);
 
-/* Whether the request may be answered: the Host is an address, localhost or the configured host,
- * and the Origin, where one is given, is the request's own. Else a page of another site could read
- * what is told here, by a name that it lets point at this machine (DNS rebinding). False: it was
- * answered 403. host: of the configured endpoint. */
+/* Checks the Host and Origin headers, so that a page of another site whose name resolves to this
+ * machine cannot read the API (DNS rebinding): Host must be an IP address, localhost or `host`, the
+ * host of the configured endpoint; Origin, if present, must be the request's own. Otherwise responds
+ * 403 and returns false. */
 bool answer_may(struct http_request *request, const char *host, bool tls);
 
-/* Headers that every answer has. */
+/* Adds the headers that every response has; api: also Cache-Control: no-store. */
 void answer_headers(struct http_request *request, bool api);
 
 void answer_error(struct http_request *request, unsigned status, const char *sentence);
 
-/* Ends a request with JSON; out is released. Where it is not whole, with 503. */
+/* Responds with the JSON and releases its buffer; with 503 if the JSON is incomplete. */
 void answer_json(struct http_request *request, const struct json *json);
 
 #endif

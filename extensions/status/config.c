@@ -1,4 +1,4 @@
-/* GET /api/config: the configuration, secrets redacted, and the defaults that are in effect. */
+/* GET /api/config: the configuration with secrets redacted, and the defaults in effect. */
 #include "extensions/status/status.h"
 
 #define CONFIG_MAX ((size_t)4 << 20)

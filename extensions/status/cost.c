@@ -1,4 +1,4 @@
-/* GET /api/cost: CPU time by route; and the same as metrics. */
+/* GET /api/cost: CPU time by route; and the same numbers as metrics. */
 #include "extensions/status/status.h"
 
 #include <stdio.h>
@@ -11,12 +11,12 @@ static const struct metric cpu_row =
 
 const struct metric status_metrics[] = {
     METRIC_FIELD(struct status, kept_bytes, "spanlink_status_kept_bytes", METRIC_GAUGE,
-                 METRIC_BASIC, "By", "Bytes of the traces and profiles that are kept."),
+                 METRIC_BASIC, "By", "Bytes of the kept traces and profiles."),
     METRIC_FIELD(struct status, kept_evicted, "spanlink_status_evicted", METRIC_COUNTER,
-                 METRIC_NORMAL, "{blocks}", "Blocks of them that gave way to newer ones."),
+                 METRIC_NORMAL, "{blocks}", "Blocks of them that were evicted for newer ones."),
     METRIC_FIELD(struct status, kept_skipped, "spanlink_status_skipped", METRIC_COUNTER,
                  METRIC_NORMAL, "{requests}",
-                 "Requests that were not kept, since that would have cost too much CPU time."),
+                 "Requests that were not kept because that would have used too much CPU time."),
     METRIC_END,
 };
 
@@ -45,7 +45,7 @@ static void measure_routes(struct known *known, struct metrics *metrics)
             METRIC_LABELS({"service", VIEW(NAME_OTHERS)}, {"span_name", VIEW(NAME_OTHERS)}));
 }
 
-/* Of several instances the last one that was opened tells it, without its own label. */
+/* With several instances, only the last one opened reports, without an instance label. */
 void status_measure(void *instance, struct metrics *metrics)
 {
     struct status *self = instance;
@@ -60,10 +60,10 @@ void status_measure(void *instance, struct metrics *metrics)
 
 struct cost_query {
     char from[64], to[64], service[PARAMETER_SIZE];
-    uint64_t first, last; /* steps */
+    uint64_t first, last; /* steps since 1970 */
 };
 
-/* A route, and its CPU time in the steps asked for. */
+/* A route and its CPU time in the requested steps. */
 struct cost_row {
     const struct known_route *route;
     double cpu_ns;
@@ -93,7 +93,8 @@ static bool read_query(struct cost_query *query, const char *text, uint64_t now,
     return true;
 }
 
-/* Without `from` all that ever was counts, also what is older than the steps. */
+/* Without `from` and `to`, everything since the start counts, including what is older than the
+ * steps. */
 static double cpu_of(const struct cost_query *query, const struct known_route *route)
 {
     double sum = 0;
@@ -156,7 +157,7 @@ void cost_answer(struct status *self, struct http_request *request)
     }
     struct cost_row *rows = calloc(KNOWN_ROUTES, sizeof *rows);
     if (!rows) {
-        answer_error(request, 503, "there is no memory for the answer now");
+        answer_error(request, 503, "not enough memory for the response");
         return;
     }
     bytes_init(&out, ANSWER_MAX, self->env->budget);
@@ -170,7 +171,7 @@ void cost_answer(struct status *self, struct http_request *request)
     size_t count = choose_rows(&query, &self->known, rows);
     for (size_t i = 0; i < count; i++) {
         put_route(&query, &self->known, &rows[i], &json);
-        status_unlock(self); /* others may go on */
+        status_unlock(self); /* lets the data threads in */
         status_lock(self);
     }
     status_unlock(self);

@@ -98,7 +98,7 @@ void flame_finish(struct flame *flame)
         nodes[nodes[i].parent].total += nodes[i].total;
 }
 
-/* ---- what is taken ---- */
+/* ---- the filter ---- */
 
 bool flame_wants_id(const struct flame *flame, uint64_t id)
 {
@@ -118,7 +118,7 @@ bool flame_wants_id(const struct flame *flame, uint64_t id)
     return false;
 }
 
-/* CPU time says most, then time at all; counts of samples say least. */
+/* CPU time is most useful, then any other time; counts of samples are least useful. */
 static int flame_rank(const char *type)
 {
     if (strstr(type, ":cpu:nanoseconds:"))
@@ -172,13 +172,13 @@ struct pprof_adding {
     struct flame *flame;
     struct pprof pprof;
     struct pprof_stacks stacks;
-    uint32_t *names; /* of flame, by index of the string table; 0: not asked for yet */
+    uint32_t *names; /* index into flame->names by string index; 0: not looked up yet */
     char types[PPROF_MAX_TYPES][FLAME_TYPE_SIZE];
     int value, samples; /* columns; -1: none */
-    bool any;           /* a sample of it was taken */
+    bool any;           /* a sample matched the filter */
 };
 
-/* As the server calls the service of a series. */
+/* The service of a series, as Pyroscope determines it. */
 static struct view service_of(const struct flame_source *source)
 {
     static const char *const labels[] = {"service_name", "service.name", "__name__"};
@@ -212,7 +212,7 @@ static void name_types(struct pprof_adding *adding, const struct flame_source *s
     }
 }
 
-/* The first sample that is wanted decides which column is drawn. */
+/* Called at the first sample that matches: chooses the column of values to draw. */
 static void choose_column(struct pprof_adding *adding)
 {
     struct flame *flame = adding->flame;

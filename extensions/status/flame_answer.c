@@ -9,9 +9,9 @@
 
 enum { IDS_MAX = 200000 };
 
-/* How far from the arrival of a window, as correlation noted it, its request may have passed. */
+/* How far a request's time may be from its window's arrival as correlation recorded it. */
 #define NEAR      (2 * NS_PER_S)
-#define PLAIN_MAX ((size_t)128 << 20) /* of a profile, inflated */
+#define PLAIN_MAX ((size_t)128 << 20) /* largest inflated profile */
 
 struct flame_query {
     char span[32], trace[64], service[PARAMETER_SIZE], name[PARAMETER_SIZE], from[64], to[64];
@@ -21,13 +21,13 @@ struct flame_query {
     uint8_t trace_id[16];
 };
 
-/* Whose samples are wanted. */
+/* The span ids whose samples are drawn. */
 struct wanted {
     struct flame_query *query;
     uint64_t *ids;
     size_t count, capacity;
-    uint64_t first, last; /* wall; when the profiles with them arrived, as far as is known */
-    bool seen;            /* a span that fits the query is kept or known */
+    uint64_t first, last; /* wall time, ns, between which their profiles arrived; all if not known */
+    bool seen;            /* a span that matches the query is kept or known */
 };
 
 static bool read_query(struct flame_query *query, const char *text, uint64_t now, char *error)
@@ -52,7 +52,7 @@ static bool read_query(struct flame_query *query, const char *text, uint64_t now
     if (!*query->span + !*query->trace + !*query->service != 2)
         wrong = "expected one of span, trace and service";
     else if (*query->name && !*query->service)
-        wrong = "name: expected beside service";
+        wrong = "name: expected together with service";
     else if (*query->span && !answer_hex(query->span, span, sizeof span))
         wrong = "span: expected 16 hex digits";
     else if (*query->trace && !answer_hex(query->trace, query->trace_id, sizeof query->trace_id))
@@ -71,7 +71,7 @@ static bool read_query(struct flame_query *query, const char *text, uint64_t now
     return !wrong;
 }
 
-/* ---- whose samples ---- */
+/* ---- span ids ---- */
 
 static void want(struct wanted *wanted, uint64_t id)
 {
@@ -127,7 +127,7 @@ static uint64_t window_arrival(const struct known *known, uint32_t serial)
     return serial && window->serial == serial ? window->arrived : 0;
 }
 
-/* Between which arrivals all samples of these ids came; everything where that is not known. */
+/* Sets the range of arrival times of all samples of these ids; unlimited if one is not known. */
 static void narrow(struct status *self, struct wanted *wanted)
 {
     uint64_t first = UINT64_MAX, last = 0;
@@ -214,7 +214,7 @@ static void draw(struct status *self, const struct wanted *wanted, struct flame 
     bytes_release(&plain);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void respond_with(struct http_request *request, const char *type, const char *file,
                          struct bytes *out, bool whole)
@@ -222,7 +222,7 @@ static void respond_with(struct http_request *request, const char *type, const c
     char disposition[64];
     if (!whole) {
         bytes_release(out);
-        answer_error(request, 503, "there is no memory for the answer now");
+        answer_error(request, 503, "not enough memory for the response");
         return;
     }
     answer_headers(request, true);
@@ -295,7 +295,7 @@ static void flame_draw(struct status *self, struct http_request *request, struct
     flame_init(&flame, &filter, self->env->budget);
     draw(self, wanted, &flame);
     if (flame.failed)
-        answer_error(request, 503, "there is no memory for the flame graph now");
+        answer_error(request, 503, "not enough memory for the flame graph");
     else
         respond(self, request, query, &flame);
     flame_release(&flame);
@@ -315,8 +315,8 @@ void flame_answer(struct status *self, struct http_request *request)
         find_ids(self, &wanted);
     if (!*query.service && !wanted.seen)
         answer_error(request, 404,
-                     "nothing is known of it: it has not passed here, or has given way to newer "
-                     "ones (keep_mib)");
+                     "not known: it has not passed through this process, or was evicted for newer "
+                     "data (keep_mib)");
     else
         flame_draw(self, request, &wanted);
     free(wanted.ids);

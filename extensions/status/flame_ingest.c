@@ -1,4 +1,4 @@
-/* Bodies of /ingest in a flame graph: JFR, and folded text. Its series are named as Pyroscope names
+/* Adds bodies of /ingest to a flame graph: JFR and folded text. Types are named as Pyroscope names
  * them. */
 #include "extensions/status/flame.h"
 
@@ -18,7 +18,7 @@ enum { MAX_INFLATED = 64 << 20, DEEPEST = 1024, NAME_SIZE = 1024, RATE = 100 };
 #define CPU_TYPE  "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 #define WALL_TYPE "wall:wall:nanoseconds:wall:nanoseconds"
 
-/* A body with its parts inflated. */
+/* A JFR upload with its parts inflated. */
 struct recording {
     struct flame *flame;
     struct bytes inflated[2];
@@ -27,7 +27,7 @@ struct recording {
     struct jfr_stacks stacks;
     struct jfr_labels labels;
     bool labelled;
-    uint64_t period; /* ns a sample */
+    uint64_t period; /* ns per sample */
 };
 
 static bool take_part(struct recording *recording, int which, struct view part)
@@ -69,7 +69,7 @@ static uint64_t period_of(const char *query)
     return NS_PER_S / (uint64_t)(rate > 0 && rate < 1000000 ? rate : RATE);
 }
 
-/* The span id in the labels of an event, else its own, as correlation counts it. */
+/* The span id from the labels of an event's context, else the event's own, as in correlation. */
 static uint64_t span_of(const struct recording *recording, const struct jfr_event *event)
 {
     static const char *const names[] = {"span_id", "profile_id"};
@@ -100,7 +100,7 @@ static void add_event(struct recording *recording, const struct jfr_event *event
         return;
     bool cpu = event->counts_cpu && flame_takes(flame, CPU_TYPE);
     bool wall = event->counts_wall && flame_takes(flame, WALL_TYPE);
-    if (cpu && wall) /* the better one came second and has taken its place */
+    if (cpu && wall) /* wall came second: it was drawn only if it replaced CPU */
         cpu = strcmp(flame->type, CPU_TYPE) == 0;
     size_t count = cpu || wall ? jfr_stacks_read(&recording->stacks, event, frames, DEEPEST) : 0;
     uint32_t node = 0;
@@ -158,7 +158,7 @@ static void add_jfr(struct flame *flame, const char *query, const char *type, st
 
 /* ---- folded text ---- */
 
-/* "a;b;c 3"; where each line is one sample, "a;b;c". */
+/* Adds a line: "a;b;c 3" if counted, else "a;b;c", which is one sample. */
 static void add_line(struct flame *flame, struct view line, bool counted, uint64_t period)
 {
     uint64_t value = 1;
@@ -195,7 +195,7 @@ static void add_folded(struct flame *flame, const char *query, const char *name,
     bool cpu = !dot || strcmp(dot, ".cpu") == 0;
     snprintf(type, sizeof type, cpu ? CPU_TYPE : "%.60s:samples:count::", dot ? dot + 1 : "");
     if (flame->filter.ids || !flame_takes(flame, type))
-        return; /* folded text names no spans */
+        return; /* folded text has no span ids */
     while (text.size) {
         const uint8_t *end = memchr(text.data, '\n', text.size);
         size_t size = end ? (size_t)(end - text.data) : text.size;
@@ -205,7 +205,7 @@ static void add_folded(struct flame *flame, const char *query, const char *name,
     }
 }
 
-/* The service of the query's name, as the server has it. */
+/* Whether the application name's service, as Pyroscope determines it, is this one. */
 static bool has_service(const char *name, const char *service)
 {
     static const char *const labels[] = {"service_name", "service.name", "__name__"};

@@ -1,4 +1,4 @@
-/* A flame graph as a picture that needs nothing beside itself: the root on top. */
+/* Writes a flame graph as a self-contained SVG, the root on top. */
 #include "extensions/status/flame.h"
 #include "lib/wire/proto/text.h"
 
@@ -7,13 +7,13 @@
 
 enum { WIDTH = 1200, ROW = 18, HEAD = 44, DEEPEST_ROW = 300, CHARACTER = 7 };
 
-#define LEAST_WIDTH 0.3 /* pixels; narrower ones are left out */
+#define LEAST_WIDTH 0.3 /* pixels; narrower frames are left out */
 
 struct svg {
     const struct flame *flame;
     struct bytes *out;
-    double *at;     /* of each node, its left end in units of the value */
-    double *cursor; /* where its next child begins */
+    double *at;     /* left edge of each node, in units of the value */
+    double *cursor; /* left edge of its next child */
     uint16_t *row;
     double scale;
     unsigned rows;
@@ -62,7 +62,7 @@ static bool svg_place(struct svg *svg)
     return true;
 }
 
-/* A colour by the name: equal in all graphs. */
+/* A colour derived from the name, so that it is the same in all graphs. */
 static unsigned colour_of(struct view name)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */
@@ -71,7 +71,7 @@ static unsigned colour_of(struct view name)
     return (205 + hash % 50) << 16 | (110 + (hash >> 8) % 100) << 8 | (50 + (hash >> 16) % 40);
 }
 
-/* As much of a name as fits, whole characters. */
+/* The part of a name that fits into width pixels, cut between UTF-8 characters. */
 static struct view fitting(struct view name, double width)
 {
     size_t most = width > 2 * CHARACTER ? (size_t)(width / CHARACTER) : 0;

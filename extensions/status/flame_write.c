@@ -1,4 +1,4 @@
-/* A flame graph as JSON, folded text and pprof. */
+/* Writes a flame graph as JSON, folded text and pprof. */
 #include "extensions/status/flame.h"
 #include "lib/wire/proto/proto_write.h"
 #include "lib/wire/proto/text.h"
@@ -47,7 +47,7 @@ void flame_json(struct flame *flame, struct json *json)
 
 enum { DEEPEST = 4096 };
 
-/* A frame where ';' parts frames and a line is a stack. */
+/* Writes a frame of a folded stack: ';' and control characters are replaced. */
 static bool put_frame(struct view name, struct bytes *out)
 {
     size_t from = out->size;
@@ -100,7 +100,7 @@ enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2 };
 enum { LOCATION_ID = 1, LOCATION_LINES = 4, LINE_FUNCTION = 1 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2 };
-/* The string table: what a type consists of, then all names. */
+/* The string table: "", the parts of the types, then all names. */
 enum { STRING_TYPE = 1, STRING_UNIT, STRING_PERIOD_TYPE, STRING_PERIOD_UNIT, STRING_NAMES };
 
 static void put_type(struct proto_write *write, uint32_t number, uint64_t type, uint64_t unit)
@@ -125,7 +125,7 @@ static void put_sample(const struct flame *flame, uint32_t node, struct proto_wr
     proto_write_close(write, open);
 }
 
-/* A location and a function for each name, of equal ids. */
+/* Writes a location and a function with the same id for each name. */
 static void put_tables(const struct flame *flame, struct proto_write *write)
 {
     for (uint32_t i = 0; i < flame->names.count; i++) {
@@ -153,7 +153,7 @@ static void put_text(struct proto_write *write, struct view text)
     bytes_release(&valid);
 }
 
-/* The five parts of "name:type:unit:period_type:period_unit"; part 1 is the type. */
+/* One of the parts 0 to 4 of "name:type:unit:period_type:period_unit". */
 static struct view part_of(const char *type, unsigned part)
 {
     while (part-- > 0 && *type) {

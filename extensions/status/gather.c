@@ -1,5 +1,5 @@
-/* What passes: taken by reference on the threads of the data, and worked on by a thread of its own
- * some moments later. That costs no more than a small share of what the process uses. */
+/* Collects forwarded requests: data threads queue references, and a thread of the extension processes
+ * them a moment later, within a small share of the process's CPU time. */
 #include "extensions/status/status.h"
 #include "lib/base/thread.h"
 #include "lib/wire/otlp/otlp.h"
@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define LATER        (200 * NS_PER_MS) /* from the first request to the work on it */
+#define LATER        (200 * NS_PER_MS) /* from the first queued request to its processing */
 #define SETTLE_EVERY (10 * NS_PER_S)
-#define GATHER_MAX   ((size_t)4 << 20) /* bytes that wait for that */
+#define GATHER_MAX   ((size_t)4 << 20) /* bytes queued at most */
 
-/* The work may take SHARE of the process's CPU time and EVER of the time that passes; what was not
- * used is kept up to CREDIT_MAX, so that a burst in a process at ease is kept whole. */
+/* Processing may use SHARE of the process's CPU time plus EVER of the elapsed time. Unused credit
+ * accumulates up to CREDIT_MAX, so that a mostly idle process keeps a burst completely. */
 #define SHARE        3 / 200
 #define EVER         1 / 5000
 #define CREDIT_MAX   (40 * NS_PER_MS)
 #define CREDIT_FIRST (15 * NS_PER_MS)
-#define COST_A_BYTE  1 /* ns, until it was measured */
+#define COST_A_BYTE  1 /* ns per byte, until measured */
 
 static uint64_t cpu_of(clockid_t clock)
 {
@@ -27,7 +27,7 @@ static uint64_t cpu_of(clockid_t clock)
     return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
 }
 
-/* ---- on the threads of the data, under the watch's lock ---- */
+/* ---- on data threads, under the watch's lock ---- */
 
 static char *text_or_null(const char *text)
 {
@@ -57,7 +57,8 @@ static void describe(struct gathered *one, const struct batch *batch)
     }
 }
 
-/* Profiles come first: a trace is looked at for its flame graphs. */
+/* Profiles have priority, since a trace is of most use with its flame graphs: traces leave an eighth
+ * of the allowance to them. */
 static bool has_room(const struct status *self, const struct batch *batch)
 {
     size_t size = batch->payload->size;
@@ -103,7 +104,7 @@ static void gather_sampled(void *ctx, const struct watch_window *window,
         known_sampled(&self->known, window, samples, count);
 }
 
-/* ---- later ---- */
+/* ---- on the extension's thread, or that of a request to the API ---- */
 
 enum { SEEN_AT_ONCE = 64 };
 
@@ -123,8 +124,8 @@ static void seen_flush(struct seen_list *list)
     list->count = 0;
 }
 
-/* A span's id, where it stands as all SDKs write it: behind the trace id, at the front. 0: it does
- * not. Field numbers of trace.proto: 1 and 2. */
+/* The span id, if the span begins with trace id and span id (fields 1 and 2 of trace.proto), as all
+ * SDKs write it; otherwise 0. */
 static uint64_t front_id(struct view body)
 {
     static const uint8_t trace[] = {0x0a, 16}, span[] = {0x12, 8};
@@ -133,7 +134,7 @@ static uint64_t front_id(struct view body)
     return plain ? span_id_load(body.data + 20) : 0;
 }
 
-/* Only spans of which something is known are of any use for that, and most are not. */
+/* Whether anything may be known about a span. Most spans are skipped here without parsing them. */
 static bool is_known(struct status *self, struct view body)
 {
     uint64_t id = front_id(body);
@@ -159,7 +160,7 @@ static void seen_add(struct seen_list *list, const struct otlp_span *span, struc
         seen_flush(list);
 }
 
-/* Joins local roots and linked spans with their samples. */
+/* Attributes samples to the routes of local roots and linked spans. */
 static void gather_join(struct status *self, struct view request)
 {
     struct seen_list list = {.self = self, .now = clock_wall(self->env->clock)};
@@ -211,7 +212,7 @@ static void gathered_free(struct gathered *one)
     free(one);
 }
 
-/* What the work may cost from here on, in bytes. */
+/* Adds the credit earned since the last call, and returns the bytes that it allows to process. */
 static size_t reckon(struct status *self)
 {
     uint64_t process = cpu_of(CLOCK_PROCESS_CPUTIME_ID), mono = clock_mono(&clock_system);
@@ -224,7 +225,7 @@ static size_t reckon(struct status *self)
     return a_byte ? (size_t)((self->credit << 10) / a_byte) : (size_t)(self->credit / COST_A_BYTE);
 }
 
-/* Where memory is short, what is kept gives way to what is on its way. */
+/* Evicts kept data while the memory budget is more than 7/8 used. */
 static void give_way(struct status *self)
 {
     struct budget *budget = self->env->budget;
@@ -235,7 +236,7 @@ static void give_way(struct status *self)
     }
 }
 
-/* As long as that may take time, older requests are compressed rather than let go. */
+/* Compresses the oldest requests, so that they need not be evicted, for up to half of the credit. */
 static void pack(struct status *self, uint64_t since)
 {
     while (keep_is_tight(&self->keep) &&

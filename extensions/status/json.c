@@ -22,7 +22,7 @@ static void json_quoted(struct json *json, struct view text)
         json->failed = true;
 }
 
-/* What stands in front of a value. */
+/* Writes the comma and the key in front of a value. */
 static void json_key(struct json *json, const char *key)
 {
     if (json->comma)

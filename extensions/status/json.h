@@ -1,5 +1,5 @@
-/* JSON as it is written, member by member. Text is made valid UTF-8 and escaped; numbers that a
- * reader's double could not hold go as strings where they are times. Pure. */
+/* A streaming JSON writer. Text is made valid UTF-8 and escaped. Times are strings, because a double
+ * cannot hold unix nanoseconds exactly. Pure. */
 #ifndef EXTENSIONS_STATUS_JSON_H
 #define EXTENSIONS_STATUS_JSON_H
 
@@ -7,22 +7,22 @@
 
 struct json {
     struct bytes *out;
-    bool comma;  /* the next member or item is not the first */
-    bool failed; /* out is full */
+    bool comma;  /* the next member or element is not the first */
+    bool failed; /* out is full; later writes do nothing */
 };
 
 struct json json_begin(struct bytes *out);
 
-/* key NULL: an item of a list, or the whole. */
+/* key NULL: an array element, or the document itself. */
 void json_open(struct json *json, const char *key, char bracket); /* '{' or '[' */
 void json_close(struct json *json, char bracket);                 /* '}' or ']' */
 void json_text(struct json *json, const char *key, struct view text);
 void json_word(struct json *json, const char *key, const char *text); /* NULL: null */
 void json_number(struct json *json, const char *key, uint64_t number);
-void json_double(struct json *json, const char *key, double number); /* rounded to a whole */
+void json_double(struct json *json, const char *key, double number); /* rounded to an integer */
 void json_bool(struct json *json, const char *key, bool value);
-void json_literal(struct json *json, const char *key, const char *text); /* a number as it is */
-void json_copy(struct json *json, struct view item); /* JSON that was written before */
+void json_literal(struct json *json, const char *key, const char *text); /* a formatted number */
+void json_copy(struct json *json, struct view item); /* copies finished JSON */
 void json_null(struct json *json, const char *key);
 void json_time(struct json *json, const char *key, uint64_t ns);         /* a string of digits */
 void json_time_or_null(struct json *json, const char *key, uint64_t ns); /* 0: null */

@@ -1,4 +1,4 @@
-/* GET /api/traces: a row for each trace that is kept. */
+/* GET /api/traces: a row for each kept trace. */
 #include "extensions/status/looked.h"
 
 #include <fnmatch.h>
@@ -19,7 +19,7 @@ struct traces_query {
     int wants_linked; /* -1: either */
     bool has_trace;
     uint8_t trace[16];
-    bool goes_on; /* behind these, in the order of the sort */
+    bool goes_on; /* only rows after this key and id, in the order of the sort */
     uint64_t behind_key, behind_id;
 };
 
@@ -75,7 +75,7 @@ static bool read_values(struct traces_query *query, char *error)
         wrong = "limit: expected a number from 1 to 10000";
     else if (*query->page && sscanf(query->page, "%" SCNu64 "-%" SCNx64, &query->behind_key,
                                     &query->behind_id) != 2)
-        wrong = "page: expected what `next` of the answer before was";
+        wrong = "page: expected the value of `next` in the previous response";
     query->by = (enum sort)sort;
     query->goes_on = *query->page;
     if (wrong)
@@ -101,7 +101,7 @@ static bool read_query(struct traces_query *query, const char *text, char *error
     return answer_parameters(text, list, error) && read_values(query, error);
 }
 
-/* ---- which, and in which order ---- */
+/* ---- filter and order ---- */
 
 static uint64_t key_of(const struct looked_trace *trace, enum sort by)
 {
@@ -117,7 +117,7 @@ static uint64_t traces_low(const struct looked_trace *trace)
     return span_id_load(trace->id + 8);
 }
 
-/* Text with a * for anything. */
+/* Matches text against a pattern in which * matches any text. */
 static bool matches(const char *pattern, struct view text)
 {
     char copy[NAME_CUT + 1];
@@ -166,7 +166,7 @@ static int by_key(const void *a, const void *b, void *ctx)
 
 /* ---- rows ---- */
 
-/* Why the root has no link, for people. */
+/* A sentence that explains why the root has no link; NULL: linked, or nothing to explain. */
 static const char *why_of(struct status *self, const struct looked_trace *trace)
 {
     if (trace->root_linked)
@@ -178,7 +178,7 @@ static const char *why_of(struct status *self, const struct looked_trace *trace)
     status_unlock(self);
     if (text)
         return text;
-    return trace->rank == 0 ? "Its local root has not passed yet: it may wait for its profile."
+    return trace->rank == 0 ? "Its local root has not been forwarded yet; it may be waiting for its profile."
                             : NULL;
 }
 
@@ -226,7 +226,7 @@ static void answer_rows(struct status *self, struct http_request *request,
     struct looked *looked = looked_update(self);
     struct looked_trace **rows = looked ? malloc((looked->count + 1) * sizeof *rows) : NULL;
     if (!rows) {
-        answer_error(request, 503, "there is no memory to look at the traces now");
+        answer_error(request, 503, "not enough memory to list the traces");
         return;
     }
     looked_figures(self, looked);
