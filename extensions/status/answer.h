@@ -14,15 +14,16 @@ struct parameter {
     size_t size;
 };
 
-/* Parses a query into the values of list, which ends with an entry whose name is NULL. Returns false
- * and writes a sentence to error (ANSWER_ERROR bytes) if a parameter is not in the list, is given
- * twice, or is too long. */
+/* Parses a query into the values of list, which ends with an entry whose name is NULL. Returns
+ * false and writes a sentence to error (ANSWER_ERROR bytes) if a parameter is not in the list, is
+ * given twice, or is too long. */
 bool answer_parameters(const char *query, const struct parameter *list, char *error);
 
 /* Parses a duration such as 10ms, 1.5s or 2m; without a unit it is ns. False: not a duration. */
 bool answer_duration(const char *text, uint64_t *ns);
 
-/* Parses a time: unix nanoseconds, "now", or a duration before now such as -5m. False: not a time. */
+/* Parses a time: unix nanoseconds, "now", or a duration before now such as -5m. False: not a time.
+ */
 bool answer_time(const char *text, uint64_t now, uint64_t *ns);
 
 /* Decodes exactly 2 * size hex digits of either case. False: anything else. */
@@ -30,8 +31,8 @@ bool answer_hex(const char *text, uint8_t *out, size_t size);
 
 /* Checks the Host and Origin headers, so that a page of another site whose name resolves to this
  * machine cannot read the API (DNS rebinding): Host must be an IP address, localhost or `host`, the
- * host of the configured endpoint; Origin, if present, must be the request's own. Otherwise responds
- * 403 and returns false. */
+ * host of the configured endpoint; Origin, if present, must be the request's own. Otherwise
+ * responds 403 and returns false. */
 bool answer_may(struct http_request *request, const char *host, bool tls);
 
 /* Adds the headers that every response has; api: also Cache-Control: no-store. */

@@ -1,7 +1,7 @@
 /*
- * A flame graph: merges the samples of any number of profiles into one tree of functions, and writes
- * it as JSON, folded text, pprof or SVG. Bounded: past FLAME_NODES nodes, values go to the parent
- * instead of a new node. Not thread-safe.
+ * A flame graph: merges the samples of any number of profiles into one tree of functions, and
+ * writes it as JSON, folded text, pprof or SVG. Bounded: past FLAME_NODES nodes, values go to the
+ * parent instead of a new node. Not thread-safe.
  */
 #ifndef EXTENSIONS_STATUS_FLAME_H
 #define EXTENSIONS_STATUS_FLAME_H
@@ -92,8 +92,8 @@ static inline size_t flame_count(const struct flame *flame)
  * can be added. */
 uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name);
 
-/* Notes a sample type, and returns whether its values are to be added. Without a type in the filter,
- * the best type wins: values of a lesser type that were added before are discarded. */
+/* Notes a sample type, and returns whether its values are to be added. Without a type in the
+ * filter, the best type wins: values of a lesser type that were added before are discarded. */
 bool flame_takes(struct flame *flame, const char *type);
 
 /* Copies the second and third part of flame->type; each buffer has `size` bytes. */

@@ -26,8 +26,9 @@ struct wanted {
     struct flame_query *query;
     uint64_t *ids;
     size_t count, capacity;
-    uint64_t first, last; /* wall time, ns, between which their profiles arrived; all if not known */
-    bool seen;            /* a span that matches the query is kept or known */
+    uint64_t first,
+        last;  /* wall time, ns, between which their profiles arrived; all if not known */
+    bool seen; /* a span that matches the query is kept or known */
 };
 
 static bool read_query(struct flame_query *query, const char *text, uint64_t now, char *error)

@@ -1,5 +1,5 @@
-/* Collects forwarded requests: data threads queue references, and a thread of the extension processes
- * them a moment later, within a small share of the process's CPU time. */
+/* Collects forwarded requests: data threads queue references, and a thread of the extension
+ * processes them a moment later, within a small share of the process's CPU time. */
 #include "extensions/status/status.h"
 #include "lib/base/thread.h"
 #include "lib/wire/otlp/otlp.h"
@@ -57,8 +57,8 @@ static void describe(struct gathered *one, const struct batch *batch)
     }
 }
 
-/* Profiles have priority, since a trace is of most use with its flame graphs: traces leave an eighth
- * of the allowance to them. */
+/* Profiles have priority, since a trace is of most use with its flame graphs: traces leave an
+ * eighth of the allowance to them. */
 static bool has_room(const struct status *self, const struct batch *batch)
 {
     size_t size = batch->payload->size;
@@ -236,7 +236,8 @@ static void give_way(struct status *self)
     }
 }
 
-/* Compresses the oldest requests, so that they need not be evicted, for up to half of the credit. */
+/* Compresses the oldest requests, so that they need not be evicted, for up to half of the credit.
+ */
 static void pack(struct status *self, uint64_t since)
 {
     while (keep_is_tight(&self->keep) &&

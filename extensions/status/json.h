@@ -1,5 +1,5 @@
-/* A streaming JSON writer. Text is made valid UTF-8 and escaped. Times are strings, because a double
- * cannot hold unix nanoseconds exactly. Pure. */
+/* A streaming JSON writer. Text is made valid UTF-8 and escaped. Times are strings, because a
+ * double cannot hold unix nanoseconds exactly. Pure. */
 #ifndef EXTENSIONS_STATUS_JSON_H
 #define EXTENSIONS_STATUS_JSON_H
 
@@ -22,7 +22,7 @@ void json_number(struct json *json, const char *key, uint64_t number);
 void json_double(struct json *json, const char *key, double number); /* rounded to an integer */
 void json_bool(struct json *json, const char *key, bool value);
 void json_literal(struct json *json, const char *key, const char *text); /* a formatted number */
-void json_copy(struct json *json, struct view item); /* copies finished JSON */
+void json_copy(struct json *json, struct view item);                     /* copies finished JSON */
 void json_null(struct json *json, const char *key);
 void json_time(struct json *json, const char *key, uint64_t ns);         /* a string of digits */
 void json_time_or_null(struct json *json, const char *key, uint64_t ns); /* 0: null */

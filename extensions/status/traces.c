@@ -178,8 +178,9 @@ static const char *why_of(struct status *self, const struct looked_trace *trace)
     status_unlock(self);
     if (text)
         return text;
-    return trace->rank == 0 ? "Its local root has not been forwarded yet; it may be waiting for its profile."
-                            : NULL;
+    return trace->rank == 0
+               ? "Its local root has not been forwarded yet; it may be waiting for its profile."
+               : NULL;
 }
 
 static void write_row(struct status *self, const struct looked *looked,

@@ -171,7 +171,8 @@ static const char *misplaced_span(const struct match_settings *settings)
 {
     if (settings->log_bodies.count || settings->log_severity_texts.count ||
         settings->has_severity || settings->metric_names.count)
-        return "log_bodies, log_severity_texts, log_severity_number and metric_names do not apply to "
+        return "log_bodies, log_severity_texts, log_severity_number and metric_names do not apply "
+               "to "
                "spans";
     if (!settings->services.count && !settings->span_names.count && !settings->span_kinds.count &&
         !settings->attributes.count && !settings->resources.count && !settings->libraries.count)

@@ -187,8 +187,8 @@ static bool bind_call(const struct binder *binder, struct ottl_node *call)
     int size = (int)(call->name.size < 80 ? call->name.size : 80);
     call->function = ottl_function_find(call->name);
     if (!call->function)
-        return ottl_say(ottl, call->at, binder->fault, "function %.*s is unknown or not supported", size,
-                        call->name.data);
+        return ottl_say(ottl, call->at, binder->fault, "function %.*s is unknown or not supported",
+                        size, call->name.data);
     if (call->function->contexts && !(call->function->contexts >> binder->context & 1))
         return ottl_say(ottl, call->at, binder->fault,
                         "function %.*s is not available in context %s", size, call->name.data,

@@ -278,7 +278,8 @@ static void read_bytes(struct parser *parser, struct ottl_node *node)
     struct view hex = {parser->token.text.data + 2, parser->token.text.size - 2};
     uint8_t *out = arena_alloc(&parser->ottl->arena, hex.size / 2 + 1);
     if (!out || hex.size % 2) {
-        parser_fail_at(parser, parser->token.at, "odd number of hex digits, expected for example 0x0a1b");
+        parser_fail_at(parser, parser->token.at,
+                       "odd number of hex digits, expected for example 0x0a1b");
         return;
     }
     for (size_t i = 0; i < hex.size / 2; i++)

@@ -170,9 +170,9 @@ static struct ottl_node *word(struct parser *parser)
     }
     if (parser_is_mark(parser, '(')) {
         if (islower(*name.text.data))
-            parser_fail_at(
-                parser, name.at,
-                "editors are allowed only at the start of a statement; converters begin with a capital letter");
+            parser_fail_at(parser, name.at,
+                           "editors are allowed only at the start of a statement; converters begin "
+                           "with a capital letter");
         return call(parser, name);
     }
     if (all_lower(name.text))

@@ -51,7 +51,8 @@ bool ottl_path_bind(struct ottl *ottl, struct ottl_node *path, enum ottl_context
                         path->name.data, ottl_context_name(context));
     path->field = find(path->context, rest);
     if (!path->field)
-        return ottl_say(ottl, path->at, fault, "path %.*s is unknown or not supported in context %s", size,
+        return ottl_say(ottl, path->at, fault,
+                        "path %.*s is unknown or not supported in context %s", size,
                         path->name.data, ottl_context_name(path->context));
     if (path->key_count && !indexable(path->field->access))
         return ottl_say(ottl, path->at, fault, "%.*s cannot be indexed", size, path->name.data);
@@ -276,7 +277,8 @@ static struct ottl_value get_attributes(const struct ottl_node *path, struct ott
     struct value value;
     if (!path->key_count) {
         value = attributes_map(cache ? &run->cache : record_attributes(record));
-        return value.bytes.data ? ottl_bytes(TYPE_MAP, value.bytes) : ottl_fail(run, "out of memory");
+        return value.bytes.data ? ottl_bytes(TYPE_MAP, value.bytes)
+                                : ottl_fail(run, "out of memory");
     }
     struct ottl_value key = ottl_node_eval(path->keys[0], run);
     if (key.type != TYPE_STRING)

@@ -184,11 +184,13 @@ static bool compile(struct regex *regex, const char *pattern, char *error, size_
 struct regex *regex_new(struct view pattern, char *error, size_t error_size)
 {
     if (pattern.size > REGEX_PATTERN_MAX || memchr(pattern.data, 0, pattern.size)) {
-        snprintf(error, error_size, "longer than %d bytes, or contains a NUL byte", REGEX_PATTERN_MAX);
+        snprintf(error, error_size, "longer than %d bytes, or contains a NUL byte",
+                 REGEX_PATTERN_MAX);
         return NULL;
     }
     if (!late_library_open(&library)) {
-        snprintf(error, error_size, "%s, the regular expression library, is not installed", PCRE2_FILE);
+        snprintf(error, error_size, "%s, the regular expression library, is not installed",
+                 PCRE2_FILE);
         return NULL;
     }
     struct regex *regex = calloc(1, sizeof *regex);

@@ -159,8 +159,9 @@ static void check_signal(const struct filter *self, enum signal signal, struct k
         ottl_group_check(&settings[i], signal, path, report);
     }
     if ((fixed > 0) + (groups > 0) + has_old(self, signal) > 1)
-        key_report_add(report, groups ? names[signal] : fixed_lists[signal][0].path,
-                       "conditions of this signal are also given in another form, expected one form");
+        key_report_add(
+            report, groups ? names[signal] : fixed_lists[signal][0].path,
+            "conditions of this signal are also given in another form, expected one form");
 }
 
 static void filter_check(const void *instance, struct key_report *report)

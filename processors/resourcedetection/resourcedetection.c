@@ -70,11 +70,12 @@ static void detection_check(const void *instance, struct key_report *report)
         const char *name = self->detectors.items[i];
         snprintf(path, sizeof path, "detectors[%zu]", i);
         if (strcmp(name, "env") != 0 && strcmp(name, "system") != 0 && strcmp(name, "k8s") != 0)
-            key_report_add(report, path,
-                           "found %.60s, expected env, system or k8s: detectors that query a "
-                           "cloud or the Kubernetes API are not supported; set their attributes with "
-                           "OTEL_RESOURCE_ATTRIBUTES",
-                           name);
+            key_report_add(
+                report, path,
+                "found %.60s, expected env, system or k8s: detectors that query a "
+                "cloud or the Kubernetes API are not supported; set their attributes with "
+                "OTEL_RESOURCE_ATTRIBUTES",
+                name);
     }
     for (size_t i = 0; i < self->hostname_sources.count; i++) {
         const char *name = self->hostname_sources.items[i];

@@ -88,7 +88,7 @@ START_TEST(faults_name_line_and_column)
 {
     const char *faults = rig_faults("transform", "{trace_statements: ['set(span.nme, 1)']}");
     ck_assert_ptr_nonnull(strstr(faults, "trace_statements[0]: column 5: path span.nme is unknown "
-                                         "there in the context span"));
+                                         "or not supported in context span"));
 }
 END_TEST
 

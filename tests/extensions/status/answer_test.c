@@ -14,7 +14,7 @@ START_TEST(parameters_are_those_of_the_list_once_each)
     ck_assert(answer_parameters("name=a%20b", list, error));
     ck_assert_str_eq(name, "a b");
     ck_assert(!answer_parameters("name=a&other=b", list, error));
-    ck_assert_str_eq(error, "there is no parameter \"other\" here");
+    ck_assert_str_eq(error, "unknown parameter \"other\"");
     ck_assert(!answer_parameters("name=a&name=b", list, error));
     ck_assert_str_eq(error, "the parameter name is given twice");
     ck_assert(!answer_parameters("name=123456789", list, error));

@@ -24,14 +24,15 @@ START_TEST(faults_have_their_place)
     refused(OTTL_STATEMENT, OTTL_SPAN, "", 1, 1, "unexpected end, expected an editor");
     refused(OTTL_STATEMENT, OTTL_SPAN, "Set(name, 1)", 1, 1, "begins with a lowercase letter");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1", 1, 12, "unexpected end, expected )");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, set(name, 1))", 1, 11, "editors are allowed only at the start");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, set(name, 1))", 1, 11,
+            "editors are allowed only at the start");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1)[\"a\"]", 1, 1, "cannot be indexed");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name,\n  \"a\" +)", 2, 8, "expected a value");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1 == 2)", 1, 11, "found a condition, expected a value");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1 == 2)", 1, 11,
+            "found a condition, expected a value");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name[\"a\"], 1)", 1, 5, "cannot be indexed");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(events, 1)", 1, 5, "events cannot be set");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "set(attributes[\"a\"].b, 1)", 1, 20,
-            "no name after a key");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(attributes[\"a\"].b, 1)", 1, 20, "no name after a key");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(a=name, 1)", 1, 7, "no such argument");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 0x1)", 1, 11, "odd number of hex digits");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 99999999999999999999)", 1, 11, "64 bits");
