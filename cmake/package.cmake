@@ -3,8 +3,19 @@
 # the binary's own output, and the documentation. Files of the .deb only are in packaging/debian.
 include(GNUInstallDirs)
 set(doc_folder ${CMAKE_INSTALL_DATAROOTDIR}/doc/spanlink)
-install(FILES README.md SECURITY.md DESTINATION ${doc_folder})
+install(FILES README.md SECURITY.md CHANGELOG.md LICENSE DESTINATION ${doc_folder})
 install(DIRECTORY docs configs DESTINATION ${doc_folder})
+# The pages link to these; they keep their places in the tree, so that the links hold.
+install(DIRECTORY examples DESTINATION ${doc_folder} USE_SOURCE_PERMISSIONS
+  PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY packaging/kubernetes DESTINATION ${doc_folder}/packaging)
+file(GLOB linked CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} receivers/*/README.md
+  processors/*/README.md exporters/*/README.md extensions/*/README.md tests/field/arrangements.*)
+foreach(file ${linked} bench/README.md bench/held.c packaging/config.yaml packaging/rootfs.sh
+    tests/e2e/apps/README.md tests/field/README.md tools/manual.py)
+  get_filename_component(folder ${file} DIRECTORY)
+  install(FILES ${file} DESTINATION ${doc_folder}/${folder})
+endforeach()
 
 find_package(Python3 COMPONENTS Interpreter)
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND Python3_FOUND AND
