@@ -7,6 +7,7 @@
 #define EXPORTERS_DEBUG_H
 
 #include "lib/base/bytes.h"
+#include "lib/base/output.h"
 #include "lib/wire/otlp/otlp_span.h"
 #include "pipeline/component.h"
 
@@ -76,12 +77,5 @@ void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, 
 /* Copies a text for display on a terminal: truncated to size, control characters replaced,
  * NUL-terminated. */
 void shown_text(struct view text, char *out, size_t size);
-
-/* Writes to standard output. If the reader stops reading, output_write waits briefly and then drops
- * text, so that pipelines never wait for a terminal. */
-struct output {
-    bool stalled;
-};
-void output_write(struct output *output, struct view text);
 
 #endif

@@ -68,6 +68,10 @@ bool runtime_check(struct runtime *runtime, struct problems *problems, FILE *out
             if (asks(&runtime->graph, instance, (enum signal)s))
                 probe(instance, (enum signal)s, problems, out);
     }
+    const struct telemetry_options telemetry = {.settings = &runtime->service.telemetry,
+                                                .section = node_get(runtime->root, "service")};
+    if (opened)
+        telemetry_probe(&telemetry, problems, out);
     for (size_t i = instances->count; i-- > 0;)
         instance_close(instances->items[i]);
     return problems->count == before;

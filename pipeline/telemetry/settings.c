@@ -110,9 +110,18 @@ static const struct key otlp_keys[] = {
     KEY_END,
 };
 
+static const struct key console_keys[] = {
+    KEY_CHOICE(struct telemetry_console, temporality, "temporality_preference", "cumulative",
+               temporality_words, "cumulative; the others have no effect"),
+    KEY_IGNORED("default_histogram_aggregation", "accepted; buckets are explicit"),
+    KEY_END,
+};
+
 static const struct key sent_keys[] = {
     KEY_SWITCHED(struct telemetry_periodic, otlp, struct telemetry_otlp, otlp.given, "otlp",
                  otlp_keys, "to an OTLP endpoint"),
+    KEY_SWITCHED(struct telemetry_periodic, console, struct telemetry_console, console.given,
+                 "console", console_keys, "to standard output: OTLP JSON, a line each time"),
     KEY_END,
 };
 
@@ -179,10 +188,30 @@ static void check_otlp(const struct telemetry_otlp *otlp, const char *reader,
             : !strchr(otlp->endpoint, '/') &&
                   !endpoint_parse(otlp->endpoint, false, &endpoint, words, sizeof words))
         key_report_add(report, path, "%s", why);
-    snprintf(path, sizeof path, "%s.periodic.exporter.otlp.temporality_preference", reader);
-    if (otlp->temporality)
+}
+
+static void check_temporality(int temporality, const char *reader, const char *exporter,
+                              struct key_report *report)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s.periodic.exporter.%s.temporality_preference", reader, exporter);
+    if (temporality)
         key_report_warn(report, path, "%s has no effect: all metrics are cumulative",
-                        temporality_words[otlp->temporality]);
+                        temporality_words[temporality]);
+}
+
+static void check_periodic(const struct telemetry_periodic *periodic, const char *reader,
+                           struct key_report *report)
+{
+    if (periodic->otlp.given == periodic->console.given)
+        key_report_add(report, reader, "periodic.exporter has %s, expected otlp or console",
+                       periodic->otlp.given ? "two exporters" : "no exporter");
+    if (periodic->otlp.given) {
+        check_otlp(&periodic->otlp, reader, report);
+        check_temporality(periodic->otlp.temporality, reader, "otlp", report);
+    }
+    if (periodic->console.given)
+        check_temporality(periodic->console.temporality, reader, "console", report);
 }
 
 static void check_pull(const struct telemetry_pull *pull, const char *reader,
@@ -202,10 +231,8 @@ static void check_readers(const struct telemetry_metrics *metrics, struct key_re
         snprintf(path, sizeof path, "telemetry.metrics.readers[%zu]", i);
         if (readers[i].pull.given == readers[i].periodic.given)
             key_report_add(report, path, "expected either pull or periodic");
-        if (readers[i].periodic.given && !readers[i].periodic.otlp.given)
-            key_report_add(report, path, "periodic.exporter has no exporter, expected otlp");
-        if (readers[i].periodic.otlp.given)
-            check_otlp(&readers[i].periodic.otlp, path, report);
+        if (readers[i].periodic.given)
+            check_periodic(&readers[i].periodic, path, report);
         if (readers[i].pull.given)
             check_pull(&readers[i].pull, path, report);
     }

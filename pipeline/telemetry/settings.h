@@ -48,10 +48,17 @@ struct telemetry_otlp {
     char *certificate, *client_certificate, *client_key; /* files */
 };
 
+/* Lines of OTLP JSON on standard output. */
+struct telemetry_console {
+    bool given;
+    int temporality; /* an index of its words */
+};
+
 struct telemetry_periodic {
     bool given;
     int64_t interval; /* ms */
     struct telemetry_otlp otlp;
+    struct telemetry_console console;
 };
 
 struct telemetry_reader {

@@ -200,8 +200,15 @@ static bool write_otlp(void *ctx, struct bytes *out, uint32_t *points)
     return written;
 }
 
+static void periodic_key(const struct telemetry_periodic *settings, size_t number, char *out,
+                         size_t size)
+{
+    snprintf(out, size, "service." READERS "[%zu].periodic.exporter.%s", number,
+             settings->otlp.given ? "otlp" : "console");
+}
+
 static bool open_periodic(struct telemetry *telemetry, const struct telemetry_periodic *settings,
-                          size_t number, struct problems *problems)
+                          size_t number, const struct node *section, struct problems *problems)
 {
     char key[128];
     struct periodic **periodics =
@@ -209,8 +216,9 @@ static bool open_periodic(struct telemetry *telemetry, const struct telemetry_pe
     if (!periodics)
         return false;
     telemetry->periodics = periodics;
-    snprintf(key, sizeof key, "service." READERS "[%zu].periodic.exporter.otlp", number);
-    struct periodic *periodic = periodic_open(settings, key, write_otlp, telemetry, problems);
+    periodic_key(settings, number, key, sizeof key);
+    const struct periodic_place place = {key, section};
+    struct periodic *periodic = periodic_open(settings, &place, write_otlp, telemetry, problems);
     if (periodic)
         periodics[telemetry->periodic_count++] = periodic;
     return periodic;
@@ -223,7 +231,7 @@ static bool open_reader(struct telemetry *telemetry, const struct telemetry_opti
         (const struct telemetry_reader *)options->settings->metrics.readers.items + number;
     char key[128], endpoint[300], error[512];
     if (reader->periodic.given)
-        return open_periodic(telemetry, &reader->periodic, number, problems);
+        return open_periodic(telemetry, &reader->periodic, number, options->section, problems);
     const char *host = reader->pull.host;
     snprintf(key, sizeof key, READERS "[%zu].pull.exporter.prometheus.port", number);
     snprintf(endpoint, sizeof endpoint, strchr(host, ':') && *host != '[' ? "[%s]:%d" : "%s:%d",
@@ -289,6 +297,22 @@ struct telemetry *telemetry_open(const struct telemetry_options *options, struct
         return telemetry;
     telemetry_close(telemetry);
     return NULL;
+}
+
+void telemetry_probe(const struct telemetry_options *options, struct problems *problems, FILE *out)
+{
+    const struct telemetry_metrics *metrics = &options->settings->metrics;
+    const struct telemetry_reader *readers = metrics->readers.items;
+    char key[128];
+    for (size_t i = 0; metrics->level != METRIC_NONE && i < metrics->readers.count; i++) {
+        const struct telemetry_periodic *periodic = &readers[i].periodic;
+        periodic_key(periodic, i, key, sizeof key);
+        if (periodic->otlp.given)
+            periodic_probe(periodic, &(struct periodic_place){key, options->section}, problems,
+                           out);
+        else if (periodic->given)
+            fprintf(out, "%s: has no backend\n", key);
+    }
 }
 
 void telemetry_yield(struct telemetry *telemetry, bool yields)

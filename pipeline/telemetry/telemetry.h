@@ -10,6 +10,8 @@
 #include "lib/settings/problems.h"
 #include "pipeline/telemetry/settings.h"
 
+#include <stdio.h>
+
 struct telemetry;
 
 /* Adds all points of the process. Called on a reader's thread; takes no lock that the data path
@@ -31,6 +33,10 @@ struct telemetry *telemetry_open(const struct telemetry_options *options,
 
 /* Sets whether the next instance may take over its sockets. */
 void telemetry_yield(struct telemetry *telemetry, bool yields);
+
+/* Asks the backends of the readers as periodic_probe does; nothing else is opened. Prints those
+ * that accept metrics to out, and adds a problem for each other one. */
+void telemetry_probe(const struct telemetry_options *options, struct problems *problems, FILE *out);
 
 void telemetry_close(struct telemetry *telemetry); /* may be NULL */
 

@@ -9,6 +9,7 @@ from concurrent import futures
 import grpc
 import pytest
 
+import bytesink
 import harness
 
 COLLECTOR = """\
@@ -290,3 +291,59 @@ service:
     assert "exporters.debug: has no backend" in ended.stdout
     assert "exporters.otlp_http/none.endpoint: traces to " in ended.stderr
     assert "exporters.otlp_http.endpoint" not in ended.stderr
+
+
+READERS = """\
+receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:0"}}}}}}}}
+exporters: {{debug: }}
+service:
+  pipelines: {{traces: {{receivers: [otlp], exporters: [debug]}}}}
+  telemetry:
+    metrics:
+      level: {level}
+      readers:
+        - pull: {{exporter: {{prometheus: {{host: 127.0.0.1, port: 0}}}}}}
+        - periodic: {{exporter: {{console: }}}}
+        - periodic: {{exporter: {{otlp: {{{keys}}}}}}}
+"""
+
+
+def check_reader(folder, keys, level="normal"):
+    config = folder / "config.yaml"
+    config.write_text(READERS.format(level=level, keys=keys))
+    return subprocess.run([harness.SPANLINK, "check", "--config", config], capture_output=True,
+                          text=True, timeout=60)
+
+
+READER = "service.telemetry.metrics.readers[2].periodic.exporter.otlp"
+
+
+def test_the_backend_of_a_reader_is_asked_too(tmp_path):
+    sink = bytesink.ByteSink()
+    for keys in (f'endpoint: "http://127.0.0.1:{sink.http}"',
+                 f'protocol: grpc, insecure: true, endpoint: "127.0.0.1:{sink.grpc}"'):
+        ended = check_reader(tmp_path, keys)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert f"{READER}: metrics are accepted by " in ended.stdout
+        assert "readers[1].periodic.exporter.console: has no backend" in ended.stdout
+    sink.stop()
+
+
+@pytest.mark.parametrize("keys, words", [
+    ('endpoint: "http://127.0.0.1:{closed}"', "connection refused; nothing listens there"),
+    ('endpoint: "http://127.0.0.1:{grpc}"', "the port speaks gRPC: use protocol: grpc"),
+    ('protocol: grpc, endpoint: "127.0.0.1:{http}"', "use protocol: http/protobuf"),
+    ('protocol: grpc, insecure: true, endpoint: "127.0.0.1:{tls_grpc}"', "leave out insecure"),
+    ('protocol: grpc, endpoint: "localhost:{tls_grpc}"', "set certificate to the CA"),
+])
+def test_what_is_wrong_with_a_reader_is_said_by_its_keys(tmp_path, world, keys, words):
+    ended = check_reader(tmp_path, keys.format(**world))
+    assert ended.returncode == 1
+    assert f"config.yaml:11: {READER}.endpoint: metrics to " in ended.stderr
+    assert words in ended.stderr, ended.stderr
+
+
+def test_readers_that_are_off_are_not_asked(tmp_path, world):
+    ended = check_reader(tmp_path, f'endpoint: "http://127.0.0.1:{world["closed"]}"', "none")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "readers" not in ended.stdout

@@ -2,9 +2,11 @@
 import json
 import re
 import socket
+import subprocess
 
 import pytest
 import requests
+from google.protobuf import json_format
 
 import bytesink
 import harness
@@ -194,6 +196,37 @@ def test_figures_are_sent_at_intervals_and_at_the_end(tmp_path, protocol):
         headers = {k.lower(): v for k, v in sink.proxy.exchanges[0].headers.items()}
         assert (headers["x-token"], headers["x-more"]) == ("$s", "b")
     sink.stop()
+
+
+def test_the_console_gets_a_line_of_otlp_json_each_time(tmp_path):
+    at, config = harness.free_port(), tmp_path / "config.yaml"
+    text = PERIODIC.format(at=at, protocol="grpc", endpoint="http://127.0.0.1:1")
+    begin, end = text.index("            interval"), text.index("    resource:")
+    config.write_text(f"{text[:begin]}            interval: 50\n"
+                      f"            exporter: {{console: {{}}}}\n{text[end:]}")
+    with subprocess.Popen([harness.SPANLINK, "--config", config], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as program:
+        lines = [program.stdout.readline() for _ in range(3)]
+        program.terminate()
+        lines += program.stdout.readlines()
+        assert program.wait(20) == 0
+    assert len(lines) > 3
+    for line in lines:
+        resource = json_format.Parse(line, payloads.REQUESTS["metrics"]()).resource_metrics[0]
+        attributes = {a.key: a.value.string_value for a in resource.resource.attributes}
+        assert attributes["service.name"] == "sidecar"
+        assert "otelcol_process_uptime" in {m.name for m in resource.scope_metrics[0].metrics}
+
+
+def test_a_file_that_a_reader_needs_is_named_by_its_key(tmp_path):
+    config = tmp_path / "config.yaml"
+    text = PERIODIC.format(at=harness.free_port(), protocol="grpc", endpoint="https://127.0.0.1:1")
+    config.write_text(text.replace("compression: none", "certificate: /nowhere/ca.pem"))
+    ended = subprocess.run([harness.SPANLINK, "--config", config], capture_output=True, text=True,
+                           timeout=20)
+    assert ended.returncode == 1
+    assert ("config.yaml:10: service.telemetry.metrics.readers[0].periodic.exporter.otlp."
+            "certificate: /nowhere/ca.pem cannot be read") in ended.stderr
 
 
 def test_a_port_that_is_taken_is_an_error_where_it_is_configured(tmp_path):

@@ -89,6 +89,11 @@ START_TEST(a_wrong_level_or_key_is_refused)
     refused("{telemetry: {metrics: {level: loud}}}", "service.telemetry.metrics.level");
     refused("{telemetry: {metrics: {readers: [{}]}}}",
             "service.telemetry.metrics.readers[0]: expected either pull or periodic");
+    refused("{telemetry: {metrics: {readers: [{periodic: {exporter: {}}}]}}}",
+            "periodic.exporter has no exporter, expected otlp or console");
+    refused("{telemetry: {metrics: {readers: [{periodic: {exporter: {console: , "
+            "otlp: {endpoint: 'http://a:1'}}}}]}}}",
+            "periodic.exporter has two exporters, expected otlp or console");
     refused("{telemetry: {metrics: {address: nowhere}}}", "service.telemetry.metrics.address");
     refused("{telemetry: {metrics: {address: 'localhost:1', readers: []}}}",
             "has the same meaning as readers");
