@@ -146,6 +146,24 @@ START_TEST(a_header_past_the_connections_memory_is_refused)
     raw_send(fd, big);
     raw_read(fd, &answer);
     ck_assert_int_eq(answer.status, 431);
+    ck_assert_str_eq(answer.body,
+                     "the request line and headers are too long, together at most 32 KiB\n");
+    ck_assert(head_has("\r\nContent-Type: text/plain\r\n"));
+    ended(fd);
+}
+END_TEST
+
+START_TEST(a_target_past_the_connections_memory_is_refused)
+{
+    int fd = begun();
+    static char big[80 << 10];
+    memset(big, 'a', sizeof big - 1);
+    raw_send(fd, "GET /?");
+    raw_send(fd, big);
+    raw_read(fd, &answer);
+    ck_assert_int_eq(answer.status, 414);
+    ck_assert_str_eq(answer.body,
+                     "the request line and headers are too long, together at most 32 KiB\n");
     ended(fd);
 }
 END_TEST
@@ -370,6 +388,7 @@ int main(void)
     tcase_add_test(tests, http_1_0_is_served_and_closed);
     tcase_add_test(tests, garbage_is_refused_or_cut_off_without_reaching_the_handler);
     tcase_add_test(tests, a_header_past_the_connections_memory_is_refused);
+    tcase_add_test(tests, a_target_past_the_connections_memory_is_refused);
     tcase_add_test(tests, late_answers_come_from_another_thread);
     tcase_add_test(tests, many_clients_at_once_get_their_own_answers);
     tcase_add_test(tests, a_client_that_leaves_before_its_answer_harms_nobody);
