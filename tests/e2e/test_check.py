@@ -2,6 +2,7 @@
 import contextlib
 import http.server
 import socket
+import socketserver
 import subprocess
 import threading
 from concurrent import futures
@@ -106,6 +107,41 @@ def certificate(folder):
                     "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=otel.test",
                     "-addext", "subjectAltName=DNS:otel.test", "-keyout", folder / "key.pem",
                     "-out", folder / "cert.pem"], check=True, capture_output=True)
+
+
+class Greeter(socketserver.BaseRequestHandler):
+    """A server that talks first, as SSH does."""
+    text = b"SSH-2.0-OpenSSH_9.2p1\r\n"
+
+    def handle(self):
+        self.request.sendall(self.text)
+        while self.request.recv(4096):
+            pass
+
+
+class Binary(Greeter):
+    text = b"\x4a\x00\x00\x00\x0a8.0.36\x00\x08"
+
+
+class Redis(socketserver.StreamRequestHandler):
+    def handle(self):
+        for line in self.rfile:
+            self.wfile.write(b"-ERR unknown command '%s'\r\n" % line.split(b" ")[0].strip())
+
+
+@pytest.fixture(scope="module")
+def others():
+    """Ports of servers that speak neither HTTP nor TLS."""
+    with contextlib.ExitStack() as stack:
+        ports = {}
+        for name, handler in (("ssh", Greeter), ("mysql", Binary), ("redis", Redis)):
+            server = stack.enter_context(
+                socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler))
+            server.daemon_threads = True
+            stack.callback(server.shutdown)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            ports[name] = server.server_address[1]
+        yield ports
 
 
 @pytest.fixture(scope="module")
@@ -262,6 +298,28 @@ def test_what_is_wrong_is_said(tmp_path, world, fault):
     assert f"config.yaml:6: exporters.{type}.endpoint: {signal} to " in ended.stderr
     assert words in ended.stderr
     assert "hers" not in ended.stderr and "his;" not in ended.stderr
+
+
+@pytest.mark.parametrize("type, keys, words", [
+    ("otlp_http", 'endpoint: "http://127.0.0.1:{ssh}"',
+     'OTLP/HTTP: a client is greeted with "SSH-2.0-OpenSSH_9.2p1"'),
+    ("otlp_http", 'endpoint: "https://127.0.0.1:{ssh}"',
+     'OTLP/HTTP: a client is greeted with "SSH-2.0-OpenSSH_9.2p1"'),
+    ("otlp_http", 'endpoint: "http://127.0.0.1:{mysql}"', '"8.0.36"'),
+    ("otlp_http", 'endpoint: "http://127.0.0.1:{redis}"',
+     "OTLP/HTTP: an HTTP request is answered with \"-ERR unknown command 'OPTIONS'\""),
+    ("otlp_grpc", 'endpoint: "127.0.0.1:{ssh}", timeout: 1s, ' + CLEAR,
+     'OTLP/gRPC: a client is greeted with "SSH-2.0-OpenSSH_9.2p1"'),
+    ("otlp_grpc", 'endpoint: "127.0.0.1:{redis}", timeout: 1s', "OTLP/gRPC: an HTTP request"),
+    ("pyroscope", 'endpoint: "http://127.0.0.1:{ssh}"', "HTTP: a client is greeted with"),
+])
+def test_a_port_of_another_protocol_is_shown_as_such(tmp_path, others, type, keys, words):
+    signal = "profiles" if type == "pyroscope" else "traces"
+    ended = check(tmp_path, type, keys.format(**others), signal)
+    assert ended.returncode == 1
+    assert f"the port does not speak {words}" in ended.stderr or words in ended.stderr
+    assert "exporter" not in ended.stderr.split(".endpoint: ")[1], ended.stderr
+    assert "tls." not in ended.stderr.split(".endpoint: ")[1], ended.stderr
 
 
 @pytest.mark.parametrize("type, endpoint", [("otlp_grpc", "http://127.0.0.1:{grpc}"),

@@ -3,6 +3,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/redact.h"
 #include "lib/base/shown.h"
+#include "lib/net/http/dial_look.h"
 #include "lib/net/http/otlp_http.h"
 #include "lib/wire/http/status.h"
 #include "lib/wire/proto/text.h"
@@ -186,6 +187,26 @@ static bool add_probed(const struct dial *dial, struct sentence *out)
     return false;
 }
 
+/* Adds nothing unless the port speaks another protocol than HTTP or TLS. */
+static bool add_other(const struct dial *dial, struct sentence *out)
+{
+    static const char *const did[] = {[DIAL_LOOK_GREETED] = "a client is greeted with",
+                                      [DIAL_LOOK_ANSWERED] = "an HTTP request is answered with"};
+    char authority[300], url[URL_SIZE], first[80];
+    authority_of(dial, authority, sizeof authority);
+    snprintf(url, sizeof url, "http://%s/", authority);
+    enum dial_look look = dial_look(url, dial->unix_path, first, sizeof first);
+    if (look == DIAL_LOOK_NOTHING)
+        return false;
+    dial_add(out, "; the port does not speak %s: %s ",
+             dial->speech == DIAL_OTLP_HTTP   ? "OTLP/HTTP"
+             : dial->speech == DIAL_OTLP_GRPC ? "OTLP/gRPC"
+                                              : "HTTP",
+             did[look]);
+    dial_add(out, *first ? "\"%s\"" : "binary data%s", first);
+    return true;
+}
+
 /* ---- no response ---- */
 
 static bool is_local(const char *authority)
@@ -242,7 +263,9 @@ static void add_closed(const struct dial *dial, struct sentence *out)
 static void explain_silence(const struct dial *dial, const struct http_reply *reply,
                             struct sentence *out)
 {
-    size_t size = strlen(reply->error);
+    /* The port is probed below, which makes the advice of the sentence about it needless. */
+    bool cut = reply->failure == HTTP_FAILURE_PROTOCOL;
+    size_t size = cut ? strcspn(reply->error, ";") : strlen(reply->error);
     while (size && strchr(". ", reply->error[size - 1]))
         size--;
     dial_add(out, "%.*s", (int)size, reply->error);
@@ -263,12 +286,13 @@ static void explain_silence(const struct dial *dial, const struct http_reply *re
         add_certificate(dial, reply, out);
         break;
     case HTTP_FAILURE_TLS:
-        if (!add_probed(dial, out))
+        if (!add_probed(dial, out) && !add_other(dial, out))
             add_certificate(dial, reply, out);
         break;
     case HTTP_FAILURE_NONE:
+    case HTTP_FAILURE_PROTOCOL:
     case HTTP_FAILURE_OTHER:
-        if (!reply->unsendable && !add_probed(dial, out))
+        if (!reply->unsendable && !add_probed(dial, out) && !add_other(dial, out))
             add_closed(dial, out);
         break;
     }

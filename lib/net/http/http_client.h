@@ -48,6 +48,7 @@ enum http_failure {
     HTTP_FAILURE_CONNECT_TIME, /* the connection was neither accepted nor refused in time */
     HTTP_FAILURE_CERTIFICATE,  /* the peer's is not trusted */
     HTTP_FAILURE_TLS,
+    HTTP_FAILURE_PROTOCOL, /* the peer's response is not HTTP */
     HTTP_FAILURE_OTHER
 };
 

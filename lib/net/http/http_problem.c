@@ -75,10 +75,12 @@ static void explain_connect(const struct http_handle *handle, const char *peer)
 
 static void explain_no_http(const struct http_handle *handle, const char *peer)
 {
-    snprintf(handle->reply->error, sizeof handle->reply->error,
-             "%.80s does not answer in HTTP/1.1; a port of gRPC (HTTP/2), as 4317 is, takes the "
-             "exporter otlp_grpc",
-             peer);
+    handle->reply->failure = HTTP_FAILURE_PROTOCOL;
+    snprintf(
+        handle->reply->error, sizeof handle->reply->error,
+        "%.80s does not answer in HTTP/1.1; if the port speaks gRPC (HTTP/2), as 4317 does, use "
+        "the exporter otlp_grpc",
+        peer);
 }
 
 void http_problem_explain(const struct http_handle *handle, const char *url, CURLcode code)
