@@ -10,14 +10,32 @@ enum { MAX_PAGE = 4 << 20 };
 
 struct zpages {
     struct page_server pages;
+    bool expvar;
     const struct env *env;
+};
+
+static const struct key expvar_keys[] = {
+    KEY_BOOL(struct zpages, expvar, "enabled", "false",
+             "true has no effect: these are variables of Go"),
+    KEY_END,
 };
 
 static const struct key keys[] = {
     PAGE_SERVER_KEYS(struct zpages, pages, "localhost:55679"),
-    KEY_IGNORED("expvar", "accepted, without effect"),
+    {.name = "expvar", .type = KEY_TYPE_GROUP, .rows = expvar_keys, .text = "/debug/expvarz"},
     KEY_END,
 };
+
+static void zpages_check(const void *config, struct key_report *report)
+{
+    const struct zpages *self = config;
+    page_server_check(config, report);
+    if (self->expvar)
+        key_report_warn(report, "expvar.enabled",
+                        "has no effect: /debug/expvarz would show variables of Go, which spanlink "
+                        "does not have; its memory and CPU time are in its metrics "
+                        "(service.telemetry.metrics)");
+}
 
 /* ---- tables ---- */
 
@@ -215,7 +233,7 @@ const struct component extension_zpages = {
     .kind = COMPONENT_EXTENSION,
     .size = sizeof(struct zpages),
     .keys = keys,
-    .check = page_server_check,
+    .check = zpages_check,
     .places = page_server_places,
     .rehearse = page_server_rehearse,
     .open = zpages_open,

@@ -261,6 +261,29 @@ START_TEST(what_does_nothing_is_warned_of)
 }
 END_TEST
 
+START_TEST(variables_of_go_are_warned_of_where_they_are_asked_for)
+{
+    char path[64], yaml[512];
+    for (int on = false; on <= true; on++) {
+        snprintf(yaml, sizeof yaml,
+                 "receivers: {otlp: {protocols: {http: {endpoint: 'localhost:0'}}}}\n"
+                 "extensions: {zpages: {endpoint: 'localhost:0', expvar: {enabled: %s}}}\n"
+                 "exporters: {debug: }\n"
+                 "service: {extensions: [zpages], "
+                 "pipelines: {traces: {receivers: [otlp], exporters: [debug]}}}\n",
+                 on ? "true" : "false");
+        ran_file(yaml, path);
+        struct ran *got = ran(WORDS("validate", "--config", path));
+        ck_assert_int_eq(got->code, EXIT_OK);
+        ck_assert_msg(on ? strstr(got->err, "zpages.expvar.enabled: has no effect: ") != NULL
+                         : !*got->err,
+                      "%s", got->err);
+        free(got);
+        unlink(path);
+    }
+}
+END_TEST
+
 START_TEST(endpoints_that_are_hardly_meant_are_warned_of)
 {
     static const char otlp[] = "  otlp: {protocols: {http: {endpoint: 'localhost:0'}}}\n";
@@ -381,6 +404,7 @@ int main(int argc, char **argv)
                         two_listeners_on_one_address_are_told,
                         an_exporter_to_an_own_receiver_is_warned_of,
                         what_does_nothing_is_warned_of,
+                        variables_of_go_are_warned_of_where_they_are_asked_for,
                         endpoints_that_are_hardly_meant_are_warned_of,
                         keys_that_are_another_way_here_get_it,
                         certificates_that_are_not_there_are_told,
