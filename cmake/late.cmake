@@ -73,7 +73,7 @@ message(STATUS "GnuTLS is loaded late: ${LATE}")
 set(without "")
 if(SPANLINK_STATIC_CURL AND NOT CURL_STATIC)
   set(without "libcurl is a shared library here, because ${CURL_SHARED_FOR}: an idle spanlink uses \
-about 10 MiB of memory instead of 4\n")
+about 10 MiB of memory instead of 5\n")
 elseif(SPANLINK_LATE AND NOT LATE)
   set(without "GnuTLS is loaded at startup, because loading it on first use requires x86-64 and \
 libmicrohttpd.a: an idle spanlink uses about 2 MiB more memory\n")
