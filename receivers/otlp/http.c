@@ -94,13 +94,23 @@ static void http_count_refused(struct otlp_receiver *self, const struct http_req
     otlp_http_refused(self, http_request_path(request), http_request_peer(request), why);
 }
 
+/* For Pyroscope's SDKs and agents on this port. */
+static const char *path_advice(const char *path)
+{
+    bool pyroscope = strcmp(path, "/ingest") == 0 || strcmp(path, "/pyroscope/ingest") == 0 ||
+                     strncmp(path, "/push.v1.", 9) == 0;
+    return pyroscope ? ": point Pyroscope clients at the receiver pyroscope, usually port 4040"
+                     : "";
+}
+
 static void refuse_path(struct otlp_receiver *self, struct http_request *request, int signal)
 {
     char text[256];
+    const char *path = http_request_path(request);
     bool known = signal < SIGNAL_COUNT;
     struct outcome why = known ? otlp_outcome_no_pipeline((enum signal)signal)
-                               : outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown path %.80s",
-                                            http_request_path(request));
+                               : outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED,
+                                            "unknown path %.80s%s", path, path_advice(path));
     http_count_refused(self, request, &why);
     snprintf(text, sizeof text, "%s\n", known ? why.text : "404 page not found");
     http_respond(request, 404, "text/plain", view_of(text), 0);

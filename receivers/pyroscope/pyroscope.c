@@ -44,8 +44,12 @@ static void refused(void *ctx, const char *path, const struct peer *peer, const 
 
 static void refuse_path(struct pyroscope_receiver *self, struct http_request *request)
 {
-    struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown path %.80s",
-                                    http_request_path(request));
+    const char *path = http_request_path(request);
+    bool otlp = strcmp(path, "/v1/traces") == 0 || strcmp(path, "/v1/metrics") == 0 ||
+                strcmp(path, "/v1/logs") == 0;
+    struct outcome why = outcome_of(
+        VERDICT_REJECT, CAUSE_UNSUPPORTED, "unknown path %.80s%s", path,
+        otlp ? ": point OTLP clients at the receiver otlp, usually port 4318 for HTTP" : "");
     refused(self, NULL, http_request_peer(request), &why);
     http_respond(request, 404, "text/plain", VIEW("404 page not found\n"), 0);
 }

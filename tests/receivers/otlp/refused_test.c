@@ -94,6 +94,17 @@ static struct view span(void)
     return PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "work"))));
 }
 
+START_TEST(a_path_of_pyroscope_is_sent_to_its_receiver)
+{
+    begin(RECEIVERS());
+    receiver_post(fd, "/ingest?name=a", PROTO, span(), 404, &answer);
+    ck_assert_uint_eq(captured_with("unknown path /ingest: point Pyroscope clients at the "
+                                    "receiver pyroscope, usually port 4040 (over"),
+                      1);
+    end();
+}
+END_TEST
+
 START_TEST(refusals_over_http_are_counted_by_signal_and_cause)
 {
     static uint8_t large[2001];
@@ -314,7 +325,8 @@ START_TEST(spans_left_out_are_told_and_no_request_is_refused)
 }
 END_TEST
 
-SUITE_MAIN("refused", refusals_over_http_are_counted_by_signal_and_cause,
+SUITE_MAIN("refused", a_path_of_pyroscope_is_sent_to_its_receiver,
+           refusals_over_http_are_counted_by_signal_and_cause,
            refusals_over_grpc_are_counted_by_signal_and_cause,
            a_service_without_a_pipeline_names_its_signal, a_full_queue_is_counted_with_its_items,
            used_up_memory_is_counted, what_is_no_http_is_counted,

@@ -42,6 +42,17 @@ static struct view cpu_profile(void)
         pprof_build_cpu(1700000000000000000, 10000000000, (const char *const[]){NULL}, 1));
 }
 
+START_TEST(a_path_of_otlp_is_sent_to_its_receiver)
+{
+    begin();
+    receiver_post(fd, "/v1/traces", OCTETS, VIEW("x"), 404, &answer);
+    ck_assert_uint_eq(captured_with("unknown path /v1/traces: point OTLP clients at the receiver "
+                                    "otlp, usually port 4318 for HTTP (over"),
+                      1);
+    end();
+}
+END_TEST
+
 START_TEST(refusals_are_counted_by_cause)
 {
     static uint8_t large[4001];
@@ -82,5 +93,5 @@ START_TEST(what_the_backend_does_not_take_is_counted_once_with_its_profiles)
 }
 END_TEST
 
-SUITE_MAIN("refused", refusals_are_counted_by_cause,
+SUITE_MAIN("refused", a_path_of_otlp_is_sent_to_its_receiver, refusals_are_counted_by_cause,
            what_the_backend_does_not_take_is_counted_once_with_its_profiles)
