@@ -22,7 +22,8 @@ struct debug_exporter {
 
 static const struct key keys[] = {
     KEY_CHOICE(struct debug_exporter, verbosity, "verbosity", "basic", verbosities,
-               "basic and normal: one line per batch; detailed: traces as trees"),
+               "basic and normal: one line per batch; detailed: traces as trees, with the flame "
+               "graphs of their spans"),
     KEY_IGNORED("sampling_initial", "accepted; everything is shown"),
     KEY_IGNORED("sampling_thereafter", "accepted; everything is shown"),
     KEY_IGNORED("use_internal_logger", "accepted; standard output is written"),
@@ -34,7 +35,7 @@ static bool debug_open(void *instance, const struct env *env, char *error, size_
 {
     struct debug_exporter *self = instance;
     self->env = env;
-    self->profiles = span_profiles_new();
+    self->profiles = span_profiles_new(env->budget);
     if (!self->profiles) {
         snprintf(error, error_size, "out of memory");
         return false;
@@ -73,6 +74,23 @@ static uint64_t debug_tick(void *instance, uint64_t now)
     return next;
 }
 
+static void debug_read_profile(struct debug_exporter *self, const struct batch *batch)
+{
+    struct view payload = buffer_view(batch->payload);
+    switch (batch->encoding) {
+    case BATCH_PPROF:
+        span_profiles_add(self->profiles, payload);
+        break;
+    case BATCH_OTLP:
+        span_profiles_add_otlp(self->profiles, payload);
+        break;
+    case BATCH_OPAQUE:
+        span_profiles_add_ingest(self->profiles, batch->opaque->query, batch->opaque->content_type,
+                                 payload);
+        break;
+    }
+}
+
 static struct outcome debug_send(void *instance, struct batch *batch)
 {
     struct debug_exporter *self = instance;
@@ -81,10 +99,8 @@ static struct outcome debug_send(void *instance, struct batch *batch)
     struct bytes text;
     bytes_init(&text, OUTPUT_CAP, NULL);
     pthread_mutex_lock(&self->lock);
-    if (detailed && batch->encoding == BATCH_PPROF)
-        span_profiles_add(self->profiles, buffer_view(batch->payload));
-    if (detailed && batch->signal == SIGNAL_PROFILES && batch->encoding == BATCH_OTLP)
-        span_profiles_add_otlp(self->profiles, buffer_view(batch->payload));
+    if (detailed && batch->signal == SIGNAL_PROFILES)
+        debug_read_profile(self, batch);
     if (detailed && batch->signal == SIGNAL_TRACES)
         kept_traces_add(&self->traces, buffer_view(batch->payload), now, self->profiles, &text);
     else

@@ -11,7 +11,50 @@
 #include "lib/wire/otlp/otlp_span.h"
 #include "pipeline/component.h"
 
-enum { HOT_FUNCTIONS = 8, FUNCTION_NAME_SIZE = 64, SPAN_NAME_SIZE = 64 };
+enum {
+    CALLS_MAX = 256,
+    STACK_DEPTH = 256,
+    HOT_FUNCTIONS = 8,
+    FUNCTION_NAME_SIZE = 64,
+    SPAN_NAME_SIZE = 64
+};
+
+/* A function called along one path from the root of the stacks. */
+struct call {
+    uint64_t path;            /* hash of the names along it */
+    uint64_t samples, cpu_ns; /* taken in it; call_tree_write adds up what it calls */
+    uint16_t parent;
+    char name[FUNCTION_NAME_SIZE];
+};
+
+/* The stacks of a span's samples as one tree; zero is empty. Calls beyond CALLS_MAX count in their
+ * caller. */
+struct call_tree {
+    struct call *calls; /* parents first; 0 is the root, which is named "total" */
+    uint16_t count, capacity;
+};
+
+/* A stack that was sampled while a span ran. */
+struct span_stack {
+    uint64_t id, samples, cpu_ns;
+    struct view names[STACK_DEPTH]; /* leaf first */
+    size_t count;
+};
+
+/* What all trees together may still take: bytes, and those of the budget. */
+struct call_room {
+    struct budget *budget;
+    size_t left;
+};
+
+/* Without room for another call, the stack counts in the calls that there are. */
+void call_tree_add(struct call_tree *tree, struct call_room *room, const struct span_stack *stack);
+void call_tree_release(struct call_tree *tree, struct call_room *room);
+
+/* Writes a flame graph as text: a line for each call of at least 2 % of the whole, up to 16, each
+ * with its share as a number and a bar, below its caller; the costlier first. By CPU time if there
+ * is any, else by samples. */
+void call_tree_write(const struct call_tree *tree, struct bytes *out);
 
 /* Profile data of one span id. */
 struct hot_function {
@@ -24,14 +67,21 @@ struct span_profile {
     uint64_t samples;
     uint64_t cpu_ns;
     struct hot_function hot[HOT_FUNCTIONS];
+    struct call_tree tree;
+    bool treeless; /* it gave its tree away */
 };
 
-/* The most recent span ids with samples, up to a fixed number. One thread. */
+/* The most recent span ids with samples, up to a fixed number, and their stacks while there is
+ * room: the oldest lose theirs first. One thread. */
 struct span_profiles;
-struct span_profiles *span_profiles_new(void); /* NULL: no memory */
+struct span_profiles *span_profiles_new(struct budget *budget); /* NULL: no memory */
 void span_profiles_free(struct span_profiles *profiles);
 void span_profiles_add(struct span_profiles *profiles, struct view pprof);
 void span_profiles_add_otlp(struct span_profiles *profiles, struct view request);
+/* The same for a body of /ingest, of which JFR names spans. content_type NULL: none. */
+void span_profiles_add_ingest(struct span_profiles *profiles, const char *query,
+                              const char *content_type, struct view body);
+void span_profiles_count(struct span_profiles *profiles, const struct span_stack *stack);
 const struct span_profile *span_profiles_get(const struct span_profiles *profiles, uint64_t id);
 
 /* A span kept for its trace's tree. */
@@ -71,7 +121,7 @@ void kept_traces_add(struct kept_traces *traces, struct view request, uint64_t n
 uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
                           const struct span_profiles *profiles, struct bytes *out);
 
-/* Writes a trace as an indented tree. */
+/* Writes a trace as an indented tree, then the flame graphs of its costliest linked spans. */
 void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, struct bytes *out);
 
 /* Copies a text for display on a terminal: truncated to size, control characters replaced,

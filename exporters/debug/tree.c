@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_INDENT = 40, NAME_COLUMN = 44, SHOWN_FUNCTIONS = 3 };
+enum { MAX_INDENT = 40, NAME_COLUMN = 44, SHOWN_FUNCTIONS = 3, SHOWN_GRAPHS = 3 };
 
 static void write_duration(uint64_t ns, struct bytes *out)
 {
@@ -105,6 +105,64 @@ static size_t count_linked(const struct kept_trace *trace)
     return linked;
 }
 
+/* Whether a's graph comes before b's: that of more CPU time, or of more samples. */
+static bool is_costlier(const struct span_profile *a, const struct span_profile *b)
+{
+    return a->cpu_ns != b->cpu_ns ? a->cpu_ns > b->cpu_ns : a->samples > b->samples;
+}
+
+static bool is_among(const struct span_profile *const *list, size_t count,
+                     const struct span_profile *profile)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == profile)
+            return true;
+    return false;
+}
+
+/* The span with the costliest profile that is not among those shown; NULL: none. A profile that
+ * several spans share, as children may inherit it, counts once. */
+static const struct kept_span *find_costliest(const struct kept_trace *trace,
+                                              const struct span_profiles *profiles,
+                                              const struct span_profile *const *shown, size_t count)
+{
+    const struct kept_span *best = NULL;
+    const struct span_profile *least = NULL;
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct span_profile *profile = span_profiles_get(profiles, trace->spans[i].profile);
+        if (!profile || !profile->tree.count || is_among(shown, count, profile) ||
+            (least && !is_costlier(profile, least)))
+            continue;
+        best = &trace->spans[i];
+        least = profile;
+    }
+    return best;
+}
+
+static void write_graphs(const struct kept_trace *trace, const struct span_profiles *profiles,
+                         struct bytes *out)
+{
+    const struct span_profile *shown[SHOWN_GRAPHS];
+    size_t count = 0;
+    for (; count < SHOWN_GRAPHS; count++) {
+        const struct kept_span *span = find_costliest(trace, profiles, shown, count);
+        if (!span)
+            break;
+        shown[count] = span_profiles_get(profiles, span->profile);
+        bytes_printf(out, "\n  The flame graph of %s: ", span->name);
+        if (shown[count]->cpu_ns) {
+            write_duration(shown[count]->cpu_ns, out);
+            bytes_printf(out, " CPU\n\n");
+        } else {
+            bytes_printf(out, "%llu sample%s\n\n", (unsigned long long)shown[count]->samples,
+                         shown[count]->samples == 1 ? "" : "s");
+        }
+        call_tree_write(&shown[count]->tree, out);
+    }
+    if (count)
+        bytes_append(out, "\n", 1);
+}
+
 void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, struct bytes *out)
 {
     bytes_printf(out, "trace ");
@@ -123,4 +181,5 @@ void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, 
             write_children(trace, i, 0, profiles, out);
     if (trace->omitted)
         bytes_printf(out, "  and %zu more spans\n", trace->omitted);
+    write_graphs(trace, profiles, out);
 }

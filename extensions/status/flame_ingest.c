@@ -3,10 +3,9 @@
 #include "extensions/status/flame.h"
 
 #include "lib/base/clock.h"
-#include "lib/wire/codec/compress.h"
 #include "lib/wire/http/http_query.h"
-#include "lib/wire/http/multipart.h"
 #include "lib/wire/jfr/jfr_labels.h"
+#include "lib/wire/jfr/jfr_parts.h"
 #include "lib/wire/jfr/jfr_stacks.h"
 #include "lib/wire/otlp/otlp_span.h"
 
@@ -18,47 +17,16 @@ enum { MAX_INFLATED = 64 << 20, DEEPEST = 1024, NAME_SIZE = 1024, RATE = 100 };
 #define CPU_TYPE  "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 #define WALL_TYPE "wall:wall:nanoseconds:wall:nanoseconds"
 
-/* A JFR upload with its parts inflated. */
+/* A JFR upload. */
 struct recording {
     struct flame *flame;
-    struct bytes inflated[2];
-    struct view parts[2]; /* jfr, labels */
+    struct jfr_parts parts;
     struct jfr jfr;
     struct jfr_stacks stacks;
     struct jfr_labels labels;
     bool labelled;
     uint64_t period; /* ns per sample */
 };
-
-static bool take_part(struct recording *recording, int which, struct view part)
-{
-    struct bytes *inflated = &recording->inflated[which];
-    recording->parts[which] = part;
-    if (!looks_gzip(part))
-        return true;
-    bytes_init(inflated, MAX_INFLATED, recording->flame->budget);
-    if (inflate_append(ENCODING_GZIP, part, inflated) != INFLATE_OK)
-        return false;
-    recording->parts[which] = bytes_view(inflated);
-    return true;
-}
-
-static bool take_parts(struct recording *recording, const char *type, struct view body)
-{
-    struct multipart multipart;
-    struct multipart_part part;
-    if (!type || !strstr(type, "multipart/form-data"))
-        return take_part(recording, 0, body);
-    bool good = multipart_begin(&multipart, view_of(type), body);
-    while (good && multipart_next(&multipart, &part)) {
-        int which = view_eq(part.name, VIEW("jfr"))      ? 0
-                    : view_eq(part.name, VIEW("labels")) ? 1
-                                                         : 2;
-        if (which < 2 && part.filename.data && !recording->parts[which].data)
-            good = take_part(recording, which, part.content);
-    }
-    return good && recording->parts[0].data;
-}
 
 static uint64_t period_of(const char *query)
 {
@@ -124,11 +92,11 @@ static bool add_recording(struct recording *recording, struct arena *arena)
     struct jfr_event event;
     struct jfr_fault fault;
     struct proto_fault labels_fault;
-    if (!jfr_open(&recording->jfr, recording->parts[0], arena, &fault) ||
+    if (!jfr_open(&recording->jfr, recording->parts.jfr, arena, &fault) ||
         !jfr_stacks_open(&recording->stacks, &recording->jfr, arena))
         return false;
     recording->labelled =
-        jfr_labels_open(&recording->labels, recording->parts[1], arena, &labels_fault);
+        jfr_labels_open(&recording->labels, recording->parts.labels, arena, &labels_fault);
     if (!is_in_time(flame, &recording->jfr))
         return true;
     struct jfr_stack_frame *frames = arena_array_raw(arena, DEEPEST, sizeof *frames);
@@ -149,11 +117,11 @@ static void add_jfr(struct flame *flame, const char *query, const char *type, st
     struct recording recording = {.flame = flame, .period = period_of(query)};
     struct arena arena;
     arena_init(&arena, (size_t)MAX_INFLATED);
-    if (!take_parts(&recording, type, body) || !add_recording(&recording, &arena))
+    if (!jfr_parts_open(&recording.parts, type, body, flame->budget) ||
+        !add_recording(&recording, &arena))
         flame->truncated = true;
     arena_release(&arena);
-    bytes_release(&recording.inflated[0]);
-    bytes_release(&recording.inflated[1]);
+    jfr_parts_release(&recording.parts);
 }
 
 /* ---- folded text ---- */

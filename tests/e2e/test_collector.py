@@ -14,6 +14,7 @@ import bytesink
 import harness
 import payloads
 import record
+import uploads
 import wire
 
 SIGNALS = list(payloads.REQUESTS)
@@ -439,3 +440,73 @@ def test_the_file_and_debug_exporters_write_every_signal(tmp_path, signal):
     assert written == [message]
     said = [line for line in spanlink.log.read_text().splitlines() if line.startswith("debug: ")]
     assert len(said) == 1 and re.search(rf"\b[0-9]+ {COUNTED[signal]}\b", said[0])
+
+
+DRAWN = """\
+receivers:
+  otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{http}"}}}}}}
+  pyroscope: {{endpoint: "127.0.0.1:{ingest}", reject_older_than: 0}}
+exporters: {{debug: {{verbosity: detailed}}}}
+service:
+  pipelines:
+    traces: {{receivers: [otlp], exporters: [debug]}}
+    {profiles}
+"""
+WITH_PROFILES = "profiles: {receivers: [pyroscope], exporters: [debug]}"
+
+
+def drawn(folder, upload, profiles=WITH_PROFILES):
+    """What debug writes of the requests that upload(post) sends."""
+    http, ingest = harness.free_port(), harness.free_port()
+    config = folder / "drawn.yaml"
+    config.write_text(DRAWN.format(http=http, ingest=ingest, profiles=profiles))
+    spanlink = harness.Program("spanlink", folder, [harness.SPANLINK, "--config", config])
+    spanlink.wait_ports(http, seconds=10)
+
+    def post(path, body, **headers):
+        port = http if path.startswith("/v1/") else ingest
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        answer = requests.post(f"http://127.0.0.1:{port}{path}", body, headers=headers, timeout=10)
+        assert answer.status_code == 200, answer.text
+    upload(post)
+    assert spanlink.stop() == 0, spanlink.tail()
+    return spanlink.log.read_text()
+
+
+def send_order(post, profiled=True):
+    """A linked span, and its samples before it."""
+    span = "00f067aa0ba902b7"
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    for count, stack in ((3, ("\x1b[31mleaf\n", "main")), (1, ("main",))):
+        pprof.sample([count, count * 10_000_000], stack, span_id=span)
+    body = uploads.push_request({"__name__": "process_cpu", "service_name": "shop"},
+                                gzip.compress(pprof.encode(1, 1)))
+    if profiled:
+        post(uploads.PUSH, body, content_type="application/proto")
+    post("/v1/traces", uploads.trace_request("shop", [("4bf92f3577b34da6a3ce929d0e0e4736", span,
+                                                       1, 50_000_001, True)]),
+         content_type="application/x-protobuf")
+
+
+def test_debug_draws_the_flame_graph_of_a_linked_span(tmp_path):
+    said = drawn(tmp_path, send_order)
+    graph = said.partition("The flame graph of GET /order: 40.0 ms CPU\n\n")[2].splitlines()
+    assert graph[:3] == [f"  100.0%  {'█' * 33}  total", f"  100.0%  {'█' * 33}    main",
+                         f"   75.0%  {'█' * 25}{' ' * 8}      ?[31mleaf?"], said
+
+
+def test_debug_without_profiles_shows_the_spans(tmp_path):
+    said = drawn(tmp_path, lambda post: send_order(post, profiled=False), profiles="")
+    assert re.search(r"\n  GET /order +50.0 ms   profile 00f067aa0ba902b7\n", said), said
+    assert "flame graph" not in said
+
+
+def test_debug_draws_java_too(tmp_path):
+    folder = harness.ROOT / "tests" / "recorded" / "java"
+
+    def upload(post):
+        for request in json.loads((folder / "index.json").read_text())["requests"]:
+            post(request["path"], (folder / request["file"]).read_bytes(), **request["headers"])
+    said = drawn(tmp_path, upload)
+    assert re.search(r"The flame graph of GET /car: [\d.]+ m?s CPU\n\n  100.0%", said), said
+    assert re.search(r"%  █+ +Rides\.", said), said

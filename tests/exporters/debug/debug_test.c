@@ -154,8 +154,108 @@ START_TEST(detailed_shows_a_trace_as_a_tree_with_what_its_profiles_said)
               "samples, 110.0 ms CPU: find_nearest 54%, sort 27%, alloc 9%\n"
               "    find_car                                 120.0 ms\n"
               "      db                                     500.0 us\n"
-              "    reply                                    0.1 us\n");
+              "    reply                                    0.1 us\n"
+              "\n  The flame graph of GET /car: 110.0 ms CPU\n\n"
+              "  100.0%  █████████████████████████████████  total\n"
+              "  100.0%  █████████████████████████████████    main\n"
+              "   54.5%  ██████████████████                     find_nearest\n"
+              "   27.3%  █████████                              sort\n"
+              "    9.1%  ███                                    alloc\n"
+              "    9.1%  ███                                    parse\n\n");
     end();
+}
+END_TEST
+
+static void add_stacks(struct span_profiles *profiles, uint64_t id, unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++) {
+        char name[24];
+        struct span_stack stack = {.id = id, .samples = 1, .count = 2};
+        snprintf(name, sizeof name, "f%u", i);
+        stack.names[0] = view_of(name);
+        stack.names[1] = VIEW("main");
+        span_profiles_count(profiles, &stack);
+    }
+}
+
+START_TEST(stacks_are_bounded_and_charged)
+{
+    struct budget budget;
+    budget_init(&budget, 64 << 20);
+    struct span_profiles *profiles = span_profiles_new(&budget);
+    size_t empty = budget_used(&budget);
+    add_stacks(profiles, 1, 0, 1000);
+    const struct call_tree *tree = &span_profiles_get(profiles, 1)->tree;
+    ck_assert_uint_eq(tree->count, CALLS_MAX);
+    /* total, main and 254 functions; main has the samples of the others */
+    ck_assert_uint_eq(tree->calls[1].samples, 1000 - 254);
+    ck_assert_uint_gt(budget_used(&budget), empty);
+    for (unsigned id = 2; id < 1000; id++)
+        add_stacks(profiles, id, 0, 300);
+    ck_assert_uint_le(budget_used(&budget), empty + (4 << 20));
+    ck_assert_uint_eq(span_profiles_get(profiles, 1)->tree.count, 0);
+    ck_assert_uint_eq(span_profiles_get(profiles, 1)->samples, 1000);
+    ck_assert_uint_eq(span_profiles_get(profiles, 999)->tree.count, CALLS_MAX);
+    add_stacks(profiles, 1, 0, 1); /* a part of a graph would mislead */
+    ck_assert_uint_eq(span_profiles_get(profiles, 1)->tree.count, 0);
+    span_profiles_free(profiles);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+START_TEST(without_memory_the_calls_that_there_are_count)
+{
+    struct budget budget;
+    budget_init(&budget, 0);
+    struct call_room room = {&budget, 1 << 20};
+    struct call_tree tree = {0};
+    const struct span_stack stack = {.samples = 1, .names = {VIEW("f")}, .count = 1};
+    struct bytes out;
+    bytes_init(&out, 4096, NULL);
+    call_tree_add(&tree, &room, &stack);
+    call_tree_write(&tree, &out);
+    ck_assert_uint_eq(tree.count + out.size, 0);
+    call_tree_release(&tree, &room);
+    bytes_release(&out);
+}
+END_TEST
+
+/* Depth, recursion, names that are long, empty or would steer the terminal, sums that overflow. */
+START_TEST(any_stack_is_drawn_within_the_line)
+{
+    struct call_room room = {NULL, 1 << 20};
+    struct call_tree tree = {0};
+    struct span_stack stack = {.samples = 1, .cpu_ns = UINT64_MAX, .count = STACK_DEPTH};
+    struct bytes out;
+    bytes_init(&out, 1 << 16, NULL);
+    for (size_t i = 0; i < STACK_DEPTH; i++)
+        stack.names[i] = i % 2 ? VIEW("deep\x1b[2J\xc3\xa9") : VIEW("");
+    call_tree_add(&tree, &room, &stack);
+    stack.count = 1;
+    stack.names[0] =
+        VIEW("eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee");
+    call_tree_add(&tree, &room, &stack);
+    call_tree_write(&tree, &out);
+    bytes_append(&out, "", 1);
+    const char *text = (const char *)out.data;
+    ck_assert_uint_eq(lines(text), 16);
+    ck_assert_ptr_nonnull(strstr(text, "  deep?[2J\xc3\xa9\n"));
+    ck_assert_ptr_nonnull(strstr(text, "  (unknown)\n"));
+    ck_assert_ptr_null(strchr(text, '\x1b'));
+    call_tree_release(&tree, &room);
+    bytes_release(&out);
+}
+END_TEST
+
+START_TEST(several_linked_spans_have_a_graph_each_and_shared_links_one)
+{
+    begin("debug: {verbosity: detailed}");
+    send_profile();
+    SEND(1, {1, 0, "root", 0, 5, "0101010101010101"}, {2, 1, "child", 0, 5, "0101010101010101"},
+         {3, 1, "unseen", 0, 5, "0202020202020202"});
+    const char *text = end(), *first = strstr(text, "The flame graph of ");
+    ck_assert_ptr_nonnull(first);
+    ck_assert_ptr_null(strstr(first + 1, "The flame graph of "));
 }
 END_TEST
 
@@ -259,7 +359,7 @@ END_TEST
 
 START_TEST(samples_are_counted_by_what_a_profile_has)
 {
-    struct span_profiles *profiles = span_profiles_new();
+    struct span_profiles *profiles = span_profiles_new(NULL);
     struct pprof_build *build = pprof_build_new();
     pprof_build_type(build, "cpu", "nanoseconds"); /* Python: no samples/count */
     pprof_build_period(build, "cpu", "nanoseconds", 10000000);
@@ -294,7 +394,7 @@ END_TEST
 START_TEST(otlp_profiles_count_like_the_pprof_that_they_were)
 {
     struct outcome why;
-    struct span_profiles *profiles = span_profiles_new();
+    struct span_profiles *profiles = span_profiles_new(NULL);
     struct pprof_build *build = pprof_build_new();
     pprof_build_type(build, "samples", "count"); /* Go: both, which are separate in OTLP */
     pprof_build_type(build, "cpu", "nanoseconds");
@@ -322,7 +422,7 @@ END_TEST
 
 START_TEST(the_latest_spans_of_many_are_remembered)
 {
-    struct span_profiles *profiles = span_profiles_new();
+    struct span_profiles *profiles = span_profiles_new(NULL);
     struct pprof_build *build = pprof_build_new();
     pprof_build_type(build, "samples", "count");
     for (unsigned i = 1; i <= 3000; i++) {
@@ -368,4 +468,7 @@ SUITE_MAIN("debug_exporter", basic_is_a_line_a_batch,
            names_cannot_steer_the_terminal, memory_is_bounded_and_the_oldest_traces_give_way,
            a_reader_that_does_not_read_holds_nothing_up, samples_are_counted_by_what_a_profile_has,
            otlp_profiles_count_like_the_pprof_that_they_were,
-           the_latest_spans_of_many_are_remembered, texts_are_cut_between_characters)
+           the_latest_spans_of_many_are_remembered, stacks_are_bounded_and_charged,
+           without_memory_the_calls_that_there_are_count, any_stack_is_drawn_within_the_line,
+           several_linked_spans_have_a_graph_each_and_shared_links_one,
+           texts_are_cut_between_characters)

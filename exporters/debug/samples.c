@@ -1,0 +1,198 @@
+/* Reads the samples that name a span (exporters/debug/debug.h). */
+#include "exporters/debug/debug.h"
+
+#include "lib/wire/http/http_query.h"
+#include "lib/wire/jfr/jfr_labels.h"
+#include "lib/wire/jfr/jfr_parts.h"
+#include "lib/wire/jfr/jfr_stacks.h"
+#include "lib/wire/pprof/pprof_stacks.h"
+#include "lib/wire/profiles/profiles_to_pprof.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { INDEX_CAP = 64 << 20, MAX_RATE = 1000000, DEFAULT_RATE = 100 };
+
+/* ---- pprof ---- */
+
+static int type_index(const struct pprof *pprof, struct view type, struct view unit)
+{
+    for (size_t i = 0; i < pprof->type_count; i++)
+        if (view_eq(pprof->types[i].type, type) && view_eq(pprof->types[i].unit, unit))
+            return (int)i;
+    return -1;
+}
+
+/* Indexes of a profile's values; -1: none. */
+struct columns {
+    int samples;
+    int cpu;
+};
+
+static uint64_t value_at(const struct pprof_sample *sample, int column)
+{
+    return column >= 0 && sample->values[column] > 0 ? (uint64_t)sample->values[column] : 0;
+}
+
+static void add_sample(struct span_profiles *profiles, const struct pprof_stacks *stacks,
+                       const struct columns *columns, const struct pprof_sample *sample)
+{
+    int64_t period = stacks->pprof->period;
+    uint64_t samples = value_at(sample, columns->samples);
+    struct span_stack stack = {.cpu_ns = value_at(sample, columns->cpu)};
+    uint32_t frames[STACK_DEPTH];
+    bool cut;
+    if (columns->samples < 0 && period > 0)
+        samples = stack.cpu_ns / (uint64_t)period;
+    if ((!samples && !stack.cpu_ns) || !sample->span_id.data ||
+        !span_id_parse(sample->span_id, &stack.id))
+        return;
+    stack.samples = samples ? samples : 1;
+    stack.count = pprof_stacks_read(stacks, sample, frames, STACK_DEPTH, &cut);
+    for (size_t i = 0; i < stack.count; i++)
+        stack.names[i] =
+            stacks->pprof->strings[frames[i] < stacks->pprof->string_count ? frames[i] : 0];
+    span_profiles_count(profiles, &stack);
+}
+
+void span_profiles_add(struct span_profiles *profiles, struct view raw)
+{
+    struct arena arena;
+    struct pprof pprof;
+    struct proto_fault fault;
+    struct pprof_stacks stacks;
+    struct pprof_sample sample;
+    arena_init(&arena, INDEX_CAP);
+    if (pprof_open(&pprof, raw, &arena, &fault) && pprof_stacks_open(&stacks, &pprof, &arena)) {
+        struct columns columns = {type_index(&pprof, VIEW("samples"), VIEW("count")),
+                                  type_index(&pprof, VIEW("cpu"), VIEW("nanoseconds"))};
+        struct proto_scan scan = pprof_samples(&pprof);
+        while (pprof_next_sample(&pprof, &scan, &sample))
+            add_sample(profiles, &stacks, &columns, &sample);
+    }
+    arena_release(&arena);
+}
+
+/* ---- OTLP ---- */
+
+/* A request may contain a profiler's CPU times twice: as sample counts, which the server's rules
+ * convert to times, and as times. */
+static bool is_repeated_time(struct view name, bool *times_seen)
+{
+    *times_seen |= view_eq(name, VIEW("process_cpu"));
+    return *times_seen && view_eq(name, VIEW("cpu"));
+}
+
+void span_profiles_add_otlp(struct span_profiles *profiles, struct view request)
+{
+    const struct profiles_policy policy = {0};
+    struct profiles_to_pprof conversion;
+    struct profiles_part part;
+    struct arena arena;
+    struct bytes pprof;
+    const char *reason;
+    bool times_seen = false;
+    arena_init(&arena, INDEX_CAP);
+    bytes_init(&pprof, INDEX_CAP, NULL);
+    bool good = profiles_to_pprof_begin(&conversion, request, &policy, &arena, &reason);
+    while (good) {
+        if (profiles_to_pprof_next(&conversion, &part, &pprof, &reason)) {
+            if (!is_repeated_time(series_get(part.series, VIEW("__name__")), &times_seen))
+                span_profiles_add(profiles, bytes_view(&pprof));
+            series_unref(part.series);
+        } else if (!reason) {
+            break;
+        }
+    }
+    bytes_release(&pprof);
+    arena_release(&arena);
+}
+
+/* ---- JFR ---- */
+
+/* A JFR upload, with room for the names of one stack. */
+struct reading_jfr {
+    struct jfr_parts parts;
+    struct jfr jfr;
+    struct jfr_stacks stacks;
+    struct jfr_labels labels;
+    uint64_t period; /* ns that a sample represents */
+    struct jfr_stack_frame frames[STACK_DEPTH];
+    char names[STACK_DEPTH][2 * FUNCTION_NAME_SIZE];
+    struct span_stack stack;
+};
+
+static uint64_t period_of(const char *query)
+{
+    char text[32];
+    long rate = 0;
+    if (http_query_get(query, "sampleRate", text, sizeof text))
+        rate = strtol(text, NULL, 10);
+    return NS_PER_S / (uint64_t)(rate > 0 && rate <= MAX_RATE ? rate : DEFAULT_RATE);
+}
+
+/* The span id from the labels of an event's context, else the event's own, as in correlation. */
+static uint64_t event_id(const struct jfr_labels *labels, const struct jfr_event *event)
+{
+    static const char *const names[] = {"span_id", "profile_id"};
+    for (size_t i = 0; event->context && i < 2; i++) {
+        uint64_t id;
+        struct view hex = jfr_labels_of_context(labels, event->context, view_of(names[i]));
+        if (hex.data && span_id_parse(hex, &id))
+            return id;
+    }
+    return event->span_id;
+}
+
+static void add_event(struct span_profiles *profiles, struct reading_jfr *reading,
+                      const struct jfr_event *event)
+{
+    struct span_stack *stack = &reading->stack;
+    if (!event->has_stack || !event->samples || (!event->counts_cpu && !event->counts_wall) ||
+        !(stack->id = event_id(&reading->labels, event)))
+        return;
+    stack->samples = event->samples;
+    stack->cpu_ns = event->counts_cpu ? event->samples * reading->period : 0;
+    stack->count = jfr_stacks_read(&reading->stacks, event, reading->frames, STACK_DEPTH);
+    for (size_t i = 0; i < stack->count; i++) {
+        const struct jfr_stack_frame *frame = &reading->frames[i];
+        snprintf(reading->names[i], sizeof reading->names[i], "%.*s%s%.*s", VIEW_ARG(frame->class),
+                 frame->class.size ? "." : "", VIEW_ARG(frame->method));
+        stack->names[i] = view_of(reading->names[i]);
+    }
+    span_profiles_count(profiles, stack);
+}
+
+static void add_recording(struct span_profiles *profiles, struct reading_jfr *reading,
+                          struct arena *arena)
+{
+    struct jfr_event event;
+    struct jfr_fault fault;
+    struct proto_fault labels_fault;
+    if (!jfr_open(&reading->jfr, reading->parts.jfr, arena, &fault) ||
+        !jfr_stacks_open(&reading->stacks, &reading->jfr, arena) ||
+        !jfr_labels_open(&reading->labels, reading->parts.labels, arena, &labels_fault))
+        return;
+    struct jfr_scan scan = jfr_scan_begin(&reading->jfr);
+    while (jfr_next_event(&reading->jfr, &scan, &event))
+        add_event(profiles, reading, &event);
+}
+
+void span_profiles_add_ingest(struct span_profiles *profiles, const char *query,
+                              const char *content_type, struct view body)
+{
+    char format[16] = "";
+    struct arena arena;
+    if (!query || !http_query_get(query, "format", format, sizeof format) ||
+        strcmp(format, "jfr") != 0)
+        return; /* the text formats have no span ids */
+    arena_init(&arena, INDEX_CAP);
+    struct reading_jfr *reading = arena_alloc(&arena, sizeof *reading);
+    if (reading) {
+        reading->period = period_of(query);
+        if (jfr_parts_open(&reading->parts, content_type, body, NULL))
+            add_recording(profiles, reading, &arena);
+        jfr_parts_release(&reading->parts);
+    }
+    arena_release(&arena);
+}
