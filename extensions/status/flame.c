@@ -176,6 +176,7 @@ struct pprof_adding {
     char types[PPROF_MAX_TYPES][FLAME_TYPE_SIZE];
     int value, samples; /* columns; -1: none */
     bool any;           /* a sample matched the filter */
+    bool by_period;     /* as in struct flame_source */
 };
 
 /* The service of a series, as Pyroscope determines it. */
@@ -224,6 +225,10 @@ static void choose_column(struct pprof_adding *adding)
             adding->value = (int)i;
     if (adding->value < 0)
         return;
+    const struct pprof_type *type = &adding->pprof.types[adding->value];
+    adding->by_period &= adding->pprof.period > 0 &&
+                         view_eq(type->type, adding->pprof.period_type.type) &&
+                         view_eq(type->unit, adding->pprof.period_type.unit);
     uint64_t start = (uint64_t)adding->pprof.time_nanos;
     uint64_t end = start + (uint64_t)adding->pprof.duration_nanos;
     if (!pprof_has_time(&adding->pprof))
@@ -245,6 +250,16 @@ static uint32_t name_of(struct pprof_adding *adding, uint32_t string)
     return adding->names[string];
 }
 
+static uint64_t samples_of(const struct pprof_adding *adding, const struct pprof_sample *sample)
+{
+    int64_t taken = 1;
+    if (adding->samples >= 0)
+        taken = sample->values[adding->samples];
+    else if (adding->by_period && sample->values[adding->value] > adding->pprof.period)
+        taken = sample->values[adding->value] / adding->pprof.period;
+    return taken > 0 ? (uint64_t)taken : 0;
+}
+
 static void add_sample(struct pprof_adding *adding, const struct pprof_sample *sample)
 {
     struct flame *flame = adding->flame;
@@ -264,8 +279,7 @@ static void add_sample(struct pprof_adding *adding, const struct pprof_sample *s
     while (count-- > 0)
         node = flame_child(flame, node, name_of(adding, frames[count]));
     flame_nodes(flame)[node].self += sample->values[adding->value];
-    int64_t samples = adding->samples < 0 ? 1 : sample->values[adding->samples];
-    flame->samples += samples > 0 ? (uint64_t)samples : 0;
+    flame->samples += samples_of(adding, sample);
 }
 
 static bool is_in_time(const struct flame *flame, const struct pprof *pprof, uint64_t arrived)
@@ -286,7 +300,7 @@ static bool has_ids(const struct pprof *pprof)
 void flame_add_pprof(struct flame *flame, const struct flame_source *source)
 {
     const struct flame_filter *filter = &flame->filter;
-    struct pprof_adding adding = {.flame = flame, .value = -1};
+    struct pprof_adding adding = {.flame = flame, .value = -1, .by_period = source->by_period};
     struct arena arena;
     if (flame->failed ||
         (filter->service && !view_eq(view_of(filter->service), service_of(source))))
@@ -326,7 +340,7 @@ void flame_add_otlp(struct flame *flame, struct view request, uint64_t arrived)
         if (!made)
             continue;
         struct flame_source source = {
-            .raw = bytes_view(&out), .series = part.series, .arrived = arrived};
+            .raw = bytes_view(&out), .series = part.series, .arrived = arrived, .by_period = true};
         flame_add_pprof(flame, &source);
         series_unref(part.series);
     }

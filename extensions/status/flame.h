@@ -39,7 +39,7 @@ struct flame {
     int rank;                                 /* of that type */
     char types[FLAME_TYPES][FLAME_TYPE_SIZE]; /* all types found */
     size_t type_count;
-    uint64_t samples;
+    uint64_t samples;    /* taken by the profiler: see Samples in docs/openapi.yaml */
     uint64_t start, end; /* wall time, ns, of the profiles with such samples; 0: not known */
     int64_t period;
     bool truncated; /* a node or frame was left out, or a profile could not be read */
@@ -54,6 +54,7 @@ struct flame_source {
     struct view raw;
     const struct series *series; /* NULL: none */
     bool by_ingest;
+    bool by_period; /* without values of samples/count, a sample is a period of the drawn type */
     const char *sample_type_config; /* NULL: none */
     uint64_t arrived;               /* wall time, ns */
 };

@@ -334,6 +334,35 @@ def test_java_and_folded_text_are_drawn_too(tmp_path):
     assert status.stop() == 0
 
 
+def test_samples_are_those_that_the_profiler_took(tmp_path):
+    """Of OTLP the values or times of samples/count; of a pprof without it, its records."""
+    status = Status(tmp_path)
+    (trace_a, span_a), (trace_b, span_b) = ids(1), ids(2)
+    start = time.time_ns()
+    status.send(uploads.trace_request("ebpf", [(trace_a, span_a, start, start + 1, True)]))
+    status.send(uploads.trace_request("python", [(trace_b, span_b, start, start + 1, True)]))
+    ebpf = uploads.Ebpf("ebpf").sample("f", [start, start + 1, start + 2], trace_a, span_a)
+    answer = requests.post(f"http://127.0.0.1:{status.http}/v1development/profiles",
+                           ebpf.encode(start - 10**9, 2 * 10**9), timeout=10,
+                           headers={"Content-Type": "application/x-protobuf"})
+    assert answer.status_code == 200, answer.text
+    pprof = uploads.Pprof([("cpu", "nanoseconds")])
+    for stack in STACKS["a"]:
+        pprof.sample([20_000_000], stack, span_id=span_b)
+    status.push("python", pprof, start - 10**9, 2 * 10**9)
+    for trace, span, taken in ((trace_a, span_a, 3), (trace_b, span_b, 2)):
+        assert harness.wait_for(
+            lambda: status.get("/api/spans/" + span)["decision"] == "linked", 20), status.tail()
+        [row] = status.get("/api/traces", trace_id=trace)["traces"]
+        [each] = status.get("/api/traces/" + trace)["spans"]
+        graph = status.get("/api/flamegraph", span=span)
+        assert row["samples"] == each["samples"] == graph["samples"] == taken
+    routes = {r["service"]: r["samples"] for r in status.get("/api/cost")["routes"]}
+    assert routes == {"ebpf": 3, "python": 2}
+    services = {s["service"]: s["samples"] for s in status.get("/api/services")["services"]}
+    assert services == routes and status.stop() == 0
+
+
 def test_top_draws_it_as_text(seen):
     def top(*arguments):
         return subprocess.run([harness.SPANLINK, "top", *arguments], text=True, timeout=30,
