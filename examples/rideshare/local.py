@@ -98,13 +98,13 @@ def spanlink_command():
     return command
 
 
-def start_sidecar(region, data, otlp, pyroscope):
+def start_sidecar(region, data, otlp, pyroscope, page):
     return Process(f"spanlink of {region}", data / region / "spanlink.log", spanlink_command(),
                    REGION=region, DATA_DIR=str(data), OTLP_PORT=str(otlp),
-                   PYROSCOPE_PORT=str(pyroscope))
+                   PYROSCOPE_PORT=str(pyroscope), STATUS_HOST="localhost", STATUS_PORT=str(page))
 
 
-def start_service(region, data, port, otlp, pyroscope):
+def start_service(region, data, port, otlp, pyroscope, _):
     return Process(f"the service of {region}", data / region / "service.log",
                    [sys.executable, HERE / "rideshare.py"], REGION=region, PORT=str(port),
                    OTEL_EXPORTER_OTLP_ENDPOINT=f"http://localhost:{otlp}",
@@ -112,15 +112,16 @@ def start_service(region, data, port, otlp, pyroscope):
 
 
 def run(seconds, data):
-    ports = {region: (free_port(), free_port(), free_port()) for region in REGIONS}
+    ports = {region: [free_port() for _ in range(4)] for region in REGIONS}
     sidecars = [start_sidecar(region, data, *ports[region][1:]) for region in REGIONS]
     for region, sidecar in zip(REGIONS, sidecars):
         sidecar.wait_ports(*ports[region][1:])
     services = [start_service(region, data, *ports[region]) for region in REGIONS]
     for region, service in zip(REGIONS, services):
         service.wait_ports(ports[region][0])
-        print("{:10}http://localhost:{}, its spanlink on {} (OTLP) and {} (Pyroscope)".format(
-            region, *ports[region]), flush=True)
+        print("{:10}http://localhost:{}, its spanlink on {} (OTLP) and {} (Pyroscope); "
+              "traces and flame graphs: http://localhost:{}".format(region, *ports[region]),
+              flush=True)
     load = Process("the load", data / "load.log", [sys.executable, HERE / "load.py"]
                    + [f"http://localhost:{ports[region][0]}" for region in REGIONS])
 

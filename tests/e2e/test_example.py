@@ -3,6 +3,7 @@ import re
 import subprocess
 
 import pytest
+import requests
 
 import example
 import harness
@@ -57,10 +58,27 @@ def test_the_slow_region_is_the_slowest(ended):
                     ended.text.partition("costliest: ")[2])
 
 
-def test_ctrl_c_prints_the_summary(tmp_path):
+def pages(text):
+    found = dict(re.findall(r"^(\S+) .*flame graphs: (http://\S+)$", text, re.M))
+    assert set(found) == set(REGIONS), text
+    return found.values()
+
+
+def has_rides(page):
+    """Whether a region's page has a ride and the flame graph of its route."""
+    assert "<title>" in requests.get(page, timeout=10).text
+    routes = requests.get(page + "/api/cost", timeout=10).json()["routes"]
+    if not routes or not routes[0]["linked"]:
+        return False
+    route = {"service": routes[0]["service"], "name": routes[0]["span_name"]}
+    return requests.get(page + "/api/flamegraph", route, timeout=10).json()["total"] > 0
+
+
+def test_each_region_serves_its_page_and_ctrl_c_prints_the_summary(tmp_path):
     running = example.Run(tmp_path, 600)
     try:
         assert running.read_until("rides for"), running.text
+        assert harness.wait_for(lambda: all(map(has_rides, pages(running.text))), 90)
         running.ctrl_c()
         assert running.read_until("the last spans"), running.text
         running.ctrl_c()

@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -401,4 +402,56 @@ def test_a_full_keep_lets_the_oldest_go(tmp_path):
     [size] = [float(s.split()[1]) for s in page.splitlines()
               if s.startswith("spanlink_status_kept_bytes")]
     assert size <= 1 << 20
+    assert status.stop() == 0
+
+
+class Reloaded(Status):
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.config = folder / "status.yaml"
+
+    def reload(self, old, new):
+        text = self.config.read_text()
+        assert old in text
+        self.config.write_text(text.replace(old, new))
+        before = self.log.read_text().count("reloaded: ")
+        self.process.send_signal(signal.SIGHUP)
+        assert harness.wait_for(lambda: self.log.read_text().count("reloaded: ") > before,
+                                20), self.tail()
+
+    def send_one(self, number):
+        trace, span = ids(number)
+        now = time.time_ns()
+        self.send(uploads.trace_request("reloaded", [(trace, span, now, now + 1000, False)]))
+        return trace
+
+    def kept(self):
+        return {row["trace_id"] for row in self.get("/api/traces")["traces"]}
+
+    def keeps(self, *traces):
+        return harness.wait_for(lambda: self.kept() == set(traces), 20)
+
+
+def test_a_reload_keeps_what_an_unchanged_section_holds(tmp_path):
+    status = Reloaded(tmp_path)
+    first = status.send_one(1)
+    assert status.keeps(first), status.tail()
+    status.reload("hold: 1s", "hold: 2s")               # another component's
+    second = status.send_one(2)
+    assert status.keeps(first, second), status.tail()
+    assert 'hold: "2s"' in status.get("/api/config")["yaml"]
+    status.reload("keep_mib: 16", "keep_mib: 17")       # its own: on the same socket, from nothing
+    assert "keep_mib: 17" in status.get("/api/config")["yaml"]
+    third = status.send_one(3)
+    assert status.keeps(third), status.tail()
+    old, status.page = status.page, harness.free_port()
+    status.reload(f":{old}", f":{status.page}")
+    fourth = status.send_one(4)
+    assert status.keeps(fourth), status.tail()
+    assert harness.wait_for(lambda: not harness.answers(old), 20)
+    status.reload("extensions: [status, ", "extensions: [")
+    assert harness.wait_for(lambda: not harness.answers(status.page), 20)
+    status.reload("extensions: [", "extensions: [status, ")
+    fifth = status.send_one(5)
+    assert status.keeps(fifth), status.tail()
     assert status.stop() == 0
