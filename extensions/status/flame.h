@@ -65,7 +65,8 @@ void flame_add_pprof(struct flame *flame, const struct flame_source *source);
 /* The same for a validated OTLP profiles request. */
 void flame_add_otlp(struct flame *flame, struct view request, uint64_t arrived);
 
-/* The same for the body of a request to /ingest: folded text or JFR. */
+/* The same for the body of a request to /ingest: JFR, folded text, lines, trie, tree or speedscope;
+ * only JFR has span ids. */
 void flame_add_ingest(struct flame *flame, const char *query, const char *content_type,
                       struct view body, uint64_t arrived);
 
@@ -96,6 +97,18 @@ uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name);
 /* Notes a sample type, and returns whether its values are to be added. Without a type in the
  * filter, the best type wins: values of a lesser type that were added before are discarded. */
 bool flame_takes(struct flame *flame, const char *type);
+
+/* A body without span ids, accepted by the receiver: folded text where format is none of the
+ * others' (flame_text.c). */
+struct flame_text {
+    const char *format, *content_type; /* content_type NULL: none */
+    const char *application;           /* "shop.cpu{region=eu}" */
+    uint64_t period;                   /* of the query's sampleRate, ns */
+    struct view body;
+};
+void flame_add_text(struct flame *flame, const struct flame_text *text);
+/* 1 s / sampleRate, which is 100 by default; ns. */
+uint64_t flame_period(const char *query);
 
 /* Copies the second and third part of flame->type; each buffer has `size` bytes. */
 void flame_unit(const struct flame *flame, char *type, char *unit, size_t size);

@@ -1,5 +1,5 @@
-/* Adds bodies of /ingest to a flame graph: JFR and folded text. Types are named as Pyroscope names
- * them. */
+/* Adds bodies of /ingest to a flame graph: JFR, and the formats of flame_text.c. Types are named as
+ * Pyroscope names them. */
 #include "extensions/status/flame.h"
 
 #include "lib/base/clock.h"
@@ -28,7 +28,7 @@ struct recording {
     uint64_t period; /* ns per sample */
 };
 
-static uint64_t period_of(const char *query)
+uint64_t flame_period(const char *query)
 {
     char text[32];
     long rate = RATE;
@@ -114,7 +114,7 @@ static bool add_recording(struct recording *recording, struct arena *arena)
 
 static void add_jfr(struct flame *flame, const char *query, const char *type, struct view body)
 {
-    struct recording recording = {.flame = flame, .period = period_of(query)};
+    struct recording recording = {.flame = flame, .period = flame_period(query)};
     struct arena arena;
     arena_init(&arena, (size_t)MAX_INFLATED);
     if (!jfr_parts_open(&recording.parts, type, body, flame->budget) ||
@@ -122,55 +122,6 @@ static void add_jfr(struct flame *flame, const char *query, const char *type, st
         flame->truncated = true;
     arena_release(&arena);
     jfr_parts_release(&recording.parts);
-}
-
-/* ---- folded text ---- */
-
-/* Adds a line: "a;b;c 3" if counted, else "a;b;c", which is one sample. */
-static void add_line(struct flame *flame, struct view line, bool counted, uint64_t period)
-{
-    uint64_t value = 1;
-    size_t size = line.size;
-    if (counted) {
-        char digits[24];
-        while (size && line.data[size - 1] != ' ')
-            size--;
-        snprintf(digits, sizeof digits, "%.*s", (int)(line.size - size), line.data + size);
-        value = size ? strtoull(digits, NULL, 10) : 0;
-        size -= size > 0;
-    }
-    if (!value || !size || value > INT64_MAX / period)
-        return;
-    uint32_t node = 0;
-    for (size_t at = 0, end; at <= size; at = end + 1) {
-        const uint8_t *semicolon = memchr(line.data + at, ';', size - at);
-        end = semicolon ? (size_t)(semicolon - line.data) : size;
-        if (end > at)
-            node = flame_child(flame, node,
-                               names_put(&flame->names, (struct view){line.data + at, end - at}));
-    }
-    flame_nodes(flame)[node].self += (int64_t)(value * period);
-    flame->samples += value;
-}
-
-static void add_folded(struct flame *flame, const char *query, const char *name, struct view text,
-                       bool counted)
-{
-    char type[FLAME_TYPE_SIZE];
-    char application[NAME_SIZE];
-    snprintf(application, sizeof application, "%.*s", (int)strcspn(name, "{"), name);
-    const char *dot = strrchr(application, '.');
-    bool cpu = !dot || strcmp(dot, ".cpu") == 0;
-    snprintf(type, sizeof type, cpu ? CPU_TYPE : "%.60s:samples:count::", dot ? dot + 1 : "");
-    if (flame->filter.ids || !flame_takes(flame, type))
-        return; /* folded text has no span ids */
-    while (text.size) {
-        const uint8_t *end = memchr(text.data, '\n', text.size);
-        size_t size = end ? (size_t)(end - text.data) : text.size;
-        add_line(flame, (struct view){text.data, size}, counted, cpu ? period_of(query) : 1);
-        size += end != NULL;
-        text = (struct view){text.data + size, text.size - size};
-    }
 }
 
 /* Whether the application name's service, as Pyroscope determines it, is this one. */
@@ -196,11 +147,12 @@ void flame_add_ingest(struct flame *flame, const char *query, const char *conten
     if (!http_query_get(query, "name", name, sizeof name) ||
         (flame->filter.service && !has_service(name, flame->filter.service)))
         return;
-    bool folded = !*format || strcmp(format, "folded") == 0, lines = strcmp(format, "lines") == 0;
     if (strcmp(format, "jfr") == 0)
         add_jfr(flame, query, content_type, body);
-    else if ((folded || lines) && arrived >= flame->filter.from && arrived <= flame->filter.to)
-        add_folded(flame, query, name, body, !lines);
-    else if (!folded && !lines && !flame->filter.ids)
-        flame->truncated = true;
+    else if (!flame->filter.ids && arrived >= flame->filter.from && arrived <= flame->filter.to)
+        flame_add_text(flame, &(struct flame_text){.format = format,
+                                                   .content_type = content_type,
+                                                   .application = name,
+                                                   .period = flame_period(query),
+                                                   .body = body});
 }

@@ -310,7 +310,7 @@ def test_pages_of_other_sites_cannot_read_it(seen):
     assert requests.get(seen.url("/api/traces"), headers=own, timeout=10).status_code == 200
 
 
-def test_java_and_folded_text_are_drawn_too(tmp_path):
+def test_java_and_text_formats_are_drawn_too(tmp_path):
     status = Status(tmp_path)
     folder = harness.ROOT / "tests" / "recorded" / "java"
     recording = json.loads((folder / "index.json").read_text())["requests"]
@@ -332,6 +332,21 @@ def test_java_and_folded_text_are_drawn_too(tmp_path):
     assert answer.status_code == 200, answer.text
     assert tree(status.get("/api/flamegraph", service="text")) == {
         ("main", "work"): 30_000_000, ("main",): 10_000_000}
+    frames = {"frames": [{"name": "main"}, {"name": "work"}]}
+    scope = {"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": frames,
+             "profiles": [{"type": "sampled", "name": "", "unit": "milliseconds", "startValue": 0,
+                           "endValue": 40, "samples": [[0, 1], [0]], "weights": [30, 10]}]}
+    for form, body in (("trie", b"\0\0\x01\x04main\x01\x01\x05;work\x03\0"),
+                       ("tree", b"\0\0\x01\x04main\x01\x01\x04work\x03\0"),
+                       ("speedscope", json.dumps(scope))):
+        answer = requests.post(
+            f"http://127.0.0.1:{status.ingest}/ingest", body, timeout=10,
+            params={"name": f"x.cpu{{service_name={form}}}", "format": form,
+                    "from": str(now - 10), "until": str(now)})
+        assert answer.status_code == 200, answer.text
+        graph = status.get("/api/flamegraph", service=form)
+        assert tree(graph) == {("main", "work"): 30_000_000, ("main",): 10_000_000}, form
+        assert not graph["truncated"]
     assert status.stop() == 0
 
 

@@ -12,6 +12,7 @@ static const struct view schema = {
 struct reading {
     struct speedscope *file;
     struct bytes *stack;
+    const struct speedscope_visit *visit; /* NULL: it is only checked */
     bool no_memory;
     uint64_t frames;
 };
@@ -87,6 +88,55 @@ static bool is_good(const struct reading *reading, const struct json_scan *scan)
     return !reading->file->fault && !reading->no_memory && !scan->fault;
 }
 
+static bool is_good_so_far(const struct reading *reading)
+{
+    return !reading->file->fault && !reading->no_memory;
+}
+
+/* The stack's bytes are free until the profiles are read: the name is unescaped there. */
+static bool visit_frame(struct reading *reading, struct json_text name)
+{
+    struct view text = name.raw;
+    bytes_clear(reading->stack);
+    if (name.escaped) {
+        if (bytes_reserve(reading->stack, text.size) != BYTES_OK)
+            return false;
+        text = (struct view){reading->stack->data, json_scan_unescape(name, reading->stack->data)};
+    }
+    return reading->visit->frame(reading->visit->ctx, text);
+}
+
+static void visit_stack(struct reading *reading, struct view unit, double weight)
+{
+    const struct speedscope_visit *visit = reading->visit;
+    size_t count = reading->stack->size / sizeof(uint32_t);
+    if (visit && count && weight > 0 && is_good_so_far(reading))
+        reading->no_memory |= !visit->stack(
+            visit->ctx, unit, (const uint32_t *)(void *)reading->stack->data, count, weight);
+}
+
+/* One of shared.frames. */
+static bool read_frame(struct reading *reading, struct json_scan *scan)
+{
+    struct json_text key, name = {0};
+    bool first = true;
+    if (!reading->visit || json_scan_kind(scan) != JSON_KIND_OBJECT) {
+        struct view none = {0};
+        bool skipped = json_scan_skip(scan);
+        if (skipped && reading->visit)
+            reading->no_memory |= !reading->visit->frame(reading->visit->ctx, none);
+        return skipped;
+    }
+    json_scan_enter(scan);
+    while (json_scan_member(scan, &first, &key)) {
+        bool named = is_named(key, "name") && json_scan_kind(scan) == JSON_KIND_STRING;
+        if (!(named ? json_scan_string(scan, &name) : json_scan_skip(scan)))
+            return false;
+    }
+    reading->no_memory |= scan->fault ? false : !visit_frame(reading, name);
+    return !scan->fault && !reading->no_memory;
+}
+
 static void count_frames(struct reading *reading, struct json_scan *scan)
 {
     struct json_text key;
@@ -100,7 +150,7 @@ static void count_frames(struct reading *reading, struct json_scan *scan)
         }
         reading->frames = 0;
         if (enter(reading, scan, JSON_KIND_ARRAY))
-            while (json_scan_element(scan, &first_frame) && json_scan_skip(scan))
+            while (json_scan_element(scan, &first_frame) && read_frame(reading, scan))
                 reading->frames++;
     }
 }
@@ -148,10 +198,12 @@ static bool close_frame(struct reading *reading, uint32_t frame)
            speedscope_refuse(reading, "an event closes a frame that is not the open one");
 }
 
-static bool take_event(struct reading *reading, const struct event *event, double *last)
+static bool take_event(struct reading *reading, const struct event *event, struct view unit,
+                       double *last)
 {
     if (event->at < *last)
         return speedscope_refuse(reading, "events out of order");
+    visit_stack(reading, unit, event->at - *last);
     *last = event->at;
     if (!is_frame(reading, event->frame))
         return speedscope_refuse(reading, "a frame that is not in shared.frames");
@@ -179,8 +231,24 @@ static void check_events(struct reading *reading, const struct profile *profile)
     if (!scan.at || !enter(reading, &scan, JSON_KIND_ARRAY))
         return;
     while (json_scan_element(&scan, &first) && read_event(reading, &scan, &event))
-        if (!take_event(reading, &event, &last))
+        if (!take_event(reading, &event, profile->unit, &last))
             return;
+}
+
+/* Puts the frames of a sample on the stack. */
+static void read_stack(struct reading *reading, struct json_scan *scan)
+{
+    bool first = true;
+    double frame;
+    bytes_clear(reading->stack);
+    if (!enter(reading, scan, JSON_KIND_ARRAY))
+        return;
+    while (json_scan_element(scan, &first) && speedscope_read_number(reading, scan, &frame)) {
+        if (!is_frame(reading, frame))
+            speedscope_refuse(reading, "a frame that is not in shared.frames");
+        else if (reading->visit && !open_frame(reading, (uint32_t)frame))
+            return;
+    }
 }
 
 /* Checks the frames of each sample; returns the number of samples. */
@@ -188,19 +256,28 @@ static size_t check_stacks(struct reading *reading, struct json_scan scan)
 {
     size_t count = 0;
     bool first = true;
-    double frame;
     if (!scan.at || !enter(reading, &scan, JSON_KIND_ARRAY))
         return 0;
-    for (; is_good(reading, &scan) && json_scan_element(&scan, &first); count++) {
-        bool first_frame = true;
-        if (!enter(reading, &scan, JSON_KIND_ARRAY))
-            continue;
-        while (json_scan_element(&scan, &first_frame) &&
-               speedscope_read_number(reading, &scan, &frame))
-            if (!is_frame(reading, frame))
-                speedscope_refuse(reading, "a frame that is not in shared.frames");
-    }
+    for (; is_good(reading, &scan) && json_scan_element(&scan, &first); count++)
+        read_stack(reading, &scan);
     return count;
+}
+
+/* Samples with their weights; both were checked. */
+static void visit_samples(struct reading *reading, const struct profile *profile)
+{
+    struct json_scan samples = profile->samples, weights = profile->weights;
+    bool first = true, first_weight = true;
+    double weight;
+    if (!samples.at || !weights.at || !enter(reading, &samples, JSON_KIND_ARRAY) ||
+        !enter(reading, &weights, JSON_KIND_ARRAY))
+        return;
+    while (is_good(reading, &samples) && json_scan_element(&samples, &first) &&
+           json_scan_element(&weights, &first_weight) &&
+           speedscope_read_number(reading, &weights, &weight)) {
+        read_stack(reading, &samples);
+        visit_stack(reading, profile->unit, weight);
+    }
 }
 
 static size_t check_weights(struct reading *reading, struct json_scan scan)
@@ -237,6 +314,8 @@ static void check_profile(struct reading *reading, const struct profile *profile
         speedscope_refuse(reading, "a profile that is neither evented nor sampled");
     else if (check_stacks(reading, profile->samples) != check_weights(reading, profile->weights))
         speedscope_refuse(reading, "not as many weights as samples");
+    else if (reading->visit)
+        visit_samples(reading, profile);
 }
 
 static bool speedscope_read_profile(struct reading *reading, struct json_scan *scan,
@@ -282,7 +361,13 @@ static void speedscope_check_profiles(struct reading *reading, struct json_scan 
 
 bool speedscope_read(struct speedscope *file, struct view text, struct bytes *stack)
 {
-    struct reading reading = {.file = file, .stack = stack};
+    return speedscope_visit(file, text, stack, NULL);
+}
+
+bool speedscope_visit(struct speedscope *file, struct view text, struct bytes *stack,
+                      const struct speedscope_visit *visit)
+{
+    struct reading reading = {.file = file, .stack = stack, .visit = visit};
     struct json_scan scan = json_scan_begin(text), profiles = {0};
     struct json_text key;
     struct view named = {0};

@@ -214,7 +214,100 @@ START_TEST(too_many_nodes_count_for_their_parents)
 }
 END_TEST
 
+static const char *ingested(const char *query, const char *type, struct view body,
+                            struct flame *flame, struct bytes *out)
+{
+    const struct flame_filter filter = {.type = "", .to = UINT64_MAX};
+    flame_init(flame, &filter, NULL);
+    flame_add_ingest(flame, query, type, body, 7);
+    flame_finish(flame);
+    return folded(flame, out);
+}
+
+#define ALL(array)                                                                                 \
+    {                                                                                              \
+        (const uint8_t *)(array), sizeof(array) - 1                                                \
+    }
+#define TRIE_TYPE "binary/octet-stream+trie"
+
+/* Both have main 1, main;work 3 and main;wait 2. */
+static const char trie[] = "\0\0\1"
+                           "\5main;\0\1"
+                           "\1w\0\2"
+                           "\3ork\3\0"
+                           "\3ait\2\0";
+static const char tree[] = "\0\0\1"
+                           "\4main\1\2"
+                           "\4work\3\0"
+                           "\4wait\2\0";
+
+START_TEST(text_formats_are_drawn)
+{
+    static const char sampled[] =
+        "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"profiles\":[{"
+        "\"type\":\"sampled\",\"name\":\"p\",\"unit\":\"milliseconds\",\"startValue\":0,"
+        "\"samples\":[[0,1],[0],[0,1]],\"weights\":[1,2,0.5]},{\"type\":\"evented\","
+        "\"name\":\"q\",\"unit\":\"milliseconds\",\"events\":[{\"type\":\"O\",\"at\":0,"
+        "\"frame\":0},{\"type\":\"O\",\"at\":1,\"frame\":1},{\"type\":\"C\",\"at\":4,"
+        "\"frame\":1},{\"type\":\"C\",\"at\":4,\"frame\":0}]}],"
+        "\"shared\":{\"frames\":[{\"name\":\"m\\u0061in\"},{\"name\":\"work\"}]}}";
+    static const struct {
+        const char *query, *type;
+        struct view body;
+        const char *folded;
+        uint64_t samples;
+    } cases[] = {
+        {"name=a.cpu&format=trie&sampleRate=100000", NULL, ALL(trie),
+         "main;work 30000\nmain;wait 20000\n", 5},
+        {"name=a.cpu&sampleRate=100000", TRIE_TYPE, ALL(trie), "main;work 30000\nmain;wait 20000\n",
+         5},
+        {"name=a.cpu&format=tree&sampleRate=100000", NULL, ALL(tree),
+         "main 10000\nmain;work 30000\nmain;wait 20000\n", 6},
+        {"name=a.inuse_space&format=lines",
+         NULL,
+         {(const uint8_t *)"a;b\na;b\na", 9},
+         "a 1\na;b 2\n",
+         3},
+        {"name=a.cpu&format=speedscope", NULL, ALL(sampled), "main 3000000\nmain;work 4500000\n",
+         5},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct flame flame;
+        struct bytes out;
+        ck_assert_str_eq(ingested(cases[i].query, cases[i].type, cases[i].body, &flame, &out),
+                         cases[i].folded);
+        ck_assert_uint_eq(flame.samples, cases[i].samples);
+        ck_assert(!flame.truncated);
+        bytes_release(&out);
+        flame_release(&flame);
+    }
+}
+END_TEST
+
+/* Cut anywhere, or endless: what was read stays, and the answer says that something is missing. */
+START_TEST(broken_nodes_are_cut)
+{
+    static uint8_t deep[6000];
+    for (size_t i = 0; i < sizeof deep; i += 3)
+        memcpy(deep + i, "\0\1\1", 3);
+    for (size_t size = 0; size < sizeof tree - 1; size++) {
+        struct flame flame;
+        struct bytes out;
+        struct view cut = {(const uint8_t *)tree, size};
+        ingested("name=a.cpu&format=tree", NULL, cut, &flame, &out);
+        ck_assert(flame.truncated);
+        bytes_release(&out);
+        flame_release(&flame);
+        ingested("name=a.cpu&format=trie", NULL, (struct view){deep, sizeof deep - size}, &flame,
+                 &out);
+        ck_assert(flame.truncated);
+        bytes_release(&out);
+        flame_release(&flame);
+    }
+}
+END_TEST
+
 SUITE_MAIN("status flame", a_span_has_the_samples_that_name_it,
            a_service_has_all_and_another_type_where_it_is_asked_for, names_are_text_in_every_format,
            its_pprof_has_the_same_totals, a_deep_stack_is_cut_at_its_leaf,
-           too_many_nodes_count_for_their_parents)
+           too_many_nodes_count_for_their_parents, text_formats_are_drawn, broken_nodes_are_cut)
