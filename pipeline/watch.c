@@ -67,13 +67,13 @@ bool watch_waits(struct watch *watch, uint64_t span_id, struct watch_waiting *wa
     return waits;
 }
 
-void watch_passed(struct watch *watch, const struct batch *batch)
+void watch_passed(struct watch *watch, const struct batch *batch, bool linked)
 {
     if (!watch_on(watch))
         return;
     pthread_mutex_lock(&watch->lock);
     for (const struct watcher *each = watch->watchers; each; each = each->next)
-        each->passed(each->ctx, batch);
+        each->passed(each->ctx, batch, linked);
     pthread_mutex_unlock(&watch->lock);
 }
 

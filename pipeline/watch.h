@@ -60,7 +60,7 @@ struct watch_sample {
 struct watcher {
     struct watcher *next; /* the watch's */
     void *ctx;
-    void (*passed)(void *ctx, const struct batch *batch);
+    void (*passed)(void *ctx, const struct batch *batch, bool linked);
     void (*decided)(void *ctx, const struct watch_decision *decision);
     /* Once with the window and no samples, then with its samples, some at a time. */
     void (*sampled)(void *ctx, const struct watch_window *window,
@@ -104,8 +104,9 @@ void watch_remove_holder(struct watch *watch, struct watch_holder *holder);
 /* Whether a span waits with any holder. */
 bool watch_waits(struct watch *watch, uint64_t span_id, struct watch_waiting *waiting);
 
-/* A request was handed on: its payload goes to the watcher. Does nothing while nobody watches. */
-void watch_passed(struct watch *watch, const struct batch *batch);
+/* A request was handed on: its payload goes to the watcher. linked: it is of profiles, or has spans
+ * with a link, or others of their trace. Does nothing while nobody watches. */
+void watch_passed(struct watch *watch, const struct batch *batch, bool linked);
 
 void watch_decided(struct watch *watch, const struct watch_decision *decision);
 void watch_sampled(struct watch *watch, const struct watch_window *window,

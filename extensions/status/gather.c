@@ -57,26 +57,30 @@ static void describe(struct gathered *one, const struct batch *batch)
     }
 }
 
-/* Profiles have priority, since a trace is of most use with its flame graphs: traces leave an
- * eighth of the allowance to them. */
-static bool has_room(const struct status *self, const struct batch *batch)
+/* Profiles have priority, since a trace is of most use with its flame graphs, and linked traces
+ * before others: those leave an eighth of the allowance and of the queue, these half of it. */
+static bool has_room(const struct status *self, const struct batch *batch, bool linked)
 {
     size_t size = batch->payload->size;
-    size_t spare = batch->signal == SIGNAL_TRACES ? self->allowed / 8 : 0;
-    return self->gathered + size <= GATHER_MAX && size + spare <= self->allowed;
+    bool traces = batch->signal == SIGNAL_TRACES;
+    size_t part = !traces ? 0 : linked ? 1 : 4; /* eighths */
+    size_t reserved = self->gathered ? GATHER_MAX / 8 * part : 0;
+    return self->gathered + size + reserved <= GATHER_MAX &&
+           size + self->granted / 8 * part <= self->allowed;
 }
 
-static void gather_passed(void *ctx, const struct batch *batch)
+static void gather_passed(void *ctx, const struct batch *batch, bool linked)
 {
     struct status *self = ctx;
     bool wanted = batch->signal == SIGNAL_TRACES || batch->signal == SIGNAL_PROFILES;
-    struct gathered *one = wanted && has_room(self, batch) ? calloc(1, sizeof *one) : NULL;
+    struct gathered *one = wanted && has_room(self, batch, linked) ? calloc(1, sizeof *one) : NULL;
     if (!one) {
         self->skipped += wanted;
         return;
     }
     one->payload = buffer_ref(batch->payload);
     one->arrived = clock_wall(self->env->clock);
+    one->class = linked ? KEPT_LINKED : KEPT_UNLINKED;
     describe(one, batch);
     *self->last = one;
     self->last = &one->next;
@@ -185,7 +189,7 @@ static void gather_work(struct status *self, struct gathered *one)
     struct view content = flat ? buffer_view(flat) : (struct view){0};
     if (flat && one->kind == KEPT_TRACES) {
         gather_join(self, content);
-        keep_traces(&self->keep, content, one->arrived);
+        keep_traces(&self->keep, one->class, content, one->arrived);
     } else if (flat) {
         struct kept head = {
             .kind = one->kind,
@@ -267,7 +271,7 @@ void gather_take(struct status *self)
     self->credit -= took < self->credit ? took : self->credit;
     size_t allowed = reckon(self);
     status_lock(self);
-    self->allowed = allowed;
+    self->allowed = self->granted = allowed;
     self->kept_skipped = self->skipped;
     status_unlock(self);
     self->kept_bytes = self->keep.size;
@@ -318,7 +322,7 @@ bool gather_open(struct status *self)
 {
     self->last = &self->first;
     self->credit = CREDIT_FIRST;
-    self->allowed = CREDIT_FIRST / COST_A_BYTE;
+    self->allowed = self->granted = CREDIT_FIRST / COST_A_BYTE;
     self->process_cpu = cpu_of(CLOCK_PROCESS_CPUTIME_ID);
     self->reckoned = clock_mono(&clock_system);
     self->watcher = (struct watcher){

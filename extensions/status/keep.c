@@ -7,6 +7,9 @@
 /* Traces requests share a block of so many bytes, or have one of their own. */
 enum { BLOCK_SIZE = 64 << 10, RING_MIN = 64 };
 
+/* Unlinked traces give way first while they have more than this part of the room. */
+enum { UNLINKED_SHARE = 4 };
+
 void kept_unref(struct kept *kept)
 {
     if (!kept || atomic_fetch_sub_explicit(&kept->refs, 1, memory_order_acq_rel) != 1)
@@ -34,78 +37,97 @@ void keep_init(struct keep *keep, size_t max, struct budget *budget)
 
 /* ---- under the lock ---- */
 
-static void keep_drop_oldest(struct keep *keep)
+static void keep_drop_oldest(struct keep *keep, struct keep_ring *ring)
 {
-    struct kept *oldest = keep->ring[keep->oldest];
-    keep->oldest = (keep->oldest + 1) % keep->capacity;
-    keep->count--;
-    keep->looked -= keep->looked > 0;
+    struct kept *oldest = ring->ring[ring->oldest];
+    ring->oldest = (ring->oldest + 1) % ring->capacity;
+    ring->count--;
+    ring->looked -= ring->looked > 0;
+    ring->size -= oldest->charged;
     keep->size -= oldest->charged;
     keep->evicted++;
     kept_unref(oldest);
 }
 
-static bool keep_grow(struct keep *keep)
+/* False: there is nothing but blocks. */
+static bool keep_drop(struct keep *keep)
 {
-    size_t capacity = keep->capacity ? keep->capacity * 2 : RING_MIN;
-    struct kept **ring = malloc(capacity * sizeof *ring);
-    if (!ring)
+    struct keep_ring *first = &keep->rings[KEPT_UNLINKED], *last = &keep->rings[KEPT_LINKED];
+    if (first->count && (!last->count || first->size > keep->max / UNLINKED_SHARE))
+        keep_drop_oldest(keep, first);
+    else if (last->count)
+        keep_drop_oldest(keep, last);
+    else
         return false;
-    for (size_t i = 0; i < keep->count; i++)
-        ring[i] = keep->ring[(keep->oldest + i) % keep->capacity];
-    free(keep->ring);
-    keep->ring = ring;
-    keep->capacity = capacity;
-    keep->oldest = 0;
     return true;
 }
 
-/* Charges for one that is to come; the oldest give way. False: there is no room for it at all. */
-static bool keep_charge(struct keep *keep, size_t size)
+static bool keep_grow(struct keep_ring *ring)
 {
-    size_t block = keep->block ? keep->block->charged : 0;
-    while (keep->count && keep->size + size > keep->max)
-        keep_drop_oldest(keep);
-    if (size + block > keep->max)
+    size_t capacity = ring->capacity ? ring->capacity * 2 : RING_MIN;
+    struct kept **grown = malloc(capacity * sizeof *grown);
+    if (!grown)
         return false;
-    while (!budget_take_spare(keep->budget, size)) {
-        if (!keep->count)
-            return false;
-        keep_drop_oldest(keep);
-    }
-    keep->size += size;
+    for (size_t i = 0; i < ring->count; i++)
+        grown[i] = ring->ring[(ring->oldest + i) % ring->capacity];
+    free(ring->ring);
+    ring->ring = grown;
+    ring->capacity = capacity;
+    ring->oldest = 0;
     return true;
 }
 
 /* Takes over one that is charged. */
 static void keep_push(struct keep *keep, struct kept *kept)
 {
-    if (keep->count == keep->capacity && !keep_grow(keep)) {
+    struct keep_ring *ring = &keep->rings[kept->class];
+    if (ring->count == ring->capacity && !keep_grow(ring)) {
+        ring->size -= kept->charged;
         keep->size -= kept->charged;
         keep->refused++;
         kept_unref(kept);
         return;
     }
-    keep->ring[(keep->oldest + keep->count++) % keep->capacity] = kept;
+    ring->ring[(ring->oldest + ring->count++) % ring->capacity] = kept;
 }
 
-static void keep_close_block(struct keep *keep)
+static void keep_close_block(struct keep *keep, struct keep_ring *ring)
 {
-    struct kept *block = keep->block;
-    keep->block = NULL;
+    struct kept *block = ring->block;
+    ring->block = NULL;
     if (block)
         keep_push(keep, block);
 }
 
+/* Charges for one that is to come; others give way. False: there is no room for it at all. */
+static bool keep_charge(struct keep *keep, enum kept_class class, size_t size)
+{
+    size_t blocks = 0;
+    for (int i = 0; i < KEPT_CLASSES; i++)
+        blocks += keep->rings[i].block ? keep->rings[i].block->charged : 0;
+    if (size + blocks > keep->max)
+        return false;
+    while (keep->size + size > keep->max && keep_drop(keep))
+        continue;
+    while (!budget_take_spare(keep->budget, size))
+        if (!keep_drop(keep))
+            return false;
+    keep->rings[class].size += size;
+    keep->size += size;
+    return true;
+}
+
 /* An empty one with room for so many bytes, charged. NULL: no room; counted. */
-static struct kept *keep_new(struct keep *keep, enum kept_kind kind, size_t room)
+static struct kept *keep_new(struct keep *keep, enum kept_kind kind, enum kept_class class,
+                             size_t room)
 {
     struct kept *kept = calloc(1, sizeof *kept);
     if (!kept)
         return NULL;
-    *kept = (struct kept){.refs = 1, .kind = kind, .budget = keep->budget};
+    *kept = (struct kept){.refs = 1, .kind = kind, .class = class, .budget = keep->budget};
     bytes_init(&kept->bytes, room, NULL);
-    if (bytes_reserve(&kept->bytes, room) == BYTES_OK && keep_charge(keep, sizeof *kept + room)) {
+    if (bytes_reserve(&kept->bytes, room) == BYTES_OK &&
+        keep_charge(keep, class, sizeof *kept + room)) {
         kept->charged = sizeof *kept + room;
         kept->serial = ++keep->serial;
         return kept;
@@ -117,18 +139,19 @@ static struct kept *keep_new(struct keep *keep, enum kept_kind kind, size_t room
 
 /* ---- in ---- */
 
-void keep_traces(struct keep *keep, struct view request, uint64_t arrived)
+void keep_traces(struct keep *keep, enum kept_class class, struct view request, uint64_t arrived)
 {
+    struct keep_ring *ring = &keep->rings[class];
     pthread_mutex_lock(&keep->lock);
-    if (keep->block && keep->block->bytes.size + request.size > keep->block->bytes.max)
-        keep_close_block(keep);
-    if (!keep->block)
-        keep->block =
-            keep_new(keep, KEPT_TRACES, request.size > BLOCK_SIZE ? request.size : BLOCK_SIZE);
-    if (keep->block) {
-        bytes_append_view(&keep->block->bytes, request);
-        keep->block->plain = keep->block->bytes.size;
-        keep->block->arrived = arrived;
+    if (ring->block && ring->block->bytes.size + request.size > ring->block->bytes.max)
+        keep_close_block(keep, ring);
+    if (!ring->block)
+        ring->block = keep_new(keep, KEPT_TRACES, class,
+                               request.size > BLOCK_SIZE ? request.size : BLOCK_SIZE);
+    if (ring->block) {
+        bytes_append_view(&ring->block->bytes, request);
+        ring->block->plain = ring->block->bytes.size;
+        ring->block->arrived = arrived;
     }
     pthread_mutex_unlock(&keep->lock);
 }
@@ -136,7 +159,7 @@ void keep_traces(struct keep *keep, struct view request, uint64_t arrived)
 void keep_profile(struct keep *keep, const struct kept *head, struct view content)
 {
     pthread_mutex_lock(&keep->lock);
-    struct kept *kept = keep_new(keep, head->kind, content.size);
+    struct kept *kept = keep_new(keep, head->kind, KEPT_LINKED, content.size);
     if (kept) {
         bytes_append_view(&kept->bytes, content);
         kept->plain = content.size;
@@ -196,20 +219,39 @@ static void keep_replace(struct keep *keep, struct kept *kept, struct bytes *pac
     kept->bytes = *packed;
     *packed = plain;
     kept->packed = true;
+    keep->rings[kept->class].size -= kept->charged - charged;
     keep->size -= kept->charged - charged;
     budget_give(kept->budget, kept->charged - charged);
     kept->charged = charged;
+}
+
+/* The next to be compressed, by serial. Under the lock. NULL: none. */
+static struct kept *keep_next_plain(struct keep *keep)
+{
+    struct keep_ring *from = NULL;
+    struct kept *kept = NULL;
+    for (int class = 0; class < KEPT_CLASSES; class ++) {
+        struct keep_ring *ring = &keep->rings[class];
+        if (ring->looked == ring->count)
+            continue;
+        struct kept *next = ring->ring[(ring->oldest + ring->looked) % ring->capacity];
+        if (kept && kept->serial < next->serial)
+            continue;
+        from = ring;
+        kept = next;
+    }
+    if (from)
+        from->looked++;
+    return kept;
 }
 
 bool keep_pack(struct keep *keep)
 {
     struct bytes packed;
     pthread_mutex_lock(&keep->lock);
-    struct kept *kept = NULL;
-    if (keep->looked < keep->count) {
-        kept = keep->ring[(keep->oldest + keep->looked++) % keep->capacity];
+    struct kept *kept = keep_next_plain(keep);
+    if (kept)
         atomic_fetch_add_explicit(&kept->refs, 1, memory_order_relaxed);
-    }
     pthread_mutex_unlock(&keep->lock);
     if (!kept)
         return false;
@@ -228,31 +270,31 @@ bool keep_pack(struct keep *keep)
 void keep_shrink(struct keep *keep, size_t size)
 {
     pthread_mutex_lock(&keep->lock);
-    if (keep->size > size)
-        keep_close_block(keep);
-    while (keep->count && keep->size > size)
-        keep_drop_oldest(keep);
+    for (int class = 0; class < KEPT_CLASSES && keep->size > size; class ++)
+        keep_close_block(keep, &keep->rings[class]);
+    while (keep->size > size && keep_drop(keep))
+        continue;
     pthread_mutex_unlock(&keep->lock);
 }
 
 void keep_release(struct keep *keep)
 {
     keep_shrink(keep, 0);
-    free(keep->ring);
-    keep->ring = NULL;
-    keep->capacity = 0;
+    for (int class = 0; class < KEPT_CLASSES; class ++)
+        free(keep->rings[class].ring);
+    memset(keep->rings, 0, sizeof keep->rings);
     pthread_mutex_destroy(&keep->lock);
 }
 
-/* A copy of the block; under the lock. NULL: there is none, or no memory. */
-static struct kept *keep_copy_block(const struct keep *keep)
+/* A copy of a block; under the lock. NULL: there is none, or no memory. */
+static struct kept *keep_copy_block(const struct keep *keep, const struct kept *block)
 {
-    const struct kept *block = keep->block;
     struct kept *kept = block ? calloc(1, sizeof *kept) : NULL;
     if (!kept)
         return NULL;
     *kept = (struct kept){.refs = 1,
                           .kind = KEPT_TRACES,
+                          .class = block->class,
                           .serial = block->serial,
                           .arrived = block->arrived,
                           .plain = block->plain,
@@ -264,23 +306,37 @@ static struct kept *keep_copy_block(const struct keep *keep)
     return NULL;
 }
 
+static int by_serial(const void *a, const void *b)
+{
+    uint64_t x = (*(struct kept *const *)a)->serial, y = (*(struct kept *const *)b)->serial;
+    return (x > y) - (x < y);
+}
+
 struct kept **keep_list(struct keep *keep, uint64_t from, size_t *count)
 {
     *count = 0;
     pthread_mutex_lock(&keep->lock);
-    struct kept **list = malloc((keep->count + 1) * sizeof *list);
-    for (size_t i = 0; list && i < keep->count; i++) {
-        struct kept *each = keep->ring[(keep->oldest + i) % keep->capacity];
-        if (each->serial < from)
-            continue;
-        atomic_fetch_add_explicit(&each->refs, 1, memory_order_relaxed);
-        list[(*count)++] = each;
+    size_t most = KEPT_CLASSES;
+    for (int class = 0; class < KEPT_CLASSES; class ++)
+        most += keep->rings[class].count;
+    struct kept **list = malloc(most * sizeof *list);
+    for (int class = 0; list && class < KEPT_CLASSES; class ++) {
+        const struct keep_ring *ring = &keep->rings[class];
+        for (size_t i = 0; i < ring->count; i++) {
+            struct kept *each = ring->ring[(ring->oldest + i) % ring->capacity];
+            if (each->serial < from)
+                continue;
+            atomic_fetch_add_explicit(&each->refs, 1, memory_order_relaxed);
+            list[(*count)++] = each;
+        }
+        bool wanted = ring->block && ring->block->serial >= from;
+        struct kept *block = wanted ? keep_copy_block(keep, ring->block) : NULL;
+        if (block)
+            list[(*count)++] = block;
     }
-    struct kept *block =
-        list && keep->block && keep->block->serial >= from ? keep_copy_block(keep) : NULL;
-    if (block)
-        list[(*count)++] = block;
     pthread_mutex_unlock(&keep->lock);
+    if (list)
+        qsort(list, *count, sizeof *list, by_serial);
     return list;
 }
 
@@ -291,16 +347,17 @@ void keep_list_free(struct kept **list, size_t count)
     free(list);
 }
 
-uint64_t keep_oldest_block(struct keep *keep)
+uint64_t keep_oldest_block(struct keep *keep, enum kept_class class)
 {
     pthread_mutex_lock(&keep->lock);
-    uint64_t serial = keep->block ? keep->block->serial : keep->serial + 1;
-    for (size_t i = 0; i < keep->count; i++) {
-        const struct kept *each = keep->ring[(keep->oldest + i) % keep->capacity];
-        if (each->kind == KEPT_TRACES) {
-            serial = each->serial;
-            break;
-        }
+    const struct keep_ring *ring = &keep->rings[class];
+    uint64_t serial = ring->block ? ring->block->serial : keep->serial + 1;
+    for (size_t i = 0; i < ring->count; i++) {
+        const struct kept *each = ring->ring[(ring->oldest + i) % ring->capacity];
+        if (each->kind != KEPT_TRACES)
+            continue;
+        serial = each->serial < serial ? each->serial : serial;
+        break;
     }
     pthread_mutex_unlock(&keep->lock);
     return serial;

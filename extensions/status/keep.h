@@ -1,6 +1,8 @@
 /*
  * Requests that passed, in wire form: compressed where room gets scarce, then the oldest give way
- * to newer ones, and all to the memory budget. Traces requests are joined to blocks. Any thread.
+ * to newer ones, and all to the memory budget. Traces requests are joined to blocks. Linked traces
+ * and profiles give way last: others do first, unless these have a quarter of the room or less. Any
+ * thread.
  */
 #ifndef EXTENSIONS_STATUS_KEEP_H
 #define EXTENSIONS_STATUS_KEEP_H
@@ -10,6 +12,9 @@
 
 #include <pthread.h>
 
+/* By what gives way first. */
+enum kept_class { KEPT_UNLINKED, KEPT_LINKED, KEPT_CLASSES };
+
 enum kept_kind { KEPT_TRACES, KEPT_PPROF, KEPT_PROFILES, KEPT_OPAQUE };
 
 /* Refcounted; immutable but for its bytes, which are replaced by the same ones compressed while
@@ -17,6 +22,7 @@ enum kept_kind { KEPT_TRACES, KEPT_PPROF, KEPT_PROFILES, KEPT_OPAQUE };
 struct kept {
     _Atomic unsigned refs;
     enum kept_kind kind;
+    enum kept_class class;
     uint64_t serial;  /* from 1, larger than that of older ones */
     uint64_t arrived; /* wall; of the newest request in it */
     size_t plain;     /* bytes */
@@ -35,16 +41,22 @@ void kept_unref(struct kept *kept); /* may be NULL */
 /* The plain content, appended to out. False: no memory. */
 bool kept_open(const struct kept *kept, struct bytes *out);
 
+/* What is kept of a class. */
+struct keep_ring {
+    struct kept **ring; /* from oldest on, `count` of them */
+    size_t capacity, oldest, count;
+    size_t looked;      /* of these, the oldest that were tried to be compressed */
+    size_t size;        /* bytes charged for them and the block */
+    struct kept *block; /* traces requests behind one another; NULL: none */
+};
+
 struct keep {
     struct budget *budget;
     size_t max;
     pthread_mutex_t lock; /* guards the rest */
-    struct kept **ring;   /* from oldest on, `count` of them */
-    size_t capacity, oldest, count;
-    size_t looked;      /* of these, the oldest that were tried to be compressed */
-    size_t size;        /* bytes charged for them and the block */
-    uint64_t serial;    /* the newest given */
-    struct kept *block; /* traces requests behind one another; NULL: none */
+    struct keep_ring rings[KEPT_CLASSES];
+    size_t size;     /* bytes of all */
+    uint64_t serial; /* the newest given */
     uint64_t evicted, refused;
 };
 
@@ -52,7 +64,7 @@ void keep_init(struct keep *keep, size_t max, struct budget *budget);
 void keep_release(struct keep *keep);
 
 /* Adds a traces request. */
-void keep_traces(struct keep *keep, struct view request, uint64_t arrived);
+void keep_traces(struct keep *keep, enum kept_class class, struct view request, uint64_t arrived);
 
 /* Adds what is to be kept of a profiles request: kind, arrived and what stands beside it are set;
  * all of it is taken over. */
@@ -65,13 +77,13 @@ bool keep_is_tight(struct keep *keep);
  * there is nothing left to compress. */
 bool keep_pack(struct keep *keep);
 
-/* What is there with a serial from `from` on, oldest first, a reference to each; the block
- * comes as a copy. NULL: none, or no memory. Ended by keep_list_free. */
+/* What is there with a serial from `from` on, by serial, a reference to each; blocks come as
+ * copies. NULL: none, or no memory. Ended by keep_list_free. */
 struct kept **keep_list(struct keep *keep, uint64_t from, size_t *count);
 void keep_list_free(struct kept **list, size_t count);
 
-/* The serial of the oldest that has traces; larger than all given: none has. */
-uint64_t keep_oldest_block(struct keep *keep);
+/* The serial of the oldest of a class that has traces; larger than all given: none has. */
+uint64_t keep_oldest_block(struct keep *keep, enum kept_class class);
 
 /* Lets the oldest go until no more than so many bytes are left. */
 void keep_shrink(struct keep *keep, size_t size);

@@ -111,7 +111,8 @@ static void add_service(struct looked_trace *trace, uint32_t service, bool first
         trace->services[0] = service;
 }
 
-static void looked_add(struct looked *looked, const struct looked_span *each, uint64_t serial)
+static void looked_add(struct looked *looked, const struct looked_span *each,
+                       const struct kept *kept)
 {
     const struct otlp_span *span = &each->span;
     struct looked_trace *trace = span->trace_id.size == 16 && span->span_id.size == 8
@@ -126,9 +127,11 @@ static void looked_add(struct looked *looked, const struct looked_span *each, ui
                    (rank == trace->rank && span->start_ns < trace->start);
     trace->spans++;
     trace->linked += linked;
-    trace->last = serial;
-    if (!trace->first)
-        trace->first = serial;
+    trace->newest[kept->class] = kept->serial;
+    if (kept->serial > trace->last)
+        trace->last = kept->serial;
+    if (!trace->first || kept->serial < trace->first)
+        trace->first = kept->serial;
     add_service(trace, names_put(&looked->names, each->service), is_root);
     if (!is_root)
         return;
@@ -164,26 +167,28 @@ static bool walk_requests(struct view requests, looked_visit_fn *visit, void *ct
 
 struct adding {
     struct looked *looked;
-    uint64_t serial;
+    const struct kept *kept;
 };
 
 static bool add_visited(void *ctx, const struct looked_span *span)
 {
     struct adding *adding = ctx;
-    looked_add(adding->looked, span, adding->serial);
+    looked_add(adding->looked, span, adding->kept);
     return true;
 }
 
 static void look_at(struct looked *looked, const struct kept *kept, struct bytes *plain)
 {
-    struct adding adding = {looked, kept->serial};
-    size_t from = kept->serial == looked->serial ? looked->offset : 0;
+    struct adding adding = {looked, kept};
+    uint64_t *serial = &looked->of[kept->class].serial;
+    size_t *offset = &looked->of[kept->class].offset;
+    size_t from = kept->serial == *serial ? *offset : 0;
     bytes_clear(plain);
-    if (kept->serial < looked->serial || !kept_open(kept, plain) || plain->size < from)
+    if (kept->serial < *serial || !kept_open(kept, plain) || plain->size < from)
         return;
     walk_requests((struct view){plain->data + from, plain->size - from}, add_visited, &adding);
-    looked->serial = kept->serial;
-    looked->offset = plain->size;
+    *serial = kept->serial;
+    *offset = plain->size;
 }
 
 /* No block is on its way from one place to another meanwhile. */
@@ -214,14 +219,19 @@ struct looked *looked_update(struct status *self)
     if (!self->looked)
         return NULL;
     bytes_init(&plain, PLAIN_MAX, self->env->budget);
-    struct kept **list = list_from(self, self->looked->serial, &count);
+    struct looked *looked = self->looked;
+    uint64_t from = looked->of[0].serial;
+    for (int class = 1; class < KEPT_CLASSES; class ++)
+        from = looked->of[class].serial < from ? looked->of[class].serial : from;
+    struct kept **list = list_from(self, from, &count);
     for (size_t i = 0; i < count; i++)
         if (list[i]->kind == KEPT_TRACES)
-            look_at(self->looked, list[i], &plain);
+            look_at(looked, list[i], &plain);
     keep_list_free(list, count);
     bytes_release(&plain);
-    self->looked->oldest = keep_oldest_block(&self->keep);
-    return self->looked;
+    for (int class = 0; class < KEPT_CLASSES; class ++)
+        looked->of[class].oldest = keep_oldest_block(&self->keep, (enum kept_class) class);
+    return looked;
 }
 
 void looked_figures(struct status *self, struct looked *looked)

@@ -12,9 +12,10 @@ enum { LOOKED_TRACES = 1 << 16, TRACE_SERVICES = 3 };
 
 struct looked_trace {
     uint8_t id[16];
-    uint64_t root, start, end; /* of the root, or of what comes nearest */
-    uint64_t first, last;      /* serials of the blocks that have its spans */
-    uint64_t cpu_ns;           /* filled by looked_figures */
+    uint64_t root, start, end;     /* of the root, or of what comes nearest */
+    uint64_t first, last;          /* serials of the blocks that have its spans, ... */
+    uint64_t newest[KEPT_CLASSES]; /* ... and the last of each class; 0: none */
+    uint64_t cpu_ns;               /* filled by looked_figures */
     uint32_t samples;
     uint32_t spans, linked;
     uint32_t name, services[TRACE_SERVICES]; /* of the root first; 0: none */
@@ -30,9 +31,11 @@ struct looked {
     struct looked_trace *traces; /* a ring */
     uint32_t *buckets;
     uint32_t capacity, newest, count;
-    uint64_t serial; /* of the newest block that was read, ... */
-    size_t offset;   /* ... and how far */
-    uint64_t oldest; /* serial of what is kept */
+    struct {
+        uint64_t serial; /* of the newest block that was read, ... */
+        size_t offset;   /* ... and how far */
+        uint64_t oldest; /* serial of what is kept */
+    } of[KEPT_CLASSES];
 };
 
 /* Reads what came since. NULL: no memory. */
@@ -47,7 +50,10 @@ struct looked_trace *looked_find(const struct looked *looked, const uint8_t id[1
 /* Whether it has spans among what is kept. */
 static inline bool looked_live(const struct looked *looked, const struct looked_trace *trace)
 {
-    return trace->last >= looked->oldest;
+    for (int class = 0; class < KEPT_CLASSES; class ++)
+        if (trace->newest[class] >= looked->of[class].oldest)
+            return true;
+    return false;
 }
 
 /* Calls visit for every span of the blocks from first to last; false from it: enough. */

@@ -17,6 +17,7 @@
 struct gathered {
     struct gathered *next;
     enum kept_kind kind;
+    enum kept_class class;
     struct buffer *payload;
     struct series *series;
     char *query, *content;
@@ -45,7 +46,8 @@ struct status {
     struct known known;
     struct gathered *first, **last;
     size_t gathered;  /* bytes */
-    size_t allowed;   /* more that may be taken until the thread looks again */
+    size_t granted;   /* what may be taken until the thread looks again, ... */
+    size_t allowed;   /* ... and what is left of it */
     uint64_t skipped; /* requests that were not */
     bool asleep;      /* the thread waits to be woken */
     bool stopping;

@@ -42,6 +42,7 @@ struct outgoing {
     struct outgoing *next;
     struct batch *batch;
     struct outlet *outlet;
+    bool linked; /* spans in it have links; known while somebody watches */
 };
 
 /* Read by metrics pages without the lock; written under it. */

@@ -337,10 +337,10 @@ static enum verdict push_pprof(struct correlation *self, struct batch *batch, st
         return VERDICT_RETRY;
     if (payload == batch->payload && series == batch->series) {
         buffer_unref(payload);
-        return tell_push(self, batch, next);
+        return tell_push(self, batch, next, true);
     }
     struct batch *edited = remapped(batch, payload, series);
-    enum verdict verdict = edited ? tell_push(self, edited, next) : VERDICT_RETRY;
+    enum verdict verdict = edited ? tell_push(self, edited, next, true) : VERDICT_RETRY;
     batch_unref(edited);
     return verdict;
 }
@@ -348,7 +348,7 @@ static enum verdict push_pprof(struct correlation *self, struct batch *batch, st
 static enum verdict push_and_note(struct correlation *self, struct batch *batch,
                                   struct upload *uploads, struct outlet *next)
 {
-    enum verdict verdict = tell_push(self, batch, next);
+    enum verdict verdict = tell_push(self, batch, next, true);
     if (verdict == VERDICT_OK)
         note_all(self, batch, uploads);
     return verdict;
@@ -380,7 +380,7 @@ static enum verdict consume_otlp(struct correlation *self, struct batch *batch, 
                     arena, &uploads);
     enum verdict verdict = remap_only_consume(&self->profile_remap, batch, next);
     if (verdict == VERDICT_OK) {
-        watch_passed(self->env->watch, batch);
+        watch_passed(self->env->watch, batch, true);
         note_all(self, batch, uploads);
     }
     return verdict;

@@ -10,13 +10,13 @@ struct candidate;
 struct decision;
 struct upload;
 
-/* Hands a batch on; what was taken is told. */
+/* Hands a batch on; what was taken is told. linked: as for watch_passed. */
 static inline enum verdict tell_push(const struct correlation *self, struct batch *batch,
-                                     struct outlet *next)
+                                     struct outlet *next, bool linked)
 {
     enum verdict verdict = outlet_push(next, batch);
     if (verdict == VERDICT_OK)
-        watch_passed(self->env->watch, batch);
+        watch_passed(self->env->watch, batch, linked);
     return verdict;
 }
 

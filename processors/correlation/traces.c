@@ -289,6 +289,17 @@ static void discard_segments(struct correlation *self, struct trace_plan *plan)
     pthread_mutex_unlock(&self->lock);
 }
 
+/* For who watches: whether spans are linked, or others of their trace wait and may be. */
+static bool has_links(const struct correlation *self, const struct trace_plan *plan)
+{
+    bool linked = plan->waiting > 0;
+    if (!watch_on(self->env->watch))
+        return false;
+    for (size_t i = 0; i < plan->count && !linked; i++)
+        linked = plan->rows[i].decision.edit.action == ACTION_LINK;
+    return linked;
+}
+
 /* Hands on the part of the request that does not wait. */
 static enum verdict push_rest(struct correlation *self, struct trace_plan *plan,
                               struct batch *batch, struct outlet *next)
@@ -300,12 +311,12 @@ static enum verdict push_rest(struct correlation *self, struct trace_plan *plan,
         return VERDICT_RETRY;
     if (payload == batch->payload) {
         buffer_unref(payload);
-        return tell_push(self, batch, next);
+        return tell_push(self, batch, next, has_links(self, plan));
     }
     struct batch *edited = batch_with_payload(batch, payload, batch->items - plan->waiting);
     if (!edited)
         return VERDICT_RETRY;
-    enum verdict verdict = tell_push(self, edited, next);
+    enum verdict verdict = tell_push(self, edited, next, has_links(self, plan));
     batch_unref(edited);
     return verdict;
 }
@@ -332,7 +343,7 @@ enum verdict traces_consume(struct correlation *self, struct batch *batch, struc
     struct trace_plan plan;
     bool read = trace_plan_read(&plan, self, batch);
     enum verdict verdict =
-        read ? decide_and_push(self, &plan, batch, next) : tell_push(self, batch, next);
+        read ? decide_and_push(self, &plan, batch, next) : tell_push(self, batch, next, false);
     trace_plan_release(&plan);
     return verdict;
 }

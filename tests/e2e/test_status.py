@@ -2,6 +2,7 @@
 docs/openapi.yaml and against the profiles that were sent."""
 import gzip
 import json
+import random
 import re
 import shutil
 import signal
@@ -417,6 +418,35 @@ def test_a_full_keep_lets_the_oldest_go(tmp_path):
     [size] = [float(s.split()[1]) for s in page.splitlines()
               if s.startswith("spanlink_status_kept_bytes")]
     assert size <= 1 << 20
+    assert status.stop() == 0
+
+
+def metric(status, name):
+    page = requests.get(f"http://127.0.0.1:{status.metrics}/metrics", timeout=10).text
+    return sum(float(line.rsplit(" ", 1)[1]) for line in page.splitlines()
+               if re.match(name + r"(_total)?[{ ]", line))
+
+
+def test_a_full_keep_prefers_linked_traces_and_their_profiles(tmp_path):
+    status = Status(tmp_path, keep=1)
+    trace, span = ids(1)
+    start = time.time_ns()
+    status.send(uploads.trace_request(SERVICE, [(trace, span, start, start + 1, True)]))
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([3, 30_000_000], STACKS["a"][0], span_id=span)
+    status.push(SERVICE, pprof, start - 10**9, 2 * 10**9)
+    assert harness.wait_for(lambda: status.get("/api/traces")["kept"] == 1, 20)
+    number = 2
+    while metric(status, "spanlink_status_evicted") < 30 and number < 1000:
+        status.send(uploads.trace_request(random.randbytes(20_000).hex(), [
+            (*ids(number), start + number, start + number + 1, False)]))
+        number += 1
+        status.get("/api/traces", limit=1)      # what came is worked on
+    assert metric(status, "spanlink_status_evicted") >= 30
+    rows = {row["trace_id"]: row for row in status.get("/api/traces", limit=10000)["traces"]}
+    assert rows[trace]["linked"] and len(rows) > 1 and ids(2)[0] not in rows
+    assert status.get("/api/flamegraph", span=span)["total"] == 30_000_000
+    assert status.get(f"/api/traces/{trace}")["spans"][0]["profile_id"] == span
     assert status.stop() == 0
 
 

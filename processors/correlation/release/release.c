@@ -78,6 +78,14 @@ static void free_outgoing(struct outgoing *outgoing)
     free(outgoing);
 }
 
+static bool has_links(const struct release_part *part)
+{
+    for (const struct held *held = part->first; held != part->behind; held = held->next)
+        if (held->action == ACTION_LINK)
+            return true;
+    return false;
+}
+
 static struct outgoing *make_outgoing(struct correlation *self, const struct release_part *part)
 {
     struct outgoing *outgoing = calloc(1, sizeof *outgoing);
@@ -85,6 +93,7 @@ static struct outgoing *make_outgoing(struct correlation *self, const struct rel
         return NULL;
     outgoing->outlet = segment_of(part->first)->origin->outlet;
     outgoing->batch = make_batch(self, part);
+    outgoing->linked = watch_on(self->env->watch) && has_links(part);
     if (!outgoing->batch) {
         free_outgoing(outgoing);
         return NULL;
@@ -107,7 +116,7 @@ static void forget_part(const struct release_part *part)
 
 static void release_offer(struct correlation *self, struct outgoing *outgoing)
 {
-    if (tell_push(self, outgoing->batch, outgoing->outlet) == VERDICT_RETRY)
+    if (tell_push(self, outgoing->batch, outgoing->outlet, outgoing->linked) == VERDICT_RETRY)
         keep_outgoing(self, outgoing);
     else
         free_outgoing(outgoing);

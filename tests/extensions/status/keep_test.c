@@ -19,7 +19,14 @@ static struct view filled(struct bytes *bytes, size_t size, uint8_t with)
 static void add_traces(struct keep *keep, size_t size, uint8_t with)
 {
     struct bytes bytes;
-    keep_traces(keep, filled(&bytes, size, with), 1);
+    keep_traces(keep, KEPT_LINKED, filled(&bytes, size, with), 1);
+    bytes_release(&bytes);
+}
+
+static void add_unlinked(struct keep *keep, size_t size, uint8_t with)
+{
+    struct bytes bytes;
+    keep_traces(keep, KEPT_UNLINKED, filled(&bytes, size, with), 1);
     bytes_release(&bytes);
 }
 
@@ -161,6 +168,45 @@ START_TEST(a_short_budget_makes_the_oldest_go)
 }
 END_TEST
 
+/* Older linked traces and profiles outlive newer unlinked traces, which keep a quarter. */
+START_TEST(unlinked_traces_give_way_first)
+{
+    struct budget budget;
+    struct keep keep;
+    uint8_t first[64];
+    size_t sizes[64], linked = 0, unlinked = 0;
+    budget_init(&budget, 1 << 24);
+    keep_init(&keep, 1024 * KIB, &budget);
+    for (uint8_t i = 0; i < 5; i++) {
+        add_traces(&keep, 60 * KIB, 'l');
+        add_profile(&keep, 60 * KIB, 'p');
+    }
+    for (uint8_t i = 0; i < 40; i++)
+        add_unlinked(&keep, 60 * KIB, (uint8_t)(100 + i));
+    size_t count = contents(&keep, first, sizes);
+    for (size_t i = 0; i < count; i++) {
+        linked += first[i] == 'l' || first[i] == 'p';
+        unlinked += first[i] >= 100 && first[i] != 'l' && first[i] != 'p';
+    }
+    ck_assert_uint_eq(linked, 10);
+    ck_assert_uint_ge(unlinked, 4);
+    ck_assert_int_eq(first[count - 1], 139);
+    for (uint8_t i = 0; i < 40; i++)
+        add_profile(&keep, 60 * KIB, (uint8_t)i);
+    count = contents(&keep, first, sizes);
+    for (size_t i = unlinked = 0; i < count; i++)
+        unlinked += first[i] > 100;
+    ck_assert_uint_ge(unlinked, 3); /* a quarter, or nearly */
+    ck_assert_uint_le(unlinked, 4);
+    ck_assert_uint_le(keep.size, 1024 * KIB);
+    ck_assert_uint_lt(keep_oldest_block(&keep, KEPT_UNLINKED), keep.serial);
+    ck_assert_uint_eq(keep_oldest_block(&keep, KEPT_LINKED), keep.rings[KEPT_LINKED].block->serial);
+    keep_release(&keep);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
 SUITE_MAIN("status keep", requests_share_a_block_until_it_is_full,
            the_oldest_give_way_at_the_ceiling, what_is_compressed_is_the_same_and_takes_less,
-           who_looks_is_not_disturbed, a_short_budget_makes_the_oldest_go)
+           who_looks_is_not_disturbed, a_short_budget_makes_the_oldest_go,
+           unlinked_traces_give_way_first)
