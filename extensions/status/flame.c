@@ -74,7 +74,11 @@ void flame_init(struct flame *flame, const struct flame_filter *filter, struct b
     *flame = (struct flame){.budget = budget, .filter = *filter, .rank = -1};
     names_init(&flame->names, NAMES, budget);
     bytes_init(&flame->nodes, (size_t)FLAME_NODES * sizeof(struct flame_node), budget);
-    if (flame_grow(flame))
+    if (filter->ids) {
+        flame->met = calloc(filter->id_count + 1, sizeof *flame->met);
+        budget_force(budget, filter->id_count);
+    }
+    if ((!filter->ids || flame->met) && flame_grow(flame))
         flame_begin(flame);
     else
         flame->failed = true;
@@ -85,7 +89,9 @@ void flame_release(struct flame *flame)
     names_release(&flame->names);
     bytes_release(&flame->nodes);
     free(flame->buckets);
+    free(flame->met);
     budget_give(flame->budget, flame->capacity * sizeof *flame->buckets);
+    budget_give(flame->budget, flame->filter.ids ? flame->filter.id_count : 0);
     *flame = (struct flame){0};
 }
 
@@ -100,7 +106,16 @@ void flame_finish(struct flame *flame)
 
 /* ---- the filter ---- */
 
-bool flame_wants_id(const struct flame *flame, uint64_t id)
+static bool flame_meet(struct flame *flame, size_t at)
+{
+    if (flame->met && !flame->met[at]) {
+        flame->met[at] = true;
+        flame->spans++;
+    }
+    return true;
+}
+
+bool flame_wants_id(struct flame *flame, uint64_t id)
 {
     const struct flame_filter *filter = &flame->filter;
     size_t from = 0, to = filter->id_count;
@@ -109,7 +124,7 @@ bool flame_wants_id(const struct flame *flame, uint64_t id)
     while (from < to) {
         size_t middle = from + (to - from) / 2;
         if (filter->ids[middle] == id)
-            return id != 0;
+            return id != 0 && flame_meet(flame, middle);
         if (filter->ids[middle] < id)
             from = middle + 1;
         else

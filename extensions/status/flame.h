@@ -40,6 +40,8 @@ struct flame {
     char types[FLAME_TYPES][FLAME_TYPE_SIZE]; /* all types found */
     size_t type_count;
     uint64_t samples;    /* taken by the profiler: see Samples in docs/openapi.yaml */
+    bool *met;           /* of the filter's ids, those that samples have; NULL: no filter */
+    size_t spans;        /* how many */
     uint64_t start, end; /* wall time, ns, of the profiles with such samples; 0: not known */
     int64_t period;
     bool truncated; /* a node or frame was left out, or a profile could not be read */
@@ -113,7 +115,7 @@ uint64_t flame_period(const char *query);
 /* Copies the second and third part of flame->type; each buffer has `size` bytes. */
 void flame_unit(const struct flame *flame, char *type, char *unit, size_t size);
 
-/* Whether the filter accepts samples with this span id; 0: no id. */
-bool flame_wants_id(const struct flame *flame, uint64_t id);
+/* Whether the filter accepts samples with this span id; 0: no id. Notes the id. */
+bool flame_wants_id(struct flame *flame, uint64_t id);
 
 #endif

@@ -16,6 +16,10 @@ void flame_json(struct flame *flame, struct json *json)
     json_word(json, "type", flame->type);
     json_number(json, "total", flame_count(flame) ? (uint64_t)nodes[0].total : 0);
     json_number(json, "samples", flame->samples);
+    if (flame->filter.ids)
+        json_number(json, "spans", flame->spans);
+    else
+        json_literal(json, "spans", "null");
     json_time_or_null(json, "from_unix_nano", flame->start);
     json_time_or_null(json, "to_unix_nano", flame->end);
     json_open(json, "types", '[');

@@ -226,6 +226,7 @@ def test_a_flame_graph_has_the_samples_of_its_spans(seen, whose):
     assert tree(graph) == A_TREE
     assert graph["type"] == "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
     assert (graph["unit"], graph["samples"], graph["truncated"]) == ("nanoseconds", 4, False)
+    assert graph["spans"] == 1      # the route's other span has no samples
     counts = seen.get("/api/flamegraph", type="process_cpu:samples:count:cpu:nanoseconds", **query)
     assert counts["total"] == 4 and set(counts["types"]) == set(graph["types"])
 

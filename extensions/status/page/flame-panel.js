@@ -42,24 +42,20 @@ class Helper {
 	}
 }
 
-/** What is compared with, of the value of `vs` in the address: {query, times, words} or null. */
+/** What is compared with, of the value of `vs` in the address: {query, words, mean} or null. */
 async function counterpart(source, vs, signal) {
 	const [kind, id] = (vs ?? "").split(":");
 	if (kind === "span" || kind === "trace") {
-		return { query: { [kind]: id }, times: 1, words: `${kind} ${id}` };
+		return { query: { [kind]: id }, words: `${kind} ${id}` };
 	}
 	if (kind === "before" && source.from) {
 		const length = /^-(\d+)m$/.exec(source.from)?.[1] ?? 5;
 		return { query: { service: source.service, name: source.name, from: `-${2 * length}m`,
-			to: `-${length}m` }, times: 1, words: `the ${length} minutes before` };
+			to: `-${length}m` }, words: `the ${length} minutes before` };
 	}
 	if (kind !== "route" || !source.span) return null;
 	const { service, name } = await get(`/api/spans/${source.span}`, {}, signal);
-	const { routes } = await get("/api/cost", { service }, signal);
-	const route = routes.find((each) => each.span_name === name && each.service === service);
-	const spans = Math.max(1, route?.linked ?? 1);
-	return { query: { service, name }, times: 1 / spans,
-		words: `the mean of ${plural(spans, "linked span")} of ${name}` };
+	return { query: { service, name }, mean: true, words: name };
 }
 
 export class FlamePanel {
@@ -99,7 +95,7 @@ export class FlamePanel {
 		try {
 			const against = await counterpart(this.source, this.state.vs, this.signal);
 			const answer = await this.helper.ask("load",
-				{ query: this.query(), share: this.state.by === "share", times: against?.times ?? 1,
+				{ query: this.query(), share: this.state.by === "share", mean: against?.mean,
 					against: against && { ...against.query, type: this.state.type } });
 			if (this.signal.aborted || turn !== this.loads) return;
 			Object.assign(this, answer, { against });
@@ -192,7 +188,9 @@ export class FlamePanel {
 		}
 		if (!this.against) return h("p.summary", parts);
 		return h("p.summary", parts, " against ",
-			h("b", inUnit(this.meta.before, this.meta.unit)), ` of ${this.against.words} `,
+			h("b", inUnit(this.meta.before, this.meta.unit)),
+			` of ${this.against.mean ? `the mean of ${plural(this.meta.spans, "linked span")} of ` : ""}`,
+			`${this.against.words} `,
 			h("span.legend", h("i.less"), "less now ",
 				h("i.more"), "more now"));
 	}

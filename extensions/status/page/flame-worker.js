@@ -13,7 +13,7 @@ function copyOf(tree) {
 		([key, value]) => [key, ArrayBuffer.isView(value) ? value.slice() : value]));
 }
 
-async function load({ id, query, against, share, times }) {
+async function load({ id, query, against, share, mean }) {
 	newest = id;
 	const answers = await Promise.all([query, against].filter(Boolean).map(
 		(each) => get("/api/flamegraph", each)));
@@ -21,10 +21,12 @@ async function load({ id, query, against, share, times }) {
 	const meta = { unit: answer.unit, type: answer.type, types: answer.types ?? [],
 		total: answer.total,
 		samples: answer.samples, truncated: answer.truncated };
+	const times = mean ? 1 / Math.max(1, other.spans) : 1;
 	const after = fromAnswer(answer);
 	let made = after;
 	if (other) {
 		meta.before = other.total * times;
+		meta.spans = other.spans;
 		meta.after = answer.total;
 		const scale = share ? [1 / (other.total || 1), 1 / (answer.total || 1)] : [times, 1];
 		made = compare(fromAnswer(other), after, scale);
