@@ -1,4 +1,5 @@
-/* GET /api/config: the configuration with secrets redacted, and the defaults in effect. */
+/* GET /api/config: the configuration with secrets redacted, and the defaults in effect; and the
+ * documentation of components. */
 #include "extensions/status/status.h"
 
 #define CONFIG_MAX ((size_t)4 << 20)
@@ -33,4 +34,18 @@ void config_answer(struct status *self, struct http_request *request)
     json_close(&json, '}');
     bytes_release(&yaml);
     answer_json(request, &json);
+}
+
+/* GET /docs/{kind}s/{type}: a component's keys as text. */
+void docs_answer(struct status *self, struct http_request *request, const char *path)
+{
+    struct bytes text;
+    bytes_init(&text, CONFIG_MAX, self->env->budget);
+    if (components_describe(path, &text)) {
+        answer_headers(request, true);
+        http_respond(request, 200, "text/plain; charset=utf-8", bytes_view(&text), 0);
+    } else {
+        answer_error(request, 404, "there is no such component");
+    }
+    bytes_release(&text);
 }

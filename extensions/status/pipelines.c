@@ -173,7 +173,7 @@ static void put_component(const struct figures *figures, const struct runtime_ro
 {
     char doc[256];
     size_t type = strcspn(row->name, "/");
-    snprintf(doc, sizeof doc, "%ss/%.*s/README.md", row->kind, (int)type, row->name);
+    snprintf(doc, sizeof doc, "/docs/%ss/%.*s", row->kind, (int)type, row->name);
     json_open(json, NULL, '{');
     json_word(json, "id", row->name);
     json_word(json, "kind", row->kind);

@@ -80,10 +80,15 @@ static const struct {
     void (*answer)(struct status *self, struct http_request *request);
     void (*answer_one)(struct status *self, struct http_request *request, const char *rest);
 } routes[] = {
-    {"/api/traces", traces_answer, NULL},       {"/api/traces/", NULL, trace_answer},
-    {"/api/spans/", NULL, span_answer},         {"/api/flamegraph", flame_answer, NULL},
-    {"/api/services", services_answer, NULL},   {"/api/cost", cost_answer, NULL},
-    {"/api/pipelines", pipelines_answer, NULL}, {"/api/config", config_answer, NULL},
+    {"/api/traces", traces_answer, NULL},
+    {"/api/traces/", NULL, trace_answer},
+    {"/api/spans/", NULL, span_answer},
+    {"/api/flamegraph", flame_answer, NULL},
+    {"/api/services", services_answer, NULL},
+    {"/api/cost", cost_answer, NULL},
+    {"/api/pipelines", pipelines_answer, NULL},
+    {"/api/config", config_answer, NULL},
+    {"/docs/", NULL, docs_answer},
 };
 
 static bool find_route(struct status *self, struct http_request *request, const char *path)

@@ -85,6 +85,7 @@ void services_answer(struct status *self, struct http_request *request);
 void cost_answer(struct status *self, struct http_request *request);
 void pipelines_answer(struct status *self, struct http_request *request);
 void config_answer(struct status *self, struct http_request *request);
+void docs_answer(struct status *self, struct http_request *request, const char *path);
 
 /* traces.c: forgets what was looked at when nobody has looked for a while; always: at once. */
 void looked_forget(struct status *self, bool always);

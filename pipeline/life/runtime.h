@@ -107,4 +107,10 @@ void runtime_set_log(const struct runtime *runtime);
 
 void runtime_free(struct runtime *runtime); /* may be NULL; stop comes first */
 
+/* Appends all components of the program with their keys, as `spanlink components` prints them. */
+void components_list(struct bytes *out);
+
+/* The same of one, by a path such as "receivers/otlp". False: there is none. */
+bool components_describe(const char *path, struct bytes *out);
+
 #endif

@@ -275,6 +275,10 @@ def test_pipelines_have_their_counters_and_the_configuration_no_secret(seen):
     assert parts["receiver", "otlp"]["counters"]["accepted"]["spans"] == 2
     assert parts["exporter", "debug"]["counters"]["sent"]["spans"] == 2
     assert parts["exporter", "debug"]["queue"]["capacity"] > 0 and told["uptime_ns"] > 0
+    for part in told["components"]:
+        text = requests.get(seen.url(part["doc"]), timeout=10)
+        assert text.headers["Content-Type"].startswith("text/plain"), part
+        assert text.text.startswith(f"  {part['id']}") and text.status_code == 200
     config = seen.get("/api/config")
     assert "keep_mib: 16" in config["yaml"] and "s3cret" not in json.dumps(config)
     defaults = {d["path"]: d["value"] for d in config["defaults"]}
@@ -287,7 +291,8 @@ def test_wrong_requests_get_a_sentence(seen):
                          ("/api/spans/12", 400), ("/api/flamegraph", 400),
                          ("/api/flamegraph?span=0123456789abcdef", 404),
                          ("/api/traces?limit=0", 400), ("/api/traces?colour=red", 400),
-                         ("/api/flamegraph?service=a&format=png", 400), ("/api/nothing", 404)):
+                         ("/api/flamegraph?service=a&format=png", 400), ("/api/nothing", 404),
+                         ("/docs/receivers/nothing", 404), ("/docs/otlp", 404)):
         answer = requests.get(seen.url(path), timeout=10)
         assert answer.status_code == status, path
         assert answer.json()["error"]

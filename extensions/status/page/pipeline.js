@@ -4,7 +4,6 @@ import { spark } from "./chart.js";
 import { fill, h, s } from "./dom.js";
 import { bytes, count, duration, plural, rate } from "./format.js";
 import { anchor, code, failure, muted, number, para, table } from "./parts.js";
-import { link } from "./route.js";
 
 const EVERY = 1000;
 const KEPT = 60; // rates behind each small line
@@ -36,7 +35,7 @@ const all = (items) => Object.values(items ?? {}).reduce((sum, n) => sum + n, 0)
 
 export class View {
 	constructor(root, route, signal) {
-		Object.assign(this, { root, signal, keys: route.params.keys ?? "" });
+		Object.assign(this, { root, signal });
 		this.history = new Map();
 		this.gauges = h("dl.gauges");
 		this.picture = h("div");
@@ -53,11 +52,7 @@ export class View {
 		signal.addEventListener("abort", () => observer.disconnect());
 	}
 
-	/** `keys` is what the keys of the configuration are searched for. */
-	update({ params }) {
-		this.keys = params.keys ?? "";
-		this.showKeys?.();
-	}
+	update() {}
 
 	async load() {
 		const now = await get("/api/pipelines", {}, this.signal);
@@ -77,7 +72,8 @@ export class View {
 	}
 
 	showGauges({ version, uptime_ns, budget, hold, journal }) {
-		const gauge = (label, value, more, part) => h("div.gauge", h("dt", label),
+		const gauge = (label, value, more, part, doc) => h("div.gauge",
+			h("dt", doc ? documentation({ doc: `/docs/${doc}`, id: label }) : label),
 			h("dd", h("b", value), more && muted(more),
 				part !== undefined && h("i",
 					{ class: `meter ${part > 0.9 ? "bad" : part > 0.7 ? "warn" : ""}`,
@@ -85,12 +81,13 @@ export class View {
 		fill(this.gauges,
 			gauge("Running", duration(Math.floor(uptime_ns / 1e9) * 1e9 || 1e9), `version ${version}`),
 			budget && gauge("Memory budget", bytes(budget.used_bytes), `of ${bytes(budget.limit_bytes)}`,
-				budget.used_bytes / (budget.limit_bytes || 1)),
+				budget.used_bytes / (budget.limit_bytes || 1), "processors/memory_limiter"),
 			hold && gauge("Waiting for samples", plural(hold.spans, "span"),
-				hold.spans ? `${bytes(hold.bytes)}, oldest ${duration(hold.oldest_ns)}` : "none is held"),
+				hold.spans ? `${bytes(hold.bytes)}, oldest ${duration(hold.oldest_ns)}` : "none is held", undefined, "processors/correlation"),
 			journal ? gauge("Journal", bytes(journal.bytes), `${count(journal.entries)} requests` +
-				(journal.replay_left ? `, ${count(journal.replay_left)} to replay` : ""))
-				: gauge("Journal", "off", "accepted data are in memory"));
+				(journal.replay_left ? `, ${count(journal.replay_left)} to replay` : ""),
+				undefined, "extensions/journal")
+				: gauge("Journal", "off", "accepted data are in memory", undefined, "extensions/journal"));
 	}
 
 	/* Stages from left to right: receivers, the processors by their place, exporters. */
@@ -236,13 +233,7 @@ export class View {
 				para("In force now, with variables and files resolved. Secrets are left out."),
 				h("div.code", h("pre", { tabindex: "0", role: "region", "aria-label": "Configuration",
 					text: yaml })), list);
-			this.showKeys = () => {
-				find.value = this.keys;
-				fill(host, defaultsTable(defaults, this.keys));
-				list.open ||= this.keys !== "";
-				if (this.keys) list.scrollIntoView();
-			};
-			this.showKeys();
+			fill(host, defaultsTable(defaults, ""));
 		} catch (problem) {
 			if (problem.name === "AbortError") return;
 			fill(this.config, h("h2", "Configuration"), failure("It cannot be shown", problem));
@@ -266,14 +257,8 @@ function words(item) {
 	return item.replace(/^(profile|metric|log)_/, "");
 }
 
-/* Where it is described: elsewhere, or by its keys below. */
-function documentation({ doc, id, kind }) {
-	if (!/^https?:\/\//.test(doc ?? "")) {
-		return anchor(link("pipeline", { keys: `${kind}s.${id}` }), id,
-			{ title: `Its keys; more in ${doc}` });
-	}
-	return anchor(doc, id, { rel: "noreferrer noopener", target: "_blank" });
-}
+const documentation = ({ doc, id }) => anchor(doc, id,
+	{ title: "Its documentation", rel: "noopener", target: "_blank" });
 
 function defaultsTable(defaults, text) {
 	const found = defaults.filter(({ path }) => path.toLowerCase().includes(text.toLowerCase()));
