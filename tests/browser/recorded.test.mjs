@@ -249,8 +249,11 @@ describe("pipeline", () => {
       await page.getByRole("article", { name }).getByText(/so far/).waitFor();
     }
     await page.getByRole("region", { name: "Configuration" }).getByText("correlation").waitFor();
-    await page.getByRole("link", { name: "correlation" }).click();
-    await page.getByText("processors.correlation.hold", { exact: true }).waitFor();
+    for (const [name, key] of [["correlation", "hold"], ["Memory budget", "limit_mib"]]) {
+      const href = await page.getByRole("link", { name, exact: true }).getAttribute("href");
+      const text = await (await fetch(spanlink.url + href)).text();
+      assert.match(text, new RegExp(`^    ${key} `, "m"));
+    }
     await close(page);
   });
 });
