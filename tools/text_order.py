@@ -155,6 +155,7 @@ def main():
     lines = [f"    *(.text.{name} .text.{name}.* .text.startup.{name})" for name in names]
     temporary = ORDER.with_suffix(".new")
     temporary.write_text("\n".join([
+        "/* SPDX-License-Identifier: Apache-2.0 */",
         "/* Written by tools/text_order.py: what an idle process executes, side by side. */",
         "SECTIONS", "{", "  .text.idle :", "  {", *members(found), *lines, "  }", "}",
         "INSERT BEFORE .text;", ""]))
