@@ -182,6 +182,5 @@ void answer_json(struct http_request *request, const struct json *json)
         return;
     }
     answer_headers(request, true);
-    http_respond(request, 200, "application/json", bytes_view(json->out), 0);
-    bytes_release(json->out);
+    http_respond_bytes(request, 200, "application/json", json->out, 0);
 }

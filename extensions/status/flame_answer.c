@@ -230,8 +230,7 @@ static void respond_with(struct http_request *request, const char *type, const c
     snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", file);
     if (*file)
         http_response_header(request, "Content-Disposition", disposition);
-    http_respond(request, 200, type, bytes_view(out), 0);
-    bytes_release(out);
+    http_respond_bytes(request, 200, type, out, 0);
 }
 
 static void respond_pprof(struct http_request *request, struct flame *flame, struct bytes *out)

@@ -10,6 +10,13 @@ enum { TOKENS_MAX = KNOWN_SPANS, TOKENS_A_SECOND = 2000, BUCKETS = 1 << 16 };
 
 enum { OWED_FOR_S = 120, NAMES = 4096 };
 
+/* One allocation of more than HEAP_MAPPED bytes. */
+struct known_tables {
+    struct known_span spans[KNOWN_SPANS];
+    _Atomic uint32_t buckets[BUCKETS];
+    struct known_route routes[KNOWN_ROUTES];
+};
+
 static uint64_t known_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
@@ -20,24 +27,24 @@ bool known_init(struct known *known, struct budget *budget)
 {
     *known = (struct known){.budget = budget, .tokens = TOKENS_MAX};
     names_init(&known->names, NAMES, budget);
-    known->spans = calloc(KNOWN_SPANS, sizeof *known->spans);
-    known->buckets = calloc(BUCKETS, sizeof *known->buckets);
-    known->routes = calloc(KNOWN_ROUTES, sizeof *known->routes);
     known->services[0] = calloc(1, sizeof **known->services);
+    known->tables = calloc(1, sizeof *known->tables);
     known->service_count = known->route_count = 1;
-    known->charged = KNOWN_SPANS * sizeof *known->spans + BUCKETS * sizeof *known->buckets +
-                     KNOWN_ROUTES * sizeof *known->routes + sizeof **known->services;
+    known->charged = sizeof *known->tables + sizeof **known->services;
     budget_force(budget, known->charged);
-    return known->spans && known->buckets && known->routes && known->services[0];
+    if (!known->tables)
+        return false;
+    known->spans = known->tables->spans;
+    known->buckets = known->tables->buckets;
+    known->routes = known->tables->routes;
+    return known->services[0];
 }
 
 void known_release(struct known *known)
 {
     for (size_t i = 0; i < known->service_count; i++)
         free(known->services[i]);
-    free(known->spans);
-    free(known->buckets);
-    free(known->routes);
+    free(known->tables);
     names_release(&known->names);
     budget_give(known->budget, known->charged);
     *known = (struct known){0};

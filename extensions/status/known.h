@@ -76,9 +76,10 @@ struct known {
     struct budget *budget;
     size_t charged;
     struct names names;
-    struct known_span *spans;  /* a ring */
-    _Atomic uint32_t *buckets; /* read without the lock by known_may_have */
-    uint32_t newest;           /* the next to be written */
+    struct known_tables *tables; /* what spans, buckets and routes point into */
+    struct known_span *spans;    /* a ring */
+    _Atomic uint32_t *buckets;   /* read without the lock by known_may_have */
+    uint32_t newest;             /* the next to be written */
     uint32_t span_count;
     struct known_service *services[KNOWN_SERVICES]; /* 0: all that there is no room for */
     size_t service_count;

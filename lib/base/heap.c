@@ -8,11 +8,11 @@
 /* glibc raises its mmap threshold to the largest body freed and then keeps the freed memory. From
  * the threshold on, a body grows by mremap, which copies nothing and leaves no hole; a lower
  * threshold would cost more bodies a page fault for every page. */
-enum { MMAP_THRESHOLD = 1 << 20, TRIM_THRESHOLD = 8 << 20, ARENAS = 2 };
+enum { TRIM_THRESHOLD = 8 << 20, ARENAS = 2 };
 
 void heap_tune(void)
 {
-    mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
+    mallopt(M_MMAP_THRESHOLD, HEAP_MAPPED);
     mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
     mallopt(M_ARENA_MAX, ARENAS);
 }

@@ -4,6 +4,10 @@
 
 #include <stddef.h>
 
+/* An allocation of this size or more has a mapping of its own: only the pages written to take
+ * memory, and free returns them to the system. */
+enum { HEAP_MAPPED = 1 << 20 };
+
 /* Tunes the allocator. Call once, before any thread starts. */
 void heap_tune(void);
 

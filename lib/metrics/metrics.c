@@ -1,5 +1,7 @@
 #include "lib/metrics/metrics.h"
 
+#include "lib/base/heap.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +26,9 @@ void metrics_init(struct metrics *metrics, enum metric_level level)
     bytes_init(&metrics->points, MAX_BYTES, NULL);
     bytes_init(&metrics->labels, MAX_BYTES, NULL);
     bytes_init(&metrics->counts, MAX_BYTES, NULL);
+    /* A snapshot must not enlarge the heap of an idle process. */
+    bytes_reserve(&metrics->points, HEAP_MAPPED);
+    bytes_reserve(&metrics->labels, HEAP_MAPPED);
 }
 
 void metrics_release(struct metrics *metrics)

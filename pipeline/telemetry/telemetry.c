@@ -1,6 +1,7 @@
 #include "pipeline/telemetry/telemetry.h"
 
 #include "lib/base/clock.h"
+#include "lib/base/heap.h"
 #include "lib/base/log.h"
 #include "lib/metrics/metrics_otlp.h"
 #include "lib/net/server/listen.h"
@@ -76,9 +77,10 @@ static void telemetry_handle(void *ctx, struct http_request *request)
     }
     enum page_format format = page_format_of(http_request_header(request, "Accept"));
     bytes_init(&out, MAX_PAGE, NULL);
+    bytes_reserve(&out, HEAP_MAPPED);
     http_response_header(request, "X-Content-Type-Options", "nosniff");
     if (write_page(page, format, &out))
-        http_respond(request, 200, page_media_type(format), bytes_view(&out), 0);
+        http_respond_bytes(request, 200, page_media_type(format), &out, 0);
     else
         http_respond(request, 503, "text/plain", VIEW("503 out of memory\n"), RETRY_AFTER_S);
     bytes_release(&out);

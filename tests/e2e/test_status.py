@@ -1,13 +1,19 @@
 """The API of the extension status: real requests in, what a page would ask out, held against
 docs/openapi.yaml and against the profiles that were sent."""
+import fcntl
 import gzip
 import json
+import os
+import pty
 import random
 import re
+import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 import urllib.parse
 
@@ -50,12 +56,12 @@ def needs_spanlink(bypass):
 
 
 class Status(harness.Program):
-    def __init__(self, folder, keep=16):
+    def __init__(self, folder, keep=16, more=""):
         self.http, self.ingest, self.page, self.metrics = (harness.free_port() for _ in range(4))
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "status.yaml"
         config.write_text(CONFIG.format(http=self.http, ingest=self.ingest, page=self.page,
-                                        metrics=self.metrics, keep=keep))
+                                        metrics=self.metrics, keep=f"{keep}{more}"))
         super().__init__("spanlink", folder, [harness.SPANLINK, "--config", config])
         self.wait_ports(self.http, self.ingest, self.page, seconds=10)
 
@@ -506,3 +512,139 @@ def test_a_reload_keeps_what_an_unchanged_section_holds(tmp_path):
     fifth = status.send_one(5)
     assert status.keeps(fifth), status.tail()
     assert status.stop() == 0
+
+
+def page_files(ask):
+    """The page and every file that it and its modules load; ask returns the text of a path."""
+    found, open_paths = {}, ["/"]
+    while open_paths:
+        path = open_paths.pop()
+        if path in found:
+            continue
+        found[path] = text = ask(path)
+        quoted = re.findall(r"""["'](\.?/?[\w/-]+\.(?:m?js|css|svg))["']""", text)
+        open_paths += [urllib.parse.urljoin(path, name) for name in quoted]
+    return found
+
+
+def test_with_an_authenticator_nothing_is_shown_without_credentials(tmp_path):
+    status = Status(tmp_path, more=", auth: {authenticator: bearertokenauth}")
+    right = {"Authorization": "Bearer s3cret"}
+
+    def ask(path):
+        for wrong in ({}, {"Authorization": "Bearer s3cre"}):
+            refused = requests.get(status.url(path), headers=wrong, timeout=10)
+            assert refused.status_code == 401 and refused.headers["WWW-Authenticate"], path
+            assert len(refused.content) < 200
+        answer = requests.get(status.url(path), headers=right, timeout=10)
+        assert answer.status_code == 200, path
+        return answer.text
+    files = page_files(ask)
+    assert len([path for path in files if path.endswith("js")]) > 5, files.keys()
+    assert json.loads(ask("/api/traces"))["traces"] == []
+    elsewhere = requests.get(status.url("/"), timeout=10,
+                             headers={**right, "Host": "rebound.example"})
+    assert elsewhere.status_code == 403
+    assert status.stop() == 0
+
+
+def test_over_tls_the_page_and_its_modules_are_served(tmp_path):
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=status",
+                    "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-keyout", key,
+                    "-out", cert], check=True, capture_output=True)
+    status = Status(tmp_path / "run", more=f', tls: {{cert_file: "{cert}", key_file: "{key}"}}')
+
+    def ask(path, host="127.0.0.1", **headers):
+        answer = requests.get(f"https://{host}:{status.page}{path}", verify=cert, timeout=10,
+                              headers=headers)
+        assert answer.status_code == 200, path
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
+        return answer.text
+    assert len(page_files(ask)) > 5
+    own = f"https://127.0.0.1:{status.page}"
+    assert json.loads(ask("/api/traces", Origin=own))["traces"] == []
+    cleartext = {"Origin": own.replace("https", "http")}
+    assert requests.get(f"{own}/api/traces", verify=cert, timeout=10,
+                        headers=cleartext).status_code == 403
+    with pytest.raises(requests.exceptions.SSLError):
+        requests.get(f"{own}/", timeout=10)
+    top = subprocess.run([harness.SPANLINK, "top", "--once", "--endpoint", own], text=True,
+                         timeout=30, capture_output=True)
+    assert top.returncode == 0 and "otlp > correlation > debug" in top.stdout, top.stderr
+    assert status.stop() == 0
+
+
+class Terminal:
+    """A command on a pseudo-terminal, and what it draws."""
+
+    def __init__(self, command, rows=24, columns=80, **environment):
+        pid, self.fd = pty.fork()
+        if pid == 0:
+            os.environ.update(TERM="xterm", **environment)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            os.execv(command[0], command)
+        self.pid, self.text = pid, ""
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read(self):
+        """What has come until now; "" at the end."""
+        if not select.select([self.fd], [], [], 0.1)[0]:
+            return None
+        try:
+            got = os.read(self.fd, 1 << 16).decode()
+        except OSError:                  # its other side is closed
+            return ""
+        self.text += got
+        return got
+
+    def screens(self, least):
+        """Whole screens drawn from now on, at least so many, as lines without escape codes."""
+        self.text = ""
+
+        def whole():
+            self.read()
+            parts = self.text.split("\x1b[H\x1b[J")[1:-1]
+            return parts if len(parts) >= least else None
+        return [[re.sub(r"\x1b\[[0-9;]*m", "", line) for line in part.splitlines()]
+                for part in harness.wait_for(whole, 30)]
+
+    def end(self):
+        while self.read() != "":
+            pass
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def test_top_on_a_terminal_follows_its_size_and_ends_with_q(seen):
+    command = [str(harness.SPANLINK), "top", "--endpoint", f"127.0.0.1:{seen.page}"]
+    terminal = Terminal(command)
+    for screen in terminal.screens(2):
+        assert 3 < len(screen) <= 23 and max(map(len, screen)) <= 80, screen
+    assert "\x1b[0m" in terminal.text or "\x1b[m" in terminal.text
+    assert not termios.tcgetattr(terminal.fd)[3] & (termios.ECHO | termios.ICANON)
+    terminal.resize(10, 40)
+    screen = terminal.screens(3)[-1]
+    assert 3 < len(screen) <= 9 and max(map(len, screen)) <= 40, screen
+    terminal.resize(50, 132)
+    screen = terminal.screens(3)[-1]
+    assert max(map(len, screen)) > 40 and len(screen) > 9, screen
+    os.write(terminal.fd, b"q")
+    harness.wait_for(lambda: terminal.read() == "", 30)
+    assert termios.tcgetattr(terminal.fd)[3] & termios.ECHO
+    assert terminal.end() == 0
+
+
+def test_top_has_no_colours_where_they_are_not_wanted(seen):
+    command = [str(harness.SPANLINK), "top", "--endpoint", f"127.0.0.1:{seen.page}"]
+    terminal = Terminal(command, NO_COLOR="1")
+    terminal.screens(2)
+    assert not re.search(r"\x1b\[[0-9;]*m", terminal.text)
+    os.write(terminal.fd, b"q")
+    assert terminal.end() == 0
+    once = Terminal([*command, "--once"])
+    assert once.end() == 0
+    assert "GET /order" in once.text and "\x1b" not in once.text

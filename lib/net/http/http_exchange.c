@@ -2,16 +2,15 @@
 #include "lib/net/http/http_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "lib/net/http/http_peer.h"
 
-struct MHD_Response *http_response_new(const char *content_type, struct view body,
-                                       unsigned retry_after_s)
+static struct MHD_Response *response_described(struct MHD_Response *response,
+                                               const char *content_type, unsigned retry_after_s)
 {
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        body.size, (void *)body.data, body.size ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
     if (response && content_type)
         MHD_add_response_header(response, "Content-Type", content_type);
     if (response && retry_after_s) {
@@ -20,6 +19,38 @@ struct MHD_Response *http_response_new(const char *content_type, struct view bod
         MHD_add_response_header(response, "Retry-After", seconds);
     }
     return response;
+}
+
+struct MHD_Response *http_response_new(const char *content_type, struct view body,
+                                       unsigned retry_after_s)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        body.size, (void *)body.data, body.size ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
+    return response_described(response, content_type, retry_after_s);
+}
+
+static void body_free(void *body)
+{
+    bytes_release(body);
+    free(body);
+}
+
+/* Takes over the body, also on failure. NULL: no memory. */
+static struct MHD_Response *response_of_bytes(const char *content_type, struct bytes *body,
+                                              unsigned retry_after_s)
+{
+    struct bytes *own = malloc(sizeof *own);
+    struct MHD_Response *response = NULL;
+    if (own) {
+        *own = *body;
+        bytes_init(body, body->max, body->budget);
+        response = MHD_create_response_from_buffer_with_free_callback_cls(own->size, own->data,
+                                                                          body_free, own);
+    }
+    if (own && !response)
+        body_free(own);
+    bytes_release(body);
+    return response_described(response, content_type, retry_after_s);
 }
 
 void http_response_add_common_headers(const struct http_server *server,
@@ -320,12 +351,8 @@ static void answer_late(struct http_request *request)
     pthread_mutex_unlock(&server->mutex);
 }
 
-void http_respond(struct http_request *request, unsigned status, const char *content_type,
-                  struct view body, unsigned retry_after_s)
+static void respond(struct http_request *request, unsigned status, struct MHD_Response *response)
 {
-    struct MHD_Response *response = request->server->accepted;
-    if (request->extra_count || !is_accepted(content_type, body, retry_after_s))
-        response = http_response_new(content_type, body, retry_after_s);
     for (unsigned i = 0; response && i < request->extra_count; i++)
         MHD_add_response_header(response, request->extra[i].name, request->extra[i].value);
     request->status = status;
@@ -334,4 +361,19 @@ void http_respond(struct http_request *request, unsigned status, const char *con
     if (!atomic_compare_exchange_strong(&request->state, &expected, HTTP_ANSWERED))
         answer_late(request);
     http_request_unref(request);
+}
+
+void http_respond(struct http_request *request, unsigned status, const char *content_type,
+                  struct view body, unsigned retry_after_s)
+{
+    struct MHD_Response *response = request->server->accepted;
+    if (request->extra_count || !is_accepted(content_type, body, retry_after_s))
+        response = http_response_new(content_type, body, retry_after_s);
+    respond(request, status, response);
+}
+
+void http_respond_bytes(struct http_request *request, unsigned status, const char *content_type,
+                        struct bytes *body, unsigned retry_after_s)
+{
+    respond(request, status, response_of_bytes(content_type, body, retry_after_s));
 }

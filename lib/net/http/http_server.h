@@ -103,6 +103,11 @@ enum inflate_result http_request_take_body(struct http_request *request, struct 
 void http_respond(struct http_request *request, unsigned status, const char *content_type,
                   struct view body, unsigned retry_after_s);
 
+/* The same with a body that is taken over, not copied: it is empty on return, and its memory is
+ * released once the response has been sent. */
+void http_respond_bytes(struct http_request *request, unsigned status, const char *content_type,
+                        struct bytes *body, unsigned retry_after_s);
+
 /* Adds a header to the response; call it before http_respond. At most 16; both strings are
  * copied. */
 void http_response_header(struct http_request *request, const char *name, const char *value);

@@ -135,7 +135,7 @@ static void add_location(struct stack_reading *reading, uint64_t id)
         pprof_stacks_find(stacks->locations, stacks->location_count, sizeof *location, id);
     for (uint32_t i = 0; location && i < location->count; i++) {
         if (reading->count == reading->max) {
-            size_t half = reading->max / 2;
+            size_t half = (reading->max + 1) / 2;
             memmove(reading->names, reading->names + half,
                     (reading->max - half) * sizeof *reading->names);
             reading->count -= half;

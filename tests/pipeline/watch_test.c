@@ -1,0 +1,144 @@
+#include "pipeline/watch.h"
+
+#include "tests/support/some_batch.h"
+#include "tests/support/suite.h"
+
+struct seen {
+    struct watcher watcher;
+    unsigned passed, decided, sampled;
+    uint64_t last;
+};
+
+static void on_passed(void *ctx, const struct batch *batch)
+{
+    struct seen *seen = ctx;
+    seen->passed++;
+    seen->last = batch->items;
+}
+
+static void on_decided(void *ctx, const struct watch_decision *decision)
+{
+    struct seen *seen = ctx;
+    seen->decided++;
+    seen->last = decision->span_id;
+}
+
+static void on_sampled(void *ctx, const struct watch_window *window,
+                       const struct watch_sample *samples, size_t count)
+{
+    struct seen *seen = ctx;
+    seen->sampled++;
+    seen->last = count ? samples[count - 1].id : window->start;
+}
+
+static struct seen *attach(struct watch *watch, struct seen *seen)
+{
+    *seen = (struct seen){
+        .watcher = {
+            .ctx = seen, .passed = on_passed, .decided = on_decided, .sampled = on_sampled}};
+    watch_attach(watch, &seen->watcher);
+    return seen;
+}
+
+START_TEST(nobody_watches_at_first)
+{
+    struct watch watch;
+    struct budget budget;
+    budget_init(&budget, 1 << 20);
+    struct batch *batch = some_spans(1, 3, &budget);
+    watch_init(&watch);
+    ck_assert(!watch_on(NULL));
+    ck_assert(!watch_on(&watch));
+    watch_passed(&watch, batch);
+    watch_passed(NULL, batch);
+    watch_release(&watch);
+    batch_unref(batch);
+}
+END_TEST
+
+START_TEST(every_watcher_is_told_until_it_is_detached)
+{
+    struct watch watch;
+    struct seen a, b;
+    struct budget budget;
+    budget_init(&budget, 1 << 20);
+    struct batch *batch = some_spans(1, 3, &budget);
+    watch_init(&watch);
+    attach(&watch, &a);
+    attach(&watch, &b);
+    ck_assert(watch_on(&watch));
+    watch_passed(&watch, batch);
+    ck_assert_uint_eq(a.passed, 1);
+    ck_assert_uint_eq(b.passed, 1);
+    ck_assert_uint_eq(a.last, 3);
+    watch_decided(&watch, &(struct watch_decision){.span_id = 7});
+    ck_assert_uint_eq(a.last, 7);
+    const struct watch_sample samples[] = {{8, 1, 10}, {9, 1, 10}};
+    watch_sampled(&watch, &(struct watch_window){.start = 5}, NULL, 0);
+    ck_assert_uint_eq(b.last, 5);
+    watch_sampled(&watch, &(struct watch_window){.start = 5}, samples, 2);
+    ck_assert_uint_eq(b.last, 9);
+
+    watch_detach(&watch, &a.watcher);
+    ck_assert(watch_on(&watch));
+    watch_decided(&watch, &(struct watch_decision){.span_id = 10});
+    ck_assert_uint_eq(a.decided, 1);
+    ck_assert_uint_eq(b.decided, 2);
+    watch_detach(&watch, &b.watcher);
+    ck_assert(!watch_on(&watch));
+    watch_passed(&watch, batch);
+    ck_assert_uint_eq(b.passed, 1);
+    watch_detach(&watch, &b.watcher);
+    watch_release(&watch);
+    batch_unref(batch);
+}
+END_TEST
+
+struct holding {
+    struct watch_holder holder;
+    uint64_t id;
+    unsigned asked;
+};
+
+static bool holds(void *ctx, uint64_t span_id, struct watch_waiting *waiting)
+{
+    struct holding *holding = ctx;
+    holding->asked++;
+    if (span_id != holding->id)
+        return false;
+    waiting->due = span_id * 100;
+    return true;
+}
+
+START_TEST(a_span_waits_with_any_holder)
+{
+    struct watch watch;
+    struct watch_waiting waiting = {0};
+    struct holding a = {.id = 1}, b = {.id = 2};
+    a.holder = (struct watch_holder){.ctx = &a, .waits = holds};
+    b.holder = (struct watch_holder){.ctx = &b, .waits = holds};
+    watch_init(&watch);
+    watch_add_holder(NULL, &a.holder);
+    ck_assert(!watch_waits(&watch, 1, &waiting));
+    watch_add_holder(&watch, &a.holder);
+    watch_add_holder(&watch, &b.holder);
+    ck_assert(watch_waits(&watch, 1, &waiting));
+    ck_assert_uint_eq(waiting.due, 100);
+    ck_assert(watch_waits(&watch, 2, &waiting));
+    ck_assert_uint_eq(waiting.due, 200);
+    ck_assert(!watch_waits(&watch, 3, &waiting));
+    watch_remove_holder(&watch, &a.holder);
+    unsigned before = a.asked;
+    ck_assert(!watch_waits(&watch, 1, &waiting));
+    ck_assert_uint_eq(a.asked, before);
+    ck_assert(watch_waits(&watch, 2, &waiting));
+    watch_remove_holder(&watch, &b.holder);
+    watch_remove_holder(&watch, &b.holder);
+    watch_remove_holder(NULL, &b.holder);
+    ck_assert(!watch_waits(&watch, 2, &waiting));
+    watch_release(&watch);
+}
+END_TEST
+
+SUITE_MAIN("watch", nobody_watches_at_first, every_watcher_is_told_until_it_is_detached,
+           a_span_waits_with_any_holder)
