@@ -5,14 +5,15 @@
 
 struct seen {
     struct watcher watcher;
-    unsigned passed, decided, sampled;
+    unsigned passed, linked, decided, sampled;
     uint64_t last;
 };
 
-static void on_passed(void *ctx, const struct batch *batch)
+static void on_passed(void *ctx, const struct batch *batch, bool linked)
 {
     struct seen *seen = ctx;
     seen->passed++;
+    seen->linked += linked;
     seen->last = batch->items;
 }
 
@@ -49,8 +50,8 @@ START_TEST(nobody_watches_at_first)
     watch_init(&watch);
     ck_assert(!watch_on(NULL));
     ck_assert(!watch_on(&watch));
-    watch_passed(&watch, batch);
-    watch_passed(NULL, batch);
+    watch_passed(&watch, batch, false);
+    watch_passed(NULL, batch, false);
     watch_release(&watch);
     batch_unref(batch);
 }
@@ -67,8 +68,9 @@ START_TEST(every_watcher_is_told_until_it_is_detached)
     attach(&watch, &a);
     attach(&watch, &b);
     ck_assert(watch_on(&watch));
-    watch_passed(&watch, batch);
+    watch_passed(&watch, batch, true);
     ck_assert_uint_eq(a.passed, 1);
+    ck_assert_uint_eq(a.linked, 1);
     ck_assert_uint_eq(b.passed, 1);
     ck_assert_uint_eq(a.last, 3);
     watch_decided(&watch, &(struct watch_decision){.span_id = 7});
@@ -86,7 +88,7 @@ START_TEST(every_watcher_is_told_until_it_is_detached)
     ck_assert_uint_eq(b.decided, 2);
     watch_detach(&watch, &b.watcher);
     ck_assert(!watch_on(&watch));
-    watch_passed(&watch, batch);
+    watch_passed(&watch, batch, false);
     ck_assert_uint_eq(b.passed, 1);
     watch_detach(&watch, &b.watcher);
     watch_release(&watch);
