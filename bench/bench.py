@@ -27,7 +27,10 @@ class Bench:
         self.core, self.load_core = options.cores
         self.programs = {
             "spanlink": options.spanlink, "sink": str(build / "bench" / "bench_sink"),
-            "collector": str(ROOT / "build/e2e/bin/otelcol-e2e"), "nginx": "/usr/sbin/nginx",
+            "collector": str(ROOT / "build/e2e/bin/otelcol-e2e"),
+            "contrib": os.environ.get("OTELCOL_CONTRIB_BIN",
+                                      str(ROOT / "build/e2e/bin/otelcol-contrib")),
+            "nginx": "/usr/sbin/nginx",
             "rotel": options.rotel, "dataflow": options.dataflow, "build": str(build)}
         self.load = drive.Load(str(build / "bench" / "bench_load"), self.load_core)
         self.pools = {}

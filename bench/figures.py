@@ -14,7 +14,7 @@ import drive
 import payloads
 import start
 from generators import H2load, Wrk
-from subjects import Collector, Dataflow, Nginx, Rotel, Spanlink
+from subjects import Collector, ContribCollector, Dataflow, Nginx, Rotel, Spanlink
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -398,6 +398,35 @@ def figure_14(bench):
               aim=50)
 
 
+THREE = ["resource", "attributes", "filter"]
+
+
+def figure_17(bench):
+    """The contrib processors: six subjects in turns, so that all ratios come from one run."""
+    if not bench.has("contrib"):
+        raise drive.Void("no Collector with contrib processors, see tests/contrib/setup.sh")
+    for spans in (512, 100):
+        subjects = []
+        for peer in (Spanlink, ContribCollector):
+            for name, contrib in (("bare", []), ("three", THREE), ("transform", ["transform"])):
+                subject = peer(bench, contrib=contrib)
+                subject.name = f"{peer.name}, {name}"
+                subjects.append(subject)
+        requests = pool(bench, spans)
+        with started(*subjects):
+            settle(bench, subjects, requests)
+            results = rounds(bench, subjects, requests)
+        case = f"HTTP none, {spans} per request"
+        bench.row("17", f"CPU per span with resource, attributes and filter, over without, {case}",
+                  "itself", ratios(results, "spanlink, three", "spanlink, bare"), must=1.5,
+                  low=True)
+        for name, must in (("three", 10), ("transform", 8)):
+            what = {"three": "resource, attributes and filter",
+                    "transform": "a transform of three statements"}[name]
+            bench.row("17", f"CPU per span with {what}, {case}", "Collector with the same",
+                      ratios(results, f"Collector, {name}", f"spanlink, {name}"), must=must)
+
+
 ALL = {"1": figure_1, "2": figure_2, "3": figure_3, "4": figure_4, "5": figure_5_and_6,
        "7": figure_7, "8": figure_8, "9": figure_9, "10": figures_10_and_11, "12": figure_12,
-       "13": figure_13, "14": figure_14, "15": figure_15, "16": figure_16}
+       "13": figure_13, "14": figure_14, "15": figure_15, "16": figure_16, "17": figure_17}

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 
 extern const struct component processor_correlation, processor_batch;
+extern const struct component processor_resource, processor_attributes, processor_filter,
+    processor_transform;
 
 enum { BODIES = 64, SPANS = 512, ROOT_EACH = 10, BODIES_PER_PROFILE = 16 };
 enum { PROFILES = 8, PROFILE_SAMPLES = 2000 };
@@ -25,6 +27,8 @@ struct bench {
     struct stage_clock clock;
     struct budget budget;
     struct stage correlation, batch;
+    struct stage chain[3]; /* contrib processors */
+    size_t chained;
     struct stage_sink sink;
     struct bytes requests[BODIES];
     struct bytes profiles[PROFILES]; /* gzip */
@@ -127,6 +131,48 @@ static void run_traces(struct bench *bench)
         stage_offer(&bench->correlation, accept(bench, i, false));
 }
 
+/* Opens a processor whose outlet leads to the one that was opened before it. */
+static void put_in_front(struct bench *bench, const struct component *component, const char *yaml)
+{
+    struct outlet *next = bench->chained ? &bench->chain[bench->chained - 1].outlet
+                                         : &bench->sink.outlet;
+    stage_open(&bench->chain[bench->chained++], component, yaml, &bench->clock, &bench->budget,
+               next);
+}
+
+static void prepare_contrib(struct bench *bench)
+{
+    put_in_front(bench, &processor_filter,
+                 "{trace_conditions: ['span.attributes[\"http.target\"] == \"/healthz\"', "
+                 "'span.name == \"GET /ready\"']}");
+    put_in_front(bench, &processor_attributes,
+                 "{actions: [{key: deployment.environment.name, value: production, action: insert}, "
+                 "{key: enduser.id, value: all, action: update}, "
+                 "{key: thread.id, action: delete}]}");
+    put_in_front(bench, &processor_resource,
+                 "{attributes: [{key: k8s.cluster.name, value: prod-1, action: insert}, "
+                 "{key: telemetry.sdk.version, action: delete}]}");
+    prepare_requests(bench);
+}
+
+static void prepare_transform(struct bench *bench)
+{
+    put_in_front(
+        bench, &processor_transform,
+        "{trace_statements: ["
+        "'replace_pattern(span.attributes[\"url.path\"], \"token=[^&]*\", \"token=***\")', "
+        "'set(span.attributes[\"slow\"], true) where "
+        "span.end_time - span.start_time > Duration(\"2s\")', "
+        "'truncate_all(span.attributes, 4096)']}");
+    prepare_requests(bench);
+}
+
+static void run_chain(struct bench *bench)
+{
+    for (size_t i = 0; i < BODIES; i++)
+        stage_offer(&bench->chain[bench->chained - 1], accept(bench, i, false));
+}
+
 static struct batch *window(struct bench *bench, uint64_t first, uint32_t samples)
 {
     const struct profiles profiles = {
@@ -207,6 +253,8 @@ static const struct bench_case cases[] = {
     {"confirmed", prepare_confirmed, run_confirmed},
     {"pprof", prepare_pprof, run_pprof},
     {"json", prepare_json, run_json},
+    {"contrib3", prepare_contrib, run_chain},
+    {"transform3", prepare_transform, run_chain},
 };
 
 /* callgrind counts this function, by its name. */

@@ -20,7 +20,7 @@ processors:
   memory_limiter: {{limit_mib: {limit}}}
   correlation:
   batch:
-exporters:
+{processors}exporters:
   {exporter}:
     endpoint: {target}
     compression: {compression}
@@ -30,7 +30,7 @@ exporters:
 {used}  pipelines:
     traces:
       receivers: [otlp]
-      processors: [memory_limiter, correlation, batch]
+      processors: [memory_limiter, {contrib}correlation, batch]
       exporters: [{exporter}]
     profiles:
       receivers: [pyroscope]
@@ -47,7 +47,7 @@ receivers:
 processors:
   memory_limiter: {{check_interval: 1s, limit_mib: 4000}}
   batch:
-exporters:
+{processors}exporters:
   {exporter}:
     endpoint: {target}
     compression: {compression}
@@ -58,8 +58,32 @@ service:
   pipelines:
     traces:
       receivers: [otlp]
-      processors: [memory_limiter, batch]
+      processors: [memory_limiter, {contrib}batch]
       exporters: [{exporter}]
+"""
+
+# What many sidecars do to spans; the filter reads every span and drops none, so that all arrive.
+CONTRIB = """\
+  resource:
+    attributes:
+      - {key: k8s.cluster.name, value: prod-1, action: insert}
+      - {key: telemetry.sdk.version, action: delete}
+  attributes:
+    actions:
+      - {key: deployment.environment.name, value: production, action: insert}
+      - {key: app.tenant, value: all, action: update}
+      - {key: thread.id, action: delete}
+  filter:
+    trace_conditions:
+      - span.attributes["http.target"] == "/healthz"
+      - span.name == "GET /ready"
+"""
+TRANSFORM = """\
+  transform:
+    trace_statements:
+      - replace_pattern(span.attributes["url.path"], "token=[^&]*", "token=***")
+      - set(span.attributes["slow"], true) where span.end_time - span.start_time > Duration("2s")
+      - truncate_all(span.attributes, 4096)
 """
 
 NGINX = """\
@@ -128,7 +152,10 @@ class Subject:
                 "target": target if self.grpc else f"http://{target}",
                 "exporter": "otlp_grpc" if self.grpc else "otlp_http",
                 "compression": "gzip" if self.gzip else "none",
-                "tls": "tls: {insecure: true}" if self.grpc else ""}
+                "tls": "tls: {insecure: true}" if self.grpc else "",
+                "contrib": "".join(f"{name}, " for name in self.extra.get("contrib", [])),
+                "processors": CONTRIB * ("resource" in self.extra.get("contrib", [])) +
+                TRANSFORM * ("transform" in self.extra.get("contrib", []))}
 
     def close(self):
         if self.process:
@@ -165,6 +192,7 @@ class Spanlink(Subject):
 class Collector(Subject):
     name = "Collector"
     settings = f"compression as the row says, sending_queue {COLLECTOR_QUEUE}"
+    program = "collector"
 
     def environment(self):
         return {"GOMAXPROCS": "1", "PATH": "/usr/bin:/bin"}
@@ -172,7 +200,13 @@ class Collector(Subject):
     def argv(self):
         path = self.write("collector.yaml", COLLECTOR.format(
             queue=COLLECTOR_QUEUE, **self.values()))
-        return [self.bench.programs["collector"], "--config", path]
+        return [self.bench.programs[self.program], "--config", path]
+
+
+class ContribCollector(Collector):
+    """The Collector of tests/contrib: with the contrib processors."""
+
+    program = "contrib"
 
 
 class Rotel(Subject):
