@@ -16,7 +16,7 @@ uint8_t *batch_edit_alloc(struct batch_edit *edit, size_t size)
     return room;
 }
 
-struct batch *batch_edit_end(struct batch_edit *edit)
+struct batch *batch_edit_make(const struct batch_edit *edit)
 {
     struct batch *batch = edit->batch, *edited = NULL;
     if (!edit->splice.failed && !splice_any(&edit->splice)) {
@@ -25,7 +25,18 @@ struct batch *batch_edit_end(struct batch_edit *edit)
         struct buffer *payload = splice_buffer(&edit->splice, batch->payload);
         edited = payload ? batch_with_payload(batch, payload, edit->items) : NULL;
     }
+    return edited;
+}
+
+void batch_edit_release(struct batch_edit *edit)
+{
     arena_release(&edit->arena);
+}
+
+struct batch *batch_edit_end(struct batch_edit *edit)
+{
+    struct batch *edited = batch_edit_make(edit);
+    batch_edit_release(edit);
     return edited;
 }
 

@@ -38,6 +38,10 @@ uint8_t *batch_edit_alloc(struct batch_edit *edit, size_t size);
  * memory, or the edits need more than 4 MiB plus 24 bytes for each byte of the request. */
 struct batch *batch_edit_end(struct batch_edit *edit);
 
+/* The two halves of batch_edit_end, for what looks at the splice in between. */
+struct batch *batch_edit_make(const struct batch_edit *edit);
+void batch_edit_release(struct batch_edit *edit);
+
 /* Ends the edit and hands the result on; the verdict is outlet_push's. RETRY also where
  * batch_edit_end returns NULL. A batch that lost its last item is not handed on, and the verdict is
  * OK. */

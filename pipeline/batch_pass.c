@@ -1,5 +1,7 @@
 #include "pipeline/batch_pass.h"
 
+#include "lib/wire/otlp/otlp_span.h"
+
 /* Samples of a profiles request. */
 static uint32_t samples_of(struct view request)
 {
@@ -34,6 +36,36 @@ static struct batch *in_order(struct batch *batch)
     return payload ? batch_with_payload(batch, payload, batch->items) : NULL;
 }
 
+/* Notes on the spans that are left, which moved. Without memory there are none. */
+static void carry_notes(const struct batch *from, const struct splice *splice, struct batch *to)
+{
+    struct view rows = buffer_view(from->notes);
+    const struct otlp_span_note *old = (const struct otlp_span_note *)(const void *)rows.data;
+    struct buffer *notes = buffer_new(rows.size, from->notes->budget, true);
+    if (!notes)
+        return;
+    struct otlp_span_note *made = (struct otlp_span_note *)(void *)notes->data, *next = made;
+    size_t edit = 0;
+    int64_t shift = 0;
+    for (size_t i = 0; i < rows.size / sizeof *old; i++) {
+        for (; edit < splice->count; edit++) {
+            const struct splice_edit *each = &splice->edits[edit];
+            if (each->at + each->remove > old[i].at)
+                break;
+            size_t size = each->is_length ? proto_varint_size(each->length) : each->insert.size;
+            shift += (int64_t)size - (int64_t)each->remove;
+        }
+        bool gone = edit < splice->count && splice->edits[edit].at < old[i].at;
+        *next = old[i];
+        next->at = (uint32_t)(old[i].at + shift);
+        next += !gone;
+    }
+    size_t size = (size_t)(next - made) * sizeof *made;
+    to->notes = size == rows.size ? buffer_ref(notes)
+                                  : buffer_slice(notes, (struct view){notes->data, size});
+    buffer_unref(notes);
+}
+
 static enum pass_result run_ordered(struct batch *batch, struct request_edit *edit,
                                     struct batch **result)
 {
@@ -46,7 +78,10 @@ static enum pass_result run_ordered(struct batch *batch, struct request_edit *ed
         pass.splice.failed = true;
     pass.items -= edit->items_dropped < pass.items ? edit->items_dropped : pass.items;
     bool emptied = pass.items == 0 && batch->items > 0;
-    *result = batch_edit_end(&pass);
+    *result = batch_edit_make(&pass);
+    if (*result && *result != batch && batch->notes && !edit->notes_spoilt)
+        carry_notes(batch, &pass.splice, *result);
+    batch_edit_release(&pass);
     if (!*result)
         return aborted ? PASS_ABORTED : PASS_NO_ROOM;
     if (edit->items_dropped && batch->signal == SIGNAL_PROFILES && *result != batch)

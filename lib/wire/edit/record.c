@@ -1,6 +1,7 @@
 #include "lib/wire/edit/record.h"
 
 #include "lib/wire/profiles/otlp_label.h"
+#include "lib/wire/proto/proto_plain.h"
 
 enum { ANY_STRINDEX = 8, KEY_VALUE_VALUE = 2, FIRST_PIECES = 8 };
 
@@ -15,7 +16,68 @@ void record_begin(struct record *record, const struct proto_field *field, uint32
     record->arena = arena;
     record->field_count = record->piece_count = record->piece_room = 0;
     record->pieces = NULL;
-    record->read = record->changed = record->failed = false;
+    record->read = record->changed = record->failed = record->indexed = false;
+}
+
+/* The end of a field's content that begins at `at`, in the form that SDKs write. NULL: another. */
+static inline const uint8_t *content_end(const uint8_t *at, const uint8_t *end, unsigned type)
+{
+    const uint8_t *behind;
+    switch (type) {
+    case WIRE_VARINT:
+        return plain_varint_end(at, end);
+    case WIRE_I64:
+        return end - at >= 8 ? at + 8 : NULL;
+    case WIRE_LEN:
+        return plain_content(at, end, &behind) ? behind : NULL;
+    case WIRE_I32:
+        return end - at >= 4 ? at + 4 : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* Reads an attribute whose tag is at start. NULL: it has another form, or there is no room. */
+static inline const uint8_t *index_attribute(struct record *record, const uint8_t *start,
+                                             const uint8_t *end)
+{
+    const uint8_t *behind, *content = plain_content(start + 1, end, &behind);
+    if (!content || !attributes_append(&record->attributes, view_between(content, behind),
+                                       view_between(start, behind)))
+        return NULL;
+    return behind;
+}
+
+/* One field that is no attribute. */
+static inline const uint8_t *index_field(struct record *record, const uint8_t *start,
+                                         const uint8_t *end)
+{
+    const uint8_t *at = start;
+    uint32_t tag = *at++, number = tag >> 3;
+    if (tag >= 0x80) {
+        if (at == end || *at >= 0x80)
+            return NULL;
+        number = (number & 15) | (uint32_t)*at++ << 4;
+    }
+    if (number < RECORD_PLACES)
+        record->places[number] = (uint32_t)(start - record->body.data) + 1;
+    return content_end(at, end, tag & 7);
+}
+
+void record_index(struct record *record)
+{
+    const uint8_t *at = record->body.data, *end = at + record->body.size;
+    const int attribute = record->list ? PLAIN_TAG(record->list, WIRE_LEN) : -1;
+    struct attributes *list = &record->attributes;
+    list->arena = record->arena;
+    list->count = 0;
+    list->changed = list->failed = false;
+    memset(record->places, 0, sizeof record->places);
+    if (record->body.size >= UINT32_MAX)
+        return;
+    while (at && at < end)
+        at = *at == attribute ? index_attribute(record, at, end) : index_field(record, at, end);
+    record->indexed = at;
 }
 
 /* A key or a text that is a reference into the dictionary is read as what it stands for. */
@@ -27,7 +89,8 @@ static void resolve(struct record *record)
         struct proto_field field, index;
         if (!proto_scan_next(&scan, &field))
             continue;
-        item->key = otlp_label_key(record->dictionary, field.bytes);
+        attributes_name(&record->attributes, item,
+                        otlp_label_key(record->dictionary, field.bytes));
         if (!proto_find(item->any, ANY_STRINDEX, WIRE_VARINT, &index))
             continue;
         struct value text = value_string(otlp_dictionary_value(record->dictionary, field.bytes));
@@ -40,7 +103,8 @@ struct attributes *record_attributes(struct record *record)
 {
     if (!record->read) {
         record->read = true;
-        attributes_read(&record->attributes, record->body, record->list, record->arena);
+        if (!record->indexed)
+            attributes_read(&record->attributes, record->body, record->list, record->arena);
         if (record->dictionary)
             resolve(record);
     }
@@ -50,7 +114,7 @@ struct attributes *record_attributes(struct record *record)
 bool record_attribute(struct record *record, struct view key, struct value *value)
 {
     struct proto_field field, any;
-    if (record->read || record->dictionary)
+    if (record->indexed || record->read || record->dictionary)
         return attributes_get(record_attributes(record), key, value);
     if (!otlp_attribute_find(record->body, record->list, key, &field))
         return false;
@@ -62,11 +126,17 @@ bool record_attribute(struct record *record, struct view key, struct value *valu
 bool record_get(const struct record *record, uint32_t number, struct proto_field *field)
 {
     struct view from = record->body;
+    bool set = false, found = false;
     for (size_t i = 0; i < record->field_count; i++)
-        if (record->fields[i].number == number)
+        if (record->fields[i].number == number) {
             from = record->fields[i].text;
-    bool found = false;
+            set = true;
+        }
     struct proto_scan scan = proto_scan_begin(from);
+    if (record->indexed && !set && number < RECORD_PLACES && number != record->list) {
+        scan.at += record->places[number] - 1;
+        return record->places[number] && proto_scan_next(&scan, field);
+    }
     struct proto_field each;
     while (proto_scan_next(&scan, &each))
         if (each.number == number) {

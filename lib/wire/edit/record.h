@@ -9,7 +9,7 @@
 #include "lib/wire/profiles/otlp_profiles.h"
 #include "lib/wire/value/value.h"
 
-enum { RECORD_FIELDS_MAX = 16 };
+enum { RECORD_FIELDS_MAX = 16, RECORD_PLACES = 17 };
 
 struct record_piece {
     const uint8_t *from, *to; /* in the body */
@@ -30,7 +30,9 @@ struct record {
     size_t field_count;
     struct record_piece *pieces; /* children that change, in order */
     size_t piece_count, piece_room;
-    bool read;    /* the attributes */
+    uint32_t places[RECORD_PLACES]; /* if indexed: offset + 1 of the last field of a number */
+    bool indexed;                   /* places and attributes are those of the body */
+    bool read;                      /* the attributes, for an edit */
     bool changed; /* a field or a child */
     bool failed;  /* no room: the edit has failed */
 };
@@ -38,6 +40,10 @@ struct record {
 /* field NULL: the message is not there; setting makes it. */
 void record_begin(struct record *record, const struct proto_field *field, uint32_t list,
                   const struct otlp_dictionary *dictionary, struct arena *arena);
+
+/* Finds all fields and attributes in one scan, for what reads several of them; otherwise each reading
+ * is a scan of its own. Of a zeroed record, or one that was begun before with the same arena. */
+void record_index(struct record *record);
 
 /* Its attributes, read at the first call. */
 struct attributes *record_attributes(struct record *record);

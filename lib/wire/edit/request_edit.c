@@ -1,5 +1,7 @@
 #include "lib/wire/edit/request_edit.h"
 
+#include "lib/wire/otlp/otlp_span.h"
+
 enum {
     ENTRY_SCHEMA_URL = 3,
     ENTRY_HEAD = 1, /* Resource of an entry, scope of a scope's entry */
@@ -11,13 +13,17 @@ enum {
 };
 
 /* What becomes of a stretch of one resource's entry. */
-enum piece_kind { PIECE_TEXT, PIECE_SCOPE, PIECE_SCOPE_END };
+enum piece_kind { PIECE_TEXT, PIECE_OPEN, PIECE_CLOSE };
 
 struct edit_piece {
     enum piece_kind kind;
-    const uint8_t *from, *to;
-    struct view text;
-    struct proto_field scope; /* SCOPE */
+    union {
+        struct {
+            const uint8_t *from, *to;
+            struct view text;
+        };
+        struct proto_field message; /* OPEN: the pieces up to CLOSE are in it */
+    };
 };
 
 uint32_t edit_list(enum signal signal, enum edit_level level, enum edit_point kind)
@@ -53,8 +59,25 @@ static struct edit_piece *add_piece(struct request_edit *edit)
         edit->room = room;
     }
     struct edit_piece *piece = &edit->pieces[edit->count++];
-    *piece = (struct edit_piece){.kind = PIECE_TEXT};
+    piece->kind = PIECE_TEXT;
     return piece;
+}
+
+static bool add_open(struct request_edit *edit, const struct proto_field *message)
+{
+    struct edit_piece *piece = add_piece(edit);
+    if (piece) {
+        piece->kind = PIECE_OPEN;
+        piece->message = *message;
+    }
+    return piece;
+}
+
+static void add_close(struct request_edit *edit)
+{
+    struct edit_piece *piece = add_piece(edit);
+    if (piece)
+        piece->kind = PIECE_CLOSE;
 }
 
 static void add_text(struct request_edit *edit, const uint8_t *from, const uint8_t *to,
@@ -107,6 +130,7 @@ static void begin_record(struct request_edit *edit, enum edit_level level,
         edit->dictionary.of[OTLP_TABLE_STRING].count ? &edit->dictionary : NULL;
     record_begin(&edit->records[level], field, edit_list(edit->signal, level, edit->point_kind),
                  dictionary, edit->splice->arena);
+    record_index(&edit->records[level]);
 }
 
 static void begin_head(struct request_edit *edit, enum edit_level level, struct view entry)
@@ -204,6 +228,42 @@ static enum edit_verdict edit_points(struct request_edit *edit)
 
 /* ---- items, scopes, resources ---- */
 
+/* The changes to an item of which only attributes changed, where they are. False: no room. */
+static bool add_attributes(struct request_edit *edit, const struct record *item)
+{
+    const struct attributes *list = &item->attributes;
+    const uint8_t *end = item->body.data + item->body.size;
+    bool room = !list->failed && add_open(edit, &item->field);
+    for (size_t i = 0; room && i < list->count; i++) {
+        const struct attribute *each = &list->items[i];
+        struct view source = each->source, text = {0};
+        if (source.data ? !each->changed && !each->gone : each->gone)
+            continue;
+        if (!each->gone) {
+            text = attributes_field(each, item->list, item->arena);
+            room = text.data;
+            edit->notes_spoilt = edit->notes_spoilt || view_eq(each->key, PROFILE_ATTRIBUTE);
+        }
+        if (source.data)
+            add_text(edit, source.data, source.data + source.size, text);
+        else
+            add_text(edit, end, end, text);
+    }
+    add_close(edit);
+    return room;
+}
+
+/* The changes to an item: of its attributes alone, or all of it anew. False: no room. */
+static bool add_item(struct request_edit *edit, struct record *item)
+{
+    if (item->indexed && !item->changed && !item->failed)
+        return add_attributes(edit, item);
+    struct view text = record_field(item, item->field.number);
+    add_text(edit, item->field.start, item->field.end, text);
+    edit->notes_spoilt = true;
+    return text.data;
+}
+
 static enum edit_verdict edit_item(struct request_edit *edit, const struct proto_field *field)
 {
     struct record *item = &edit->records[EDIT_ITEM];
@@ -216,11 +276,9 @@ static enum edit_verdict edit_item(struct request_edit *edit, const struct proto
         verdict = edit_points(edit);
     if (verdict == EDIT_DROP) {
         add_text(edit, field->start, field->end, (struct view){0});
-    } else if (verdict != EDIT_ABORT && record_changed(item)) {
-        struct view text = record_field(item, field->number);
-        add_text(edit, field->start, field->end, text);
-        if (!text.data)
-            return EDIT_ABORT;
+    } else if (verdict != EDIT_ABORT && record_changed(item) && !add_item(edit, item)) {
+        edit->splice->failed = true;
+        return EDIT_ABORT;
     }
     return verdict;
 }
@@ -258,11 +316,8 @@ static enum edit_verdict edit_scope(struct request_edit *edit, const struct prot
 {
     size_t start = edit->count;
     bool emptied = false;
-    struct edit_piece *piece = add_piece(edit);
-    if (!piece)
+    if (!add_open(edit, field))
         return EDIT_ABORT;
-    piece->kind = PIECE_SCOPE;
-    piece->scope = *field;
     edit->scope_entry = field->bytes;
     begin_head(edit, EDIT_SCOPE, field->bytes);
     add_slot(edit, &edit->records[EDIT_SCOPE], field->bytes);
@@ -279,8 +334,7 @@ static enum edit_verdict edit_scope(struct request_edit *edit, const struct prot
         return EDIT_DROP;
     }
     fill_slot(edit, start + 1, &edit->records[EDIT_SCOPE]);
-    if ((piece = add_piece(edit)))
-        piece->kind = PIECE_SCOPE_END;
+    add_close(edit);
     return EDIT_KEEP;
 }
 
@@ -319,9 +373,9 @@ static void write_pieces(struct request_edit *edit, const struct proto_field *en
     splice_enter(splice, entry);
     for (size_t i = 0; i < edit->count; i++) {
         const struct edit_piece *piece = &edit->pieces[i];
-        if (piece->kind == PIECE_SCOPE)
-            splice_enter(splice, &piece->scope);
-        else if (piece->kind == PIECE_SCOPE_END)
+        if (piece->kind == PIECE_OPEN)
+            splice_enter(splice, &piece->message);
+        else if (piece->kind == PIECE_CLOSE)
             splice_leave(splice);
         else
             splice_replace(splice, piece->from, piece->to, piece->text);

@@ -53,6 +53,8 @@ struct request_edit {
     uint32_t items_dropped;
     uint32_t dropped[EDIT_LEVELS];
 
+    bool notes_spoilt; /* struct otlp_span_note of a changed span may no longer hold */
+
     /* Inside. */
     struct splice *splice;
     struct otlp_dictionary dictionary;

@@ -6,23 +6,54 @@
 
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, LIST_VALUES = 1, FIRST_ROOM = 16 };
 
-static struct attribute *add(struct attributes *attributes)
+enum { KEY_SIZE_MAX = 255 };
+
+static bool grow(struct attributes *attributes)
 {
-    if (attributes->failed)
-        return NULL;
-    if (attributes->count == attributes->capacity) {
-        size_t capacity = attributes->capacity ? 2 * attributes->capacity : FIRST_ROOM;
-        struct attribute *items =
-            arena_array_raw(attributes->arena, capacity, sizeof(struct attribute));
-        attributes->failed = !items;
-        if (!items)
-            return NULL;
-        if (attributes->count)
-            memcpy(items, attributes->items, attributes->count * sizeof *items);
-        attributes->items = items;
-        attributes->capacity = capacity;
+    size_t count = attributes->count,
+           capacity = attributes->capacity ? 2 * attributes->capacity : FIRST_ROOM;
+    struct attribute *items =
+        arena_array_raw(attributes->arena, capacity, sizeof(struct attribute) + 1);
+    attributes->failed = !items;
+    if (!items)
+        return false;
+    uint8_t *key_sizes = (uint8_t *)(items + capacity);
+    if (count) {
+        memcpy(items, attributes->items, count * sizeof *items);
+        memcpy(key_sizes, attributes->key_sizes, count);
     }
-    return &attributes->items[attributes->count++];
+    attributes->items = items;
+    attributes->key_sizes = key_sizes;
+    attributes->capacity = capacity;
+    return true;
+}
+
+static inline uint8_t key_size(struct view key)
+{
+    return (uint8_t)(key.size < KEY_SIZE_MAX ? key.size : KEY_SIZE_MAX);
+}
+
+static inline struct attribute *add(struct attributes *attributes, struct view key)
+{
+    if (attributes->failed || (attributes->count == attributes->capacity && !grow(attributes)))
+        return NULL;
+    struct attribute *item = &attributes->items[attributes->count];
+    attributes->key_sizes[attributes->count++] = key_size(key);
+    item->key = key;
+    item->changed = item->gone = false;
+    return item;
+}
+
+bool attributes_append(struct attributes *attributes, struct view body, struct view source)
+{
+    const uint8_t *value;
+    struct view key = plain_key(body, &value);
+    struct attribute *item = key.data ? add(attributes, key) : NULL;
+    if (!item)
+        return false;
+    item->any = view_between(value, body.data + body.size);
+    item->source = source;
+    return true;
 }
 
 /* The body of a KeyValue's AnyValue; the last one of several counts. */
@@ -46,22 +77,28 @@ void attributes_read(struct attributes *attributes, struct view message, uint32_
     while (proto_scan_next(&scan, &field)) {
         if (field.number != list || field.type != WIRE_LEN)
             continue;
-        struct attribute *item = add(attributes);
+        struct view source = view_between(field.start, field.end);
+        if (attributes_append(attributes, field.bytes, source))
+            continue;
+        struct attribute *item = add(attributes, otlp_key(field.bytes));
         if (!item)
             return;
-        *item = (struct attribute){
-            .key = otlp_key(field.bytes),
-            .any = any_of(field.bytes),
-            .source = view_between(field.start, field.end),
-        };
+        item->any = any_of(field.bytes);
+        item->source = source;
     }
 }
 
 struct attribute *attributes_find(const struct attributes *attributes, struct view key)
 {
-    for (size_t i = 0; i < attributes->count; i++)
-        if (!attributes->items[i].gone && view_eq(attributes->items[i].key, key))
-            return &attributes->items[i];
+    const uint8_t *sizes = attributes->key_sizes, *at = sizes;
+    size_t left = attributes->count;
+    while (left && (at = memchr(at, key_size(key), left))) {
+        struct attribute *item = &attributes->items[at - sizes];
+        if (!item->gone && view_eq(item->key, key))
+            return item;
+        at++;
+        left = attributes->count - (size_t)(at - sizes);
+    }
     return NULL;
 }
 
@@ -73,34 +110,50 @@ bool attributes_get(const struct attributes *attributes, struct view key, struct
     return found;
 }
 
-void attributes_change(struct attributes *attributes, struct attribute *attribute,
-                       const struct value *value)
+void attributes_change_any(struct attributes *attributes, struct attribute *attribute,
+                           struct view any)
 {
-    struct view any = value_any(value, attributes->arena);
     attributes->failed = attributes->failed || !any.data;
     if (attributes->failed)
         return;
     attribute->any = any;
-    attribute->source = (struct view){0};
+    attribute->changed = true;
     attributes->changed = true;
+}
+
+void attributes_change(struct attributes *attributes, struct attribute *attribute,
+                       const struct value *value)
+{
+    attributes_change_any(attributes, attribute, value_any(value, attributes->arena));
+}
+
+void attributes_set_any(struct attributes *attributes, struct view key, struct view any)
+{
+    struct attribute *item = attributes_find(attributes, key);
+    if (!item) {
+        item = add(attributes, key);
+        if (item)
+            item->source = (struct view){0};
+    }
+    if (item)
+        attributes_change_any(attributes, item, any);
 }
 
 void attributes_set(struct attributes *attributes, struct view key, const struct value *value)
 {
-    struct attribute *item = attributes_find(attributes, key);
-    if (!item) {
-        item = add(attributes);
-        if (item)
-            *item = (struct attribute){.key = key};
-    }
-    if (item)
-        attributes_change(attributes, item, value);
+    attributes_set_any(attributes, key, value_any(value, attributes->arena));
 }
 
 void attributes_remove(struct attributes *attributes, struct attribute *attribute)
 {
     attribute->gone = true;
     attributes->changed = true;
+}
+
+void attributes_name(struct attributes *attributes, struct attribute *attribute, struct view key)
+{
+    attribute->key = key;
+    attributes->key_sizes[attribute - attributes->items] = key_size(key);
 }
 
 bool attributes_delete(struct attributes *attributes, struct view key)
@@ -134,7 +187,8 @@ static uint8_t *put_body(uint8_t *out, const struct attribute *item)
 /* Whether the field as it came can be copied: it has the number that it is to have. */
 static bool as_it_came(const struct attribute *item, uint32_t list)
 {
-    return item->source.data && item->source.data[0] == PLAIN_TAG(list, WIRE_LEN);
+    return !item->changed && item->source.data &&
+           item->source.data[0] == PLAIN_TAG(list, WIRE_LEN);
 }
 
 size_t attributes_size(const struct attributes *attributes, uint32_t list)
@@ -159,6 +213,15 @@ uint8_t *attributes_put(uint8_t *out, const struct attributes *attributes, uint3
                                      : put_body(proto_len_put(out, list, body_size(item)), item);
     }
     return out;
+}
+
+struct view attributes_field(const struct attribute *attribute, uint32_t list, struct arena *arena)
+{
+    size_t body = body_size(attribute);
+    uint8_t *out = arena_array_raw(arena, proto_len_size(list, body), 1);
+    if (!out)
+        return (struct view){0};
+    return view_between(out, put_body(proto_len_put(out, list, body), attribute));
 }
 
 struct value attributes_map(const struct attributes *attributes)

@@ -81,13 +81,15 @@ bool value_append(struct bytes *out, const struct value *value);
 struct attribute {
     struct view key;
     struct view any;    /* body of its AnyValue */
-    struct view source; /* the field as it came, tag included; data NULL: it is new, or changed */
+    struct view source; /* the field as it came, tag included; data NULL: it is new */
+    bool changed;       /* `any` is not the source's */
     bool gone;
 };
 
 /* The KeyValues of one message, in order. */
 struct attributes {
     struct attribute *items;
+    uint8_t *key_sizes; /* of the items, at most 255: what attributes_find looks at first */
     size_t count, capacity;
     struct arena *arena;
     bool changed;
@@ -98,6 +100,10 @@ struct attributes {
 void attributes_read(struct attributes *attributes, struct view message, uint32_t list,
                      struct arena *arena);
 
+/* Appends what a field of the list has, if it is in the form that SDKs write; key and value are
+ * borrowed. False: it is not, or there is no room. */
+bool attributes_append(struct attributes *attributes, struct view body, struct view source);
+
 /* The first one with the key; NULL: none. */
 struct attribute *attributes_find(const struct attributes *attributes, struct view key);
 bool attributes_get(const struct attributes *attributes, struct view key, struct value *value);
@@ -107,8 +113,16 @@ bool attributes_get(const struct attributes *attributes, struct view key, struct
 void attributes_set(struct attributes *attributes, struct view key, const struct value *value);
 void attributes_change(struct attributes *attributes, struct attribute *attribute,
                        const struct value *value);
+
+/* The same with the body of an AnyValue, which is borrowed too. */
+void attributes_set_any(struct attributes *attributes, struct view key, struct view any);
+void attributes_change_any(struct attributes *attributes, struct attribute *attribute,
+                           struct view any);
 bool attributes_delete(struct attributes *attributes, struct view key);
 void attributes_remove(struct attributes *attributes, struct attribute *attribute);
+
+/* What its key, a reference, stands for; its bytes stay as they came. */
+void attributes_name(struct attributes *attributes, struct attribute *attribute, struct view key);
 
 /* How many there are. */
 size_t attributes_count(const struct attributes *attributes);
@@ -116,6 +130,9 @@ size_t attributes_count(const struct attributes *attributes);
 /* Bytes as field `list` of a message, and their writing. */
 size_t attributes_size(const struct attributes *attributes, uint32_t list);
 uint8_t *attributes_put(uint8_t *out, const struct attributes *attributes, uint32_t list);
+
+/* One as field `list`, in the arena. Data NULL: no room. */
+struct view attributes_field(const struct attribute *attribute, uint32_t list, struct arena *arena);
 
 /* The list as a MAP; bytes NULL: no room. */
 struct value attributes_map(const struct attributes *attributes);
