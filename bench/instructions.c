@@ -134,8 +134,8 @@ static void run_traces(struct bench *bench)
 /* Opens a processor whose outlet leads to the one that was opened before it. */
 static void put_in_front(struct bench *bench, const struct component *component, const char *yaml)
 {
-    struct outlet *next = bench->chained ? &bench->chain[bench->chained - 1].outlet
-                                         : &bench->sink.outlet;
+    struct outlet *next =
+        bench->chained ? &bench->chain[bench->chained - 1].outlet : &bench->sink.outlet;
     stage_open(&bench->chain[bench->chained++], component, yaml, &bench->clock, &bench->budget,
                next);
 }
@@ -145,10 +145,11 @@ static void prepare_contrib(struct bench *bench)
     put_in_front(bench, &processor_filter,
                  "{trace_conditions: ['span.attributes[\"http.target\"] == \"/healthz\"', "
                  "'span.name == \"GET /ready\"']}");
-    put_in_front(bench, &processor_attributes,
-                 "{actions: [{key: deployment.environment.name, value: production, action: insert}, "
-                 "{key: enduser.id, value: all, action: update}, "
-                 "{key: thread.id, action: delete}]}");
+    put_in_front(
+        bench, &processor_attributes,
+        "{actions: [{key: deployment.environment.name, value: production, action: insert}, "
+        "{key: enduser.id, value: all, action: update}, "
+        "{key: thread.id, action: delete}]}");
     put_in_front(bench, &processor_resource,
                  "{attributes: [{key: k8s.cluster.name, value: prod-1, action: insert}, "
                  "{key: telemetry.sdk.version, action: delete}]}");

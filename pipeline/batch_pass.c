@@ -93,34 +93,93 @@ static enum pass_result run_ordered(struct batch *batch, struct request_edit *ed
     return PASS_EMPTY;
 }
 
-enum pass_result batch_pass_run(struct batch *batch, struct request_edit *edit,
-                                struct batch **result)
+/* ---- steps ---- */
+
+struct pass {
+    const struct pass_step *steps;
+    size_t count;
+    enum edit_level skips[PASS_STEPS_MAX]; /* below records of this level a step is not called */
+};
+
+static enum edit_verdict run_steps(void *ctx, struct request_edit *at, enum edit_level level)
 {
+    struct pass *pass = ctx;
+    for (size_t i = 0; i < pass->count; i++) {
+        const struct pass_step *step = &pass->steps[i];
+        if (!(step->levels & EDIT_BIT(level)) || level > pass->skips[i])
+            continue;
+        enum edit_verdict verdict = step->run(step, at, level);
+        pass->skips[i] = verdict == EDIT_SKIP ? level : EDIT_LEVELS;
+        if (verdict == EDIT_DROP || verdict == EDIT_ABORT)
+            return verdict;
+    }
+    return EDIT_KEEP;
+}
+
+static enum edit_verdict run_step(void *ctx, struct request_edit *at, enum edit_level level)
+{
+    const struct pass *pass = ctx;
+    return pass->steps->run(pass->steps, at, level);
+}
+
+static int innermost(unsigned levels)
+{
+    int level = EDIT_LEVELS - 1;
+    while (level > 0 && !(levels & EDIT_BIT(level)))
+        level--;
+    return level;
+}
+
+/* A step sees what those before it did to the record and to all around it, so these must be done
+ * with what is around. What follows on drops needs the number of items that are left. */
+bool pass_joins(const struct pass_step *steps, size_t count, const struct pass_step *next)
+{
+    if (count == PASS_STEPS_MAX || next->schema_url.size)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (steps[i].drops || (next->levels & (EDIT_BIT(innermost(steps[i].levels)) - 1)))
+            return false;
+    return true;
+}
+
+enum pass_result batch_pass_run(struct batch *batch, struct pass_step *steps, size_t count,
+                                struct batch **result, uint32_t *dropped)
+{
+    struct pass pass = {.steps = steps, .count = count};
+    struct request_edit edit = {.step = count == 1 ? run_step : run_steps, .ctx = &pass};
+    for (size_t i = 0; i < count; i++) {
+        pass.skips[i] = EDIT_LEVELS;
+        steps[i].batch = batch;
+        edit.levels |= steps[i].levels;
+        edit.prunes = edit.prunes || steps[i].drops;
+        if (steps[i].schema_url.size)
+            edit.schema_url = steps[i].schema_url;
+    }
+    if (!edit.levels) {
+        *dropped = 0;
+        *result = batch_ref(batch);
+        return PASS_DONE;
+    }
     struct batch *ordered = in_order(batch);
     enum pass_result done = PASS_NO_ROOM;
     *result = NULL;
     if (ordered)
-        done = run_ordered(ordered, edit, result);
+        done = run_ordered(ordered, &edit, result);
     batch_unref(ordered);
+    *dropped = edit.items_dropped;
     return done;
 }
 
-enum verdict batch_pass(struct batch *batch, struct request_edit *edit, struct outlet *next)
+enum verdict batch_pass(struct batch *batch, struct pass_step *step, struct outlet *next)
 {
     struct batch *result;
-    if (batch->encoding != BATCH_OTLP)
-        return outlet_push(next, batch);
-    switch (batch_pass_run(batch, edit, &result)) {
-    case PASS_EMPTY:
-        return VERDICT_OK;
-    case PASS_ABORTED:
-        return VERDICT_REJECT;
-    case PASS_NO_ROOM:
-        return VERDICT_RETRY;
-    case PASS_DONE:
-        break;
-    }
-    enum verdict verdict = outlet_push(next, result);
+    uint32_t dropped;
+    enum pass_result done = batch_pass_run(batch, step, 1, &result, &dropped);
+    if (done == PASS_ABORTED || done == PASS_NO_ROOM)
+        return done == PASS_ABORTED ? VERDICT_REJECT : VERDICT_RETRY;
+    enum verdict verdict = done == PASS_EMPTY ? VERDICT_OK : outlet_push(next, result);
     batch_unref(result);
+    if (verdict == VERDICT_OK && step->dropped)
+        step->dropped(step->self, batch->signal, dropped);
     return verdict;
 }

@@ -1,4 +1,7 @@
-/* One pass of edits over a batch: what a processor does that edits or drops records. Any thread. */
+/*
+ * One pass of edits over a batch: what processors do that edit or drop records. Consecutive ones
+ * share a pass where that gives the same as one pass each. Any thread.
+ */
 #ifndef PIPELINE_BATCH_PASS_H
 #define PIPELINE_BATCH_PASS_H
 
@@ -12,13 +15,33 @@ enum pass_result {
     PASS_NO_ROOM  /* no memory */
 };
 
-/* Runs the edit (its levels, step and ctx are set, the rest is zero) over an OTLP batch. Where it
- * drops items their number is gone from the result's. */
-enum pass_result batch_pass_run(struct batch *batch, struct request_edit *edit,
-                                struct batch **result);
+/* What one processor does in a pass. */
+struct pass_step {
+    unsigned levels; /* EDIT_BITs of the records to call for; 0: nothing is to be done */
+    enum edit_verdict (*run)(const struct pass_step *step, struct request_edit *at,
+                             enum edit_level level);
+    void *self;
+    bool drops;             /* run may return EDIT_DROP; entries that were empty before go too */
+    struct view schema_url; /* as that of struct request_edit */
 
-/* The same, and hands the result on: OK where nothing is left, REJECT where a step aborted, RETRY
- * without memory. A batch that is no OTLP goes on as it is. */
-enum verdict batch_pass(struct batch *batch, struct request_edit *edit, struct outlet *next);
+    /* Called once the items that it dropped are gone for good. NULL: nothing to do. */
+    void (*dropped)(void *self, enum signal signal, uint32_t items);
+
+    const struct batch *batch; /* set by the pass */
+};
+
+enum { PASS_STEPS_MAX = 8 };
+
+/* Whether another step can follow in the same pass. */
+bool pass_joins(const struct pass_step *steps, size_t count, const struct pass_step *next);
+
+/* Runs steps that join over an OTLP batch. *dropped: the items that went, which are gone from the
+ * result's number; only the last step can drop any. */
+enum pass_result batch_pass_run(struct batch *batch, struct pass_step *steps, size_t count,
+                                struct batch **result, uint32_t *dropped);
+
+/* The consume of a processor that is one step: hands the result on. OK where nothing is left,
+ * REJECT where the step aborted, RETRY without memory. */
+enum verdict batch_pass(struct batch *batch, struct pass_step *step, struct outlet *next);
 
 #endif

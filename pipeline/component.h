@@ -27,10 +27,11 @@ enum component_kind {
     COMPONENT_KINDS
 };
 
+struct pass_step;
 struct delivery; /* pipeline/delivery/delivery.h: an exporter's queue, retry and timeout */
 
 /* Mandatory: type, text, stability, kind; signals, except for extensions; encodings of receivers
- * and exporters; size if there are keys; consume or send. Every other pointer may be NULL. */
+ * and exporters; size if there are keys; consume, step or send. Every other pointer may be NULL. */
 struct component {
     const char *type;
     const char *alias;     /* another name for the type; NULL: none */
@@ -49,11 +50,16 @@ struct component {
      * the key at fault ("protocols.grpc.endpoint: ..."); close follows. NULL: nothing to start. */
     bool (*open)(void *self, const struct env *env, char *error, size_t error_size);
 
-    /* Processors; mandatory. Borrows the batch. Passes it on with outlet_push(next, ...), now or
-     * later; returns its verdict, or OK if it keeps the data. Never blocks on network or disk.
-     * Several threads: a receiver's or its authenticator's; the ticker's or a profile's, for data
-     * that an upstream processor held; the journal's; that of a stop or reload. */
+    /* Processors; mandatory unless step always makes one. Borrows the batch. Passes it on with
+     * outlet_push(next, ...), now or later; returns its verdict, or OK if it keeps the data. Never
+     * blocks on network or disk. Several threads: a receiver's or its authenticator's; the ticker's
+     * or a profile's, for data that an upstream processor held; the journal's; that of a stop or
+     * reload. */
     enum verdict (*consume)(void *self, struct batch *batch, struct outlet *next);
+    /* Processors that only edit or drop records (pipeline/batch_pass.h), in place of consume: makes
+     * the step of an OTLP batch; others pass. False: there is none, and consume is called. */
+    bool (*step)(void *self, const struct batch *batch, struct pass_step *step);
+
     bool gathers; /* consume or send accepts joined payloads; else each is contiguous */
 
     /* Exporters; mandatory. One attempt to deliver, on one of several workers; blocks up to its

@@ -256,7 +256,9 @@ static struct ottl_value get_schema(const struct ottl_node *path, const struct o
 {
     struct view entry = path->context == OTTL_RESOURCE ? run->at->entry : run->at->scope_entry;
     struct proto_field field;
-    bool there = proto_find(entry, SCHEMA_URL, WIRE_LEN, &field);
+    bool there = proto_find(entry, SCHEMA_URL, WIRE_LEN, &field) && field.bytes.size;
+    if (!there && path->context == OTTL_RESOURCE && run->at->schema_url.size)
+        return ottl_string(run->at->schema_url);
     return ottl_string(there ? field.bytes : VIEW(""));
 }
 

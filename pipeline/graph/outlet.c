@@ -2,6 +2,7 @@
 #include "pipeline/env.h"
 
 #include "lib/base/clock.h"
+#include "pipeline/batch_pass.h"
 #include "pipeline/graph/graph.h"
 
 static size_t reserve_branches(const struct outlet *end)
@@ -39,13 +40,91 @@ static enum verdict fan_out(const struct outlet *end, struct batch *batch)
 /* Time that this thread spent in stages after the current one, ns. */
 static _Thread_local uint64_t downstream;
 
-static enum verdict timed(struct instance *processor, struct batch *batch, struct outlet *next)
+/* ---- steps that share a pass ---- */
+
+struct chain {
+    struct instance *processors[PASS_STEPS_MAX];
+    struct meter *producers[PASS_STEPS_MAX]; /* of the outlets that lead to them */
+    struct pass_step steps[PASS_STEPS_MAX];
+    size_t count;
+    struct outlet *next; /* behind the last one */
+};
+
+static bool make_step(const struct instance *processor, const struct batch *batch,
+                      struct pass_step *step)
+{
+    const struct component *component = processor->component;
+    *step = (struct pass_step){.self = processor->self};
+    return batch->encoding == BATCH_OTLP && component->step &&
+           component->step(processor->self, batch, step);
+}
+
+/* The processors from this outlet on whose steps join. None: its processor is no step. Durations
+ * are those of single processors, so these run alone. */
+static void find_chain(struct outlet *outlet, const struct batch *batch, struct chain *chain)
+{
+    bool alone = metric_wanted(METRIC_DETAILED);
+    chain->count = 0;
+    for (chain->next = outlet; outlet->processor; outlet = chain->next) {
+        struct pass_step *step = &chain->steps[chain->count];
+        if (outlet->processor->closed || !make_step(outlet->processor, batch, step) ||
+            (chain->count && (alone || !pass_joins(chain->steps, chain->count, step))))
+            return;
+        chain->processors[chain->count] = outlet->processor;
+        chain->producers[chain->count++] = outlet->producer;
+        chain->next = outlet->next;
+        if (chain->count == PASS_STEPS_MAX)
+            return;
+    }
+}
+
+/* As if each had handed the batch on to the next. */
+static void count_between(const struct chain *chain, const struct batch *batch, bool taken)
+{
+    uint32_t items = batch_counted(batch);
+    for (size_t i = 1; i < chain->count; i++) {
+        meter_add(chain->processors[i]->meter, METER_INCOMING, batch->signal, items);
+        if (taken && chain->producers[i])
+            meter_add(chain->producers[i], METER_OUTGOING, batch->signal, items);
+    }
+}
+
+static enum verdict run_chain(struct chain *chain, struct batch *batch)
+{
+    struct batch *result;
+    uint32_t dropped;
+    enum pass_result done = batch_pass_run(batch, chain->steps, chain->count, &result, &dropped);
+    enum verdict verdict = done == PASS_NO_ROOM   ? VERDICT_RETRY
+                           : done == PASS_ABORTED ? VERDICT_REJECT
+                           : done == PASS_EMPTY   ? VERDICT_OK
+                                                  : outlet_push(chain->next, result);
+    batch_unref(result);
+    count_between(chain, batch, verdict == VERDICT_OK);
+    const struct pass_step *last = &chain->steps[chain->count - 1];
+    if (verdict == VERDICT_OK && last->dropped)
+        last->dropped(last->self, batch->signal, dropped);
+    return verdict;
+}
+
+static enum verdict run(struct chain *chain, struct outlet *outlet, struct batch *batch)
+{
+    const struct instance *processor = outlet->processor;
+    if (chain->count)
+        return run_chain(chain, batch);
+    /* Only OTLP has records that can be edited. */
+    if (!processor->component->consume)
+        return outlet_push(outlet->next, batch);
+    return processor->component->consume(processor->self, batch, outlet->next);
+}
+
+static enum verdict timed(struct chain *chain, struct outlet *outlet, struct batch *batch)
 {
     uint64_t before = downstream, began = clock_mono(&clock_system);
     downstream = 0;
-    enum verdict verdict = processor->component->consume(processor->self, batch, next);
+    enum verdict verdict = run(chain, outlet, batch);
     uint64_t taken = clock_mono(&clock_system) - began;
-    histogram_add(&processor->durations[batch->signal], &histogram_durations, taken - downstream);
+    histogram_add(&outlet->processor->durations[batch->signal], &histogram_durations,
+                  taken - downstream);
     downstream = before + taken;
     return verdict;
 }
@@ -59,9 +138,10 @@ static enum verdict consume(struct outlet *outlet, struct batch *batch)
     if (!flat)
         return VERDICT_RETRY;
     meter_add(processor->meter, METER_INCOMING, batch->signal, batch_counted(batch));
-    enum verdict verdict = metric_wanted(METRIC_DETAILED)
-                               ? timed(processor, flat, outlet->next)
-                               : component->consume(processor->self, flat, outlet->next);
+    struct chain chain;
+    find_chain(outlet, flat, &chain);
+    enum verdict verdict =
+        metric_wanted(METRIC_DETAILED) ? timed(&chain, outlet, flat) : run(&chain, outlet, flat);
     batch_unref(flat);
     return verdict;
 }

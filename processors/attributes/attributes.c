@@ -63,34 +63,34 @@ static bool attributes_open(void *instance, const struct env *env, char *error, 
            (!self->excludes || self->exclude_match);
 }
 
-struct pass {
-    const struct attributes_processor *self;
-    struct action_context context;
-};
-
-static enum edit_verdict attributes_step(void *ctx, struct request_edit *at, enum edit_level level)
+static struct action_context context_of(const struct metadata *metadata)
 {
-    const struct pass *pass = ctx;
-    const struct attributes_processor *self = pass->self;
+    if (!metadata)
+        return (struct action_context){0};
+    return (struct action_context){metadata->tenant, metadata->authorization};
+}
+
+static enum edit_verdict attributes_run(const struct pass_step *step, struct request_edit *at,
+                                        enum edit_level level)
+{
+    const struct attributes_processor *self = step->self;
     if (level == EDIT_ITEM && ((self->include_match && !match_item(self->include_match, at)) ||
                                (self->exclude_match && match_item(self->exclude_match, at))))
         return EDIT_SKIP;
-    if (level == EDIT_POINT || at->signal != SIGNAL_METRICS)
-        actions_run(self->actions, &pass->context, record_attributes(&at->records[level]));
+    if (level == EDIT_POINT || at->signal != SIGNAL_METRICS) {
+        const struct action_context context = context_of(step->batch->metadata);
+        actions_run(self->actions, &context, record_attributes(&at->records[level]));
+    }
     return EDIT_KEEP;
 }
 
-static enum verdict attributes_consume(void *instance, struct batch *batch, struct outlet *next)
+static bool attributes_step(void *instance, const struct batch *batch, struct pass_step *step)
 {
-    struct pass pass = {.self = instance};
-    unsigned points = batch->signal == SIGNAL_METRICS ? EDIT_BIT(EDIT_POINT) : 0;
-    if (batch->metadata) {
-        pass.context.tenant = batch->metadata->tenant;
-        pass.context.authorization = batch->metadata->authorization;
-    }
-    struct request_edit edit = {
-        .levels = EDIT_BIT(EDIT_ITEM) | points, .step = attributes_step, .ctx = &pass};
-    return batch_pass(batch, &edit, next);
+    (void)instance;
+    step->levels =
+        EDIT_BIT(EDIT_ITEM) | (batch->signal == SIGNAL_METRICS ? EDIT_BIT(EDIT_POINT) : 0);
+    step->run = attributes_run;
+    return true;
 }
 
 static void attributes_close(void *instance)
@@ -114,6 +114,6 @@ const struct component processor_attributes = {
     .check = attributes_check,
     .misplaced = attributes_misplaced,
     .open = attributes_open,
-    .consume = attributes_consume,
+    .step = attributes_step,
     .close = attributes_close,
 };

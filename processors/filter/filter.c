@@ -260,9 +260,10 @@ static bool old_drops(const struct filter *self, struct request_edit *at, enum e
     return false;
 }
 
-static enum edit_verdict filter_step(void *ctx, struct request_edit *at, enum edit_level level)
+static enum edit_verdict filter_run(const struct pass_step *step, struct request_edit *at,
+                                    enum edit_level level)
 {
-    struct filter *self = ctx;
+    struct filter *self = step->self;
     enum edit_level old_level = at->signal == SIGNAL_METRICS ? EDIT_RESOURCE : EDIT_ITEM;
     if ((level == EDIT_ITEM || level == old_level) && old_drops(self, at, level))
         return EDIT_DROP;
@@ -286,17 +287,19 @@ static unsigned levels_of(const struct filter *self, enum signal signal)
     return levels;
 }
 
-static enum verdict filter_consume(void *instance, struct batch *batch, struct outlet *next)
+static void filter_dropped(void *instance, enum signal signal, uint32_t items)
 {
     struct filter *self = instance;
-    struct request_edit edit = {
-        .levels = levels_of(self, batch->signal), .step = filter_step, .ctx = self, .prunes = true};
-    if (!edit.levels)
-        return outlet_push(next, batch);
-    enum verdict verdict = batch_pass(batch, &edit, next);
-    if (verdict == VERDICT_OK)
-        atomic_fetch_add(&self->filtered[batch->signal], edit.items_dropped);
-    return verdict;
+    atomic_fetch_add(&self->filtered[signal], items);
+}
+
+static bool filter_step(void *instance, const struct batch *batch, struct pass_step *step)
+{
+    step->levels = levels_of(instance, batch->signal);
+    step->run = filter_run;
+    step->drops = true;
+    step->dropped = filter_dropped;
+    return true;
 }
 
 static void filter_close(void *instance)
@@ -338,7 +341,7 @@ const struct component processor_filter = {
     .keys = filter_keys,
     .check = filter_check,
     .open = filter_open,
-    .consume = filter_consume,
+    .step = filter_step,
     .metrics = filter_metrics,
     .close = filter_close,
 };

@@ -359,13 +359,15 @@ static bool find_linked(struct view request, struct linked *linked)
 }
 
 struct pass {
-    const struct sampler *self;
+    struct sampler *self;
+    uint32_t items;
     struct linked linked;
 };
 
-static enum edit_verdict sampler_step(void *ctx, struct request_edit *at, enum edit_level level)
+static enum edit_verdict sampler_run(const struct pass_step *step, struct request_edit *at,
+                                     enum edit_level level)
 {
-    const struct pass *pass = ctx;
+    const struct pass *pass = step->self;
     struct record *record = &at->records[level];
     bool span = at->signal == SIGNAL_TRACES, linked = false;
     struct proto_field id;
@@ -374,21 +376,27 @@ static enum edit_verdict sampler_step(void *ctx, struct request_edit *at, enum e
     return judge(pass->self, record, span, linked) ? EDIT_KEEP : EDIT_DROP;
 }
 
+static void sampler_dropped(void *ctx, enum signal signal, uint32_t items)
+{
+    const struct pass *pass = ctx;
+    atomic_fetch_add(&pass->self->dropped[signal], items);
+    atomic_fetch_add(&pass->self->kept[signal], pass->items - items);
+}
+
 static enum verdict sampler_consume(void *instance, struct batch *batch, struct outlet *next)
 {
     struct sampler *self = instance;
-    struct pass pass = {.self = self};
-    struct request_edit edit = {
-        .levels = EDIT_BIT(EDIT_ITEM), .step = sampler_step, .ctx = &pass, .prunes = true};
+    struct pass pass = {.self = self, .items = batch->items};
+    struct pass_step step = {.levels = EDIT_BIT(EDIT_ITEM),
+                             .run = sampler_run,
+                             .self = &pass,
+                             .drops = true,
+                             .dropped = sampler_dropped};
     enum verdict verdict = VERDICT_RETRY;
     bool looks = self->keep_linked && batch->signal == SIGNAL_TRACES;
     if (!looks || find_linked(buffer_view(batch->payload), &pass.linked))
-        verdict = batch_pass(batch, &edit, next);
+        verdict = batch_pass(batch, &step, next);
     free(pass.linked.ids);
-    if (verdict == VERDICT_OK) {
-        atomic_fetch_add(&self->dropped[batch->signal], edit.items_dropped);
-        atomic_fetch_add(&self->kept[batch->signal], batch->items - edit.items_dropped);
-    }
     return verdict;
 }
 

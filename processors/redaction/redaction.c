@@ -502,10 +502,11 @@ static void redact_body(struct work *work, struct record *record)
 
 /* ---- requests ---- */
 
-static enum edit_verdict redaction_step(void *ctx, struct request_edit *at, enum edit_level level)
+static enum edit_verdict redaction_run(const struct pass_step *step, struct request_edit *at,
+                                       enum edit_level level)
 {
     struct record *record = &at->records[level];
-    struct work work = {.self = ctx, .arena = record->arena};
+    struct work work = {.self = step->self, .arena = record->arena};
     for (int what = 0; what < WHATS; what++)
         bytes_init(&work.done[what].keys, (size_t)1 << 20, NULL);
     if (record->list)
@@ -516,11 +517,12 @@ static enum edit_verdict redaction_step(void *ctx, struct request_edit *at, enum
     return EDIT_KEEP;
 }
 
-static enum verdict redaction_consume(void *self, struct batch *batch, struct outlet *next)
+static bool redaction_step(void *self, const struct batch *batch, struct pass_step *step)
 {
-    struct request_edit edit = {
-        .levels = EDIT_BIT(EDIT_LEVELS) - 1, .step = redaction_step, .ctx = self};
-    return batch_pass(batch, &edit, next);
+    (void)self, (void)batch;
+    step->levels = EDIT_BIT(EDIT_LEVELS) - 1;
+    step->run = redaction_run;
+    return true;
 }
 
 const struct component processor_redaction = {
@@ -533,6 +535,6 @@ const struct component processor_redaction = {
     .keys = redaction_keys,
     .check = redaction_check,
     .open = redaction_open,
-    .consume = redaction_consume,
+    .step = redaction_step,
     .close = redaction_close,
 };

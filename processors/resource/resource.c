@@ -30,28 +30,28 @@ static bool resource_open(void *instance, const struct env *env, char *error, si
     return self->actions;
 }
 
-struct pass {
-    const struct resource *self;
-    struct action_context context;
-};
-
-static enum edit_verdict resource_step(void *ctx, struct request_edit *at, enum edit_level level)
+static struct action_context context_of(const struct metadata *metadata)
 {
-    const struct pass *pass = ctx;
-    actions_run(pass->self->actions, &pass->context, record_attributes(&at->records[level]));
+    if (!metadata)
+        return (struct action_context){0};
+    return (struct action_context){metadata->tenant, metadata->authorization};
+}
+
+static enum edit_verdict resource_run(const struct pass_step *step, struct request_edit *at,
+                                      enum edit_level level)
+{
+    const struct resource *self = step->self;
+    const struct action_context context = context_of(step->batch->metadata);
+    actions_run(self->actions, &context, record_attributes(&at->records[level]));
     return EDIT_SKIP;
 }
 
-static enum verdict resource_consume(void *instance, struct batch *batch, struct outlet *next)
+static bool resource_step(void *instance, const struct batch *batch, struct pass_step *step)
 {
-    struct pass pass = {.self = instance};
-    if (batch->metadata) {
-        pass.context.tenant = batch->metadata->tenant;
-        pass.context.authorization = batch->metadata->authorization;
-    }
-    struct request_edit edit = {
-        .levels = EDIT_BIT(EDIT_RESOURCE), .step = resource_step, .ctx = &pass};
-    return batch_pass(batch, &edit, next);
+    (void)instance, (void)batch;
+    step->levels = EDIT_BIT(EDIT_RESOURCE);
+    step->run = resource_run;
+    return true;
 }
 
 static void resource_close(void *instance)
@@ -71,6 +71,6 @@ const struct component processor_resource = {
     .keys = resource_keys,
     .check = resource_check,
     .open = resource_open,
-    .consume = resource_consume,
+    .step = resource_step,
     .close = resource_close,
 };

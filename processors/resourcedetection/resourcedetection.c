@@ -136,9 +136,10 @@ static bool detection_open(void *instance, const struct env *env, char *error, s
     return !self->found.failed;
 }
 
-static enum edit_verdict detection_step(void *ctx, struct request_edit *at, enum edit_level level)
+static enum edit_verdict detection_run(const struct pass_step *step, struct request_edit *at,
+                                       enum edit_level level)
 {
-    const struct detection *self = ctx;
+    const struct detection *self = step->self;
     struct attributes *list = record_attributes(&at->records[level]);
     for (size_t i = 0; i < self->found.count; i++) {
         const struct attribute *item = &self->found.items[i];
@@ -152,14 +153,15 @@ static enum edit_verdict detection_step(void *ctx, struct request_edit *at, enum
     return EDIT_SKIP;
 }
 
-static enum verdict detection_consume(void *instance, struct batch *batch, struct outlet *next)
+static bool detection_step(void *instance, const struct batch *batch, struct pass_step *step)
 {
-    struct detection *self = instance;
-    struct request_edit edit = {
-        .levels = EDIT_BIT(EDIT_RESOURCE), .step = detection_step, .ctx = self};
+    const struct detection *self = instance;
+    (void)batch;
+    step->levels = EDIT_BIT(EDIT_RESOURCE);
+    step->run = detection_run;
     if (self->asks_system) /* whose attributes are of these conventions */
-        edit.schema_url = VIEW("https://opentelemetry.io/schemas/1.40.0");
-    return batch_pass(batch, &edit, next);
+        step->schema_url = VIEW("https://opentelemetry.io/schemas/1.40.0");
+    return true;
 }
 
 static void detection_close(void *instance)
@@ -178,6 +180,6 @@ const struct component processor_resourcedetection = {
     .keys = detection_keys,
     .check = detection_check,
     .open = detection_open,
-    .consume = detection_consume,
+    .step = detection_step,
     .close = detection_close,
 };

@@ -249,9 +249,10 @@ static void set_status(const struct span_processor *self, struct record *span)
         record_set_fields(span, SPAN_STATUS, made);
 }
 
-static enum edit_verdict span_step(void *ctx, struct request_edit *at, enum edit_level level)
+static enum edit_verdict span_run(const struct pass_step *step, struct request_edit *at,
+                                  enum edit_level level)
 {
-    const struct span_processor *self = ctx;
+    const struct span_processor *self = step->self;
     struct record *span = &at->records[level];
     if ((self->include_match && !match_item(self->include_match, at)) ||
         (self->exclude_match && match_item(self->exclude_match, at)))
@@ -264,10 +265,12 @@ static enum edit_verdict span_step(void *ctx, struct request_edit *at, enum edit
     return EDIT_KEEP;
 }
 
-static enum verdict span_consume(void *self, struct batch *batch, struct outlet *next)
+static bool span_step(void *self, const struct batch *batch, struct pass_step *step)
 {
-    struct request_edit edit = {.levels = EDIT_BIT(EDIT_ITEM), .step = span_step, .ctx = self};
-    return batch_pass(batch, &edit, next);
+    (void)self, (void)batch;
+    step->levels = EDIT_BIT(EDIT_ITEM);
+    step->run = span_run;
+    return true;
 }
 
 static void span_close(void *instance)
@@ -292,6 +295,6 @@ const struct component processor_span = {
     .keys = span_keys,
     .check = span_check,
     .open = span_open,
-    .consume = span_consume,
+    .step = span_step,
     .close = span_close,
 };

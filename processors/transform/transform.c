@@ -10,6 +10,7 @@ struct transform {
     int error_mode;
     struct key_groups lists[SIGNAL_COUNT]; /* struct ottl_settings */
     struct ottl_group **groups[SIGNAL_COUNT];
+    size_t counts[SIGNAL_COUNT];
     struct ottl_errors errors;
 };
 
@@ -64,6 +65,7 @@ static bool open_groups(struct transform *self, enum signal signal, char *error,
 {
     const struct ottl_settings *settings = self->lists[signal].items;
     size_t count = self->lists[signal].count;
+    self->counts[signal] = count;
     self->groups[signal] = calloc(count + 1, sizeof(struct ottl_group *));
     snprintf(error, error_size, "out of memory");
     for (size_t i = 0; self->groups[signal] && i < count; i++) {
@@ -86,23 +88,6 @@ static bool transform_open(void *instance, const struct env *env, char *error, s
     return true;
 }
 
-/* Groups that share one walk over a request. */
-struct pass {
-    struct transform *self;
-    struct ottl_group *const *groups;
-    size_t count;
-};
-
-static enum edit_verdict transform_step(void *ctx, struct request_edit *at, enum edit_level level)
-{
-    const struct pass *pass = ctx;
-    for (size_t i = 0; i < pass->count; i++)
-        if (ottl_level(ottl_group_context(pass->groups[i])) == level &&
-            ottl_group_run(pass->groups[i], at, &pass->self->errors) == EDIT_ABORT)
-            return EDIT_ABORT;
-    return EDIT_KEEP;
-}
-
 /* Whether b may run in the same walk as a, which comes first: it gives the same as two walks. */
 static bool share(const struct ottl_group *a, const struct ottl_group *b)
 {
@@ -122,13 +107,57 @@ static size_t sharing(struct ottl_group *const *groups)
     return count;
 }
 
-static enum pass_result transform_pass(struct pass *pass, struct batch *batch,
-                                       struct batch **result)
+/* Groups that share one walk over a request. */
+struct walk {
+    struct transform *self;
+    struct ottl_group *const *groups;
+    size_t count;
+};
+
+static enum edit_verdict run_groups(const struct walk *walk, struct request_edit *at,
+                                    enum edit_level level)
 {
-    struct request_edit edit = {.step = transform_step, .ctx = pass};
-    for (size_t i = 0; i < pass->count; i++)
-        edit.levels |= EDIT_BIT(ottl_level(ottl_group_context(pass->groups[i])));
-    return batch_pass_run(batch, &edit, result);
+    for (size_t i = 0; i < walk->count; i++)
+        if (ottl_level(ottl_group_context(walk->groups[i])) == level &&
+            ottl_group_run(walk->groups[i], at, &walk->self->errors) == EDIT_ABORT)
+            return EDIT_ABORT;
+    return EDIT_KEEP;
+}
+
+static enum edit_verdict run_walk(const struct pass_step *step, struct request_edit *at,
+                                  enum edit_level level)
+{
+    return run_groups(step->self, at, level);
+}
+
+static enum edit_verdict run_all(const struct pass_step *step, struct request_edit *at,
+                                 enum edit_level level)
+{
+    struct transform *self = step->self;
+    const struct walk walk = {self, self->groups[at->signal], self->counts[at->signal]};
+    return run_groups(&walk, at, level);
+}
+
+static unsigned levels_of(struct ottl_group *const *groups, size_t count)
+{
+    unsigned levels = 0;
+    for (size_t i = 0; i < count; i++)
+        levels |= EDIT_BIT(ottl_level(ottl_group_context(groups[i])));
+    return levels;
+}
+
+/* Where all groups share a walk, others may share it too. */
+static bool transform_step(void *instance, const struct batch *batch, struct pass_step *step)
+{
+    struct transform *self = instance;
+    struct ottl_group *const *groups = self->groups[batch->signal];
+    size_t count = self->counts[batch->signal];
+    for (size_t i = 0; i < count; i++)
+        if (ottl_group_reaches_out(groups[i]))
+            return false;
+    step->levels = levels_of(groups, count);
+    step->run = run_all;
+    return !count || sharing(groups) == count;
 }
 
 static enum verdict transform_consume(void *instance, struct batch *given, struct outlet *next)
@@ -137,8 +166,11 @@ static enum verdict transform_consume(void *instance, struct batch *given, struc
     struct ottl_group *const *groups = self->groups[given->signal];
     struct batch *batch = batch_ref(given), *result;
     while (*groups && batch->encoding == BATCH_OTLP) {
-        struct pass pass = {self, groups, sharing(groups)};
-        enum pass_result done = transform_pass(&pass, batch, &result);
+        struct walk walk = {self, groups, sharing(groups)};
+        struct pass_step step = {
+            .levels = levels_of(groups, walk.count), .run = run_walk, .self = &walk};
+        uint32_t dropped;
+        enum pass_result done = batch_pass_run(batch, &step, 1, &result, &dropped);
         batch_unref(batch);
         if (done != PASS_DONE)
             return done == PASS_ABORTED ? VERDICT_REJECT : VERDICT_RETRY;
@@ -147,7 +179,7 @@ static enum verdict transform_consume(void *instance, struct batch *given, struc
         batch_unref(result);
         if (!batch)
             return VERDICT_RETRY;
-        groups += pass.count;
+        groups += walk.count;
     }
     enum verdict verdict = outlet_push(next, batch);
     batch_unref(batch);
@@ -183,6 +215,7 @@ const struct component processor_transform = {
     .check = transform_check,
     .open = transform_open,
     .consume = transform_consume,
+    .step = transform_step,
     .metrics = transform_metrics,
     .close = transform_close,
 };

@@ -89,8 +89,7 @@ static void resolve(struct record *record)
         struct proto_field field, index;
         if (!proto_scan_next(&scan, &field))
             continue;
-        attributes_name(&record->attributes, item,
-                        otlp_label_key(record->dictionary, field.bytes));
+        attributes_name(&record->attributes, item, otlp_label_key(record->dictionary, field.bytes));
         if (!proto_find(item->any, ANY_STRINDEX, WIRE_VARINT, &index))
             continue;
         struct value text = value_string(otlp_dictionary_value(record->dictionary, field.bytes));

@@ -33,16 +33,17 @@ struct record {
     uint32_t places[RECORD_PLACES]; /* if indexed: offset + 1 of the last field of a number */
     bool indexed;                   /* places and attributes are those of the body */
     bool read;                      /* the attributes, for an edit */
-    bool changed; /* a field or a child */
-    bool failed;  /* no room: the edit has failed */
+    bool changed;                   /* a field or a child */
+    bool failed;                    /* no room: the edit has failed */
 };
 
 /* field NULL: the message is not there; setting makes it. */
 void record_begin(struct record *record, const struct proto_field *field, uint32_t list,
                   const struct otlp_dictionary *dictionary, struct arena *arena);
 
-/* Finds all fields and attributes in one scan, for what reads several of them; otherwise each reading
- * is a scan of its own. Of a zeroed record, or one that was begun before with the same arena. */
+/* Finds all fields and attributes in one scan, for what reads several of them; otherwise each
+ * reading is a scan of its own. Of a zeroed record, or one that was begun before with the same
+ * arena. */
 void record_index(struct record *record);
 
 /* Its attributes, read at the first call. */

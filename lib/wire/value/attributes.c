@@ -187,8 +187,7 @@ static uint8_t *put_body(uint8_t *out, const struct attribute *item)
 /* Whether the field as it came can be copied: it has the number that it is to have. */
 static bool as_it_came(const struct attribute *item, uint32_t list)
 {
-    return !item->changed && item->source.data &&
-           item->source.data[0] == PLAIN_TAG(list, WIRE_LEN);
+    return !item->changed && item->source.data && item->source.data[0] == PLAIN_TAG(list, WIRE_LEN);
 }
 
 size_t attributes_size(const struct attributes *attributes, uint32_t list)
