@@ -134,10 +134,10 @@ static int innermost(unsigned levels)
  * with what is around. What follows on drops needs the number of items that are left. */
 bool pass_joins(const struct pass_step *steps, size_t count, const struct pass_step *next)
 {
-    if (count == PASS_STEPS_MAX || next->schema_url.size)
+    if (count == PASS_STEPS_MAX || next->schema_url.size || next->reaches_out)
         return false;
     for (size_t i = 0; i < count; i++)
-        if (steps[i].drops || (next->levels & (EDIT_BIT(innermost(steps[i].levels)) - 1)))
+        if (steps[i].drops || steps[i].reaches_out || (next->levels & (EDIT_BIT(innermost(steps[i].levels)) - 1)))
             return false;
     return true;
 }
@@ -151,6 +151,7 @@ enum pass_result batch_pass_run(struct batch *batch, struct pass_step *steps, si
         pass.skips[i] = EDIT_LEVELS;
         steps[i].batch = batch;
         edit.levels |= steps[i].levels;
+        edit.late_heads = edit.late_heads || steps[i].reaches_out;
         edit.prunes = edit.prunes || steps[i].drops;
         if (steps[i].schema_url.size)
             edit.schema_url = steps[i].schema_url;

@@ -21,6 +21,7 @@ struct pass_step {
     enum edit_verdict (*run)(const struct pass_step *step, struct request_edit *at,
                              enum edit_level level);
     void *self;
+    bool reaches_out;       /* run also changes what is around the record: it joins no other step */
     bool drops;             /* run may return EDIT_DROP; entries that were empty before go too */
     struct view schema_url; /* as that of struct request_edit */
 

@@ -169,6 +169,8 @@ static enum verdict transform_consume(void *instance, struct batch *given, struc
         struct walk walk = {self, groups, sharing(groups)};
         struct pass_step step = {
             .levels = levels_of(groups, walk.count), .run = run_walk, .self = &walk};
+        for (size_t i = 0; i < walk.count; i++)
+            step.reaches_out = step.reaches_out || ottl_group_reaches_out(groups[i]);
         uint32_t dropped;
         enum pass_result done = batch_pass_run(batch, &step, 1, &result, &dropped);
         batch_unref(batch);

@@ -38,12 +38,28 @@ static inline const uint8_t *content_end(const uint8_t *at, const uint8_t *end, 
 }
 
 /* Reads an attribute whose tag is at start. NULL: it has another form, or there is no room. */
-static inline const uint8_t *index_attribute(struct record *record, const uint8_t *start,
+static inline const uint8_t *index_attribute(struct attributes *list, const uint8_t *start,
                                              const uint8_t *end)
 {
+    size_t left = (size_t)(end - start), size, key_size, any_size;
+    /* Lengths of one byte each, as nearly all have: outer ones bound the inner ones. */
+    if (left >= 6 && (size = start[1]) < 0x80 && size >= 4 && size <= left - 2 &&
+        start[2] == PLAIN_TAG(1, WIRE_LEN) && (key_size = start[3]) <= size - 4 &&
+        start[4 + key_size] == PLAIN_TAG(2, WIRE_LEN) &&
+        (any_size = start[5 + key_size]) == size - 4 - key_size) {
+        if (list->count == list->capacity && !attributes_grow(list))
+            return NULL;
+        struct attribute *item = &list->items[list->count];
+        list->key_sizes[list->count++] = (uint8_t)key_size;
+        item->key = (struct view){start + 4, key_size};
+        item->any = (struct view){start + 6 + key_size, any_size};
+        item->source = (struct view){start, size + 2};
+        item->changed = item->gone = false;
+        return start + 2 + size;
+    }
     const uint8_t *behind, *content = plain_content(start + 1, end, &behind);
-    if (!content || !attributes_append(&record->attributes, view_between(content, behind),
-                                       view_between(start, behind)))
+    if (!content ||
+        !attributes_append(list, view_between(content, behind), view_between(start, behind)))
         return NULL;
     return behind;
 }
@@ -76,7 +92,7 @@ void record_index(struct record *record)
     if (record->body.size >= UINT32_MAX)
         return;
     while (at && at < end)
-        at = *at == attribute ? index_attribute(record, at, end) : index_field(record, at, end);
+        at = *at == attribute ? index_attribute(list, at, end) : index_field(record, at, end);
     record->indexed = at;
 }
 

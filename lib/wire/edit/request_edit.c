@@ -65,6 +65,10 @@ static struct edit_piece *add_piece(struct request_edit *edit)
 
 static bool add_open(struct request_edit *edit, const struct proto_field *message)
 {
+    if (!edit->late_heads) {
+        splice_enter(edit->splice, message);
+        return true;
+    }
     struct edit_piece *piece = add_piece(edit);
     if (piece) {
         piece->kind = PIECE_OPEN;
@@ -75,6 +79,10 @@ static bool add_open(struct request_edit *edit, const struct proto_field *messag
 
 static void add_close(struct request_edit *edit)
 {
+    if (!edit->late_heads) {
+        splice_leave(edit->splice);
+        return;
+    }
     struct edit_piece *piece = add_piece(edit);
     if (piece)
         piece->kind = PIECE_CLOSE;
@@ -83,6 +91,10 @@ static void add_close(struct request_edit *edit)
 static void add_text(struct request_edit *edit, const uint8_t *from, const uint8_t *to,
                      struct view text)
 {
+    if (!edit->late_heads) {
+        splice_replace(edit->splice, from, to, text);
+        return;
+    }
     struct edit_piece *piece = add_piece(edit);
     if (piece) {
         piece->from = from;
@@ -96,19 +108,27 @@ static void add_slot(struct request_edit *edit, const struct record *record, str
 {
     bool there = record->field.start;
     const uint8_t *at = there ? record->field.start : entry.data;
-    add_text(edit, at, at, (struct view){0});
+    if (edit->late_heads)
+        add_text(edit, at, at, (struct view){0});
 }
 
 /* Puts what was set into its place, once nothing more can be. */
-static void fill_slot(struct request_edit *edit, size_t slot, struct record *record)
+static void fill_slot(struct request_edit *edit, size_t slot, struct record *record,
+                      struct view entry)
 {
-    if (!record_changed(record) || slot >= edit->count)
+    const struct proto_field *field = &record->field;
+    if (!record_changed(record) || (edit->late_heads && slot >= edit->count))
         return;
     struct view text = record_field(record, ENTRY_HEAD);
     edit->splice->failed = edit->splice->failed || !text.data;
+    if (!edit->late_heads) {
+        splice_replace(edit->splice, field->start ? field->start : entry.data,
+                       field->start ? field->end : entry.data, text);
+        return;
+    }
     edit->pieces[slot].text = text;
-    if (record->field.start)
-        edit->pieces[slot].to = record->field.end;
+    if (field->start)
+        edit->pieces[slot].to = field->end;
 }
 
 static enum edit_verdict call(struct request_edit *edit, enum edit_level level)
@@ -322,6 +342,8 @@ static enum edit_verdict edit_scope(struct request_edit *edit, const struct prot
     begin_head(edit, EDIT_SCOPE, field->bytes);
     add_slot(edit, &edit->records[EDIT_SCOPE], field->bytes);
     enum edit_verdict verdict = call(edit, EDIT_SCOPE);
+    if (!edit->late_heads && verdict != EDIT_DROP)
+        fill_slot(edit, 0, &edit->records[EDIT_SCOPE], field->bytes);
     if (verdict == EDIT_DROP)
         edit->items_dropped += items_of(edit, field->bytes);
     if (verdict == EDIT_KEEP && edit->levels >= EDIT_BIT(EDIT_ITEM))
@@ -329,11 +351,14 @@ static enum edit_verdict edit_scope(struct request_edit *edit, const struct prot
     if (verdict == EDIT_ABORT)
         return verdict;
     if (verdict == EDIT_DROP || emptied) {
+        if (!edit->late_heads)
+            splice_abandon(edit->splice);
         edit->count = start;
         add_text(edit, field->start, field->end, (struct view){0});
         return EDIT_DROP;
     }
-    fill_slot(edit, start + 1, &edit->records[EDIT_SCOPE]);
+    if (edit->late_heads)
+        fill_slot(edit, start + 1, &edit->records[EDIT_SCOPE], field->bytes);
     add_close(edit);
     return EDIT_KEEP;
 }
@@ -367,10 +392,9 @@ static uint32_t items_below(const struct request_edit *edit, struct view entry)
     return items;
 }
 
-static void write_pieces(struct request_edit *edit, const struct proto_field *entry)
+static void write_pieces(struct request_edit *edit)
 {
     struct splice *splice = edit->splice;
-    splice_enter(splice, entry);
     for (size_t i = 0; i < edit->count; i++) {
         const struct edit_piece *piece = &edit->pieces[i];
         if (piece->kind == PIECE_OPEN)
@@ -380,7 +404,6 @@ static void write_pieces(struct request_edit *edit, const struct proto_field *en
         else
             splice_replace(splice, piece->from, piece->to, piece->text);
     }
-    splice_leave(splice);
 }
 
 /* The schema URL for an entry that has none, behind all of it. */
@@ -404,9 +427,12 @@ static enum edit_verdict edit_resource(struct request_edit *edit, const struct p
     bool emptied = false;
     edit->count = 0;
     edit->entry = field->bytes;
+    splice_enter(edit->splice, field);
     begin_head(edit, EDIT_RESOURCE, field->bytes);
     add_slot(edit, &edit->records[EDIT_RESOURCE], field->bytes);
     enum edit_verdict verdict = call(edit, EDIT_RESOURCE);
+    if (!edit->late_heads && verdict != EDIT_DROP)
+        fill_slot(edit, 0, &edit->records[EDIT_RESOURCE], field->bytes);
     if (verdict == EDIT_DROP)
         edit->items_dropped += items_below(edit, field->bytes);
     if (verdict == EDIT_KEEP && edit->levels >= EDIT_BIT(EDIT_SCOPE))
@@ -414,12 +440,15 @@ static enum edit_verdict edit_resource(struct request_edit *edit, const struct p
     if (verdict == EDIT_ABORT)
         return verdict;
     if (verdict == EDIT_DROP || emptied) {
+        splice_abandon(edit->splice);
         splice_delete(edit->splice, field->start, field->end);
         return EDIT_DROP;
     }
-    fill_slot(edit, 0, &edit->records[EDIT_RESOURCE]);
+    if (edit->late_heads)
+        fill_slot(edit, 0, &edit->records[EDIT_RESOURCE], field->bytes);
     add_schema_url(edit, field);
-    write_pieces(edit, field);
+    write_pieces(edit);
+    splice_leave(edit->splice);
     return EDIT_KEEP;
 }
 

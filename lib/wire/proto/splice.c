@@ -19,8 +19,8 @@ static void splice_grow(struct splice *splice, int64_t delta)
 static bool splice_append(struct splice *splice, const struct splice_edit *edit)
 {
     if (splice->count == splice->capacity) {
-        size_t capacity = splice->capacity ? 2 * splice->capacity : 16;
-        struct splice_edit *edits = arena_array(splice->arena, capacity, sizeof *edits);
+        size_t capacity = splice->capacity ? 4 * splice->capacity : 16;
+        struct splice_edit *edits = arena_array_raw(splice->arena, capacity, sizeof *edits);
         if (!edits) {
             splice->failed = true;
             return false;
@@ -42,6 +42,9 @@ static bool splice_append(struct splice *splice, const struct splice_edit *edit)
  * gets its value when the message is left. */
 static bool open_lengths(struct splice *splice)
 {
+    /* An inner message has one only if those around it have. */
+    if (splice->depth == 0 || splice->frames[splice->depth - 1].edit)
+        return true;
     for (unsigned i = 0; i < splice->depth; i++) {
         if (splice->frames[i].edit)
             continue;

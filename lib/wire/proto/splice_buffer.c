@@ -11,7 +11,6 @@ struct writer {
     struct buffer *text;   /* the copied bytes; NULL while measuring */
     uint8_t *from, *to;    /* written to text, but not yet a part */
     size_t copied;         /* bytes */
-    size_t shared;         /* bytes */
     struct buffer **parts; /* room for 2 * runs + 1 */
     size_t runs;           /* shared runs of the source */
     size_t part_count;
@@ -47,7 +46,6 @@ static void splice_buffer_keep(struct writer *writer, struct view stretch)
         copy(writer, stretch);
         return;
     }
-    writer->shared += stretch.size;
     writer->runs++;
     if (!writer->text)
         return;
@@ -58,7 +56,7 @@ static void splice_buffer_keep(struct writer *writer, struct view stretch)
 static void splice_buffer_walk(struct writer *writer, const struct splice *splice)
 {
     size_t at = 0;
-    writer->copied = writer->shared = writer->runs = 0;
+    writer->copied = writer->runs = 0;
     for (size_t i = 0; i < splice->count; i++) {
         const struct splice_edit *edit = &splice->edits[i];
         uint8_t length[10];
@@ -99,12 +97,25 @@ static struct buffer *share(struct writer *writer, const struct splice *splice)
     return joined;
 }
 
+/* Bytes in runs that are long enough to be shared. */
+static size_t sharable(const struct splice *splice)
+{
+    size_t at = 0, sum = 0;
+    for (size_t i = 0; i < splice->count; i++) {
+        size_t run = splice->edits[i].at - at;
+        if (run >= LONG)
+            sum += run;
+        at = splice->edits[i].at + splice->edits[i].remove;
+    }
+    return splice->source.size - at >= LONG ? sum + splice->source.size - at : sum;
+}
+
 struct buffer *splice_buffer(const struct splice *splice, struct buffer *source)
 {
     struct writer writer = {.source = source};
-    splice_buffer_walk(&writer, splice);
     /* A shared run keeps the whole source in memory, including deleted bytes. */
-    if (writer.shared < source->size / 4 * 3)
+    if (sharable(splice) < source->size / 4 * 3)
         return copy_all(splice, source->budget);
+    splice_buffer_walk(&writer, splice);
     return share(&writer, splice);
 }

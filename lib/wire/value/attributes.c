@@ -4,11 +4,11 @@
 #include "lib/wire/otlp/otlp_attribute.h"
 #include "lib/wire/proto/proto_plain.h"
 
-enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, LIST_VALUES = 1, FIRST_ROOM = 16 };
+enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, LIST_VALUES = 1 };
 
-enum { KEY_SIZE_MAX = 255 };
+enum { FIRST_ROOM = 32, KEY_SIZE_MAX = 255 };
 
-static bool grow(struct attributes *attributes)
+bool attributes_grow(struct attributes *attributes)
 {
     size_t count = attributes->count,
            capacity = attributes->capacity ? 2 * attributes->capacity : FIRST_ROOM;
@@ -35,7 +35,7 @@ static inline uint8_t key_size(struct view key)
 
 static inline struct attribute *add(struct attributes *attributes, struct view key)
 {
-    if (attributes->failed || (attributes->count == attributes->capacity && !grow(attributes)))
+    if (attributes->failed || (attributes->count == attributes->capacity && !attributes_grow(attributes)))
         return NULL;
     struct attribute *item = &attributes->items[attributes->count];
     attributes->key_sizes[attributes->count++] = key_size(key);

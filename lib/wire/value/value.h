@@ -104,6 +104,9 @@ void attributes_read(struct attributes *attributes, struct view message, uint32_
  * borrowed. False: it is not, or there is no room. */
 bool attributes_append(struct attributes *attributes, struct view body, struct view source);
 
+/* Room for more of them. False: there is none. */
+bool attributes_grow(struct attributes *attributes);
+
 /* The first one with the key; NULL: none. */
 struct attribute *attributes_find(const struct attributes *attributes, struct view key);
 bool attributes_get(const struct attributes *attributes, struct view key, struct value *value);
