@@ -137,7 +137,8 @@ bool pass_joins(const struct pass_step *steps, size_t count, const struct pass_s
     if (count == PASS_STEPS_MAX || next->schema_url.size || next->reaches_out)
         return false;
     for (size_t i = 0; i < count; i++)
-        if (steps[i].drops || steps[i].reaches_out || (next->levels & (EDIT_BIT(innermost(steps[i].levels)) - 1)))
+        if (steps[i].drops || steps[i].reaches_out ||
+            (next->levels & (EDIT_BIT(innermost(steps[i].levels)) - 1)))
             return false;
     return true;
 }

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 enum kind { INSERT, UPDATE, UPSERT, DELETE, HASH, EXTRACT, CONVERT, KINDS };
+enum { LIST_MAX = 9 }; /* the largest number of a list of attributes */
 enum target { TO_STRING, TO_INT, TO_DOUBLE, TARGETS };
 
 static const char *const kind_names[KINDS] = {
@@ -44,10 +45,13 @@ struct action {
     const char *from_context;
     struct value value, fallback;
     bool has_value, has_fallback;
+    struct view any;                /* the value's AnyValue */
+    struct view made[LIST_MAX + 1]; /* key and value as a field of a number */
     struct regex *pattern;
 };
 
 struct actions {
+    struct arena arena;
     size_t count;
     struct action items[];
 };
@@ -198,14 +202,30 @@ static bool make(struct action *action, const struct action_settings *from, char
     return !*from->pattern || action->pattern;
 }
 
+/* What every record is given alike is encoded once. */
+static bool encode(struct action *action, struct arena *arena)
+{
+    struct attribute whole = {.key = action->key};
+    bool good =
+        action->has_value && (whole.any = action->any = value_any(&action->value, arena)).data;
+    for (uint32_t list = 1; good && list <= LIST_MAX; list++) {
+        action->made[list] = attributes_field(&whole, list, arena);
+        good = action->made[list].data;
+    }
+    return good || !action->has_value;
+}
+
 struct actions *actions_new(const struct key_groups *list, char *error, size_t error_size)
 {
     const struct action_settings *items = list->items;
     struct actions *actions = calloc(1, sizeof *actions + list->count * sizeof actions->items[0]);
     snprintf(error, error_size, "out of memory");
+    if (actions)
+        arena_init(&actions->arena, SIZE_MAX);
     for (size_t i = 0; actions && i < list->count; i++) {
         actions->count++;
-        if (!make(&actions->items[i], &items[i], error, error_size)) {
+        if (!make(&actions->items[i], &items[i], error, error_size) ||
+            !encode(&actions->items[i], &actions->arena)) {
             actions_free(actions);
             return NULL;
         }
@@ -217,6 +237,8 @@ void actions_free(struct actions *actions)
 {
     for (size_t i = 0; actions && i < actions->count; i++)
         regex_free(actions->items[i].pattern);
+    if (actions)
+        arena_release(&actions->arena);
     free(actions);
 }
 
@@ -225,10 +247,6 @@ void actions_free(struct actions *actions)
 static bool source_of(const struct action *action, const struct action_context *context,
                       const struct attributes *attributes, struct value *value)
 {
-    if (action->has_value) {
-        *value = action->value;
-        return true;
-    }
     if (*action->from_context) {
         const char *text = from_metadata(action->from_context, "x-scope-orgid")
                                ? context->tenant
@@ -243,10 +261,27 @@ static bool source_of(const struct action *action, const struct action_context *
     return action->has_fallback;
 }
 
+static void put_constant(const struct action *action, struct attributes *attributes)
+{
+    struct attribute *item = attributes_find(attributes, action->key);
+    if (item ? action->kind == INSERT : action->kind == UPDATE)
+        return;
+    if (item)
+        attributes_change_any(attributes, item, action->any);
+    else
+        item = attributes_add(attributes, action->key, action->any);
+    if (item && attributes->list <= LIST_MAX)
+        item->made = action->made[attributes->list];
+}
+
 static void run_put(const struct action *action, const struct action_context *context,
                     struct attributes *attributes)
 {
     struct value value;
+    if (action->has_value) {
+        put_constant(action, attributes);
+        return;
+    }
     if (!source_of(action, context, attributes, &value))
         return;
     struct attribute *there = attributes_find(attributes, action->key);

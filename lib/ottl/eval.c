@@ -406,8 +406,12 @@ struct ottl_value ottl_node_eval(const struct ottl_node *node, struct ottl_run *
 void ottl_run_begin(struct ottl_run *run, struct request_edit *at, enum ottl_context context,
                     const struct clock *clock)
 {
-    *run = (struct ottl_run){.at = at, .context = context, .clock = clock};
-    run->cache.arena = at->splice->arena;
+    run->at = at;
+    run->context = context;
+    run->clock = clock;
+    run->cache = (struct attributes){.arena = at->splice->arena, .list = 1};
+    run->failed = false;
+    run->error[0] = '\0';
 }
 
 enum ottl_result ottl_eval(const struct ottl *ottl, struct ottl_run *run)

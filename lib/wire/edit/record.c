@@ -86,6 +86,7 @@ void record_index(struct record *record)
     const int attribute = record->list ? PLAIN_TAG(record->list, WIRE_LEN) : -1;
     struct attributes *list = &record->attributes;
     list->arena = record->arena;
+    list->list = record->list;
     list->count = 0;
     list->changed = list->failed = false;
     memset(record->places, 0, sizeof record->places);

@@ -1,6 +1,7 @@
 #include "lib/wire/edit/request_edit.h"
 
 #include "lib/wire/otlp/otlp_span.h"
+#include "lib/wire/proto/proto_plain.h"
 
 enum {
     ENTRY_SCHEMA_URL = 3,
@@ -319,7 +320,7 @@ static enum edit_verdict edit_items(struct request_edit *edit, bool *emptied)
     struct proto_scan scan = proto_scan_begin(edit->scope_entry);
     struct proto_field field;
     size_t kept = 0, dropped = 0;
-    while (proto_scan_next(&scan, &field)) {
+    while (plain_scan_next(&scan, &field)) {
         if (field.number != ENTRY_LIST || field.type != WIRE_LEN)
             continue;
         enum edit_verdict verdict = edit_item(edit, &field);

@@ -39,8 +39,9 @@ struct request_edit {
     unsigned levels; /* EDIT_BITs to call for */
     enum edit_verdict (*step)(void *ctx, struct request_edit *at, enum edit_level level);
     void *ctx;
-    bool late_heads; /* a step also changes Resources or Scopes around the record it is called for */
-    bool prunes;            /* entries that were empty before go too */
+    bool
+        late_heads; /* a step also changes Resources or Scopes around the record it is called for */
+    bool prunes;    /* entries that were empty before go too */
     struct view schema_url; /* set for every resource's entry that has none; empty: left alone */
 
     /* Where it is. */

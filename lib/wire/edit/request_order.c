@@ -1,6 +1,7 @@
 /* Requests whose Resource or Scope does not stand in front of what it is for. */
 #include "lib/wire/edit/request_edit.h"
 
+#include "lib/wire/proto/proto_plain.h"
 #include "lib/wire/proto/proto_write.h"
 
 enum { ENTRY_HEAD = 1, ENTRY_LIST = 2 };
@@ -9,7 +10,7 @@ static bool head_in_front(struct view entry)
 {
     struct proto_scan scan = proto_scan_begin(entry);
     struct proto_field field;
-    for (bool first = true; proto_scan_next(&scan, &field); first = false)
+    for (bool first = true; plain_scan_next(&scan, &field); first = false)
         if (field.number == ENTRY_HEAD && !first)
             return false;
     return true;

@@ -29,6 +29,25 @@ static inline const uint8_t *plain_content(const uint8_t *at, const uint8_t *end
     return at;
 }
 
+/* As proto_scan_next, faster for fields below 16 of 128 to 16383 bytes. */
+static inline bool plain_scan_next(struct proto_scan *scan, struct proto_field *field)
+{
+    const uint8_t *at = scan->at;
+    size_t left = (size_t)(scan->end - at);
+    if (left < 3 || (at[0] & 0x87) != WIRE_LEN || at[0] < 8 || at[1] < 0x80 || at[2] > 0x7f)
+        return proto_scan_next(scan, field);
+    size_t size = (at[1] & 0x7f) | (size_t)at[2] << 7;
+    if (size > left - 3)
+        return proto_scan_next(scan, field);
+    field->number = at[0] >> 3;
+    field->type = WIRE_LEN;
+    field->value = size;
+    field->bytes = (struct view){at + 3, size};
+    field->start = at;
+    scan->at = field->end = at + 3 + size;
+    return true;
+}
+
 /* Skips a varint of up to nine bytes; NULL: longer, or truncated. */
 static inline const uint8_t *plain_varint_end(const uint8_t *at, const uint8_t *end)
 {

@@ -4,6 +4,8 @@
 #include "lib/wire/otlp/otlp_attribute.h"
 #include "lib/wire/proto/proto_plain.h"
 
+#include <endian.h>
+
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, LIST_VALUES = 1 };
 
 enum { FIRST_ROOM = 32, KEY_SIZE_MAX = 255 };
@@ -35,7 +37,8 @@ static inline uint8_t key_size(struct view key)
 
 static inline struct attribute *add(struct attributes *attributes, struct view key)
 {
-    if (attributes->failed || (attributes->count == attributes->capacity && !attributes_grow(attributes)))
+    if (attributes->failed ||
+        (attributes->count == attributes->capacity && !attributes_grow(attributes)))
         return NULL;
     struct attribute *item = &attributes->items[attributes->count];
     attributes->key_sizes[attributes->count++] = key_size(key);
@@ -73,7 +76,7 @@ void attributes_read(struct attributes *attributes, struct view message, uint32_
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
-    *attributes = (struct attributes){.arena = arena};
+    *attributes = (struct attributes){.arena = arena, .list = list};
     while (proto_scan_next(&scan, &field)) {
         if (field.number != list || field.type != WIRE_LEN)
             continue;
@@ -88,16 +91,26 @@ void attributes_read(struct attributes *attributes, struct view message, uint32_
     }
 }
 
+/* A bit in each byte of the word that is the same, from the lowest on; higher ones may be wrong. */
+static inline uint64_t same_bytes(uint64_t word, uint8_t byte)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    word ^= byte * ones;
+    return (word - ones) & ~word & ones << 7;
+}
+
 struct attribute *attributes_find(const struct attributes *attributes, struct view key)
 {
-    const uint8_t *sizes = attributes->key_sizes, *at = sizes;
-    size_t left = attributes->count;
-    while (left && (at = memchr(at, key_size(key), left))) {
-        struct attribute *item = &attributes->items[at - sizes];
-        if (!item->gone && view_eq(item->key, key))
-            return item;
-        at++;
-        left = attributes->count - (size_t)(at - sizes);
+    const uint8_t size = key_size(key);
+    for (size_t i = 0; i < attributes->count; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, attributes->key_sizes + i, sizeof word);
+        for (uint64_t same = same_bytes(le64toh(word), size); same; same &= same - 1) {
+            size_t at = i + (size_t)__builtin_ctzll(same) / 8;
+            struct attribute *item = &attributes->items[at];
+            if (at < attributes->count && !item->gone && view_eq(item->key, key))
+                return item;
+        }
     }
     return NULL;
 }
@@ -117,6 +130,7 @@ void attributes_change_any(struct attributes *attributes, struct attribute *attr
     if (attributes->failed)
         return;
     attribute->any = any;
+    attribute->made = (struct view){0};
     attribute->changed = true;
     attributes->changed = true;
 }
@@ -127,16 +141,23 @@ void attributes_change(struct attributes *attributes, struct attribute *attribut
     attributes_change_any(attributes, attribute, value_any(value, attributes->arena));
 }
 
+struct attribute *attributes_add(struct attributes *attributes, struct view key, struct view any)
+{
+    struct attribute *item = add(attributes, key);
+    if (item) {
+        item->source = (struct view){0};
+        attributes_change_any(attributes, item, any);
+    }
+    return item;
+}
+
 void attributes_set_any(struct attributes *attributes, struct view key, struct view any)
 {
     struct attribute *item = attributes_find(attributes, key);
-    if (!item) {
-        item = add(attributes, key);
-        if (item)
-            item->source = (struct view){0};
-    }
     if (item)
         attributes_change_any(attributes, item, any);
+    else
+        attributes_add(attributes, key, any);
 }
 
 void attributes_set(struct attributes *attributes, struct view key, const struct value *value)
@@ -216,6 +237,8 @@ uint8_t *attributes_put(uint8_t *out, const struct attributes *attributes, uint3
 
 struct view attributes_field(const struct attribute *attribute, uint32_t list, struct arena *arena)
 {
+    if (attribute->changed && attribute->made.data)
+        return attribute->made;
     size_t body = body_size(attribute);
     uint8_t *out = arena_array_raw(arena, proto_len_size(list, body), 1);
     if (!out)

@@ -83,6 +83,7 @@ struct attribute {
     struct view any;    /* body of its AnyValue */
     struct view source; /* the field as it came, tag included; data NULL: it is new */
     bool changed;       /* `any` is not the source's */
+    struct view made;   /* if changed: the field with this key and value; data NULL: not made yet */
     bool gone;
 };
 
@@ -90,6 +91,7 @@ struct attribute {
 struct attributes {
     struct attribute *items;
     uint8_t *key_sizes; /* of the items, at most 255: what attributes_find looks at first */
+    uint32_t list;      /* number of their field */
     size_t count, capacity;
     struct arena *arena;
     bool changed;
@@ -117,7 +119,9 @@ void attributes_set(struct attributes *attributes, struct view key, const struct
 void attributes_change(struct attributes *attributes, struct attribute *attribute,
                        const struct value *value);
 
-/* The same with the body of an AnyValue, which is borrowed too. */
+/* The same with the body of an AnyValue, which is borrowed too. add: where the key is absent; NULL:
+ * no room. */
+struct attribute *attributes_add(struct attributes *attributes, struct view key, struct view any);
 void attributes_set_any(struct attributes *attributes, struct view key, struct view any);
 void attributes_change_any(struct attributes *attributes, struct attribute *attribute,
                            struct view any);
@@ -134,7 +138,8 @@ size_t attributes_count(const struct attributes *attributes);
 size_t attributes_size(const struct attributes *attributes, uint32_t list);
 uint8_t *attributes_put(uint8_t *out, const struct attributes *attributes, uint32_t list);
 
-/* One as field `list`, in the arena. Data NULL: no room. */
+/* One as field `list`, the number that it was read with, in the arena unless it was made before.
+ * Data NULL: no room. */
 struct view attributes_field(const struct attribute *attribute, uint32_t list, struct arena *arena);
 
 /* The list as a MAP; bytes NULL: no room. */
