@@ -1,5 +1,6 @@
 /* Names to what they stand for: paths, functions, enums, patterns. */
 #include "lib/ottl/function.h"
+#include "lib/ottl/path.h"
 
 static const struct {
     const char *name;
@@ -181,6 +182,36 @@ static bool bind_pattern(const struct binder *binder, struct ottl_node *call)
                                    call->function->glob ? "pattern" : "regular expression", error);
 }
 
+static bool is_text(const struct ottl_node *node)
+{
+    return node->kind == NODE_LITERAL && node->value.type == TYPE_STRING;
+}
+
+/* A duration that is written out is read once. One that cannot be read fails when it is run. */
+static void fold(struct ottl_node *call)
+{
+    struct ottl_run run = {0};
+    if (!view_eq(call->name, VIEW("Duration")) || call->key_count || !is_text(call->items[0]))
+        return;
+    struct ottl_value value = call->function->fn(&run, call);
+    if (run.failed)
+        return;
+    call->kind = NODE_LITERAL;
+    call->value = value;
+}
+
+/* Whether a bound comparison is `plain`. */
+static bool is_plain(const struct ottl_node *node)
+{
+    const struct ottl_node *path = node->items[0];
+    if (path->kind != NODE_PATH || !is_text(node->items[1]) ||
+        (node->op != OP_EQ && node->op != OP_NE))
+        return false;
+    if (path->field->access == ACCESS_ATTRIBUTES)
+        return path->key_count == 1 && is_text(path->keys[0]);
+    return path->field->access == ACCESS_STRING && !path->key_count;
+}
+
 static bool bind_call(const struct binder *binder, struct ottl_node *call)
 {
     struct ottl *ottl = binder->ottl;
@@ -198,6 +229,8 @@ static bool bind_call(const struct binder *binder, struct ottl_node *call)
     if (call->function->pattern >= 0 && !bind_pattern(binder, call))
         return false;
     const char *wrong = call->function->check ? call->function->check(call) : NULL;
+    if (!wrong)
+        fold(call);
     return !wrong || ottl_say(ottl, call->at, binder->fault, "%s: %s", call->function->name, wrong);
 }
 
@@ -211,7 +244,10 @@ static bool bind_node(const struct binder *binder, struct ottl_node *node)
         return ottl_path_bind(binder->ottl, node, binder->context, binder->named, binder->fault);
     if (node->kind == NODE_CALL)
         return bind_call(binder, node);
-    return bind_all(binder, node->items, node->count);
+    if (!bind_all(binder, node->items, node->count))
+        return false;
+    node->plain = node->kind == NODE_COMPARE && is_plain(node);
+    return true;
 }
 
 /* What an editor changes is its first argument. */

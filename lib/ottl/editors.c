@@ -216,8 +216,10 @@ static struct ottl_value truncate_all(struct ottl_run *run, const struct ottl_no
         return ottl_nil();
     for (size_t i = 0; i < target.list->count; i++) {
         struct attribute *item = &target.list->items[i];
+        if (item->gone || item->any.size <= most)
+            continue;
         struct value value = value_read(item->any);
-        if (item->gone || value.kind != VALUE_STRING || value.bytes.size <= most)
+        if (value.kind != VALUE_STRING || value.bytes.size <= most)
             continue;
         size_t at = most - marker.size;
         while ((safe.type != TYPE_BOOL || safe.boolean) && at > 0 &&

@@ -1,5 +1,7 @@
 /* Values of nodes. */
 #include "lib/ottl/function.h"
+#include "lib/ottl/path.h"
+#include "lib/wire/proto/proto_plain.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -357,8 +359,40 @@ struct ottl_value ottl_index(struct ottl_value value, struct ottl_node *const *k
 
 /* ---- nodes ---- */
 
+/* An AnyValue that is a string of less than 128 bytes, as most are. Data NULL: another. */
+static inline struct view short_text(struct view any)
+{
+    if (any.size < 2 || any.data[0] != PLAIN_TAG(1, WIRE_LEN) || any.data[1] >= 0x80 ||
+        any.data[1] != any.size - 2)
+        return (struct view){0};
+    return (struct view){any.data + 2, any.size - 2};
+}
+
+/* As the evaluation of its children and ottl_compare, for a `plain` comparison. */
+static bool compare_plain(const struct ottl_node *node, struct ottl_run *run)
+{
+    const struct ottl_node *path = node->items[0];
+    struct record *record = &run->at->records[ottl_level(path->context)];
+    struct view text = VIEW(""), any;
+    struct proto_field field;
+    if (path->field->access == ACCESS_STRING) {
+        if (record_get(record, path->field->number, &field))
+            text = field.bytes;
+    } else if (!record_attribute_any(record, path->keys[0]->value.bytes, &any)) {
+        return node->op == OP_NE;
+    } else if (!(text = short_text(any)).data) {
+        struct value value = value_read(any);
+        if (value.kind != VALUE_STRING)
+            return node->op == OP_NE;
+        text = value.bytes;
+    }
+    return view_eq(text, node->items[1]->value.bytes) == (node->op == OP_EQ);
+}
+
 static bool truth(const struct ottl_node *node, struct ottl_run *run)
 {
+    if (node->plain)
+        return compare_plain(node, run);
     struct ottl_value value = ottl_node_eval(node, run);
     if (!run->failed && value.type != TYPE_BOOL)
         ottl_fail(run, "a condition returned %s, expected a bool", ottl_type_name(value.type));
@@ -383,6 +417,8 @@ struct ottl_value ottl_node_eval(const struct ottl_node *node, struct ottl_run *
     case NODE_NEGATE:
         return negate(node, run);
     case NODE_COMPARE:
+        if (node->plain)
+            return ottl_bool(compare_plain(node, run));
         a = ottl_node_eval(node->items[0], run);
         b = ottl_node_eval(node->items[1], run);
         return ottl_bool(!run->failed && ottl_compare(&a, &b, node->op));

@@ -43,6 +43,7 @@ struct ottl_node {
     enum ottl_context context; /* PATH: of the record that it is of */
     const struct ottl_function *function;
     struct regex *regex; /* CALL: its pattern */
+    bool plain;          /* COMPARE: an attribute or a text field is == or != a literal string */
 };
 
 struct ottl {

@@ -51,6 +51,7 @@ struct regex {
     pcre2_match_context_8 *context;
     _Atomic(pcre2_match_data_8 *) spare; /* of a match that is over; NULL: none */
     uint32_t groups;                     /* with the whole match */
+    int needed;                          /* a byte of every match; -1: none is known */
     char *names[REGEX_GROUPS_MAX];       /* NULL: it has none */
 };
 
@@ -123,6 +124,29 @@ static const char *dialect_fault(const char *pattern, size_t *offset)
 
 /* ---- compiling ---- */
 
+/* Whether a part of the pattern may be caseless: a group that begins with flags. */
+static bool has_flags(const char *pattern)
+{
+    for (const char *at = pattern; (at = strstr(at, "(?")); at += 2)
+        if (at[2] != ':' && at[2] != 'P' && at[2] != '<')
+            return true;
+    return false;
+}
+
+static int needed_byte(const struct regex *regex, const char *pattern)
+{
+    uint32_t type = 0, byte = 0;
+    pcre2.info(regex->code, PCRE2_INFO_LASTCODETYPE, &type);
+    if (type)
+        pcre2.info(regex->code, PCRE2_INFO_LASTCODEUNIT, &byte);
+    if (!type) {
+        pcre2.info(regex->code, PCRE2_INFO_FIRSTCODETYPE, &type);
+        if (type == 1)
+            pcre2.info(regex->code, PCRE2_INFO_FIRSTCODEUNIT, &byte);
+    }
+    return type == 1 && !has_flags(pattern) ? (int)byte : -1;
+}
+
 static bool take_names(struct regex *regex)
 {
     uint32_t count = 0, size = 0;
@@ -171,6 +195,7 @@ static bool compile(struct regex *regex, const char *pattern, char *error, size_
     uint32_t groups = 0;
     pcre2.info(regex->code, PCRE2_INFO_CAPTURECOUNT, &groups);
     regex->groups = groups + 1;
+    regex->needed = needed_byte(regex, pattern);
     if (regex->groups > REGEX_GROUPS_MAX) {
         snprintf(error, error_size, "%u groups, expected at most %d", (unsigned)groups,
                  REGEX_GROUPS_MAX - 1);
@@ -240,6 +265,9 @@ enum regex_result regex_find(const struct regex *regex, struct view text, size_t
 {
     struct regex *own = (struct regex *)regex; /* the spare alone changes */
     static const uint8_t nothing[1];
+    if (regex->needed >= 0 && from <= text.size &&
+        !(text.size > from && memchr(text.data + from, regex->needed, text.size - from)))
+        return REGEX_NO;
     pcre2_match_data_8 *data = atomic_exchange(&own->spare, NULL);
     if (!data)
         data = pcre2.data_create(regex->groups, NULL);

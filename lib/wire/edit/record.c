@@ -127,16 +127,31 @@ struct attributes *record_attributes(struct record *record)
     return &record->attributes;
 }
 
-bool record_attribute(struct record *record, struct view key, struct value *value)
+bool record_attribute_any(struct record *record, struct view key, struct view *any)
 {
-    struct proto_field field, any;
-    if (record->indexed || record->read || record->dictionary)
-        return attributes_get(record_attributes(record), key, value);
+    struct proto_field field, found;
+    bool found_all = record->indexed && !record->dictionary;
+    if (found_all || record->read || record->dictionary) {
+        const struct attributes *list = found_all ? &record->attributes : record_attributes(record);
+        const struct attribute *item = attributes_find(list, key);
+        if (item)
+            *any = item->any;
+        return item;
+    }
     if (!otlp_attribute_find(record->body, record->list, key, &field))
         return false;
-    bool there = proto_find(field.bytes, KEY_VALUE_VALUE, WIRE_LEN, &any);
-    *value = there ? value_read(any.bytes) : (struct value){0};
+    *any =
+        proto_find(field.bytes, KEY_VALUE_VALUE, WIRE_LEN, &found) ? found.bytes : (struct view){0};
     return true;
+}
+
+bool record_attribute(struct record *record, struct view key, struct value *value)
+{
+    struct view any;
+    bool there = record_attribute_any(record, key, &any);
+    if (there)
+        *value = value_read(any);
+    return there;
 }
 
 bool record_get(const struct record *record, uint32_t number, struct proto_field *field)

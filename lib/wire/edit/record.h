@@ -52,6 +52,9 @@ struct attributes *record_attributes(struct record *record);
 /* The value of one of them, for which a list that was not read yet is not. False: absent. */
 bool record_attribute(struct record *record, struct view key, struct value *value);
 
+/* The same as the body of its AnyValue. */
+bool record_attribute_any(struct record *record, struct view key, struct view *any);
+
 /* A field as it is now, the last one of its number. False: absent. */
 bool record_get(const struct record *record, uint32_t number, struct proto_field *field);
 

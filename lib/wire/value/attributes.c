@@ -99,6 +99,12 @@ static inline uint64_t same_bytes(uint64_t word, uint8_t byte)
     return (word - ones) & ~word & ones << 7;
 }
 
+/* Keys that differ mostly do so in their last byte. */
+static inline bool ends_alike(struct view a, struct view b)
+{
+    return !a.size || !b.size || a.data[a.size - 1] == b.data[b.size - 1];
+}
+
 struct attribute *attributes_find(const struct attributes *attributes, struct view key)
 {
     const uint8_t size = key_size(key);
@@ -108,7 +114,8 @@ struct attribute *attributes_find(const struct attributes *attributes, struct vi
         for (uint64_t same = same_bytes(le64toh(word), size); same; same &= same - 1) {
             size_t at = i + (size_t)__builtin_ctzll(same) / 8;
             struct attribute *item = &attributes->items[at];
-            if (at < attributes->count && !item->gone && view_eq(item->key, key))
+            if (at < attributes->count && ends_alike(item->key, key) && view_eq(item->key, key) &&
+                !item->gone)
                 return item;
         }
     }
