@@ -37,26 +37,40 @@ static inline const uint8_t *content_end(const uint8_t *at, const uint8_t *end, 
     }
 }
 
-/* Reads an attribute whose tag is at start. NULL: it has another form, or there is no room. */
-static inline const uint8_t *index_attribute(struct attributes *list, const uint8_t *start,
-                                             const uint8_t *end)
+/* Reads attributes from a tag of the list on, up to the first that is none or has another form than
+ * lengths of one byte each, as nearly all have: outer ones bound the inner ones. What is written
+ * may alias all else, hence the copies. */
+static inline const uint8_t *index_short(struct attributes *list, const uint8_t *start,
+                                         const uint8_t *end, uint8_t tag)
 {
-    size_t left = (size_t)(end - start), size, key_size, any_size;
-    /* Lengths of one byte each, as nearly all have: outer ones bound the inner ones. */
-    if (left >= 6 && (size = start[1]) < 0x80 && size >= 4 && size <= left - 2 &&
-        start[2] == PLAIN_TAG(1, WIRE_LEN) && (key_size = start[3]) <= size - 4 &&
-        start[4 + key_size] == PLAIN_TAG(2, WIRE_LEN) &&
-        (any_size = start[5 + key_size]) == size - 4 - key_size) {
-        if (list->count == list->capacity && !attributes_grow(list))
-            return NULL;
-        struct attribute *item = &list->items[list->count];
-        list->key_sizes[list->count++] = (uint8_t)key_size;
-        item->key = (struct view){start + 4, key_size};
-        item->any = (struct view){start + 6 + key_size, any_size};
-        item->source = (struct view){start, size + 2};
+    struct attribute *item = list->items + list->count, *last = list->items + list->capacity;
+    uint8_t *key_size = list->key_sizes + list->count;
+    const uint8_t *from = start;
+    for (; end - from >= 6 && *from == tag && item < last; item++, key_size++) {
+        size_t size = from[1], key = from[3];
+        if (size >= 0x80 || size < 4 || size > (size_t)(end - from) - 2 ||
+            from[2] != PLAIN_TAG(1, WIRE_LEN) || key > size - 4 ||
+            from[4 + key] != PLAIN_TAG(2, WIRE_LEN) || from[5 + key] != size - 4 - key)
+            break;
+        *key_size = (uint8_t)key;
+        item->key = (struct view){from + 4, key};
+        item->any = (struct view){from + 6 + key, size - 4 - key};
+        item->source = (struct view){from, size + 2};
         item->changed = item->gone = false;
-        return start + 2 + size;
+        from += 2 + size;
     }
+    list->count = (size_t)(item - list->items);
+    return from;
+}
+
+/* Reads attributes from a tag of the list on. NULL: the first has another form, or there is no
+ * room. */
+static inline const uint8_t *index_attributes(struct attributes *list, const uint8_t *start,
+                                              const uint8_t *end)
+{
+    const uint8_t *at = index_short(list, start, end, *start);
+    if (at != start)
+        return at;
     const uint8_t *behind, *content = plain_content(start + 1, end, &behind);
     if (!content ||
         !attributes_append(list, view_between(content, behind), view_between(start, behind)))
@@ -93,7 +107,7 @@ void record_index(struct record *record)
     if (record->body.size >= UINT32_MAX)
         return;
     while (at && at < end)
-        at = *at == attribute ? index_attribute(list, at, end) : index_field(record, at, end);
+        at = *at == attribute ? index_attributes(list, at, end) : index_field(record, at, end);
     record->indexed = at;
 }
 
