@@ -19,8 +19,7 @@ static uint32_t samples_of(struct view request)
     return samples;
 }
 
-/* A batch whose entries have their Resource in front: the same one where that is so. */
-static struct batch *in_order(struct batch *batch)
+struct batch *batch_in_order(struct batch *batch)
 {
     struct view request = buffer_view(batch->payload);
     if (request_in_order(request))
@@ -162,7 +161,7 @@ enum pass_result batch_pass_run(struct batch *batch, struct pass_step *steps, si
         *result = batch_ref(batch);
         return PASS_DONE;
     }
-    struct batch *ordered = in_order(batch);
+    struct batch *ordered = batch_in_order(batch);
     enum pass_result done = PASS_NO_ROOM;
     *result = NULL;
     if (ordered)

@@ -15,6 +15,10 @@ enum pass_result {
     PASS_NO_ROOM  /* no memory */
 };
 
+/* A batch whose entries have their Resource and Scope in front: a reference to the same one where
+ * that is so. NULL: no memory. */
+struct batch *batch_in_order(struct batch *batch);
+
 /* What one processor does in a pass. */
 struct pass_step {
     unsigned levels; /* EDIT_BITs of the records to call for; 0: nothing is to be done */

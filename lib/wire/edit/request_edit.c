@@ -164,7 +164,7 @@ static void begin_head(struct request_edit *edit, enum edit_level level, struct 
 
 /* ---- points ---- */
 
-static enum edit_point kind_of_data(uint32_t number)
+enum edit_point edit_point_of(uint32_t number)
 {
     switch (number) {
     case 5:
@@ -206,7 +206,7 @@ static enum edit_verdict edit_data(struct request_edit *edit, const struct proto
     uint32_t dropped = edit->dropped[EDIT_POINT];
     record_begin(&holder, data, 0, NULL, edit->splice->arena);
     edit->data_number = data->number;
-    edit->point_kind = kind_of_data(data->number);
+    edit->point_kind = edit_point_of(data->number);
     while (proto_scan_next(&scan, &field))
         if (field.number == DATA_POINTS && field.type == WIRE_LEN &&
             edit_point(edit, &field, &holder, kept) == EDIT_ABORT)
@@ -235,7 +235,7 @@ static enum edit_verdict edit_points(struct request_edit *edit)
         if (edit->signal == SIGNAL_TRACES && field.number == SPAN_EVENTS) {
             edit->point_kind = EDIT_EVENT;
             verdict = edit_point(edit, &field, item, &kept);
-        } else if (edit->signal == SIGNAL_METRICS && kind_of_data(field.number)) {
+        } else if (edit->signal == SIGNAL_METRICS && edit_point_of(field.number)) {
             verdict = edit_data(edit, &field, &kept);
             data = true;
         }

@@ -76,6 +76,9 @@ bool request_in_order(struct view request);
 /* The same request in that order. Data NULL: no room. */
 struct view request_put_in_order(struct view request, struct arena *arena);
 
+/* The kind of the data points in a field of a Metric; NO_POINT: it holds none. */
+enum edit_point edit_point_of(uint32_t number);
+
 /* The number of the attributes' list of a level of the signal. */
 uint32_t edit_list(enum signal signal, enum edit_level level, enum edit_point kind);
 
