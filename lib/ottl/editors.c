@@ -403,6 +403,65 @@ static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *c
     return target_close(&target, run);
 }
 
+/* ---- texts of all, and lists ---- */
+
+static struct ottl_value stringify_all(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct target target;
+    if (!target_open(&target, run, call))
+        return ottl_nil();
+    for (size_t i = 0; i < target.list->count && !run->failed; i++) {
+        struct attribute *item = &target.list->items[i];
+        struct value value = value_read(item->any);
+        if (item->gone || value.kind == VALUE_STRING)
+            continue;
+        value = value_string(value_text(&value, ottl_arena(run)));
+        if (!value.bytes.data)
+            return ottl_fail(run, "out of memory");
+        attributes_change(target.list, item, &value);
+    }
+    return target_close(&target, run);
+}
+
+/* Appends an element; a list's own elements if spread. False: it can be no element, or no room. */
+static bool append_to(struct bytes *out, const struct ottl_value *from, bool spread)
+{
+    struct value value;
+    if (spread && from->type == TYPE_LIST)
+        return bytes_append_view(out, from->bytes) == BYTES_OK;
+    return ottl_to_value(from, &value) && value_append(out, &value);
+}
+
+static struct ottl_value append(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value value = ottl_path_get(call->items[0], run);
+    struct bytes out;
+    bool ok = !run->failed && value.type != TYPE_MAP && value.type != TYPE_BYTES;
+    bytes_init(&out, (size_t)16 << 20, NULL);
+    ok = ok && (value.type == TYPE_NIL || append_to(&out, &value, true));
+    if (ok && ottl_has(call, 1)) {
+        value = ottl_arg(run, call, 1);
+        ok = !run->failed && append_to(&out, &value, false);
+    }
+    if (ok && ottl_has(call, 2)) {
+        value = ottl_arg(run, call, 2);
+        ok = !run->failed && value.type == TYPE_LIST && append_to(&out, &value, true);
+    }
+    if (ok) {
+        value = ottl_bytes(TYPE_LIST, ottl_keep(run, bytes_view(&out)));
+        ottl_path_set(call->items[0], run, &value);
+    } else if (!run->failed) {
+        ottl_fail(run, "append: a value that a list cannot hold");
+    }
+    bytes_release(&out);
+    return ottl_nil();
+}
+
+static const char *check_append(const struct ottl_node *call)
+{
+    return ottl_has(call, 1) || ottl_has(call, 2) ? NULL : "needs value or values";
+}
+
 const struct ottl_function ottl_editors[] = {
     {"set", "target,value", set, FN_NO_PATTERN, false, 0, NULL},
     {"delete_key", "target,key", delete_key, FN_NO_PATTERN, false, 0, NULL},
@@ -418,6 +477,8 @@ const struct ottl_function ottl_editors[] = {
      false, 0, check_mode},
     {"replace_match", "target,pattern,replacement", replace_match, 1, true, 0, NULL},
     {"replace_all_matches", "target,pattern,replacement", replace_all_matches, 1, true, 0, NULL},
+    {"stringify_all", "target", stringify_all, FN_NO_PATTERN, false, 0, NULL},
+    {"append", "target,value?,values?", append, FN_NO_PATTERN, false, 0, check_append},
     {"flatten", "target,prefix?,depth?", flatten, FN_NO_PATTERN, false, 0, NULL},
     {0},
 };

@@ -301,6 +301,30 @@ static struct ottl_value base64_of(struct ottl_run *run, const struct ottl_node 
     return kept(run, &out, ok);
 }
 
+/* Changes base64 to a variant's alphabet, and takes its padding away. False: no such variant. */
+static bool to_variant(struct bytes *out, struct view variant)
+{
+    bool url = view_eq(variant, VIEW("base64-url")) || view_eq(variant, VIEW("base64-raw-url"));
+    bool raw = view_eq(variant, VIEW("base64-raw")) || view_eq(variant, VIEW("base64-raw-url"));
+    for (size_t i = 0; url && i < out->size; i++)
+        out->data[i] = out->data[i] == '+' ? '-' : out->data[i] == '/' ? '_' : out->data[i];
+    while (raw && out->size && out->data[out->size - 1] == '=')
+        out->size--;
+    return url || raw || view_eq(variant, VIEW("base64"));
+}
+
+static struct ottl_value to_base64(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    struct view variant = ottl_has(call, 1) ? ottl_arg_string(run, call, 1) : VIEW("base64");
+    struct bytes out;
+    bytes_init(&out, (size_t)4 << 20, NULL);
+    bool ok = !run->failed && base64_encode(text, &out);
+    if (ok && !(ok = to_variant(&out, variant)))
+        ottl_fail(run, "Base64Encode: unknown variant");
+    return kept(run, &out, ok);
+}
+
 const struct ottl_function ottl_text_functions[] = {
     {"Concat", "vals,delimiter", concat, FN_NO_PATTERN, false, 0, check_concat},
     {"Split", "target,delimiter", split, FN_NO_PATTERN, false, 0, NULL},
@@ -317,6 +341,7 @@ const struct ottl_function ottl_text_functions[] = {
     {"ConvertCase", "target,to_case", convert_case, FN_NO_PATTERN, false, 0, check_case},
     {"SHA256", "target", sha256_of, FN_NO_PATTERN, false, 0, NULL},
     {"FNV", "target", fnv, FN_NO_PATTERN, false, 0, NULL},
+    {"Base64Encode", "target,variant?", to_base64, FN_NO_PATTERN, false, 0, NULL},
     {"Base64Decode", "target", base64_of, FN_NO_PATTERN, false, 0, NULL},
     {0},
 };

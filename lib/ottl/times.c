@@ -101,6 +101,12 @@ PART(minute, parts.tm_min)
 PART(second, parts.tm_sec)
 PART(weekday, parts.tm_wday)
 
+static struct ottl_value nanosecond(struct ottl_run *run, const struct ottl_node *call)
+{
+    int64_t ns = arg_of(run, call, TYPE_TIME);
+    return run->failed ? ottl_nil() : ottl_int(ns - floor_div(ns, SECOND) * SECOND);
+}
+
 /* ---- durations ---- */
 
 /* As Go's ParseDuration: signs, fractions and units in a row, "1h15m30.5s". */
@@ -480,6 +486,7 @@ const struct ottl_function ottl_time_functions[] = {
     {"Day", "time", day, FN_NO_PATTERN, false, 0, NULL},
     {"Hour", "time", hour, FN_NO_PATTERN, false, 0, NULL},
     {"Minute", "time", minute, FN_NO_PATTERN, false, 0, NULL},
+    {"Nanosecond", "time", nanosecond, FN_NO_PATTERN, false, 0, NULL},
     {"Second", "time", second, FN_NO_PATTERN, false, 0, NULL},
     {"Weekday", "time", weekday, FN_NO_PATTERN, false, 0, NULL},
     {"Duration", "duration", duration, FN_NO_PATTERN, false, 0, NULL},

@@ -223,6 +223,112 @@ static struct ottl_value has_on_point(struct ottl_run *run, const struct ottl_no
     return ottl_bool(!run->failed && any_point_has(run, key, &wanted));
 }
 
+/* The first that is not nil. */
+static struct ottl_value coalesce(struct ottl_run *run, const struct ottl_node *call)
+{
+    const struct ottl_node *list = call->items[0];
+    struct ottl_value value = ottl_nil();
+    for (size_t i = 0; i < list->count && value.type == TYPE_NIL && !run->failed; i++)
+        value = ottl_node_eval(list->items[i], run);
+    return value;
+}
+
+static const char *check_coalesce(const struct ottl_node *call)
+{
+    bool list = call->items[0]->kind == NODE_LIST_OF && call->items[0]->count;
+    return list ? NULL : "expected a list of values";
+}
+
+static bool all_zero(struct view bytes)
+{
+    size_t i = 0;
+    while (i < bytes.size && !bytes.data[i])
+        i++;
+    return i == bytes.size;
+}
+
+static struct ottl_value is_empty(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value value = ottl_arg(run, call, 0);
+    switch (value.type) {
+    case TYPE_NIL:
+        return ottl_bool(!run->failed);
+    case TYPE_BOOL:
+        return ottl_bool(!value.boolean);
+    case TYPE_INT:
+    case TYPE_DURATION:
+        return ottl_bool(value.integer == 0);
+    case TYPE_DOUBLE:
+        return ottl_bool(value.number == 0);
+    case TYPE_STRING:
+    case TYPE_BYTES:
+    case TYPE_LIST:
+    case TYPE_MAP:
+        return ottl_bool(value.bytes.size == 0);
+    case TYPE_TRACE_ID:
+    case TYPE_SPAN_ID:
+        return ottl_bool(all_zero(value.bytes));
+    case TYPE_TIME: /* the epoch is a time as well */
+        break;
+    }
+    return ottl_bool(false);
+}
+
+/* What 0x, 0b, 0o or 0 in front of a number says of its base, and its digits. */
+static int64_t base_of(struct view *digits)
+{
+    static const struct {
+        const char *prefix;
+        int64_t base;
+    } prefixes[] = {{"0x", 16}, {"0X", 16}, {"0b", 2}, {"0B", 2}, {"0o", 8}, {"0O", 8}, {"0", 8}};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        struct view prefix = view_of(prefixes[i].prefix);
+        if (digits->size <= prefix.size || !view_starts(*digits, prefix))
+            continue;
+        *digits = (struct view){digits->data + prefix.size, digits->size - prefix.size};
+        return prefixes[i].base;
+    }
+    return 10;
+}
+
+static int digit_of(uint8_t c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'z' ? c - 'a' + 10 : 36;
+}
+
+static bool parse_digits(struct view digits, uint64_t base, uint64_t most, uint64_t *sum)
+{
+    *sum = 0;
+    for (size_t i = 0; i < digits.size; i++) {
+        uint64_t digit = (uint64_t)digit_of(digits.data[i]);
+        if (digit >= base || *sum > (most - digit) / base)
+            return false;
+        *sum = *sum * base + digit;
+    }
+    return digits.size;
+}
+
+static struct ottl_value parse_int(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view digits = ottl_arg_string(run, call, 0);
+    int64_t base = run->failed ? 0 : ottl_arg_int(run, call, 1);
+    uint64_t sum;
+    if (run->failed)
+        return ottl_nil();
+    if (base < 0 || base == 1 || base > 36)
+        return ottl_fail(run, "ParseInt: base %lld, expected 0 or 2 to 36", (long long)base);
+    bool minus = digits.size && *digits.data == '-', sign = minus || view_starts(digits, VIEW("+"));
+    digits = (struct view){digits.data + sign, digits.size - sign};
+    if (base == 0)
+        base = base_of(&digits);
+    if (!parse_digits(digits, (uint64_t)base, (uint64_t)INT64_MAX + minus, &sum))
+        return ottl_fail(run, "ParseInt: no integer of base %lld", (long long)base);
+    return ottl_int((int64_t)(minus ? 0 - sum : sum));
+}
+
 #define ON_METRICS (1u << OTTL_METRIC)
 #define ON_SPANS   (1u << OTTL_SPAN)
 
@@ -237,6 +343,9 @@ const struct ottl_function ottl_type_functions[] = {
     {"Double", "target", to_double, FN_NO_PATTERN, false, 0, NULL},
     {"Bool", "target", to_bool, FN_NO_PATTERN, false, 0, NULL},
     {"String", "target", to_string, FN_NO_PATTERN, false, 0, NULL},
+    {"IsEmpty", "target", is_empty, FN_NO_PATTERN, false, 0, NULL},
+    {"Coalesce", "values", coalesce, FN_NO_PATTERN, false, 0, check_coalesce},
+    {"ParseInt", "target,base", parse_int, FN_NO_PATTERN, false, 0, NULL},
     {"Len", "target", len, FN_NO_PATTERN, false, 0, NULL},
     {"TraceID", "target", trace_id, FN_NO_PATTERN, false, 0, NULL},
     {"SpanID", "target", span_id, FN_NO_PATTERN, false, 0, NULL},
