@@ -150,6 +150,10 @@ extern const struct component *const component_table[];
  * exporter gets the encodings it accepts and counts the rest as passed. */
 unsigned component_takes(const struct component *exporter);
 
+/* Gives a processor a batch, to its step or its consume. */
+enum verdict component_consume(const struct component *processor, void *self, struct batch *batch,
+                               struct outlet *next);
+
 /* Finds a component by kind and type or alias; NULL: unknown. */
 const struct component *component_find(enum component_kind kind, const char *type);
 

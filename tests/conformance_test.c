@@ -66,8 +66,8 @@ static void check_fields(const struct component *component)
     ck_assert_msg(component->stability && *component->stability, "%s: stability", component->type);
     ck_assert_msg(carries == (component->signals != 0), "%s: signals", component->type);
     ck_assert_msg((component->signals & ~SIGNALS_ALL) == 0, "%s: signals", component->type);
-    ck_assert_msg(component->kind != COMPONENT_PROCESSOR || component->consume, "%s: consume",
-                  component->type);
+    ck_assert_msg(component->kind != COMPONENT_PROCESSOR || component->consume || component->step,
+                  "%s: consume", component->type);
     ck_assert_msg(component->kind != COMPONENT_EXPORTER || component->send, "%s: send",
                   component->type);
     bool encodes = component->kind == COMPONENT_EXPORTER || component->kind == COMPONENT_RECEIVER;
@@ -352,8 +352,8 @@ static void *hand_over(void *ctx)
     const struct component *component = stage->subject.component;
     for (unsigned i = 0; i < BATCHES; i++) {
         struct batch *batch = some_spans(i * SPANS, SPANS, &stage->budget);
-        if (component->consume)
-            component->consume(stage->subject.self, batch, &stage->sink.outlet);
+        if (component->kind == COMPONENT_PROCESSOR)
+            component_consume(component, stage->subject.self, batch, &stage->sink.outlet);
         else
             component->send(stage->subject.self, batch);
         batch_unref(batch);
@@ -363,8 +363,8 @@ static void *hand_over(void *ctx)
 
 static bool takes_traces(const struct component *component)
 {
-    bool takes =
-        component->consume || (component->send && (component->encodings & BATCH_BIT(BATCH_OTLP)));
+    bool takes = component->kind == COMPONENT_PROCESSOR ||
+                 (component->send && (component->encodings & BATCH_BIT(BATCH_OTLP)));
     return takes && (component->signals & SIGNAL_BIT(SIGNAL_TRACES));
 }
 
@@ -391,7 +391,7 @@ static void check_life(const struct component *component)
         component->abort(stage.subject.self);
     if (component->close)
         component->close(stage.subject.self);
-    if (component->consume)
+    if (component->kind == COMPONENT_PROCESSOR)
         ck_assert_msg(collecting_sink_items(&stage.sink) <= 2 * BATCHES * SPANS,
                       "%s handed on %d spans", component->type,
                       (int)collecting_sink_items(&stage.sink));

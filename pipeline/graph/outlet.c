@@ -109,12 +109,9 @@ static enum verdict run_chain(struct chain *chain, struct batch *batch)
 static enum verdict run(struct chain *chain, struct outlet *outlet, struct batch *batch)
 {
     const struct instance *processor = outlet->processor;
-    if (chain->count)
-        return run_chain(chain, batch);
-    /* Only OTLP has records that can be edited. */
-    if (!processor->component->consume)
-        return outlet_push(outlet->next, batch);
-    return processor->component->consume(processor->self, batch, outlet->next);
+    return chain->count > 1
+               ? run_chain(chain, batch)
+               : component_consume(processor->component, processor->self, batch, outlet->next);
 }
 
 static enum verdict timed(struct chain *chain, struct outlet *outlet, struct batch *batch)

@@ -42,8 +42,11 @@ static void run(const struct ottl *ottl, enum ottl_context context)
     struct arena arena;
     struct splice splice;
     struct run_of of = {ottl, context};
-    struct request_edit edit = {
-        .signal = SIGNAL_TRACES, .levels = EDIT_BIT(ottl_level(context)), .step = step, .ctx = &of};
+    struct request_edit edit = {.signal = SIGNAL_TRACES,
+                                .levels = EDIT_BIT(ottl_level(context)),
+                                .late_heads = ottl_reaches_out(ottl),
+                                .step = step,
+                                .ctx = &of};
     struct view view = {request, sizeof request};
     arena_init(&arena, (size_t)8 << 20);
     splice_begin(&splice, view, &arena);

@@ -99,7 +99,7 @@ const char *rig_run(const char *type, const char *yaml, enum signal signal, cons
     struct env env = {.id = type, .clock = &fake.clock, .budget = &budget, .meter = &meter};
     ck_assert_msg(component->open(self, &env, error, sizeof error), "%s", error);
     struct batch *batch = rig_batch(signal, json);
-    last = component->consume(self, batch, &sink.outlet);
+    last = component_consume(component, self, batch, &sink.outlet);
     const char *text = sink.count ? text_of(sink.batches[0]) : "";
     batch_unref(batch);
     collecting_sink_clear(&sink);

@@ -47,8 +47,10 @@ static enum edit_verdict name_everything(void *ctx, struct request_edit *at, enu
 
 START_TEST(a_step_sets_what_is_around_it)
 {
-    struct request_edit edit = {
-        .signal = SIGNAL_TRACES, .levels = EDIT_BIT(EDIT_POINT), .step = name_everything};
+    struct request_edit edit = {.signal = SIGNAL_TRACES,
+                                .levels = EDIT_BIT(EDIT_POINT),
+                                .late_heads = true,
+                                .step = name_everything};
     struct view made = run(&edit, two_spans(), true);
     struct otlp_walk walk;
     struct proto_field field, key;
@@ -143,8 +145,10 @@ START_TEST(unknown_fields_survive)
     struct view request = PB_MESSAGE(
         1, PB_MESSAGE(1, pb_attribute(1, "a", "b"), PB_TEXT(99, "kept")), PB_TEXT(77, "kept too"),
         PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "x"), pb_varint(1000, 5))));
-    struct request_edit edit = {
-        .signal = SIGNAL_TRACES, .levels = EDIT_BIT(EDIT_ITEM), .step = name_everything};
+    struct request_edit edit = {.signal = SIGNAL_TRACES,
+                                .levels = EDIT_BIT(EDIT_ITEM),
+                                .late_heads = true,
+                                .step = name_everything};
     struct view made = run(&edit, request, true);
     struct proto_field entry, field, inner;
     ck_assert(proto_find(made, 1, WIRE_LEN, &entry));
@@ -181,8 +185,10 @@ START_TEST(memory_that_runs_out_is_said)
     struct view request = two_spans();
     bool fits = false;
     for (size_t cap = 0; !fits; cap += 16) {
-        struct request_edit edit = {
-            .signal = SIGNAL_TRACES, .levels = EDIT_BIT(EDIT_POINT), .step = name_everything};
+        struct request_edit edit = {.signal = SIGNAL_TRACES,
+                                    .levels = EDIT_BIT(EDIT_POINT),
+                                    .late_heads = true,
+                                    .step = name_everything};
         arena_init(&arena, cap);
         splice_begin(&splice, request, &arena);
         fits = request_edit(&edit, request, &splice);
