@@ -84,9 +84,9 @@ static bool repeats(const char *pattern, const char *at)
     bool escaped = at > pattern && at[-1] == '\\';
     if (*at != '}')
         return strchr("*+?", *at) && !escaped;
-    for (at--; at > pattern && (isdigit((unsigned char)*at) || *at == ','); at--)
-        ;
-    return *at == '{' && isdigit((unsigned char)at[1]);
+    while (at > pattern && (isdigit((unsigned char)at[-1]) || at[-1] == ','))
+        at--;
+    return at > pattern && *--at == '{' && isdigit((unsigned char)at[1]);
 }
 
 /* Fault and offset of what PCRE2 takes and RE2 does not. NULL: nothing. */
