@@ -49,4 +49,9 @@ enum pass_result batch_pass_run(struct batch *batch, struct pass_step *steps, si
  * REJECT where the step aborted, RETRY without memory. */
 enum verdict batch_pass(struct batch *batch, struct pass_step *step, struct outlet *next);
 
+/* Gives a processor a batch, to its step or its consume. */
+struct component;
+enum verdict component_consume(const struct component *processor, void *self, struct batch *batch,
+                               struct outlet *next);
+
 #endif

@@ -27,7 +27,6 @@ enum component_kind {
     COMPONENT_KINDS
 };
 
-struct pass_step;
 struct delivery; /* pipeline/delivery/delivery.h: an exporter's queue, retry and timeout */
 
 /* Mandatory: type, text, stability, kind; signals, except for extensions; encodings of receivers
@@ -50,17 +49,13 @@ struct component {
      * the key at fault ("protocols.grpc.endpoint: ..."); close follows. NULL: nothing to start. */
     bool (*open)(void *self, const struct env *env, char *error, size_t error_size);
 
-    /* Processors; mandatory unless step always makes one. Borrows the batch. Passes it on with
-     * outlet_push(next, ...), now or later; returns its verdict, or OK if it keeps the data. Never
-     * blocks on network or disk. Several threads: a receiver's or its authenticator's; the ticker's
-     * or a profile's, for data that an upstream processor held; the journal's; that of a stop or
-     * reload. */
+    /* Processors. Borrows the batch. Passes it on with outlet_push(next, ...), now or later;
+     * returns its verdict, or OK if it keeps the data. Never blocks on network or disk. Several
+     * threads: a receiver's or its authenticator's; the ticker's or a profile's, for data that was
+     * held upstream; the journal's; that of a stop or reload. NULL: step always makes one. */
     enum verdict (*consume)(void *self, struct batch *batch, struct outlet *next);
-    /* Processors that only edit or drop records (pipeline/batch_pass.h), in place of consume: makes
-     * the step of an OTLP batch; others pass. False: there is none, and consume is called. */
-    bool (*step)(void *self, const struct batch *batch, struct pass_step *step);
-
-    bool gathers; /* consume or send accepts joined payloads; else each is contiguous */
+    pass_step_fn *step; /* processors: the step of an OTLP batch; false, NULL: consume */
+    bool gathers;       /* consume or send accepts joined payloads; else each is contiguous */
 
     /* Exporters; mandatory. One attempt to deliver, on one of several workers; blocks up to its
      * timeout. The pipeline provides queue, retries, splitting and counters. */
@@ -134,7 +129,6 @@ struct component {
      * connections, serves those it has and tells them to reconnect; close follows later. NULL:
      * close at once. */
     void (*retire)(void *self);
-
     bool fixed; /* a reload cannot add, change or remove it; that needs a restart */
 
     /* Stops intake, hands on what is held, frees. Allowed after a failed open, and twice. No
@@ -149,10 +143,6 @@ extern const struct component *const component_table[];
  * OTLP profiles, if it accepts OTLP. The intake rejects what no downstream exporter accepts; each
  * exporter gets the encodings it accepts and counts the rest as passed. */
 unsigned component_takes(const struct component *exporter);
-
-/* Gives a processor a batch, to its step or its consume. */
-enum verdict component_consume(const struct component *processor, void *self, struct batch *batch,
-                               struct outlet *next);
 
 /* Finds a component by kind and type or alias; NULL: unknown. */
 const struct component *component_find(enum component_kind kind, const char *type);

@@ -20,6 +20,10 @@ struct outlet;
  * full. Any thread, never blocks. */
 enum verdict outlet_push(struct outlet *outlet, struct batch *batch);
 
+/* Makes the step of a batch (pipeline/batch_pass.h). False: the processor has none for it. */
+struct pass_step;
+typedef bool pass_step_fn(void *self, const struct batch *batch, struct pass_step *step);
+
 /* What an instance is given at open; all of it outlives the instance. */
 struct env {
     const char *id;            /* "otlp/2" */

@@ -1,5 +1,6 @@
 /* What every component in the table keeps to; a new one is covered without a line here. */
 #include "lib/settings/fill.h"
+#include "pipeline/batch_pass.h"
 #include "pipeline/component.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/some_batch.h"

@@ -1,4 +1,5 @@
 #include "tests/support/processor_rig.h"
+#include "pipeline/batch_pass.h"
 
 #include "lib/settings/fill.h"
 #include "lib/wire/json/otlp_json.h"
