@@ -10,7 +10,7 @@ import sys
 
 WIRE = ["lib/wire/*", "lib/base"]
 CONTRACT = ["pipeline", "pipeline/delivery/delivery.h", "lib/net/*", "lib/settings/key.h",
-            "lib/metrics", "lib/regex", "lib/attributes", "lib/ottl", *WIRE]
+            "lib/metrics", "lib/regex", "lib/attributes", "lib/ottl", "lib/kafka", *WIRE]
 
 FOLDERS = {
     "lib/base": [],
@@ -43,6 +43,8 @@ FOLDERS = {
                      *WIRE],
     "lib/net/grpc": ["lib/net", "lib/net/tls", "lib/net/h2", "lib/settings/key.h", *WIRE],
     "lib/net/server": ["lib/net/*", "lib/settings/key.h", "lib/base"],
+
+    "lib/kafka": ["lib/net", "lib/net/tls", "lib/late", "lib/settings/key.h", "lib/base"],
 
     "pipeline": ["lib/settings/key.h", "lib/metrics", *WIRE],
     "pipeline/delivery": ["pipeline", "lib/settings/key.h", "lib/metrics", *WIRE],
