@@ -165,6 +165,7 @@ enum cause kafka_peer_trouble(struct kafka_peer *peer, char *out, size_t size)
     pthread_mutex_lock(&peer->mutex);
     snprintf(out, size, "%s", peer->trouble);
     enum cause cause = *peer->trouble ? peer->cause : CAUSE_NONE;
+    peer->told_ns[cause] = clock_mono(&clock_system);
     pthread_mutex_unlock(&peer->mutex);
     return cause;
 }
@@ -220,6 +221,8 @@ struct outcome kafka_outcome(rd_kafka_resp_err_t code, const char *topic)
     const char *words = rdkafka.err2str(code);
     if (code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
         words = "the topic does not exist, and the broker does not create it";
+    if (code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
+        words = "no broker acknowledged it in time";
     if (!topic)
         return outcome_of(verdict, cause, "%s", words);
     return outcome_of(verdict, cause, "topic %s: %s", topic, words);

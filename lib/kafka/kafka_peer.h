@@ -36,7 +36,8 @@ void kafka_peer_error(rd_kafka_t *client, int code, const char *reason, void *op
 /* A broker answered as it should: what was wrong is over. Any thread, cheap. */
 void kafka_peer_works(struct kafka_peer *peer);
 
-/* Copies the current trouble; "" if there is none. Returns its cause. Any thread. */
+/* Copies the current trouble for the caller to report; "" if there is none. Returns its cause. It
+ * is then not logged here for a while. Any thread. */
 enum cause kafka_peer_trouble(struct kafka_peer *peer, char *out, size_t size);
 
 /* Translates an error that a broker or librdkafka reported for records: RETRY if it may pass,
