@@ -118,6 +118,18 @@ static void peer_trouble(struct kafka_peer *peer, enum cause cause, const char *
         log_line(cause == CAUSE_AUTH ? LOG_ERROR : LOG_WARN, "%s: %s", peer->id, text);
 }
 
+/* librdkafka before 2.6.1 repeats the nonce in its last SCRAM message, which Kafka 4 refuses
+ * (librdkafka's issue 4895). */
+static void explain_scram(char *text, size_t size)
+{
+    enum { FIXED = 0x020601ff };
+    size_t used = strlen(text);
+    if (rdkafka.version && rdkafka.version() < FIXED)
+        snprintf(text + used, size - used,
+                 "; or it is of Kafka 4, where SCRAM needs librdkafka 2.6.1 and this is %s",
+                 rdkafka.version_str());
+}
+
 void kafka_peer_error(rd_kafka_t *client, int code, const char *reason, void *opaque)
 {
     struct kafka_peer *peer = opaque;
@@ -128,6 +140,8 @@ void kafka_peer_error(rd_kafka_t *client, int code, const char *reason, void *op
         reason = fatal;
     }
     enum cause cause = kafka_complaint(error, reason, text, sizeof text);
+    if (cause == CAUSE_AUTH && peer->scram && strstr(text, " refuses "))
+        explain_scram(text, sizeof text);
     if (cause != CAUSE_NONE)
         peer_trouble(peer, cause, text);
 }

@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-enum { KAFKA_TROUBLE_SIZE = 160 };
+enum { KAFKA_TROUBLE_SIZE = 240 };
 
 /* The opaque pointer of a client, which all its callbacks get. Zero-initialised except for the
  * first three. */
@@ -19,6 +19,7 @@ struct kafka_peer {
     const char *id; /* the component's, for the log; borrowed */
     void *owner;    /* the caller's */
     bool quiet;     /* log no trouble: outcomes tell it */
+    bool scram;     /* logs in by SCRAM; kafka_conf_new sets it */
 
     pthread_mutex_t mutex;            /* guards the rest */
     char trouble[KAFKA_TROUBLE_SIZE]; /* since the last success; "": none */

@@ -216,6 +216,7 @@ rd_kafka_conf_t *kafka_conf_new(const struct kafka_settings *settings, struct ka
         return NULL;
     }
     rd_kafka_conf_t *conf = rdkafka.conf_new();
+    peer->scram = settings->auth.has_sasl && settings->auth.sasl.mechanism != 0;
     rdkafka.conf_set_opaque(conf, peer);
     rdkafka.conf_set_log_cb(conf, kafka_peer_log);
     rdkafka.conf_set_error_cb(conf, kafka_peer_error);

@@ -1,13 +1,17 @@
 """Apache Kafka in KRaft mode: one broker or several, each a process of its own on free ports."""
+import dataclasses
 import pathlib
 import re
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
 import harness  # noqa: E402
 
 JARS = harness.ROOT / "build" / "e2e" / "kafka"
+CLIENT = harness.ROOT / "build" / "e2e" / "kafka-client"
+sys.path.append(str(CLIENT))
 HEAP = "-Xmx300m"
 PROPERTIES = """\
 process.roles=broker,controller
@@ -94,6 +98,22 @@ class Broker:
         self.program.kill()
 
 
+@dataclasses.dataclass
+class Record:
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes
+    headers: list
+    timestamp: int      # milliseconds since 1970
+
+    @staticmethod
+    def of(message):
+        return Record(message.topic(), message.partition(), message.offset(), message.key(),
+                      message.value(), message.headers() or [], message.timestamp()[1])
+
+
 class Cluster:
     """count: brokers in one quorum. listeners: {NAME: (protocol, properties)} to add to the plain
     one. users: {name: password} for SCRAM. auto: topics come into being when they are named."""
@@ -139,3 +159,28 @@ class Cluster:
                     heap="-Xmx128m", check=False, timeout=120)
         assert made.returncode == 0, made.stdout + made.stderr
         return name
+
+    def records(self, topic, count=0, seconds=20):
+        """All records of a topic, by a client that is not spanlink; waits until there are count."""
+        import confluent_kafka
+        consumer = confluent_kafka.Consumer({
+            "bootstrap.servers": ",".join(self.addresses), "group.id": "tests",
+            "enable.auto.commit": False, "enable.partition.eof": True,
+            "fetch.wait.max.ms": 50})
+        try:
+            parts = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+            consumer.assign([confluent_kafka.TopicPartition(topic, number, 0)
+                             for number in parts])
+            found, ended, until = [], set(), time.monotonic() + seconds
+            while time.monotonic() < until and (len(found) < count or ended < set(parts)):
+                message = consumer.poll(0.2)
+                if message is None:
+                    continue
+                if not message.error():
+                    ended.discard(message.partition())
+                    found.append(Record.of(message))
+                elif message.error().code() == confluent_kafka.KafkaError._PARTITION_EOF:
+                    ended.add(message.partition())
+            return found
+        finally:
+            consumer.close()

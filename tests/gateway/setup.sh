@@ -4,6 +4,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
+client=confluent-kafka==2.8.0
 export OUT=$root/build/e2e
 export BIN=$OUT/bin VENV=$OUT/venv E2E_JOBS=${E2E_JOBS:-2} GO=${GO:-}
 
@@ -22,16 +23,28 @@ if ! built kafka "$here/pom.xml" || ! compgen -G "$OUT/kafka/kafka_*.jar" >/dev/
     mark kafka "$here/pom.xml"
 fi
 install librdkafka1 openssl
+# A newer librdkafka than Debian 12's, which cannot log in to Kafka 4 by SCRAM, with a client for
+# the tests themselves.
+if ! built kafka-client "$client"; then
+    rm -rf "$OUT/kafka-client"
+    "$VENV/bin/python" -m pip install -q --disable-pip-version-check --target "$OUT/kafka-client" \
+        "$client"
+    mkdir "$OUT/kafka-client/lib"
+    ln -s "$(cd "$OUT/kafka-client" && ls "$PWD"/confluent_kafka.libs/librdkafka-*.so.1)" \
+        "$OUT/kafka-client/lib/librdkafka.so.1"
+    mark kafka-client "$client"
+fi
 
-if built gateway "$here/manifest.yaml" "$collector_version" && [ -x "$BIN/otelcol-gateway" ]; then
+version=v$(sed -nE 's/^  version: //p' "$here/manifest.yaml")
+if built gateway "$here/manifest.yaml" && [ -x "$BIN/otelcol-gateway" ]; then
     exit 0
 fi
 find_go
 say "building the Collector with Kafka (minutes, once)"
 mkdir -p "$OUT/gateway"
-GOBIN=$OUT/gateway nice "$GO" install go.opentelemetry.io/collector/cmd/builder@"$collector_version"
+GOBIN=$OUT/gateway nice "$GO" install go.opentelemetry.io/collector/cmd/builder@"$version"
 path=$(dirname "$(command -v "$GO")"):$PATH
 (cd "$OUT/gateway" && PATH=$path quiet gateway nice ./builder --config "$here/manifest.yaml")
 cp "$OUT/gateway/_build/otelcol-gateway" "$BIN/otelcol-gateway"
 rm -f "$OUT/gateway/builder"
-mark gateway "$here/manifest.yaml" "$collector_version"
+mark gateway "$here/manifest.yaml"
