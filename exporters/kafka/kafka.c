@@ -317,10 +317,12 @@ static void lower_limit(struct attempt *attempt, const struct record *record)
     size_t limit = attempt->limit / 2;
     size_t current = attempt->limit;
     attempt->smaller = true;
-    if (atomic_compare_exchange_strong(&self->record_bytes, &current, limit))
-        log_warn("%s: a broker refuses records of %zu bytes, sending at most %zu from now on; set "
-                 "producer.max_message_bytes to the topic's max.message.bytes",
-                 self->env->id, record->value.size, limit);
+    if (!atomic_compare_exchange_strong(&self->record_bytes, &current, limit))
+        return;
+    producer_resize(self->producer);
+    log_warn("%s: a broker refuses records of %zu bytes, sending at most %zu from now on; set "
+             "producer.max_message_bytes to the topic's max.message.bytes",
+             self->env->id, record->value.size, limit);
 }
 
 /* Whether smaller records can be made of it: a metric's points cannot be divided, for example. */

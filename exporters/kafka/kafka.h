@@ -137,6 +137,9 @@ void producer_free(struct producer *producer); /* may be NULL */
 /* Sends records of which `skip` is false and waits until each has its result. Any thread. */
 void producer_send(struct producer *producer, struct record *const *records, size_t count);
 
+/* Makes the client again with the instance's record_bytes, after all sends. Any thread. */
+void producer_resize(struct producer *producer);
+
 /* All sends end at once, also later ones. */
 void producer_abort(struct producer *producer);
 

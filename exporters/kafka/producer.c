@@ -64,6 +64,7 @@ static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf
     static const char *const acks[] = {"all", "all", "1", "0"};
     static const char *const codecs[] = {"none", "gzip", "snappy", "lz4", "zstd"};
     const struct kafka_produce *produce = &self->produce;
+    int64_t bytes = (int64_t)atomic_load(&self->record_bytes);
     int64_t timeout = self->timeout ? kafka_ms(self->timeout, 1000, DAY_MS) : 0;
     int64_t request = timeout ? timeout / 3 : 10000;
     bool all = strcmp(acks[produce->required_acks], "all") == 0;
@@ -72,8 +73,8 @@ static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf
     kafka_conf_set(conf, "partitioner", "murmur2_random", error, size);
     kafka_conf_set(conf, "compression.codec", codecs[produce->compression], error, size);
     kafka_conf_set_int(conf, "compression.level", produce->params.level, error, size);
-    kafka_conf_set_int(conf, "message.max.bytes", produce->max_message_bytes, error, size);
-    kafka_conf_set_int(conf, "batch.size", produce->max_message_bytes, error, size);
+    kafka_conf_set_int(conf, "message.max.bytes", bytes, error, size);
+    kafka_conf_set_int(conf, "batch.size", bytes, error, size);
     if (produce->flush_max_messages)
         kafka_conf_set_int(conf, "batch.num.messages", produce->flush_max_messages, error, size);
     kafka_conf_set_int(conf, "linger.ms", kafka_ms(produce->linger, 0, 900000), error, size);
@@ -209,18 +210,33 @@ static rd_kafka_resp_err_t produce(struct producer *producer, struct record *rec
     return code;
 }
 
-/* Replaces a client that can send nothing any more. */
+/* Under the lock, for writing. */
+static void client_again(struct producer *producer)
+{
+    char text[512];
+    client_stop(producer);
+    if (!client_start(producer, text, sizeof text))
+        log_error("%s: %s", producer->self->env->id, text);
+}
+
+/* Replaces a client that can send nothing any more, or that could not be started before. */
 static void replace_client(struct producer *producer)
 {
     char text[256];
     pthread_rwlock_wrlock(&producer->lock);
-    if (!producer->aborted && producer->client &&
-        rdkafka.fatal_error(producer->client, text, sizeof text)) {
+    bool fatal = producer->client && rdkafka.fatal_error(producer->client, text, sizeof text);
+    if (fatal)
         log_warn("%s: starting a new producer after: %s", producer->self->env->id, text);
-        client_stop(producer);
-        if (!client_start(producer, text, sizeof text))
-            log_error("%s: %s", producer->self->env->id, text);
-    }
+    if (!atomic_load(&producer->aborted) && (fatal || !producer->client))
+        client_again(producer);
+    pthread_rwlock_unlock(&producer->lock);
+}
+
+void producer_resize(struct producer *producer)
+{
+    pthread_rwlock_wrlock(&producer->lock);
+    if (!atomic_load(&producer->aborted))
+        client_again(producer);
     pthread_rwlock_unlock(&producer->lock);
 }
 

@@ -52,6 +52,14 @@ static struct view after_failed(struct view text)
     return text;
 }
 
+/* Without librdkafka's advice, which names its own settings. */
+static struct view before_advice(struct view text)
+{
+    static const char advice[] = "verify that ";
+    const uint8_t *at = memmem(text.data, text.size, advice, sizeof advice - 1);
+    return at && at >= text.data + 2 ? view_between(text.data, at - 2) : text;
+}
+
 enum cause kafka_complaint(rd_kafka_resp_err_t code, const char *reason, char *out, size_t size)
 {
     struct view broker, text;
@@ -70,6 +78,7 @@ enum cause kafka_complaint(rd_kafka_resp_err_t code, const char *reason, char *o
                      VIEW_ARG(broker));
         return CAUSE_AUTH;
     case RD_KAFKA_RESP_ERR__SSL:
+        text = before_advice(text);
         snprintf(out, size, "TLS to %s%.*s failed: %.*s", before, VIEW_ARG(broker),
                  VIEW_ARG(after_failed(text)));
         return CAUSE_TLS;

@@ -88,17 +88,17 @@ def test_spans_and_profiles_of_a_process_have_one_partition_number(kafka, tmp_pa
         "profiles": {"topic": "keyed_profiles", "encoding": "native"}}, ("traces", "profiles"))
     request = payloads.REQUESTS["traces"]()     # of all services, the entries interleaved
     for number in range(2 * len(services)):
-        request.MergeFrom(spans(services[number % len(services)], 10 * number, 5))
+        request.MergeFrom(spans(services[number % len(services)], 10 * number + 1, 5))
     assert sidecar.post("traces", request.SerializeToString()) == 200
     for service in services:
         pprof = uploads.Pprof([("samples", "count")])
         pprof.sample([1])
-        assert sidecar.upload(f"name={service}", pprof.build(1, 2)) == 200
+        assert sidecar.upload(f"name={service}&format=pprof", pprof.encode(1, 2)) == 200
         assert sidecar.upload(f"name={service}.cpu&format=folded", b"main;work 3\n",
                               **{"X-Scope-OrgID": "acme"}) == 200
     traced = kafka.records("keyed_spans", len(services))
     profiled = kafka.records("keyed_profiles", 2 * len(services))
-    assert sorted(read_spans(traced)) == sorted(10 * n + i for n in range(16) for i in range(5))
+    assert sorted(read_spans(traced)) == [10 * n + i for n in range(16) for i in range(1, 6)]
     assert len(traced) == len(services) and len(profiled) == 2 * len(services)
     where = {record.key: record.partition for record in traced}
     assert set(where) == {f"{service}\0pod-1".encode() for service in services}
@@ -140,7 +140,8 @@ def test_a_topic_with_a_smaller_limit_gets_smaller_records(kafka, tmp_path):
     kafka.topic("small", 1, max_message_bytes=20000)
     sidecar = sides.Sidecar(tmp_path, {"brokers": kafka.addresses, "traces": {"topic": "small"}})
     assert sidecar.post("traces", spans("shop", 1, 100, 1000).SerializeToString()) == 200
-    assert sorted(read_spans(kafka.records("small", 6))) == list(range(1, 101))
+    # Records that were taken beside the refused ones come again.
+    assert set(read_spans(kafka.records("small", 6))) == set(range(1, 101))
     assert sidecar.stop() == 0
     assert sidecar.lines("refuses records of", "max.message.bytes")
 
@@ -165,14 +166,14 @@ def test_topics_come_from_an_attribute(kafka, tmp_path):
                                        "include_metadata_keys": ["X-Scope-OrgID"]})
     request = payloads.REQUESTS["traces"]()
     for number, team in enumerate(["team_a", "team_b", None, "not a topic!"]):
-        one = spans("shop", 10 * number, 2)
+        one = spans("shop", 10 * number + 1, 2)
         if team:
             one.resource_spans[0].resource.attributes.append(uploads.text_attribute("team", team))
         request.MergeFrom(one)
     assert sidecar.post("traces", request.SerializeToString()) == 200
-    assert read_spans(kafka.records("team_a", 1)) == [0, 1]
-    assert read_spans(kafka.records("team_b", 1)) == [10, 11]
-    assert read_spans(kafka.records("others", 1)) == [20, 21, 30, 31]
+    assert read_spans(kafka.records("team_a", 1)) == [1, 2]
+    assert read_spans(kafka.records("team_b", 1)) == [11, 12]
+    assert read_spans(kafka.records("others", 1)) == [21, 22, 31, 32]
     assert sidecar.stop() == 0
 
 
@@ -180,12 +181,12 @@ def test_a_trace_is_a_record_with_its_id_as_key(kafka, tmp_path):
     kafka.topic("by_id", 6)
     sidecar = sides.Sidecar(tmp_path, {"brokers": kafka.addresses, "traces": {"topic": "by_id"},
                                        "partition_traces_by_id": True})
-    request = spans("shop", 0, 95)
+    request = spans("shop", 1, 94)
     request.MergeFrom(spans("cart", 5, 10))
     assert sidecar.post("traces", request.SerializeToString()) == 200
     records = kafka.records("by_id", 10)
     assert len(records) == 10
-    assert sorted(read_spans(records)) == sorted([*range(95), *range(5, 15)])
+    assert sorted(read_spans(records)) == sorted([*range(1, 95), *range(5, 15)])
     for record in records:
         numbers = {number // 10 + 1 for number in read_spans([record])}
         assert {f"{number:032x}".encode() for number in numbers} == {record.key}
@@ -306,7 +307,7 @@ def refusal(sidecar, *words):
     assert sidecar.post("traces", spans("shop", 9, 1).SerializeToString()) == 200
     assert harness.wait_for(lambda: sidecar.lines(*words), 20), sidecar.tail()
     time.sleep(5)       # librdkafka tries again several times
-    lines = sidecar.lines("kafka")
+    lines = sidecar.lines(" kafka: ")
     sidecar.kill()
     assert len(lines) == 1, "\n".join(lines)
     return lines[0]
@@ -331,7 +332,7 @@ def test_an_old_library_explains_why_scram_fails(guarded, tmp_path):
 
 def test_a_broker_that_is_not_trusted_is_one_line(guarded, tmp_path):
     sidecar = sides.Sidecar(tmp_path, {"brokers": guarded.at("TLS"), "tls": {}})
-    assert "certificate verify failed" in refusal(sidecar, "TLS to broker")
+    assert "certificate could not be verified" in refusal(sidecar, "TLS to broker")
 
 
 def test_a_broker_that_is_down_is_one_line_a_minute(tmp_path):
