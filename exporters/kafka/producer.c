@@ -266,10 +266,27 @@ static bool fly(struct producer *producer, struct record *const *records, size_t
            rdkafka.fatal_error(producer->client, text, sizeof text) == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
+/* librdkafka keeps such an error of a topic until it asks about it again, every
+ * metadata.refresh_interval; what was granted or created meanwhile would go unnoticed. */
+static void ask_again(struct producer *producer, struct record *const *records, size_t count)
+{
+    const struct rd_kafka_metadata *metadata;
+    bool due = false;
+    for (size_t i = 0; i < count; i++)
+        due |= records[i]->result == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+               records[i]->result == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+               records[i]->result == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
+    if (due && rdkafka.metadata(producer->client, 0, NULL, &metadata, PROBE_MS) ==
+                   RD_KAFKA_RESP_ERR_NO_ERROR)
+        rdkafka.metadata_destroy(metadata);
+}
+
 void producer_send(struct producer *producer, struct record *const *records, size_t count)
 {
     pthread_rwlock_rdlock(&producer->lock);
     bool usable = fly(producer, records, count);
+    if (usable)
+        ask_again(producer, records, count);
     pthread_rwlock_unlock(&producer->lock);
     if (!usable)
         replace_client(producer);
