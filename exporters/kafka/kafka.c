@@ -1,7 +1,6 @@
 #include "exporters/kafka/kafka.h"
 
 #include "lib/base/log.h"
-#include "lib/late/late.h"
 #include "pipeline/native_record.h"
 
 #include <ctype.h>
