@@ -46,6 +46,7 @@ class Sidecar(harness.Program):
     def upload(self, query, body, **headers):
         answer = requests.post(f"http://127.0.0.1:{self.ingest}/ingest?{query}", data=body,
                                headers=headers, timeout=30)
+        assert answer.status_code == 200, answer.text
         return answer.status_code
 
     def lines(self, *words):

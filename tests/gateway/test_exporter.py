@@ -79,6 +79,30 @@ def test_a_collector_reads_what_is_written(kafka, tmp_path, encoding):
         program.kill()
 
 
+def test_a_collector_reads_profiles(kafka, tmp_path):
+    kafka.topic("otlp_profiles", 2)
+    through = harness.Collector(tmp_path / "through").start()
+    reader = sides.collector(tmp_path, "reader", {
+        "receivers": {"kafka": {"brokers": kafka.addresses, "group_id": "profiles",
+                                "initial_offset": "earliest"}},
+        "exporters": {"otlp_http": {"endpoint": f"http://127.0.0.1:{through.http}"}},
+        "service": {"pipelines": {"profiles": {"receivers": ["kafka"],
+                                               "exporters": ["otlp_http"]}}}})
+    sidecar = sides.Sidecar(tmp_path, {"brokers": kafka.addresses}, ("profiles",))
+    pprof = uploads.Pprof([("samples", "count")])
+    pprof.sample([7], ("leaf", "root"), span_id="00000000000000a1")
+    assert sidecar.upload("name=shop&format=pprof", pprof.encode(time.time_ns() - 10**9, 10**9)) == 200
+    [record] = kafka.records("otlp_profiles", 1)
+    request = payloads.REQUESTS["profiles"].FromString(record.value)
+    assert "leaf" in request.dictionary.string_table
+    assert harness.wait_for(lambda: list(through.folder.glob("sink-*/profiles.jsonl"))
+                            and "leaf" in next(through.folder.glob("sink-*/profiles.jsonl")).read_text(),
+                            30), (reader.tail(), sidecar.tail())
+    assert sidecar.stop() == 0
+    for program in (reader, through.program):
+        program.kill()
+
+
 def test_spans_and_profiles_of_a_process_have_one_partition_number(kafka, tmp_path):
     kafka.topic("keyed_spans", 12)
     kafka.topic("keyed_profiles", 12)
