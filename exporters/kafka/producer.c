@@ -50,11 +50,20 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
     land(message->_private, message->err);
 }
 
+/* All records get their result, an error. */
+static void purge(rd_kafka_t *client)
+{
+    rdkafka.purge(client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+}
+
 static void *serve(void *ctx)
 {
     struct producer *producer = ctx;
-    while (!atomic_load(&producer->stopping))
+    while (!atomic_load(&producer->stopping)) {
         rdkafka.poll(producer->client, POLL_MS);
+        if (atomic_load(&producer->aborted))
+            purge(producer->client);
+    }
     return NULL;
 }
 
@@ -127,7 +136,11 @@ struct producer *producer_new(struct kafka_exporter *self, char *error, size_t e
         return NULL;
     }
     producer->self = self;
-    pthread_rwlock_init(&producer->lock, NULL);
+    pthread_rwlockattr_t attributes;
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&producer->lock, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
     if (client_start(producer, error, error_size))
         return producer;
     producer_free(producer);
@@ -254,8 +267,6 @@ static bool fly(struct producer *producer, struct record *const *records, size_t
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
             land(records[i], code);
     }
-    if (atomic_load(&producer->aborted) && producer->client)
-        rdkafka.purge(producer->client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     pthread_mutex_lock(&flight.mutex);
     while (flight.waiting)
         pthread_cond_wait(&flight.landed, &flight.mutex);
@@ -294,10 +305,12 @@ void producer_send(struct producer *producer, struct record *const *records, siz
 
 void producer_abort(struct producer *producer)
 {
+    /* The client's thread purges too, soon: sends may hold the lock while a writer waits for it. */
     atomic_store(&producer->aborted, true);
-    pthread_rwlock_rdlock(&producer->lock);
+    if (pthread_rwlock_tryrdlock(&producer->lock) != 0)
+        return;
     if (producer->client)
-        rdkafka.purge(producer->client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+        purge(producer->client);
     pthread_rwlock_unlock(&producer->lock);
 }
 
@@ -308,7 +321,9 @@ bool producer_probe(struct producer *producer, const char *topic, char *text, si
 {
     const struct rd_kafka_metadata *metadata;
     pthread_rwlock_rdlock(&producer->lock);
-    rd_kafka_resp_err_t code = rdkafka.metadata(producer->client, 1, NULL, &metadata, PROBE_MS);
+    rd_kafka_resp_err_t code =
+        producer->client ? rdkafka.metadata(producer->client, 1, NULL, &metadata, PROBE_MS)
+                         : RD_KAFKA_RESP_ERR__STATE;
     pthread_rwlock_unlock(&producer->lock);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
         kafka_peer_trouble(&producer->self->peer, text, size);

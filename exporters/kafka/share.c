@@ -127,10 +127,10 @@ struct division {
 
 /* An entry of the request, or a span with what it is in. */
 struct piece {
-    struct view entry, scope, item; /* whole fields; scope and item only by trace */
+    struct view entry, scope, item; /* whole fields; scope and item only if divided by trace */
     const char *topic;
     struct view key;
-    size_t share, order;
+    size_t order; /* in the request */
 };
 
 static struct view attribute_of(const struct division *division, struct view entry, struct view key)
@@ -165,7 +165,7 @@ static bool key_of(const struct division *division, struct view entry, struct vi
     return key->data != NULL;
 }
 
-/* Gives every piece its share, by topic and key; *count: the shares. False: no memory. */
+/* Puts the pieces of a share next to one another, in the request's order. */
 static int compare_pieces(const void *a, const void *b)
 {
     const struct piece *one = a, *other = b;
@@ -179,7 +179,7 @@ static int compare_pieces(const void *a, const void *b)
 
 static bool same_share(const struct piece *a, const struct piece *b)
 {
-    return strcmp(a->topic, b->topic) == 0 && view_eq(a->key, b->key);
+    return view_eq(view_of(a->topic), view_of(b->topic)) && view_eq(a->key, b->key);
 }
 
 /* ---- writing ---- */
@@ -312,7 +312,7 @@ static struct piece *pieces_of(const struct division *division, size_t *count, b
     *count = 0;
     *all_one = true;
     otlp_walk_begin(&walk, division->batch->signal, request);
-    const char *topic = NULL;
+    const char *topic = kafka_topic(division->self, division->batch->signal);
     bool good = pieces != NULL;
     for (enum otlp_step step; good && (step = otlp_walk_next(&walk)) != OTLP_END;) {
         if (step == OTLP_RESOURCE)
