@@ -147,20 +147,15 @@ int64_t kafka_ms(uint64_t ns, int64_t low, int64_t high)
 static void set_brokers(const struct key_list *brokers, rd_kafka_conf_t *conf, char *error,
                         size_t error_size)
 {
-    size_t size = 1;
+    struct bytes text;
+    bytes_init(&text, 1 << 20, NULL);
     for (size_t i = 0; i < brokers->count; i++)
-        size += strlen(brokers->items[i]) + 1;
-    char *text = calloc(1, size);
-    for (size_t i = 0; text && i < brokers->count; i++) {
-        if (i)
-            strcat(text, ",");
-        strcat(text, brokers->items[i]);
-    }
-    if (!text)
-        snprintf(error, error_size, "out of memory");
+        bytes_printf(&text, "%s%s", i ? "," : "", brokers->items[i]);
+    if (bytes_append(&text, "", 1) == BYTES_OK)
+        kafka_conf_set(conf, "bootstrap.servers", (const char *)text.data, error, error_size);
     else
-        kafka_conf_set(conf, "bootstrap.servers", text, error, error_size);
-    free(text);
+        snprintf(error, error_size, "brokers: out of memory");
+    bytes_release(&text);
 }
 
 /* The files are checked and read as those of every client; librdkafka, which uses OpenSSL, gets
