@@ -146,6 +146,17 @@ struct batch *batch_with_payload(const struct batch *batch, struct buffer *paylo
     return copy;
 }
 
+struct batch *batch_without_lane(const struct batch *batch)
+{
+    struct batch *copy = batch_with_payload(batch, buffer_ref(batch->payload), batch->items);
+    if (!copy)
+        return NULL;
+    lane_unref(copy->lane);
+    copy->lane = NULL;
+    copy->notes = batch->notes ? buffer_ref(batch->notes) : NULL;
+    return copy;
+}
+
 struct batch *batch_flat(struct batch *batch)
 {
     if (!batch->payload->parts)

@@ -90,6 +90,10 @@ static inline uint32_t batch_counted(const struct batch *batch)
  * Everything else is shared, `admitted` is kept. NULL: no memory. */
 struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items);
 
+/* Returns a copy of the batch, with its notes, that has no lane; `recorded` is kept. NULL: no
+ * memory. */
+struct batch *batch_without_lane(const struct batch *batch);
+
 /* Returns the batch with its payload in one contiguous run (buffer_flat): a new reference to it if
  * it already is. NULL: no memory. */
 struct batch *batch_flat(struct batch *batch);
