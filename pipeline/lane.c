@@ -10,6 +10,7 @@ struct lane {
     _Atomic unsigned refs;
     uint32_t partition;
     unsigned signals;
+    _Atomic uint64_t since;
     _Atomic uint64_t reached[SIGNAL_COUNT]; /* unix ns; 0: not yet known */
     _Atomic bool ended;                     /* written under the lock */
     pthread_mutex_t lock;
@@ -55,6 +56,16 @@ const char *lane_name(const struct lane *lane)
 uint32_t lane_partition(const struct lane *lane)
 {
     return lane->partition;
+}
+
+void lane_set_since(struct lane *lane, uint64_t unix_ns)
+{
+    atomic_store_explicit(&lane->since, unix_ns, memory_order_relaxed);
+}
+
+uint64_t lane_since(const struct lane *lane)
+{
+    return atomic_load_explicit(&lane->since, memory_order_relaxed);
 }
 
 uint64_t lane_clock(const struct lane *lane)

@@ -4,7 +4,8 @@
  * not the wall's: a backlog of hours that is read at full speed gives the decisions that were
  * due when it was written. A batch without one (every other receiver's) runs on the wall clock.
  *
- *     receiver, assigned    lane = lane_new("kafka", 3, SIGNAL_BIT(SIGNAL_TRACES) | ...)
+ *     receiver, assigned    lane = lane_new("kafka", 3, SIGNAL_BIT(SIGNAL_TRACES) | ...);
+ *                           lane_set_since(lane, where the profiles begin)
  *     for each record       lane_reached(lane, signal, recorded)
  *                           batch_set_lane(batch, lane, recorded); intake_accept(...)
  *     nothing to read       lane_at_end(lane, signal, now), again at every poll (each 100 ms)
@@ -24,8 +25,7 @@
  *
  * After assignment, read the partition's profiles again from a point earlier by the longest window
  * and hold than the committed spans, each with batch_set_ids_only up to the committed profiles.
- * Correlation learns span ids and windows from them, and nobody delivers them a second time. What
- * was recorded before the lane's first batch counts as missed.
+ * Correlation learns span ids and windows from them, and nobody delivers them a second time.
  *
  * Threads. Batches of one lane are pushed by one thread at a time, those of different lanes by any
  * number at once: lanes share no lock and no state. lane_reached, lane_at_end and lane_end are
@@ -53,6 +53,12 @@ void lane_unref(struct lane *lane); /* may be NULL; a lane with users has been e
 
 const char *lane_name(const struct lane *lane);
 uint32_t lane_partition(const struct lane *lane);
+
+/* Says that every profile recorded from unix_ns on is pushed: the time that the partition was
+ * sought to. Before the first batch; else it is the time of that batch. Spans that started before
+ * it may have samples in profiles that are not read, so they are never said to have none. */
+void lane_set_since(struct lane *lane, uint64_t unix_ns);
+uint64_t lane_since(const struct lane *lane); /* 0: not set */
 
 /* The clock, unix ns: everything recorded before it has been pushed, of all signals. It is the
  * earliest of the times that the signals have reached, and never goes back. 0: not yet known, since

@@ -1,3 +1,4 @@
+/* The events of a lane, in the order of its time. */
 #include "processors/correlation/lanes/state.h"
 #include "processors/correlation/release/release.h"
 
@@ -14,9 +15,8 @@ static void set_time(struct lane_state *state, uint64_t at)
 
 static void begin(struct lane_state *state, uint64_t at)
 {
-    set_time(state, at);
-    if (state->self.open)
-        return;
+    uint64_t since = lane_since(state->lane);
+    set_time(state, since && since < at ? since : at);
     correlation_begin(&state->self);
     state_limit(state);
 }
@@ -75,7 +75,9 @@ static bool is_stalled(struct lane_state *state)
 static enum verdict state_process(struct lane_state *state, struct batch *batch,
                                   struct outlet *next)
 {
-    begin(state, batch->recorded);
+    if (!state->self.open)
+        begin(state, batch->recorded);
+    set_time(state, batch->recorded);
     state->dirty = true;
     if (batch->signal == SIGNAL_TRACES)
         return traces_consume(&state->self, batch, next);
@@ -133,7 +135,7 @@ void state_run(struct lane_state *state, uint64_t until)
     while (run_next(state, until))
         continue;
     state->stalled = state_due(state) <= until || is_stalled(state);
-    if (!state->stalled)
+    if (!state->stalled && state->self.open) /* its time begins with its first event */
         set_time(state, until);
 }
 

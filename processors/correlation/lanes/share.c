@@ -1,3 +1,4 @@
+/* Limits that lanes share, and the sums of what they count. */
 #include "processors/correlation/lanes/state.h"
 
 #define MIB ((size_t)1 << 20)
