@@ -5,98 +5,15 @@
  */
 #include "processors/correlation/lanes/lanes.h"
 
-#include "tests/processors/correlation/lanes/log.h"
+#include "processors/correlation/tell.h"
+
+#include "tests/processors/correlation/lanes/replay.h"
 
 #include <pthread.h>
 
 #define HALF_AN_HOUR (1800 * S)
 
 enum { PAIRS = 4 };
-
-/* A world, as it was decided live and as it is read from a log. */
-struct replay {
-    struct world world;
-    struct reader reader;
-    uint64_t *live; /* the link of each span */
-};
-
-static size_t number_of(const struct rig_out *out)
-{
-    return (size_t)(out->id & 0xffffffff) - 1;
-}
-
-static void forget_outs(struct rig *rig)
-{
-    collecting_sink_clear(&rig->traces);
-    collecting_sink_clear(&rig->profiles);
-    free(rig->out);
-    rig->out = NULL;
-    rig->count = rig->batches = 0;
-}
-
-/* Plays a world by the wall clock, then writes it to a log. */
-static void prepare(struct replay *replay, unsigned seed, uint64_t length, const char *settings)
-{
-    struct world *world = &replay->world;
-    struct score score = {0};
-    *world = (struct world){.at_least = length};
-    draw_world(world, seed);
-    rig_open(&world->rig, settings);
-    play(world);
-    check(world, seed, &score);
-    ck_assert_uint_eq(score.linked, score.sampled);
-    replay->live = calloc(world->span_count, sizeof *replay->live);
-    for (size_t i = 0; i < world->rig.count; i++)
-        replay->live[number_of(&world->rig.out[i])] = world->rig.out[i].link;
-    forget_outs(&world->rig);
-    log_write(&replay->reader, world);
-}
-
-static void finish(struct replay *replay)
-{
-    forget_outs(&replay->world.rig); /* settles receipts */
-    log_free(&replay->reader);
-    rig_close(&replay->world.rig);
-    world_free(&replay->world);
-    free(replay->live);
-}
-
-static uint64_t end_of(const struct replay *replay)
-{
-    return RIG_START + replay->world.length + 300 * S;
-}
-
-/* Everything left, and as it did live. */
-static void compare(struct replay *replay, unsigned seed, unsigned pace)
-{
-    struct world *world = &replay->world;
-    struct score score = {0};
-    check(world, seed, &score);
-    ck_assert_uint_eq(score.linked, score.sampled);
-    ck_assert_uint_gt(score.sampled, 0);
-    for (size_t i = 0; i < world->rig.count; i++) {
-        size_t n = number_of(&world->rig.out[i]);
-        ck_assert_msg(world->rig.out[i].link == replay->live[n],
-                      "seed %u, pace %u: span %zu was decided otherwise live", seed, pace, n);
-    }
-    for (size_t i = 0; i < replay->reader.traces.count; i++)
-        ck_assert(replay->reader.traces.records[i].delivered);
-    ck_assert_uint_eq(world->rig.profiles.count, replay->reader.profiles.count);
-}
-
-/* Settings under which both of a pair are decidable. */
-static const char *settings_of(unsigned seed)
-{
-    const char *settings = "{}";
-    for (unsigned i = 0; i < 2; i++) {
-        struct world world = {0};
-        draw_world(&world, 2 * seed + i);
-        if (strcmp(world_settings(&world), "{}") != 0)
-            settings = world_settings(&world);
-        world_free(&world);
-    }
-    return settings;
-}
 
 /* Two partitions, read by turns by one process. */
 static void read_pair(unsigned seed, enum pace pace)
@@ -148,6 +65,155 @@ START_TEST(a_backlog_read_at_random_is_decided_as_it_was_live)
 }
 END_TEST
 
+struct work {
+    struct replay *replay;
+    struct rig *joint;
+    _Atomic bool *done;
+};
+
+static void *read_all(void *ctx)
+{
+    struct work *work = ctx;
+    reader_read(&work->replay->reader, AT_RANDOM, TIME_NEVER);
+    reader_at_end(&work->replay->reader, end_of(work->replay));
+    return NULL;
+}
+
+/* The ticker, and readers of metrics and lines. */
+static void *watch_all(void *ctx)
+{
+    struct work *work = ctx;
+    while (!*work->done) {
+        struct watch_waiting waiting;
+        struct bytes out;
+        bytes_init(&out, 1 << 20, NULL);
+        processor_correlation.tick(work->joint->self, work->joint->clock.mono);
+        processor_correlation.explain(work->joint->self, &out);
+        correlation_waits(work->joint->self, 1, &waiting);
+        lanes_oldest_age(work->joint->self);
+        bytes_release(&out);
+    }
+    return NULL;
+}
+
+START_TEST(lanes_run_on_threads_of_their_own)
+{
+    struct replay pair[2];
+    struct rig joint;
+    pthread_t threads[2], watcher;
+    _Atomic bool done = false;
+    struct work work[2];
+    rig_open(&joint, settings_of(1));
+    for (unsigned i = 0; i < 2; i++) {
+        prepare(&pair[i], 2 + i, 0, settings_of(1));
+        reader_assign(&pair[i].reader, joint.self, i, RIG_START);
+        work[i] = (struct work){&pair[i], &joint, &done};
+    }
+    pthread_create(&watcher, NULL, watch_all, &work[0]);
+    for (unsigned i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, read_all, &work[i]);
+    for (unsigned i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    done = true;
+    pthread_join(watcher, NULL);
+    processor_correlation.tick(joint.self, joint.clock.mono);
+    for (unsigned i = 0; i < 2; i++) {
+        reader_revoke(&pair[i].reader);
+        rig_collect(&pair[i].world.rig);
+        compare(&pair[i], 2 + i, AT_RANDOM);
+        finish(&pair[i]);
+    }
+    rig_close(&joint);
+}
+END_TEST
+
+/* How often each span left, and whether each time with the right link. */
+static void count_outs(struct replay *replay, unsigned *left)
+{
+    struct world *world = &replay->world;
+    rig_collect(&world->rig);
+    for (size_t i = 0; i < world->rig.count; i++) {
+        const struct rig_out *out = &world->rig.out[i];
+        const struct sim_span *span = &world->spans[number_of(out)];
+        left[number_of(out)]++;
+        if (span->uploaded || !span->late)
+            ck_assert_msg((out->link == span->span.id) == span->uploaded, "span %zu",
+                          number_of(out));
+    }
+}
+
+static size_t committed(const struct partition *partition)
+{
+    size_t at = 0;
+    while (at < partition->count && partition->records[at].delivered)
+        at++;
+    return at;
+}
+
+static size_t first_since(const struct partition *partition, uint64_t at)
+{
+    size_t first = 0;
+    while (first < partition->count && partition->records[first].at < at)
+        first++;
+    return first;
+}
+
+/* The lane moves at half time to a process that knows nothing. Returns how many spans left
+ * twice. */
+static size_t move_lane(unsigned seed, const char *settings)
+{
+    struct replay replay;
+    struct reader *reader = &replay.reader;
+    struct rig before, after;
+    prepare(&replay, seed, HALF_AN_HOUR, settings);
+    unsigned *left = calloc(replay.world.span_count, sizeof *left);
+    rig_open(&before, settings);
+    reader_assign(reader, before.self, 0, RIG_START);
+    reader_read(reader, AT_RANDOM, RIG_START + HALF_AN_HOUR / 2);
+    count_outs(&replay, left);
+    size_t profiles = replay.world.rig.profiles.count;
+    forget_outs(&replay.world.rig);
+    reader_revoke(reader);
+    ck_assert_uint_eq(replay.world.rig.traces.count, 0);
+    rig_close(&before);
+
+    reader->traces.next = committed(&reader->traces);
+    size_t unread = committed(&reader->profiles);
+    ck_assert_uint_eq(unread, profiles);
+    uint64_t since = reader->traces.records[reader->traces.next].at - 300 * S;
+    reader->profiles.next = first_since(&reader->profiles, since);
+    reader->ids_only_until = reader->profiles.records[unread].at;
+    ck_assert_uint_lt(reader->profiles.next, unread);
+    rig_open(&after, settings);
+    reader_assign(reader, after.self, 0, since);
+    reader_read(reader, AT_RANDOM, TIME_NEVER);
+    reader_at_end(reader, end_of(&replay));
+    processor_correlation.tick(after.self, after.clock.mono);
+    count_outs(&replay, left);
+    ck_assert_uint_eq(profiles + replay.world.rig.profiles.count, reader->profiles.count);
+    reader_revoke(reader);
+    rig_close(&after);
+    size_t twice = 0;
+    for (size_t i = 0; i < replay.world.span_count; i++) {
+        ck_assert_uint_ge(left[i], 1);
+        ck_assert_uint_le(left[i], 2);
+        twice += left[i] - 1;
+    }
+    free(left);
+    finish(&replay);
+    return twice;
+}
+
+START_TEST(a_new_owner_links_by_profiles_that_it_does_not_send_again)
+{
+    size_t twice = 0;
+    for (unsigned seed = 0; seed < 2 * PAIRS; seed++)
+        twice += move_lane(seed, settings_of(seed / 2));
+    ck_assert_uint_gt(twice, 0); /* of requests that were not delivered whole */
+}
+END_TEST
+
 SUITE_MAIN("correlation lanes", a_backlog_read_traces_first_is_decided_as_it_was_live,
            a_backlog_read_profiles_first_is_decided_as_it_was_live,
-           a_backlog_read_at_random_is_decided_as_it_was_live)
+           a_backlog_read_at_random_is_decided_as_it_was_live, lanes_run_on_threads_of_their_own,
+           a_new_owner_links_by_profiles_that_it_does_not_send_again)
