@@ -62,6 +62,7 @@ FOLDERS = {
     "processors/*": CONTRACT,
     "processors/redaction": [*CONTRACT, "lib/late"],
     "processors/correlation": [*CONTRACT, "processors/correlation/*"],
+    "processors/correlation/lanes": [*CONTRACT, "processors/correlation/*"],
     "processors/correlation/known": CONTRACT,
     "processors/correlation/hold": [*CONTRACT, "processors/correlation/known"],
     "processors/correlation/release": [*CONTRACT, "processors/correlation/known",
