@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs missing packages, builds and runs every test. Prints "N passed, N failed" at the end.
-# Usage: ./test.sh [--soak] [unit] [lint] [guard] [arm64] [e2e] [browser] [faults] [package]
-#                 [release] [field]
+# Usage: ./test.sh [--soak] [unit] [lint] [guard] [arm64] [e2e] [gateway] [browser] [faults]
+#                 [package] [release] [field]
 # Without a part, it runs all except release and field. arm64 cross-compiles, runs spanlink and the
 # tests of lib/base and lib/wire under qemu, and makes the .deb.
 # --soak: the end-to-end tests run every language in every mode, the fault tests run many more
@@ -21,7 +21,7 @@ if [ "${1:-}" = --soak ]; then
   fuzz_seconds=60
   shift
 fi
-parts=${*:-lint unit guard arm64 e2e browser faults package}
+parts=${*:-lint unit guard arm64 e2e gateway browser faults package}
 
 step() { # name, command...
   local name=$1
@@ -151,6 +151,11 @@ for part in $parts; do
       step contrib-setup tests/contrib/setup.sh
       pytest_run tests/contrib
       ;;
+    gateway)
+      build release
+      step gateway-setup tests/gateway/setup.sh
+      pytest_run tests/gateway "${soak[@]}"
+      ;;
     browser)
       build release
       browser_run
@@ -177,7 +182,7 @@ for part in $parts; do
       if [ ${#soak[@]} -gt 0 ]; then field_run; else field_run --only 1-one; fi
       ;;
     *)
-      echo "test.sh: unknown part $part, expected lint, unit, guard, arm64, e2e, faults," \
+      echo "test.sh: unknown part $part, expected lint, unit, guard, arm64, e2e, gateway, faults," \
         "package, release or field" >&2
       exit 2
       ;;

@@ -77,6 +77,7 @@ endfunction()
 package_of("${SNAPPY_SHARED}" snappy_package)
 package_of("${LZ4_SHARED}" lz4_package)
 package_of("${PCRE2_SHARED}" pcre2_package)
+package_of("${RDKAFKA_SHARED}" rdkafka_package)
 package_of("${GNUTLS_SHARED}" gnutls_package)
 package_of("${IDN2_SHARED}" idn2_package)
 set(late_packages ", ${gnutls_package}, ${idn2_package}")
@@ -104,6 +105,7 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS "systemd | systemd-standalone-sysusers, \
 systemd | systemd-standalone-tmpfiles${late_packages}")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates, ${snappy_package}, ${lz4_package}, \
 ${pcre2_package}")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "${rdkafka_package}")
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian}/conffiles ${debian}/postinst ${debian}/prerm

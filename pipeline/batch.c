@@ -3,6 +3,7 @@
 #include "lib/wire/jfr/jfr_upload.h"
 #include "lib/wire/otlp/otlp.h"
 #include "lib/wire/proto/proto_plain.h"
+#include "pipeline/lane.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,9 @@ static bool copy_opaque(struct batch *copy, const struct opaque_request *opaque)
 static bool copy_rest(struct batch *copy, const struct batch *batch)
 {
     copy->admitted = batch->admitted;
+    copy->ids_only = batch->ids_only;
+    if (batch->lane)
+        batch_set_lane(copy, batch->lane, batch->recorded);
     if (batch->metadata)
         copy->metadata = metadata_ref(batch->metadata);
     if (batch->series)
@@ -139,6 +143,17 @@ struct batch *batch_with_payload(const struct batch *batch, struct buffer *paylo
         batch_unref(copy);
         copy = NULL;
     }
+    return copy;
+}
+
+struct batch *batch_without_lane(const struct batch *batch)
+{
+    struct batch *copy = batch_with_payload(batch, buffer_ref(batch->payload), batch->items);
+    if (!copy)
+        return NULL;
+    lane_unref(copy->lane);
+    copy->lane = NULL;
+    copy->notes = batch->notes ? buffer_ref(batch->notes) : NULL;
     return copy;
 }
 
@@ -221,6 +236,7 @@ static bool same_metadata(const struct metadata *a, const struct metadata *b)
 bool batch_mergeable(const struct batch *a, const struct batch *b)
 {
     return a->signal == b->signal && a->encoding == BATCH_OTLP && b->encoding == BATCH_OTLP &&
+           a->lane == b->lane && !a->ids_only && !b->ids_only &&
            same_metadata(a->metadata, b->metadata);
 }
 
@@ -284,6 +300,19 @@ void batch_set_metadata(struct batch *batch, struct metadata *metadata)
     batch->metadata = metadata;
 }
 
+void batch_set_lane(struct batch *batch, struct lane *lane, uint64_t recorded)
+{
+    lane_ref(lane);
+    lane_unref(batch->lane);
+    batch->lane = lane;
+    batch->recorded = recorded;
+}
+
+void batch_set_ids_only(struct batch *batch)
+{
+    batch->ids_only = true;
+}
+
 struct batch *batch_ref(struct batch *batch)
 {
     atomic_fetch_add_explicit(&batch->refs, 1, memory_order_relaxed);
@@ -306,6 +335,8 @@ void batch_unref(struct batch *batch)
         receipt_unref(batch->receipts[i]);
     if (batch->receipts != batch->receipt_inline)
         free(batch->receipts);
+    if (batch->lane)
+        lane_unref(batch->lane);
     free(batch);
 }
 

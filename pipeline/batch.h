@@ -46,6 +46,8 @@ struct opaque_request {
     struct budget *pledged; /* the budget in which plain_size bytes are pledged; NULL: none */
 };
 
+struct lane; /* pipeline/lane.h */
+
 struct batch {
     _Atomic unsigned refs;
     enum signal signal;
@@ -59,6 +61,9 @@ struct batch {
     struct series *series;
     struct profile_origin *profile;
     struct opaque_request *opaque;
+    struct lane *lane;         /* which part of a log it was read from; NULL: not from a log */
+    uint64_t recorded;         /* with a lane: when the log took it, unix ns */
+    bool ids_only;             /* profiles that were delivered before: nobody delivers them again */
     struct receipt **receipts; /* one reference each */
     size_t receipt_count;
     struct receipt *receipt_inline[1];
@@ -85,6 +90,10 @@ static inline uint32_t batch_counted(const struct batch *batch)
  * Everything else is shared, `admitted` is kept. NULL: no memory. */
 struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items);
 
+/* Returns a copy of the batch, with its notes, that has no lane; `recorded` is kept. NULL: no
+ * memory. */
+struct batch *batch_without_lane(const struct batch *batch);
+
 /* Returns the batch with its payload in one contiguous run (buffer_flat): a new reference to it if
  * it already is. NULL: no memory. */
 struct batch *batch_flat(struct batch *batch);
@@ -100,7 +109,8 @@ bool batch_add_receipt(struct batch *batch, struct receipt *receipt);
 bool batch_split(const struct batch *batch, uint32_t max_items, size_t max_bytes,
                  struct batch **front, struct batch **rest);
 
-/* Whether two batches may be merged: same signal and metadata, both OTLP. */
+/* Whether two batches may be merged: same signal, metadata and lane, both OTLP, neither marked as
+ * ids_only. */
 bool batch_mergeable(const struct batch *a, const struct batch *b);
 
 /* How many bytes a processor or exporter may allocate to work on the batch or send it. */
@@ -116,6 +126,12 @@ void batch_set_profile(struct batch *batch, struct profile_origin *profile);
 void batch_set_opaque(struct batch *batch, struct opaque_request *opaque);
 void batch_set_series(struct batch *batch, struct series *series);
 void batch_set_metadata(struct batch *batch, struct metadata *metadata);
+
+/* Takes a reference to the lane. recorded: when the log took the batch, unix ns. */
+void batch_set_lane(struct batch *batch, struct lane *lane, uint64_t recorded);
+
+/* Marks profiles that are read again for their span ids alone. */
+void batch_set_ids_only(struct batch *batch);
 
 struct batch *batch_ref(struct batch *batch);
 void batch_unref(struct batch *batch); /* may be NULL */

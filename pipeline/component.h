@@ -103,21 +103,21 @@ struct component {
 
     /* Calls visit for each address of its keys that it listens on or sends to. NULL: none. */
     void (*places)(const void *self, place_visit_fn *visit, void *ctx);
-
     /* For `validate`: reports what would make open fail, such as a missing file, and opens nothing.
      * NULL: nothing beyond the checks of keys. */
     void (*rehearse)(const void *self, struct key_report *report);
-
     /* open only reads files, so `validate` calls open and close instead of rehearse. */
     bool opens_quietly;
 
     /* Appends human-readable lines: what it did and why. Any thread. NULL: none. */
     void (*explain)(void *self, struct bytes *out);
+    /* Receivers: appends why nothing can be received yet, so that the process is not ready; false:
+     * it can. Between open and close. Any thread. NULL: it can from open on. */
+    bool (*trouble)(void *self, struct bytes *out);
 
     /* Its own metrics, beside those of every component of its kind; rows over fields of the
      * instance need nothing more. NULL: none. */
     const struct metric *metrics;
-
     /* Adds the points of rows without a field; takes no lock that the data path needs. Between open
      * and close. Any thread. NULL: none. */
     void (*measure)(void *self, struct metrics *metrics);

@@ -66,11 +66,17 @@ bool receipt_is_recalled(const struct receipt *receipt)
     return receipt->store && receipt->store->found;
 }
 
+/* Data that nobody tried to deliver may be read or replayed again, whatever became of the rest. */
+static bool is_left_behind(const struct outcome *outcome)
+{
+    return outcome->verdict == VERDICT_RETRY &&
+           (outcome->cause == CAUSE_SHUTDOWN || outcome->cause == CAUSE_REVOKED);
+}
+
 static int gravity(const struct outcome *outcome)
 {
     static const int ranks[] = {[VERDICT_OK] = 0, [VERDICT_REJECT] = 1, [VERDICT_RETRY] = 2};
-    return ranks[outcome->verdict] +
-           (outcome->verdict == VERDICT_RETRY && outcome->cause == CAUSE_SHUTDOWN);
+    return ranks[outcome->verdict] + is_left_behind(outcome);
 }
 
 void receipt_note(struct receipt *receipt, const struct outcome *outcome)

@@ -45,8 +45,8 @@ bool receipt_recall(struct receipt *receipt, uint64_t key, struct progress_mark 
 bool receipt_is_recalled(const struct receipt *receipt);
 
 /* Notes that items of the receipt were not delivered. The most severe outcome is kept: RETRY (asks
- * for the data again; one caused by a stop comes first), then REJECT, then OK; the `rejected` items
- * of OK outcomes add up. */
+ * for the data again; one caused by a stop, or a lane's end, comes first), then REJECT, then OK;
+ * the `rejected` items of OK outcomes add up. */
 void receipt_note(struct receipt *receipt, const struct outcome *outcome);
 
 #endif

@@ -8,7 +8,7 @@ set -euo pipefail
 
 libraries="libmicrohttpd-dev libcurl4-gnutls-dev libnghttp2-dev libgnutls28-dev libcrypt-dev
   libprotobuf-c-dev libjansson-dev libyaml-dev libisal-dev libdeflate-dev libzstd-dev
-  libsnappy-dev liblz4-dev libpcre2-dev"
+  libsnappy-dev liblz4-dev libpcre2-dev librdkafka-dev"
 build="gcc cmake ninja-build pkg-config protobuf-c-compiler python3 ca-certificates $libraries"
 package="$build binutils dpkg-dev file git"
 check="check clang libclang-rt-dev clang-tidy clang-format universal-ctags shellcheck python3-venv

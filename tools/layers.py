@@ -10,7 +10,7 @@ import sys
 
 WIRE = ["lib/wire/*", "lib/base"]
 CONTRACT = ["pipeline", "pipeline/delivery/delivery.h", "lib/net/*", "lib/settings/key.h",
-            "lib/metrics", "lib/regex", "lib/attributes", "lib/ottl", *WIRE]
+            "lib/metrics", "lib/regex", "lib/attributes", "lib/ottl", "lib/kafka", *WIRE]
 
 FOLDERS = {
     "lib/base": [],
@@ -44,6 +44,8 @@ FOLDERS = {
     "lib/net/grpc": ["lib/net", "lib/net/tls", "lib/net/h2", "lib/settings/key.h", *WIRE],
     "lib/net/server": ["lib/net/*", "lib/settings/key.h", "lib/base"],
 
+    "lib/kafka": ["lib/net", "lib/net/tls", "lib/late", "lib/settings/key.h", "lib/base"],
+
     "pipeline": ["lib/settings/key.h", "lib/metrics", *WIRE],
     "pipeline/delivery": ["pipeline", "lib/settings/key.h", "lib/metrics", *WIRE],
     "pipeline/graph": ["pipeline", "pipeline/delivery", "lib/journal", "lib/settings",
@@ -60,6 +62,7 @@ FOLDERS = {
     "processors/*": CONTRACT,
     "processors/redaction": [*CONTRACT, "lib/late"],
     "processors/correlation": [*CONTRACT, "processors/correlation/*"],
+    "processors/correlation/lanes": [*CONTRACT, "processors/correlation/*"],
     "processors/correlation/known": CONTRACT,
     "processors/correlation/hold": [*CONTRACT, "processors/correlation/known"],
     "processors/correlation/release": [*CONTRACT, "processors/correlation/known",

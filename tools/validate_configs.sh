@@ -17,7 +17,7 @@ cp "$folder/server.pem" "$folder/backends.pem"
 echo 'user:secret' >"$folder/users"
 echo 'token' >"$folder/token"
 export TEMPO_ENDPOINT=tempo:4317 PYROSCOPE_URL=http://pyroscope:4040
-export OTLP_ENDPOINT=http://gateway:4318 REDACTION_KEY=0123456789abcdef0123456789abcdef
+export KAFKA_BROKERS=kafka:9092 OTLP_ENDPOINT=http://gateway:4318 REDACTION_KEY=0123456789abcdef0123456789abcdef
 export TLS_DIR=$folder HTPASSWD_FILE=$folder/users TOKEN_FILE=$folder/token
 for file in configs/*.yaml; do
   $program validate --config "$file" || bad=1

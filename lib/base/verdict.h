@@ -28,6 +28,7 @@ enum cause {
     CAUSE_NO_PIPELINE, /* no pipeline takes this signal */
     CAUSE_TLS,         /* the TLS handshake failed */
     CAUSE_LOOP,        /* the request came from this process */
+    CAUSE_REVOKED,     /* another process delivers the data now */
     CAUSE_COUNT
 };
 

@@ -124,7 +124,7 @@ void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *d
         return;
     }
     batch->admitted = true;
-    if (intake->journal && !intake->waits) {
+    if (intake->journal && !intake->waits && !batch->lane) { /* a log keeps it already */
         journaling_accept(intake, batch, done, ctx);
         return;
     }

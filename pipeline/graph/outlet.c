@@ -29,6 +29,8 @@ static void outlet_put(struct sender *branch, struct batch *batch)
 
 static enum verdict fan_out(const struct outlet *end, struct batch *batch)
 {
+    if (batch->ids_only)
+        return VERDICT_OK;
     size_t reserved = batch->admitted ? 0 : reserve_branches(end);
     bool taken = batch->admitted || reserved == end->branch_count;
     for (size_t i = 0; taken && i < end->branch_count; i++)

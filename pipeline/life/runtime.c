@@ -249,16 +249,32 @@ uint64_t runtime_leave(struct runtime *runtime)
     return runtime->service.shutdown_delay;
 }
 
+static bool instance_trouble(const struct instance *instance, struct bytes *out)
+{
+    struct bytes text;
+    bytes_init(&text, 1024, NULL);
+    bool asks = instance->used && instance->component->trouble && instance->opened &&
+                !atomic_load(&instance->closed);
+    bool trouble = asks && instance->component->trouble(instance->self, &text);
+    if (trouble)
+        bytes_printf(out, "%s%s: %.*s", out->size ? "; " : "", instance->id,
+                     VIEW_ARG(bytes_view(&text)));
+    bytes_release(&text);
+    return trouble;
+}
+
 bool runtime_trouble(struct runtime *runtime, struct bytes *out)
 {
     struct bytes text;
     bytes_init(&text, 1024, NULL);
     pthread_mutex_lock(&runtime->lock);
-    bool trouble = runtime->phase == RUNTIME_READY && runtime->journal &&
-                   journal_trouble(runtime->journal, &text);
-    pthread_mutex_unlock(&runtime->lock);
+    bool ready = runtime->phase == RUNTIME_READY;
+    bool trouble = ready && runtime->journal && journal_trouble(runtime->journal, &text);
     if (trouble)
         bytes_printf(out, "journal: %.*s", VIEW_ARG(bytes_view(&text)));
+    for (size_t i = 0; ready && i < runtime->graph.instances.count; i++)
+        trouble |= instance_trouble(runtime->graph.instances.items[i], out);
+    pthread_mutex_unlock(&runtime->lock);
     bytes_release(&text);
     return trouble;
 }

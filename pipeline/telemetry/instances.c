@@ -194,15 +194,16 @@ static const char *error_type(enum cause cause)
         [CAUSE_FORBIDDEN] = "PermissionDenied", [CAUSE_FULL] = "ResourceExhausted",
         [CAUSE_MEMORY] = "ResourceExhausted",   [CAUSE_UNAVAILABLE] = "Unavailable",
         [CAUSE_SHUTDOWN] = "Shutdown",          [CAUSE_INTERNAL] = "Internal",
-        [CAUSE_SLOW] = "DeadlineExceeded",
+        [CAUSE_SLOW] = "DeadlineExceeded",      [CAUSE_REVOKED] = "Aborted",
     };
     return words[cause] ? words[cause] : "_OTHER";
 }
 
 static bool is_permanent(enum cause cause)
 {
-    return cause != CAUSE_UNAVAILABLE && cause != CAUSE_SHUTDOWN && cause != CAUSE_SLOW &&
-           cause != CAUSE_FULL && cause != CAUSE_MEMORY && cause != CAUSE_NONE;
+    return cause != CAUSE_UNAVAILABLE && cause != CAUSE_SHUTDOWN && cause != CAUSE_REVOKED &&
+           cause != CAUSE_SLOW && cause != CAUSE_FULL && cause != CAUSE_MEMORY &&
+           cause != CAUSE_NONE;
 }
 
 /* Elements that a full queue displaced were never sent. */

@@ -152,8 +152,29 @@ static void init_tables(struct correlation *self)
         .max_bytes = (size_t)config->hold_max_mib * MIB,
         .max_spans = (uint64_t)config->hold_max_spans,
     };
-    self->published.hold_limit = self->hold.max_bytes;
+    correlation_published(self)->hold_limit = (size_t)config->hold_max_mib * MIB;
     held_ids_init(&self->hold.ids, seed * 5, budget);
+}
+
+void correlation_begin(struct correlation *self)
+{
+    self->rules = (struct evidence_rules){
+        .confirm = confirm_of(&self->config.confirm_by),
+        .hold = self->config.hold,
+        .remember = self->config.remember,
+    };
+    self->policy = (struct edit_policy){
+        .keep_unconfirmed = self->config.unconfirmed == UNCONFIRMED_KEEP,
+        .annotate = self->config.annotate,
+    };
+    self->started = self->since = clock_wall(self->env->clock);
+    self->started_mono = clock_mono(self->env->clock);
+    self->recalled_from = UINT64_MAX;
+    self->outgoing_due = TIME_NEVER;
+    self->tick_at = TIME_NEVER;
+    init_tables(self);
+    pthread_mutex_init(&self->lock, NULL);
+    self->open = true;
 }
 
 static bool open_instance(void *instance, const struct env *env, char *error, size_t error_size)
@@ -165,23 +186,8 @@ static bool open_instance(void *instance, const struct env *env, char *error, si
         snprintf(error, error_size, "out of memory");
         return false;
     }
-    self->rules = (struct evidence_rules){
-        .confirm = confirm_of(&self->config.confirm_by),
-        .hold = self->config.hold,
-        .remember = self->config.remember,
-    };
-    self->policy = (struct edit_policy){
-        .keep_unconfirmed = self->config.unconfirmed == UNCONFIRMED_KEEP,
-        .annotate = self->config.annotate,
-    };
-    self->started = self->since = clock_wall(env->clock);
-    self->started_mono = clock_mono(env->clock);
-    self->recalled_from = UINT64_MAX;
-    self->outgoing_due = TIME_NEVER;
-    self->tick_at = TIME_NEVER;
-    init_tables(self);
-    pthread_mutex_init(&self->lock, NULL);
-    self->open = true;
+    lanes_init(&self->lanes);
+    correlation_begin(self);
     self->holder = (struct watch_holder){.ctx = self, .waits = correlation_waits};
     watch_add_holder(env->watch, &self->holder);
     profiles_note_start(self);
@@ -191,6 +197,9 @@ static bool open_instance(void *instance, const struct env *env, char *error, si
 static enum verdict consume(void *instance, struct batch *batch, struct outlet *next)
 {
     struct correlation *self = instance;
+    bool linked = batch->signal == SIGNAL_TRACES || batch->signal == SIGNAL_PROFILES;
+    if (batch->lane && linked)
+        return lanes_consume(self, batch, next);
     switch (batch->signal) {
     case SIGNAL_TRACES:
         return traces_consume(self, batch, next);
@@ -226,9 +235,8 @@ static uint64_t correlation_let_go(struct correlation *self)
     }
 }
 
-static uint64_t tick(void *instance, uint64_t mono_ns)
+uint64_t correlation_tick(struct correlation *self, uint64_t mono_ns)
 {
-    struct correlation *self = instance;
     pthread_mutex_lock(&self->lock);
     bool resume = self->outgoing_due <= mono_ns;
     pthread_mutex_unlock(&self->lock);
@@ -244,7 +252,14 @@ static uint64_t tick(void *instance, uint64_t mono_ns)
     return next;
 }
 
-static void hand_on(struct correlation *self)
+static uint64_t tick(void *instance, uint64_t mono_ns)
+{
+    struct correlation *self = instance;
+    uint64_t next = correlation_tick(self, mono_ns), lanes = lanes_tick(self, mono_ns);
+    return lanes < next ? lanes : next;
+}
+
+void correlation_hand_on(struct correlation *self)
 {
     struct release release = {0};
     waiting_judge_all(self, correlation_now(self), &release);
@@ -253,22 +268,29 @@ static void hand_on(struct correlation *self)
     release_give_up(self);
 }
 
+void correlation_release(struct correlation *self)
+{
+    advise_log(self);
+    correlation_publish_none(self);
+    bytes_release(&self->advice);
+    held_ids_release(&self->hold.ids);
+    recent_release(&self->recent);
+    services_release(&self->services);
+    id_table_release(&self->index.table);
+    id_table_release(&self->ancestry);
+    interner_release(&self->interner);
+    pthread_mutex_destroy(&self->lock);
+    self->open = false;
+}
+
 static void close_instance(void *instance)
 {
     struct correlation *self = instance;
     if (self->open) {
         watch_remove_holder(self->env->watch, &self->holder);
-        hand_on(self);
-        advise_log(self);
-        bytes_release(&self->advice);
-        held_ids_release(&self->hold.ids);
-        recent_release(&self->recent);
-        services_release(&self->services);
-        id_table_release(&self->index.table);
-        id_table_release(&self->ancestry);
-        interner_release(&self->interner);
-        pthread_mutex_destroy(&self->lock);
-        self->open = false;
+        lanes_close(self);
+        correlation_hand_on(self);
+        correlation_release(self);
     }
     free(self->remap.pairs);
     free(self->profile_remap.pairs);

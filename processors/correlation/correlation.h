@@ -7,35 +7,13 @@
 #define CORRELATION_CORRELATION_H
 
 #include "pipeline/component.h"
+#include "processors/correlation/config.h"
 #include "processors/correlation/hold/hold.h"
 #include "processors/correlation/known/ancestry.h"
 #include "processors/correlation/known/evidence.h"
 #include "processors/correlation/known/recent.h"
 #include "processors/correlation/known/remap.h"
-
-enum link { LINK_CONFIRMED, LINK_LOCAL_ROOT, LINK_ALL };
-enum candidates { CANDIDATES_AUTO, CANDIDATES_LOCAL_ROOT, CANDIDATES_ALL };
-enum unconfirmed { UNCONFIRMED_REMOVE, UNCONFIRMED_KEEP };
-enum children { CHILDREN_NONE, CHILDREN_INHERIT };
-enum trace_id { TRACE_ID_KEEP, TRACE_ID_STRIP };
-enum profile_time { PROFILE_TIME_AUTO, PROFILE_TIME_KEEP };
-
-struct correlation_config {
-    int link;
-    int candidates;
-    uint64_t hold; /* DURATION_AUTO: from the windows seen */
-    struct key_list confirm_by;
-    uint64_t remember;
-    int64_t index_max_mib;
-    int64_t hold_max_mib;
-    int64_t hold_max_spans;
-    int unconfirmed;
-    int children;
-    bool annotate;
-    struct key_map remap;
-    int trace_id;
-    int profile_time;
-};
+#include "processors/correlation/lanes/lanes.h"
 
 /* A batch that the next stage could not take yet. */
 struct outgoing {
@@ -45,7 +23,7 @@ struct outgoing {
     bool linked; /* spans in it have links; known while somebody watches */
 };
 
-/* Read by metrics pages without the lock; written under it. */
+/* Read by metrics pages without the lock. Sums over the instance and its lanes, but `oldest`. */
 struct correlation_published {
     _Atomic uint64_t hold_bytes, hold_limit, hold_spans;
     _Atomic uint64_t oldest; /* mono; arrival of the oldest span; 0: nothing waits */
@@ -53,8 +31,16 @@ struct correlation_published {
     struct histogram delays;
 };
 
+/* What of those sums is its own. */
+struct correlation_part {
+    uint64_t hold_bytes, hold_spans, ids, evicted, services;
+};
+
+/* The instance, or what it keeps for one lane (lanes/lanes.h). */
 struct correlation {
     struct correlation_config config; /* first: filled by the key table */
+    struct correlation *top;          /* of a lane: the instance; NULL: it is that itself */
+    struct lanes lanes;               /* of the instance */
     const struct env *env;
     bool open;
     struct evidence_rules rules;
@@ -84,7 +70,8 @@ struct correlation {
     struct release unwritten;  /* left the hold, but there was no memory to write them */
     struct outgoing *outgoing, **batches_end;
     uint64_t outgoing_due; /* mono; when to offer them again */
-    uint64_t tick_at;      /* mono; the earliest tick asked for */
+    struct correlation_part part;
+    uint64_t tick_at; /* mono; the earliest tick asked for */
 };
 
 static inline struct judge_now correlation_now(const struct correlation *self)
@@ -117,6 +104,28 @@ static inline struct view correlation_tenant(const struct correlation *self,
     return apart && batch->metadata ? view_of(batch->metadata->tenant) : (struct view){0};
 }
 
+/* Counts spans for metrics pages. Those of lanes are added from their services' counts, later
+ * (lanes/share.c). Under the lock. */
+static inline void correlation_tally(struct correlation *self, struct service *service,
+                                     unsigned what, uint64_t n, uint64_t mono)
+{
+    if (!self->top)
+        tally_add(&self->services.tallies, service, what, n, mono);
+}
+
+static inline struct correlation_published *correlation_published(struct correlation *self)
+{
+    return self->top ? &self->top->published : &self->published;
+}
+
+/* correlation.c: the parts of open, tick and close that a lane's state shares. begin: env, config
+ * and both remaps are set. hand_on: everything that waits leaves, linked or not. release: frees all
+ * but what was set before begin; nothing waits any more. */
+void correlation_begin(struct correlation *self);
+uint64_t correlation_tick(struct correlation *self, uint64_t mono);
+void correlation_hand_on(struct correlation *self);
+void correlation_release(struct correlation *self);
+
 /* traces.c, profiles.c: consume for each signal; contract as struct component's. */
 enum verdict traces_consume(struct correlation *self, struct batch *batch, struct outlet *next);
 enum verdict profiles_consume(struct correlation *self, struct batch *batch, struct outlet *next);
@@ -129,9 +138,11 @@ void profiles_recall(void *self, struct view content);
 extern const struct metric correlation_metrics[];
 void correlation_publish_hold(struct correlation *self);
 void correlation_publish_known(struct correlation *self);
+void correlation_publish_none(struct correlation *self); /* at the end, without the lock */
 void correlation_measure(void *self, struct metrics *metrics);
 
-/* explain.c */
+/* explain.c; known: of one lane, what decisions are based on. */
 void correlation_explain(void *self, struct bytes *out);
+void correlation_explain_known(struct correlation *self, struct bytes *out);
 
 #endif

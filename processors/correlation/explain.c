@@ -123,18 +123,36 @@ static void explain_service(const struct correlation *self, const struct service
     bytes_printf(out, "\n");
 }
 
+void correlation_explain_known(struct correlation *self, struct bytes *out)
+{
+    pthread_mutex_lock(&self->lock);
+    uint64_t now = clock_mono(self->env->clock);
+    for (const struct service *each = self->services.oldest; each; each = each->newer) {
+        bytes_printf(out, "%s:   service %.*s: waiting %" PRIu64, self->env->id,
+                     VIEW_ARG(service_name(each)), each->held);
+        explain_windows(each, now, out);
+        explain_rules(self, each, now, out);
+        bytes_printf(out, "\n");
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
 void correlation_explain(void *instance, struct bytes *out)
 {
     struct correlation *self = instance;
     if (!self->open)
         return;
     pthread_mutex_lock(&self->lock);
+    correlation_publish_known(self);
+    correlation_publish_hold(self);
     bytes_printf(out,
                  "%s: %zu span ids known, %" PRIu64 " evicted early; %" PRIu64
                  " spans in the hold, %.1f MiB\n",
-                 self->env->id, id_table_count(&self->index.table), self->index.table.evicted,
-                 self->hold.spans, (double)self->hold.bytes / (1 << 20));
+                 self->env->id, (size_t)self->published.ids, (uint64_t)self->published.evicted,
+                 (uint64_t)self->published.hold_spans,
+                 (double)self->published.hold_bytes / (1 << 20));
     for (const struct service *each = self->services.oldest; each; each = each->newer)
         explain_service(self, each, out);
     pthread_mutex_unlock(&self->lock);
+    lanes_explain(self, out);
 }

@@ -1,4 +1,4 @@
-/* Metrics; reading them never takes the lock. */
+/* Metrics; reading them takes no lock that batches need. */
 #include "processors/correlation/correlation.h"
 
 static const char *const reasons[REASON_COUNT] = {
@@ -40,24 +40,42 @@ const struct metric correlation_metrics[] = {
     METRIC_END,
 };
 
-static void measure_set(_Atomic uint64_t *figure, uint64_t value)
+/* Changes a sum by what its part has changed. */
+static void measure_set(_Atomic uint64_t *sum, uint64_t *part, uint64_t value)
 {
-    atomic_store_explicit(figure, value, memory_order_relaxed);
+    if (value == *part)
+        return;
+    atomic_fetch_add_explicit(sum, value - *part, memory_order_relaxed);
+    *part = value;
 }
 
 void correlation_publish_hold(struct correlation *self)
 {
     const struct segment *oldest = self->hold.oldest;
-    measure_set(&self->published.hold_bytes, self->hold.bytes);
-    measure_set(&self->published.hold_spans, self->hold.spans);
-    measure_set(&self->published.oldest, oldest ? oldest->arrived : 0);
+    struct correlation_published *sums = correlation_published(self);
+    measure_set(&sums->hold_bytes, &self->part.hold_bytes, self->hold.bytes);
+    measure_set(&sums->hold_spans, &self->part.hold_spans, self->hold.spans);
+    atomic_store_explicit(&self->published.oldest, oldest ? oldest->arrived : 0,
+                          memory_order_relaxed);
 }
 
+/* The services of lanes are among the instance's own, for their sums. */
 void correlation_publish_known(struct correlation *self)
 {
-    measure_set(&self->published.ids, id_table_count(&self->index.table));
-    measure_set(&self->published.evicted, self->index.table.evicted);
-    measure_set(&self->published.services, self->services.count);
+    struct correlation_published *sums = correlation_published(self);
+    measure_set(&sums->ids, &self->part.ids, id_table_count(&self->index.table));
+    measure_set(&sums->evicted, &self->part.evicted, self->index.table.evicted);
+    if (!self->top)
+        measure_set(&sums->services, &self->part.services, self->services.count);
+}
+
+void correlation_publish_none(struct correlation *self)
+{
+    struct correlation_published *sums = correlation_published(self);
+    measure_set(&sums->hold_bytes, &self->part.hold_bytes, 0);
+    measure_set(&sums->hold_spans, &self->part.hold_spans, 0);
+    measure_set(&sums->ids, &self->part.ids, 0);
+    atomic_store_explicit(&self->published.oldest, 0, memory_order_relaxed);
 }
 
 static void measure_counts(const uint64_t counts[TALLY_COUNTS], struct view service,
@@ -85,9 +103,10 @@ void correlation_measure(void *instance, struct metrics *metrics)
     struct tally_copy copy;
     uint64_t counts[TALLY_COUNTS];
     uint64_t oldest = atomic_load_explicit(&self->published.oldest, memory_order_relaxed);
-    uint64_t mono = clock_mono(self->env->clock);
-    metrics_add(metrics, &correlation_metrics[OLDEST],
-                oldest && mono > oldest ? (double)(mono - oldest) / 1e9 : 0, NO_LABELS);
+    uint64_t mono = clock_mono(self->env->clock), lanes = lanes_oldest_age(self);
+    uint64_t age = oldest && mono > oldest ? mono - oldest : 0;
+    metrics_add(metrics, &correlation_metrics[OLDEST], (double)(age > lanes ? age : lanes) / 1e9,
+                NO_LABELS);
     for (unsigned i = 0; i < TALLY_SLOTS; i++)
         if (tally_read(tallies, i, &copy))
             measure_counts(copy.counts, copy.name, copy.tenant, metrics);

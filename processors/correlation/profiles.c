@@ -378,9 +378,11 @@ static enum verdict consume_otlp(struct correlation *self, struct batch *batch, 
     struct upload *uploads = NULL;
     uploads_of_otlp(buffer_view(batch->payload), kinds_read(self), clock_wall(self->env->clock),
                     arena, &uploads);
-    enum verdict verdict = remap_only_consume(&self->profile_remap, batch, next);
+    enum verdict verdict =
+        batch->ids_only ? VERDICT_OK : remap_only_consume(&self->profile_remap, batch, next);
     if (verdict == VERDICT_OK) {
-        watch_passed(self->env->watch, batch, true);
+        if (!batch->ids_only)
+            watch_passed(self->env->watch, batch, true);
         note_all(self, batch, uploads);
     }
     return verdict;

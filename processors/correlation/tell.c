@@ -115,5 +115,5 @@ bool correlation_waits(void *instance, uint64_t span_id, struct watch_waiting *w
         waiting->due = due == UINT64_MAX ? 0 : now.wall + (due - now.mono);
     }
     pthread_mutex_unlock(&self->lock);
-    return held != NULL;
+    return held || (!self->top && lanes_wait(self, span_id, waiting));
 }

@@ -10,10 +10,13 @@ struct candidate;
 struct decision;
 struct upload;
 
-/* Hands a batch on; what was taken is told. linked: as for watch_passed. */
+/* Hands a batch on, unless only its ids are wanted; what was taken is told. linked: as for
+ * watch_passed. */
 static inline enum verdict tell_push(const struct correlation *self, struct batch *batch,
                                      struct outlet *next, bool linked)
 {
+    if (batch->ids_only)
+        return VERDICT_OK;
     enum verdict verdict = outlet_push(next, batch);
     if (verdict == VERDICT_OK)
         watch_passed(self->env->watch, batch, linked);

@@ -223,8 +223,8 @@ static void refuse_segment(const struct context *context, struct segment *segmen
         release_join(release, &one);
     }
     context->service->counts.unlinked[REASON_HOLD_FULL] += segment->count;
-    tally_add(&context->self->services.tallies, context->service, TALLY_UNLINKED + REASON_HOLD_FULL,
-              segment->count, context->now.mono);
+    correlation_tally(context->self, context->service, TALLY_UNLINKED + REASON_HOLD_FULL,
+                      segment->count, context->now.mono);
     advise_hold_full(context->self, segment->count, true, context->now.mono);
 }
 

@@ -50,7 +50,7 @@ START_TEST(every_component_is_listed_with_its_keys)
 {
     struct ran *got = ran(WORDS("components"));
     ck_assert_int_eq(got->code, EXIT_OK);
-    ck_assert_ptr_nonnull(strstr(got->out, "receivers:\n  otlp: traces"));
+    ck_assert_ptr_nonnull(strstr(got->out, "receivers:\n  kafka: traces"));
     ck_assert_ptr_nonnull(strstr(got->out, "\nexporters:\n"));
     ck_assert_ptr_nonnull(strstr(got->out, "otlphttp"));
     ck_assert_ptr_nonnull(strstr(got->out, "    protocols.grpc.endpoint "));

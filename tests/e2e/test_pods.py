@@ -18,7 +18,7 @@ VERSIONS = ["1.29", "1.33", "1.37"]
 SIDECARS = ["native-sidecar", "ordinary-sidecar"]
 ENVIRONMENT = {"TEMPO_ENDPOINT": "tempo:4317", "PYROSCOPE_URL": "http://pyroscope:4040",
                "POD_IP": "127.0.0.1", "MY_POD_IP": "127.0.0.1", "POD_NAME": "app-1",
-               "POD_NAMESPACE": "default", "KUBERNETES_SERVICE_HOST": "192.0.2.1"}
+               "POD_NAMESPACE": "default", "KAFKA_BROKERS": "kafka:9092", "KUBERNETES_SERVICE_HOST": "192.0.2.1"}
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +29,11 @@ def needs_spanlink(bypass):
 
 def read(name):
     return yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
+
+
+def gateway():
+    """The manifests of the gateway tier by kind."""
+    return {m["kind"]: m for m in yaml.safe_load_all((FOLDER / "gateway.yaml").read_text())}
 
 
 def sidecar_of(name):
@@ -50,6 +55,7 @@ def pod_of(values, **container):
 def manifests():
     operator, helm = read("operator")["spec"], read("helm-values")
     yield from ((name, read(name)) for name in ("configmap", *SIDECARS))
+    yield from ((f"gateway-{kind}", manifest) for kind, manifest in gateway().items())
     yield "operator", pod_of(operator, image=operator["image"])
     yield "helm-values", pod_of(
         {**helm, "env": helm["extraEnvs"]},
@@ -76,6 +82,7 @@ def configurations():
     yield "configmap", yaml.safe_load(read("configmap")["data"]["spanlink.yaml"])
     yield "operator", read("operator")["spec"]["config"]
     yield "helm-values", read("helm-values")["alternateConfig"]
+    yield "gateway", yaml.safe_load(gateway()["ConfigMap"]["data"]["spanlink.yaml"])
 
 
 @pytest.mark.parametrize("configuration", [text for _, text in configurations()],
@@ -83,6 +90,9 @@ def configurations():
 def test_every_configuration_is_valid(tmp_path, configuration):
     config = tmp_path / "spanlink.yaml"
     config.write_text(yaml.safe_dump(configuration))
+    known = subprocess.run([harness.SPANLINK, "components"], text=True, capture_output=True)
+    if "kafka" in configuration["receivers"] and "kafka" not in known.stdout:
+        pytest.skip("built without Kafka")
     ended = subprocess.run([harness.SPANLINK, "validate", "--config", config], text=True,
                            capture_output=True, env={**os.environ, **ENVIRONMENT})
     assert ended.returncode == 0, ended.stderr
@@ -105,6 +115,28 @@ def test_a_sidecar_is_confined_and_has_time_to_end(name):
     budget = settings["processors"]["memory_limiter"]["limit_mib"]
     assert int(sidecar["resources"]["limits"]["memory"].removesuffix("Mi")) >= 2 * budget
     assert pod["terminationGracePeriodSeconds"] > 5 + 8 + 2
+
+
+def test_the_gateway_tier_keeps_what_its_parts_promise_each_other():
+    parts = gateway()
+    pods, scaler = parts["StatefulSet"]["spec"], parts["HorizontalPodAutoscaler"]["spec"]
+    settings = yaml.safe_load(parts["ConfigMap"]["data"]["spanlink.yaml"])
+    container = pods["template"]["spec"]["containers"][0]
+    assert scaler["scaleTargetRef"]["name"] == parts["StatefulSet"]["metadata"]["name"]
+    assert scaler["minReplicas"] <= pods["replicas"] <= scaler["maxReplicas"]
+    assert pods["serviceName"] == parts["Service"]["metadata"]["name"]
+    labels = pods["template"]["metadata"]["labels"]
+    assert labels == pods["selector"]["matchLabels"] == parts["Service"]["spec"]["selector"] == \
+        parts["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"]
+    budget = settings["processors"]["memory_limiter"]["limit_mib"]
+    held = settings["processors"]["correlation"]
+    assert held["hold_max_mib"] + held["index_max_mib"] < budget * 3 / 4
+    assert container["resources"]["limits"]["memory"] == f"{2 * budget // 1024}Gi"
+    grace = pods["template"]["spec"]["terminationGracePeriodSeconds"]
+    assert grace > int(settings["service"]["shutdown_timeout"].removesuffix("s")) + 2
+    # A pod that restarts keeps its partitions.
+    assert settings["receivers"]["kafka"]["group_instance_id"] == "${env:POD_NAME}"
+    assert int(settings["receivers"]["kafka"]["session_timeout"].removesuffix("s")) > grace
 
 
 # Pod shutdown

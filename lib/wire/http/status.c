@@ -25,6 +25,7 @@ static const struct status_row rejects[CAUSE_COUNT] = {
     [CAUSE_NO_PIPELINE] = {404, GRPC_UNIMPLEMENTED},
     [CAUSE_TLS] = {400, GRPC_INTERNAL},
     [CAUSE_LOOP] = {508, GRPC_INTERNAL},
+    [CAUSE_REVOKED] = {500, GRPC_INTERNAL},
 };
 
 static struct status_row row_of(const struct outcome *outcome)

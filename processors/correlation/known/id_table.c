@@ -26,6 +26,12 @@ static uint32_t slots(uint32_t capacity)
     return capacity ? capacity + (behind < MOST_BEHIND ? behind : MOST_BEHIND) : 0;
 }
 
+static uint32_t shard_max_of(const struct id_table *table, size_t max_bytes)
+{
+    size_t most = max_bytes / ID_SHARDS / slot_size(table);
+    return most > INT32_MAX ? INT32_MAX : (uint32_t)most;
+}
+
 void id_table_init(struct id_table *table, size_t max_bytes, bool wide, uint32_t remember,
                    uint64_t seed, struct budget *budget)
 {
@@ -35,8 +41,7 @@ void id_table_init(struct id_table *table, size_t max_bytes, bool wide, uint32_t
         .seed = seed,
         .budget = budget,
     };
-    size_t most = max_bytes / ID_SHARDS / slot_size(table);
-    table->shard_max = most > INT32_MAX ? INT32_MAX : (uint32_t)most;
+    table->shard_max = shard_max_of(table, max_bytes);
 }
 
 static void free_shard(const struct id_table *table, struct id_shard *shard)
@@ -195,30 +200,61 @@ static void evict_oldest(struct id_table *table, struct id_shard *shard)
     note_lost(shard, second);
 }
 
-/* By a quarter, so that at most a third of a table is empty. */
-static bool id_table_grow(struct id_table *table, struct id_shard *shard)
+/* Returns the largest capacity within the limit, but at most the wanted one. */
+static uint32_t fitting(const struct id_table *table, uint64_t wanted)
 {
-    uint64_t wanted = shard->capacity ? (uint64_t)shard->capacity * 5 / 4 : FIRST_CAPACITY;
     uint32_t capacity = wanted > table->shard_max ? table->shard_max : (uint32_t)wanted;
     while (capacity > 0 && slots(capacity) > table->shard_max)
         capacity -= slots(capacity) - table->shard_max;
-    if (capacity <= shard->capacity)
-        return false;
+    return capacity;
+}
+
+/* False: no memory; nothing has changed. */
+static bool resize(struct id_table *table, struct id_shard *shard, uint32_t capacity)
+{
     size_t count = slots(capacity);
     if (!budget_take(table->budget, count * slot_size(table)))
         return false;
-    struct id_shard larger = {.capacity = capacity,
-                              .entries = calloc(count, sizeof(struct id_entry)),
-                              .more = table->wide ? calloc(count, sizeof(struct id_more)) : NULL};
-    if (!larger.entries || (table->wide && !larger.more)) {
-        free_shard(table, &larger);
+    struct id_shard other = {.capacity = capacity,
+                             .entries = calloc(count, sizeof(struct id_entry)),
+                             .more = table->wide ? calloc(count, sizeof(struct id_more)) : NULL};
+    if (!other.entries || (table->wide && !other.more)) {
+        free_shard(table, &other);
         return false;
     }
-    move(shard, &larger, (struct keeping){0});
-    larger.lost = shard->lost;
+    move(shard, &other, (struct keeping){0});
+    other.lost = shard->lost;
     free_shard(table, shard);
-    *shard = larger;
+    *shard = other;
     return true;
+}
+
+/* By a quarter, so that at most a third of a table is empty. */
+static bool id_table_grow(struct id_table *table, struct id_shard *shard)
+{
+    uint32_t capacity =
+        fitting(table, shard->capacity ? (uint64_t)shard->capacity * 5 / 4 : FIRST_CAPACITY);
+    return capacity > shard->capacity && resize(table, shard, capacity);
+}
+
+static void shrink(struct id_table *table, struct id_shard *shard, uint32_t second)
+{
+    uint32_t capacity = fitting(table, shard->capacity);
+    if (capacity == shard->capacity)
+        return;
+    drop_expired(table, shard, second);
+    while (shard->used > capacity / 10 * 7)
+        evict_oldest(table, shard);
+    if (capacity > 0)
+        resize(table, shard, capacity);
+}
+
+void id_table_limit(struct id_table *table, size_t max_bytes, uint32_t second)
+{
+    table->shard_max = shard_max_of(table, max_bytes);
+    for (size_t i = 0; i < ID_SHARDS; i++)
+        if (table->shards[i].capacity)
+            shrink(table, &table->shards[i], second);
 }
 
 static bool crowded(const struct id_shard *shard)

@@ -51,6 +51,10 @@ void id_table_init(struct id_table *table, size_t max_bytes, bool wide, uint32_t
                    uint64_t seed, struct budget *budget);
 void id_table_release(struct id_table *table);
 
+/* Changes the limit; a table that is larger shrinks, and evicts the least recently seen entries for
+ * that. It may exceed the limit while there is no memory to make it smaller. */
+void id_table_limit(struct id_table *table, size_t max_bytes, uint32_t second);
+
 /* Finds an id. Seconds never decrease from call to call. NULL: absent or expired. The caller may
  * change the entry's note and more; its address is valid until the next put. */
 struct id_entry *id_table_find(const struct id_table *table, uint64_t id, uint32_t second);

@@ -156,21 +156,34 @@ void release_resume(struct correlation *self)
     release_send(self, &unwritten);
 }
 
+static void note_receipts(struct receipt **receipts, size_t count, const struct outcome *outcome)
+{
+    for (size_t i = 0; i < count; i++)
+        receipt_note(receipts[i], outcome);
+}
+
 static void note_given_up(struct receipt **receipts, size_t count, enum cause cause)
 {
     struct outcome outcome =
         outcome_of(VERDICT_RETRY, cause, "stopped before it could be handed on");
-    for (size_t i = 0; i < count; i++)
-        receipt_note(receipts[i], &outcome);
+    note_receipts(receipts, count, &outcome);
+}
+
+/* Takes the first batch off the list. */
+static struct outgoing *take_outgoing(struct correlation *self)
+{
+    struct outgoing *outgoing = self->outgoing;
+    if (outgoing)
+        self->outgoing = outgoing->next;
+    return outgoing;
 }
 
 void release_give_up(struct correlation *self)
 {
     struct meter *meter = self->env->meter;
-    while (self->outgoing) {
-        struct outgoing *outgoing = self->outgoing;
+    struct outgoing *outgoing;
+    while ((outgoing = take_outgoing(self))) {
         struct batch *batch = outgoing->batch;
-        self->outgoing = outgoing->next;
         note_given_up(batch->receipts, batch->receipt_count, CAUSE_SHUTDOWN);
         meter_drop(meter, CAUSE_SHUTDOWN, SIGNAL_TRACES, batch->items);
         free_outgoing(outgoing);
@@ -184,5 +197,42 @@ void release_give_up(struct correlation *self)
         meter_drop(meter, CAUSE_MEMORY, SIGNAL_TRACES, part.count);
         self->unwritten.first = part.behind;
         forget_part(&part);
+    }
+}
+
+static void take_all_held(struct hold *hold, struct release *release)
+{
+    const struct edit as_came = {.action = ACTION_AS_CAME};
+    struct held *held;
+    while ((held = hold_oldest(hold)))
+        hold_take(hold, held, &as_came, release);
+}
+
+static void drop_spans(struct release *release, const struct outcome *outcome)
+{
+    const struct origin *last = NULL;
+    for (struct held *held = release->first; held; held = held->next) {
+        struct origin *origin = segment_of(held)->origin;
+        if (origin != last)
+            note_receipts(origin->receipts, origin->receipt_count, outcome);
+        last = origin;
+    }
+    forget_part(&(struct release_part){release->first, NULL, (uint32_t)release->count});
+}
+
+void release_drop(struct correlation *self, const struct outcome *outcome)
+{
+    struct release release = {0};
+    struct outgoing *outgoing;
+    pthread_mutex_lock(&self->lock);
+    take_all_held(&self->hold, &release);
+    release_join(&release, &self->unwritten);
+    correlation_publish_hold(self);
+    pthread_mutex_unlock(&self->lock);
+    release_sort(&release);
+    drop_spans(&release, outcome);
+    while ((outgoing = take_outgoing(self))) {
+        note_receipts(outgoing->batch->receipts, outgoing->batch->receipt_count, outcome);
+        free_outgoing(outgoing);
     }
 }

@@ -17,4 +17,8 @@ void release_resume(struct correlation *self);
 /* At the end: gives up and counts what the next stage did not take. */
 void release_give_up(struct correlation *self);
 
+/* Drops all spans that wait or could not be handed on yet, without counting them as lost; their
+ * receipts get the outcome. */
+void release_drop(struct correlation *self, const struct outcome *outcome);
+
 #endif

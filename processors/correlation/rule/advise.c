@@ -26,10 +26,28 @@ static bool is_time(uint64_t *told, uint64_t every, uint64_t mono)
     return true;
 }
 
+/* The same line from several lanes is logged once: the instance has the last word. */
+static bool may_advise(struct correlation *self, struct service *service, enum advice what,
+                       uint64_t mono)
+{
+    struct correlation *top = self->top;
+    if (!is_time(&service->advised[what], EVERY_HOUR, mono))
+        return false;
+    if (!top)
+        return true;
+    pthread_mutex_lock(&top->lock);
+    mono = clock_mono(top->env->clock);
+    struct service *sum =
+        services_see(&top->services, service_tenant(service), service_name(service), mono);
+    bool may = sum && is_time(&sum->advised[what], EVERY_HOUR, mono);
+    pthread_mutex_unlock(&top->lock);
+    return may;
+}
+
 void advise_names(struct correlation *self, struct service *profiled, const struct service *traced,
                   uint64_t mono)
 {
-    if (!is_time(&profiled->advised[ADVICE_NAMES], EVERY_HOUR, mono))
+    if (!may_advise(self, profiled, ADVICE_NAMES, mono))
         return;
     size_t from = self->advice.size;
     bytes_printf(&self->advice,
@@ -65,7 +83,7 @@ static const char *what_labels(const char *language)
 
 void advise_no_ids(struct correlation *self, struct service *service, uint64_t mono)
 {
-    if (!is_time(&service->advised[ADVICE_NO_IDS], EVERY_HOUR, mono))
+    if (!may_advise(self, service, ADVICE_NO_IDS, mono))
         return;
     size_t from = self->advice.size;
     bool cpu = false;
@@ -85,19 +103,36 @@ void advise_no_ids(struct correlation *self, struct service *service, uint64_t m
     end_line(&self->advice, from);
 }
 
-void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, uint64_t mono)
+/* Returns how many spans left a full hold since that was last logged; 0: not yet again. */
+static uint64_t spans_to_log(struct correlation *self, uint64_t spans, uint64_t mono)
 {
+    struct correlation *top = self->top;
+    if (top) {
+        pthread_mutex_lock(&top->lock);
+        spans = spans_to_log(top, spans, clock_mono(top->env->clock));
+        pthread_mutex_unlock(&top->lock);
+        return spans;
+    }
     self->hold_full += spans;
     if (!is_time(&self->hold_full_logged, EVERY_MINUTE, mono))
+        return 0;
+    spans = self->hold_full;
+    self->hold_full = 0;
+    return spans;
+}
+
+void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, uint64_t mono)
+{
+    spans = spans_to_log(self, spans, mono);
+    if (!spans)
         return;
     bytes_printf(&self->advice,
                  "%s: the hold is full, %" PRIu64 " spans were forwarded before their profiles "
                  "arrived: raise %s\n",
-                 self->env->id, self->hold_full,
+                 self->env->id, spans,
                  by_budget              ? "the memory budget (limit_mib of memory_limiter)"
                  : self->hold.max_spans ? "hold_max_spans or hold_max_mib"
                                         : "hold_max_mib");
-    self->hold_full = 0;
 }
 
 void advise_log(struct correlation *self)

@@ -227,13 +227,12 @@ void decide_count(const struct context *context, const struct candidate *candida
                                      decision->edit.figures.id, context->second);
         if (service) {
             service->counts.linked++;
-            tally_add(&self->services.tallies, service, TALLY_LINKED, 1, context->now.mono);
+            correlation_tally(self, service, TALLY_LINKED, 1, context->now.mono);
             service->counts.ids_met += first;
         }
     } else if (service) {
         service->counts.unlinked[decision->reason]++;
-        tally_add(&self->services.tallies, service, TALLY_UNLINKED + decision->reason, 1,
-                  context->now.mono);
+        correlation_tally(self, service, TALLY_UNLINKED + decision->reason, 1, context->now.mono);
         if (decision->edit.action == ACTION_UNLINK)
             recent_note(&self->recent, service,
                         candidate->named ? candidate->named : candidate->own, RECENT_UNLINKED,

@@ -34,7 +34,7 @@ static void waiting_let_go(const struct context *context, struct held *held,
     if (waited > counts->wait_max)
         counts->wait_max = waited;
     if (metric_wanted(METRIC_NORMAL))
-        histogram_add(&context->self->published.delays, &histogram_waits, waited);
+        histogram_add(&correlation_published(context->self)->delays, &histogram_waits, waited);
     decide_count(context, candidate, decision);
     if (held->flags & HELD_ROOT)
         decide_note_root(context, held->own, &decision->edit);

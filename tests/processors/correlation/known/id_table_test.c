@@ -102,6 +102,34 @@ START_TEST(past_the_ceiling_the_oldest_last_seen_give_way)
 }
 END_TEST
 
+START_TEST(a_lower_limit_evicts_the_oldest_and_frees_their_memory)
+{
+    struct budget budget;
+    struct id_table table;
+    budget_init(&budget, SIZE_MAX);
+    id_table_init(&table, 4 * MIB, true, 3600, 1, &budget);
+    enum { N = 60000 };
+    for (uint64_t i = 0; i < N; i++)
+        put(&table, id(i), i, (uint32_t)(1 + i / 1000));
+    id_table_limit(&table, 8 * MIB, 60);
+    ck_assert_uint_eq(id_table_count(&table), N);
+    id_table_limit(&table, MIB, 60);
+    ck_assert_uint_le(budget_used(&budget), MIB);
+    size_t left = id_table_count(&table);
+    ck_assert_uint_eq(table.evicted, N - left);
+    ck_assert_uint_gt(left, N / 4);
+    ck_assert_ptr_null(id_table_find(&table, id(0), 60));
+    ck_assert_uint_gt(id_table_lost(&table, id(0)), 0);
+    for (uint64_t i = N - 5000; i < N; i++)
+        ck_assert_uint_eq(word_of(&table, id_table_find(&table, id(i), 60)), i);
+    for (uint64_t i = N; i < 2 * N; i++)
+        put(&table, id(i), i, 61);
+    ck_assert_uint_le(budget_used(&budget), MIB);
+    id_table_release(&table);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
 START_TEST(expired_entries_give_way_without_being_counted)
 {
     struct id_table table;
@@ -208,6 +236,7 @@ END_TEST
 
 SUITE_MAIN("id_table", what_was_put_is_found_while_it_grows, ids_in_a_row_are_as_good_as_any,
            an_entry_expires_unless_it_is_put_again, past_the_ceiling_the_oldest_last_seen_give_way,
+           a_lower_limit_evicts_the_oldest_and_frees_their_memory,
            expired_entries_give_way_without_being_counted,
            a_full_budget_stops_its_growth_and_not_its_work,
            ids_that_all_belong_at_the_end_of_a_shard_are_taken,

@@ -1,0 +1,491 @@
+#include "exporters/kafka/kafka.h"
+
+#include "lib/base/log.h"
+#include "pipeline/native_record.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { ARENA_CAP = 256 << 20, WINDOW = 64, TOPIC_MAX = 249, LEAST_RECORD = 1000 };
+
+static const char *const otlp_encodings[] = {"", "otlp_proto", "otlp_json", NULL};
+static const char *const profile_encodings[] = {"", "otlp_proto", "otlp_json", "native", NULL};
+static const char *const acks_words[] = {"all", "-1", "1", "0", NULL};
+static const char *const compressions[] = {"none", "gzip", "snappy", "lz4", "zstd", NULL};
+enum { ACKS_NONE = 3 };
+
+#define ROUTE_KEYS(name, words, topic_text, encoding_text)                                         \
+    static const struct key name[] = {                                                             \
+        KEY_STRING(struct kafka_route, topic, "topic", NULL, 0, topic_text),                       \
+        KEY_CHOICE(struct kafka_route, encoding, "encoding", "", words, encoding_text),            \
+        KEY_END,                                                                                   \
+    }
+ROUTE_KEYS(traces_keys, otlp_encodings, "topic; empty: otlp_spans", "empty: otlp_proto");
+ROUTE_KEYS(metrics_keys, otlp_encodings, "topic; empty: otlp_metrics", "empty: otlp_proto");
+ROUTE_KEYS(logs_keys, otlp_encodings, "topic; empty: otlp_logs", "empty: otlp_proto");
+ROUTE_KEYS(profiles_keys, profile_encodings,
+           "topic; empty: otlp_profiles, with encoding native spanlink_profiles",
+           "native: as received, for spanlink only; empty: otlp_proto");
+
+static const struct key compression_keys[] = {
+    KEY_INT(struct kafka_compression_params, level, "level", "-1", -1, 22,
+            "level of gzip, lz4 or zstd; -1: the library's default"),
+    KEY_END,
+};
+
+static const struct key produce_keys[] = {
+    KEY_INT(struct kafka_produce, max_message_bytes, "max_message_bytes", "1000000", LEAST_RECORD,
+            1000000000, "largest record before compression; larger ones are split"),
+    KEY_CHOICE(struct kafka_produce, required_acks, "required_acks", "all", acks_words,
+               "which replicas must have a record; all: an idempotent producer"),
+    KEY_CHOICE(struct kafka_produce, compression, "compression", "none", compressions,
+               "compression of record batches"),
+    KEY_GROUP(struct kafka_produce, params, struct kafka_compression_params, "compression_params",
+              compression_keys, "how hard to compress"),
+    KEY_INT(struct kafka_produce, flush_max_messages, "flush_max_messages", "10000", 0, 1000000,
+            "most records in one request to a broker; 0: the library's default"),
+    KEY_DURATION(struct kafka_produce, linger, "linger", "10ms", 0,
+                 "how long to wait for more records for one request"),
+    KEY_IGNORED("allow_auto_topic_creation", "accepted; the brokers' setting decides"),
+    KEY_END,
+};
+
+static const struct key keys[] = {
+    KAFKA_KEYS(struct kafka_exporter, kafka),
+    KEY_GROUP(struct kafka_exporter, routes[SIGNAL_TRACES], struct kafka_route, "traces",
+              traces_keys, "records of spans"),
+    KEY_GROUP(struct kafka_exporter, routes[SIGNAL_METRICS], struct kafka_route, "metrics",
+              metrics_keys, "records of metrics"),
+    KEY_GROUP(struct kafka_exporter, routes[SIGNAL_LOGS], struct kafka_route, "logs", logs_keys,
+              "records of logs"),
+    KEY_GROUP(struct kafka_exporter, routes[SIGNAL_PROFILES], struct kafka_route, "profiles",
+              profiles_keys, "records of profiles"),
+    KEY_STRING(struct kafka_exporter, all.topic, "topic", NULL, 0,
+               "old form: topic of every signal that has none of its own"),
+    KEY_CHOICE(struct kafka_exporter, all.encoding, "encoding", "", otlp_encodings,
+               "old form: encoding of every signal that has none of its own"),
+    KEY_LIST(struct kafka_exporter, partition_by, "partition_by", NULL,
+             "[service, source]: spans and profiles of one process go to one partition number; the "
+             "default with profiles.encoding native; [none]: off"),
+    KEY_STRING(struct kafka_exporter, source, "source", NULL, 0,
+               "this sidecar in the key; empty: the pod's uid in POD_UID, else HOSTNAME"),
+    KEY_BOOL(struct kafka_exporter, traces_by_id, "partition_traces_by_id", "false",
+             "a record for each trace, with its id as key"),
+    KEY_BOOL(struct kafka_exporter, metrics_by_resource, "partition_metrics_by_resource_attributes",
+             "false", "a record for each resource, with a hash of it as key"),
+    KEY_BOOL(struct kafka_exporter, logs_by_resource, "partition_logs_by_resource_attributes",
+             "false", "the same for logs"),
+    KEY_LIST(struct kafka_exporter, metadata_keys, "include_metadata_keys", NULL,
+             "request headers to send as record headers: X-Scope-OrgID, Authorization"),
+    KEY_STRING(struct kafka_exporter, topic_from_attribute, "topic_from_attribute", NULL, 0,
+               "resource attribute with the topic for that resource's data"),
+    KEY_GROUP(struct kafka_exporter, produce, struct kafka_produce, "producer", produce_keys,
+              "how records are produced"),
+    KEY_DURATION(struct kafka_exporter, timeout, "timeout", "30s", 0,
+                 "time limit of one attempt, in which the client itself retries without making "
+                 "duplicates; 0: none"),
+    KEY_GROUP(struct kafka_exporter, delivery.queue, struct queue_settings, "sending_queue",
+              queue_keys, "queue of requests for the brokers"),
+    KEY_GROUP(struct kafka_exporter, delivery.retry, struct retry_settings, "retry_on_failure",
+              retry_keys, "when and how long to retry"),
+    KEY_END,
+};
+
+/* ---- settings ---- */
+
+static bool is_native(const struct kafka_exporter *self)
+{
+    return self->routes[SIGNAL_PROFILES].encoding == KAFKA_NATIVE;
+}
+
+enum kafka_encoding kafka_encoding(const struct kafka_exporter *self, enum signal signal)
+{
+    int own = self->routes[signal].encoding;
+    int encoding = own ? own : self->all.encoding;
+    return encoding ? (enum kafka_encoding)encoding : KAFKA_OTLP_PROTO;
+}
+
+const char *kafka_topic(const struct kafka_exporter *self, enum signal signal)
+{
+    static const char *const topics[SIGNAL_COUNT] = {"otlp_spans", "otlp_metrics", "otlp_logs",
+                                                     "otlp_profiles"};
+    const char *own = self->routes[signal].topic;
+    if (own && *own)
+        return own;
+    if (self->all.topic && *self->all.topic)
+        return self->all.topic;
+    return signal == SIGNAL_PROFILES && is_native(self) ? "spanlink_profiles" : topics[signal];
+}
+
+static bool by_process(const struct kafka_exporter *self)
+{
+    if (self->partition_by.count == 0)
+        return is_native(self);
+    return strcasecmp(self->partition_by.items[0], "none") != 0;
+}
+
+enum kafka_key kafka_key_of(const struct kafka_exporter *self, enum signal signal)
+{
+    if (signal == SIGNAL_TRACES && self->traces_by_id)
+        return KAFKA_KEY_TRACE;
+    if ((signal == SIGNAL_METRICS && self->metrics_by_resource) ||
+        (signal == SIGNAL_LOGS && self->logs_by_resource))
+        return KAFKA_KEY_RESOURCE;
+    bool paired = signal == SIGNAL_TRACES || signal == SIGNAL_PROFILES;
+    return paired && by_process(self) ? KAFKA_KEY_PROCESS : KAFKA_KEY_NONE;
+}
+
+bool kafka_topic_legal(struct view name)
+{
+    if (!name.size || name.size > TOPIC_MAX || view_eq(name, VIEW(".")) ||
+        view_eq(name, VIEW("..")))
+        return false;
+    for (size_t i = 0; i < name.size; i++)
+        if (!isalnum(name.data[i]) && !strchr("._-", name.data[i]))
+            return false;
+    return true;
+}
+
+static void find_source(struct kafka_exporter *self)
+{
+    static const char *const variables[] = {"POD_UID", "HOSTNAME"};
+    snprintf(self->own_source, sizeof self->own_source, "%s", self->source);
+    for (size_t i = 0; !*self->own_source && i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+        snprintf(self->own_source, sizeof self->own_source, "%s", value ? value : "");
+    }
+    if (!*self->own_source && gethostname(self->own_source, sizeof self->own_source) != 0)
+        *self->own_source = '\0';
+    self->own_source[sizeof self->own_source - 1] = '\0';
+}
+
+/* ---- checks ---- */
+
+static void check_partition(const struct kafka_exporter *self, struct key_report *report)
+{
+    const struct key_list *by = &self->partition_by;
+    bool none = by->count == 1 && strcasecmp(by->items[0], "none") == 0;
+    bool both = by->count == 2 && strcasecmp(by->items[0], "service") == 0 &&
+                strcasecmp(by->items[1], "source") == 0;
+    if (by->count && !none && !both)
+        key_report_add(report, "partition_by", "expected [service, source] or [none]");
+    if (both && self->traces_by_id)
+        key_report_add(report, "partition_by",
+                       "contradicts partition_traces_by_id: a record has one key");
+    else if (is_native(self) && self->traces_by_id)
+        key_report_warn(report, "partition_traces_by_id",
+                        "takes spans away from the partition of their process's profiles");
+}
+
+static void check_metadata(const struct key_list *keys_given, struct key_report *report)
+{
+    for (size_t i = 0; i < keys_given->count; i++)
+        if (strcasecmp(keys_given->items[i], NATIVE_TENANT) != 0 &&
+            strcasecmp(keys_given->items[i], "authorization") != 0)
+            key_report_add(report, "include_metadata_keys",
+                           "has \"%s\"; receivers keep only X-Scope-OrgID and Authorization",
+                           keys_given->items[i]);
+}
+
+static void check_topics(const struct kafka_exporter *self, struct key_report *report)
+{
+    static const char *const names[SIGNAL_COUNT] = {"traces.topic", "metrics.topic", "logs.topic",
+                                                    "profiles.topic"};
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        if (*self->routes[i].topic && !kafka_topic_legal(view_of(self->routes[i].topic)))
+            key_report_add(report, names[i],
+                           "expected at most 249 letters, digits, dots, underscores and hyphens");
+    if (*self->all.topic && !kafka_topic_legal(view_of(self->all.topic)))
+        key_report_add(report, "topic",
+                       "expected at most 249 letters, digits, dots, underscores and hyphens");
+    if (*self->all.topic)
+        key_report_warn(report, "topic", "is the old form: use traces.topic and so on");
+    if (self->all.encoding)
+        key_report_warn(report, "encoding", "is the old form: use traces.encoding and so on");
+}
+
+static void kafka_check(const void *config, struct key_report *report)
+{
+    const struct kafka_exporter *self = config;
+    kafka_settings_check(&self->kafka, report);
+    check_partition(self, report);
+    check_metadata(&self->metadata_keys, report);
+    check_topics(self, report);
+    if (self->produce.required_acks == ACKS_NONE)
+        key_report_warn(report, "producer.required_acks",
+                        "is 0: what a broker did not receive counts as delivered");
+    delivery_check(&self->delivery, report);
+}
+
+/* ---- life ---- */
+
+static void kafka_places(const void *config, place_visit_fn *visit, void *ctx)
+{
+    kafka_settings_places(&((const struct kafka_exporter *)config)->kafka, visit, ctx);
+}
+
+/* Whether librdkafka takes the settings; nothing is connected. */
+static void kafka_rehearse(const void *config, struct key_report *report)
+{
+    const struct kafka_exporter *self = config;
+    struct kafka_peer peer = {.id = "kafka"};
+    struct tls_material *material;
+    char error[512];
+    rd_kafka_conf_t *conf = kafka_conf_new(&self->kafka, &peer, &material, error, sizeof error);
+    if (!conf) {
+        key_report_sentence(report, error);
+        return;
+    }
+    rdkafka.conf_destroy(conf);
+    tls_material_unref(material);
+}
+
+static bool kafka_open(void *instance, const struct env *env, char *error, size_t error_size)
+{
+    struct kafka_exporter *self = instance;
+    self->env = env;
+    kafka_peer_init(&self->peer, env->id, self);
+    self->open = true;
+    atomic_store(&self->record_bytes, (size_t)self->produce.max_message_bytes);
+    find_source(self);
+    self->producer = producer_new(self, error, error_size);
+    return self->producer != NULL;
+}
+
+static void kafka_abort(void *instance)
+{
+    struct kafka_exporter *self = instance;
+    atomic_store(&self->aborted, true);
+    producer_abort(self->producer);
+}
+
+static void kafka_close(void *instance)
+{
+    struct kafka_exporter *self = instance;
+    producer_free(self->producer);
+    self->producer = NULL;
+    if (self->open)
+        kafka_peer_release(&self->peer);
+    self->open = false;
+}
+
+/* ---- sending ---- */
+
+/* One attempt with a batch. */
+struct attempt {
+    struct kafka_exporter *self;
+    struct batch *batch;
+    struct progress *progress;
+    struct records records;
+    size_t limit;
+    struct outcome again; /* why some records must be sent again; OK: none must */
+    bool smaller;         /* a broker takes only smaller records */
+};
+
+static bool is_finished(const struct progress_mark *mark, size_t i)
+{
+    return i < mark->items || (i - mark->items < 64 && (mark->beyond >> (i - mark->items) & 1));
+}
+
+static void finish(struct progress *progress, size_t i)
+{
+    progress->mark.beyond |= UINT64_C(1) << (i - progress->mark.items);
+}
+
+static void refuse(struct attempt *attempt, const struct record *record, struct outcome why)
+{
+    const char *items = signal_items(attempt->batch->signal, record->items);
+    if (record->result == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+        why = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                         "topic %s: %u %s in %zu bytes exceed producer.max_message_bytes or the "
+                         "broker's limit",
+                         record->topic, record->items, items, record->value.size);
+    atomic_fetch_add(&attempt->self->records_refused, 1);
+    attempt->progress->lost += record->items;
+    attempt->progress->refusal = why;
+}
+
+/* A broker's own limit is below ours: all records get smaller from now on. */
+static void lower_limit(struct attempt *attempt, const struct record *record)
+{
+    struct kafka_exporter *self = attempt->self;
+    size_t limit = attempt->limit / 2;
+    size_t current = attempt->limit;
+    attempt->smaller = true;
+    if (!atomic_compare_exchange_strong(&self->record_bytes, &current, limit))
+        return;
+    producer_resize(self->producer);
+    log_warn("%s: a broker refuses records of %zu bytes, sending at most %zu from now on; set "
+             "producer.max_message_bytes to the topic's max.message.bytes",
+             self->env->id, record->value.size, limit);
+}
+
+/* Whether smaller records can be made of it: a metric's points cannot be divided, for example. */
+static bool is_divisible(const struct attempt *attempt, const struct record *record)
+{
+    struct batch *front, *rest;
+    if (!record->divisible || attempt->limit < 2 * LEAST_RECORD)
+        return false;
+    if (record->batch->encoding != BATCH_OTLP)
+        return true;
+    if (!batch_split(record->batch, (record->items + 1) / 2, 0, &front, &rest))
+        return false;
+    batch_unref(front);
+    batch_unref(rest);
+    return true;
+}
+
+static void note_result(struct attempt *attempt, size_t i)
+{
+    struct record *record = &attempt->records.all[i];
+    struct outcome outcome = kafka_outcome(record->result, record->topic);
+    if (outcome.cause == CAUSE_TOO_LARGE && is_divisible(attempt, record)) {
+        lower_limit(attempt, record);
+        return;
+    }
+    if (outcome.verdict == VERDICT_RETRY) {
+        attempt->again = outcome;
+        return;
+    }
+    if (outcome.verdict == VERDICT_REJECT) {
+        refuse(attempt, record, outcome);
+    } else {
+        attempt->progress->delivered = true;
+        atomic_fetch_add(&attempt->self->records, 1);
+        atomic_fetch_add(&attempt->self->record_parts, *record->part != '\0');
+    }
+    finish(attempt->progress, i);
+}
+
+/* Sends the next records at once. */
+static void send_window(struct attempt *attempt)
+{
+    struct progress *progress = attempt->progress;
+    struct record *window[WINDOW];
+    size_t first = progress->mark.items, count = 0;
+    for (size_t i = first; i < attempt->records.count && i < first + WINDOW; i++) {
+        struct record *record = &attempt->records.all[i];
+        if (!is_finished(&progress->mark, i) && record->result == RD_KAFKA_RESP_ERR_NO_ERROR)
+            window[count++] = record;
+    }
+    producer_send(attempt->self->producer, window, count);
+    for (size_t i = first; i < attempt->records.count && i < first + WINDOW; i++)
+        if (!is_finished(&progress->mark, i))
+            note_result(attempt, i);
+    progress_mark_settle(&progress->mark);
+}
+
+static struct outcome send_records(struct attempt *attempt)
+{
+    struct progress *progress = attempt->progress;
+    attempt->again = OUTCOME_OK;
+    attempt->smaller = false;
+    /* What is finished counts only while the batch is divided in the same way. */
+    if (progress->part_bytes != attempt->limit) {
+        progress->mark = (struct progress_mark){0};
+        progress->lost = 0;
+    }
+    progress->part_bytes = attempt->limit;
+    progress->in_parts = attempt->records.count > WINDOW;
+    while (progress->mark.items < attempt->records.count && !attempt->smaller &&
+           attempt->again.verdict == VERDICT_OK)
+        send_window(attempt);
+    return attempt->again;
+}
+
+/* What a broker complains about explains more than a timeout. */
+static struct outcome explained(struct kafka_exporter *self, struct outcome outcome)
+{
+    char trouble[KAFKA_TROUBLE_SIZE];
+    if (outcome.cause != CAUSE_UNAVAILABLE)
+        return outcome;
+    enum cause cause = kafka_peer_trouble(&self->peer, trouble, sizeof trouble);
+    return *trouble ? outcome_of(VERDICT_RETRY, cause, "%s", trouble) : outcome;
+}
+
+static struct outcome attempt_outcome(const struct attempt *attempt)
+{
+    const struct progress *progress = attempt->progress;
+    uint32_t items = attempt->batch->items;
+    struct outcome outcome = progress->refusal;
+    if (attempt->again.verdict != VERDICT_OK)
+        return explained(attempt->self, attempt->again);
+    if (progress->lost == 0)
+        return OUTCOME_OK;
+    outcome.verdict = VERDICT_OK;
+    outcome.rejected = progress->lost < items ? progress->lost : items;
+    return outcome;
+}
+
+static struct outcome kafka_send_on(void *instance, struct batch *batch, struct progress *progress)
+{
+    struct kafka_exporter *self = instance;
+    struct attempt attempt = {.self = self, .batch = batch, .progress = progress};
+    struct arena arena;
+    struct outcome outcome;
+    arena_init(&arena, ARENA_CAP);
+    do {
+        attempt.limit = atomic_load(&self->record_bytes);
+        outcome = records_of(self, batch, attempt.limit, &attempt.records, &arena);
+        if (outcome.verdict == VERDICT_OK)
+            send_records(&attempt);
+        records_release(&attempt.records);
+        arena_release(&arena);
+    } while (outcome.verdict == VERDICT_OK && attempt.smaller && !atomic_load(&self->aborted));
+    return outcome.verdict == VERDICT_OK ? attempt_outcome(&attempt) : outcome;
+}
+
+static struct outcome kafka_send(void *instance, struct batch *batch)
+{
+    struct progress progress = {0};
+    return kafka_send_on(instance, batch, &progress);
+}
+
+static bool kafka_probe(void *instance, enum signal signal, struct probe_result *result)
+{
+    struct kafka_exporter *self = instance;
+    *result = (struct probe_result){.key = "brokers"};
+    snprintf(result->where, sizeof result->where, "%s", self->kafka.brokers.items[0]);
+    return producer_probe(self->producer, kafka_topic(self, signal), result->text,
+                          sizeof result->text);
+}
+
+static void kafka_explain(void *instance, struct bytes *out)
+{
+    struct kafka_exporter *self = instance;
+    bytes_printf(out, "%s: records %llu, parts of larger values %llu, refused for good %llu\n",
+                 self->env->id, (unsigned long long)atomic_load(&self->records),
+                 (unsigned long long)atomic_load(&self->record_parts),
+                 (unsigned long long)atomic_load(&self->records_refused));
+}
+
+static const struct delivery *kafka_delivery(const void *instance)
+{
+    return &((const struct kafka_exporter *)instance)->delivery;
+}
+
+const struct component exporter_kafka = {
+    .type = "kafka",
+    .text = "records to Apache Kafka: OTLP, and profiles as they came",
+    .stability = "beta",
+    .kind = COMPONENT_EXPORTER,
+    .signals = SIGNALS_ALL,
+    .encodings = BATCH_BIT(BATCH_OTLP) | BATCH_BIT(BATCH_PPROF) | BATCH_BIT(BATCH_OPAQUE),
+    .size = sizeof(struct kafka_exporter),
+    .keys = keys,
+    .check = kafka_check,
+    .places = kafka_places,
+    .rehearse = kafka_rehearse,
+    .open = kafka_open,
+    .send = kafka_send,
+    .send_on = kafka_send_on,
+    .probe = kafka_probe,
+    .abort = kafka_abort,
+    .delivery = kafka_delivery,
+    .explain = kafka_explain,
+    .close = kafka_close,
+};

@@ -1,0 +1,252 @@
+#include "lib/kafka/kafka_peer.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define UNREACHABLE_EVERY_NS (60 * NS_PER_S)
+
+void kafka_peer_init(struct kafka_peer *peer, const char *id, void *owner)
+{
+    *peer = (struct kafka_peer){.id = id, .owner = owner};
+    pthread_mutex_init(&peer->mutex, NULL);
+}
+
+void kafka_peer_release(struct kafka_peer *peer)
+{
+    pthread_mutex_destroy(&peer->mutex);
+}
+
+/* ---- complaints ---- */
+
+/* Splits "ssl://host:port/1: text (after 3ms in state UP, 5 identical error(s) suppressed)". */
+static void complaint_parts(const char *reason, struct view *broker, struct view *text)
+{
+    const char *colon = strstr(reason, ": ");
+    const char *scheme = strstr(reason, "://");
+    const char *from = scheme && colon && scheme < colon ? scheme + 3 : reason;
+    *broker = VIEW("");
+    if (colon && !memchr(from, ' ', (size_t)(colon - from))) {
+        const char *slash = memchr(from, '/', (size_t)(colon - from));
+        *broker = view_between((const uint8_t *)from, (const uint8_t *)(slash ? slash : colon));
+        reason = colon + 2;
+    }
+    const char *after = strstr(reason, " (after ");
+    *text = after ? view_between((const uint8_t *)reason, (const uint8_t *)after) : view_of(reason);
+}
+
+static bool text_has(struct view text, const char *part)
+{
+    return memmem(text.data, text.size, part, strlen(part)) != NULL;
+}
+
+/* What follows the last "failed: ", or all. */
+static struct view after_failed(struct view text)
+{
+    static const char failed[] = "failed: ";
+    for (const uint8_t *at; (at = memmem(text.data, text.size, failed, sizeof failed - 1));)
+        text = view_between(at + sizeof failed - 1, text.data + text.size);
+    return text;
+}
+
+/* Without librdkafka's advice, which names its own settings. */
+static struct view before_advice(struct view text)
+{
+    static const char advice[] = "verify that ";
+    const uint8_t *at = memmem(text.data, text.size, advice, sizeof advice - 1);
+    return at && at >= text.data + 2 ? view_between(text.data, at - 2) : text;
+}
+
+enum cause kafka_complaint(rd_kafka_resp_err_t code, const char *reason, char *out, size_t size)
+{
+    struct view broker, text;
+    complaint_parts(reason ? reason : "", &broker, &text);
+    const char *before = broker.size ? "broker " : "the broker";
+    switch ((int)code) {
+    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
+        return CAUSE_NONE; /* each was reported by itself */
+    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
+    case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
+        if (text_has(text, "nsupported"))
+            snprintf(out, size, "%s%.*s does not support auth.sasl.mechanism: %.*s", before,
+                     VIEW_ARG(broker), VIEW_ARG(after_failed(text)));
+        else
+            snprintf(out, size, "%s%.*s refuses the user name or the password of auth.sasl", before,
+                     VIEW_ARG(broker));
+        return CAUSE_AUTH;
+    case RD_KAFKA_RESP_ERR__SSL:
+        text = before_advice(text);
+        snprintf(out, size, "TLS to %s%.*s failed: %.*s", before, VIEW_ARG(broker),
+                 VIEW_ARG(after_failed(text)));
+        return CAUSE_TLS;
+    case RD_KAFKA_RESP_ERR__RESOLVE:
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+        if (text_has(text, "Disconnected") && text_has(text, "verify"))
+            snprintf(out, size, "%s%.*s closed the connection: it may expect TLS or SASL", before,
+                     VIEW_ARG(broker));
+        else if (text_has(text, "Disconnected"))
+            snprintf(out, size, "%s%.*s closed the connection", before, VIEW_ARG(broker));
+        else
+            snprintf(out, size, "%s%.*s cannot be reached: %.*s", before, VIEW_ARG(broker),
+                     VIEW_ARG(after_failed(text)));
+        return CAUSE_UNAVAILABLE;
+    default:
+        snprintf(out, size, "%.*s", VIEW_ARG(text));
+        return CAUSE_INTERNAL;
+    }
+}
+
+/* ---- the log ---- */
+
+/* Whether trouble of this cause is due to be logged. */
+static bool peer_due(struct kafka_peer *peer, enum cause cause)
+{
+    uint64_t now = clock_mono(&clock_system), told = peer->told_ns[cause];
+    bool once = cause == CAUSE_AUTH;
+    if (peer->quiet || (told && (once || now - told < UNREACHABLE_EVERY_NS)))
+        return false;
+    peer->told_ns[cause] = now;
+    return true;
+}
+
+/* Refused credentials explain everything that follows, so they are not replaced. */
+static void peer_trouble(struct kafka_peer *peer, enum cause cause, const char *text)
+{
+    pthread_mutex_lock(&peer->mutex);
+    bool due = peer_due(peer, cause);
+    if (!*peer->trouble || peer->cause != CAUSE_AUTH || cause == CAUSE_AUTH) {
+        snprintf(peer->trouble, sizeof peer->trouble, "%s", text);
+        peer->cause = cause;
+    }
+    pthread_mutex_unlock(&peer->mutex);
+    if (due)
+        log_line(cause == CAUSE_AUTH ? LOG_ERROR : LOG_WARN, "%s: %s", peer->id, text);
+}
+
+/* librdkafka before 2.6.1 repeats the nonce in its last SCRAM message, which Kafka 4 refuses
+ * (librdkafka's issue 4895). */
+static void explain_scram(char *text, size_t size)
+{
+    enum { FIXED = 0x020601ff };
+    size_t used = strlen(text);
+    if (rdkafka.version && rdkafka.version() < FIXED)
+        snprintf(text + used, size - used,
+                 "; or it is of Kafka 4, where SCRAM needs librdkafka 2.6.1 and this is %s",
+                 rdkafka.version_str());
+}
+
+void kafka_peer_error(rd_kafka_t *client, int code, const char *reason, void *opaque)
+{
+    struct kafka_peer *peer = opaque;
+    char text[KAFKA_TROUBLE_SIZE], fatal[KAFKA_TROUBLE_SIZE];
+    rd_kafka_resp_err_t error = (rd_kafka_resp_err_t)code;
+    if (error == RD_KAFKA_RESP_ERR__FATAL) {
+        rdkafka.fatal_error(client, fatal, sizeof fatal);
+        reason = fatal;
+    }
+    enum cause cause = kafka_complaint(error, reason, text, sizeof text);
+    if (cause == CAUSE_AUTH && peer->scram && strstr(text, " refuses "))
+        explain_scram(text, sizeof text);
+    if (cause != CAUSE_NONE)
+        peer_trouble(peer, cause, text);
+}
+
+/* Failures of brokers come through kafka_peer_error too, with a code. */
+void kafka_peer_log(const rd_kafka_t *client, int level, const char *facility, const char *text)
+{
+    enum { SYSLOG_ERROR = 3 };
+    struct kafka_peer *peer = client ? rdkafka.opaque(client) : NULL;
+    const char *id = peer ? peer->id : "kafka";
+    bool by_code = strcmp(facility, "FAIL") == 0 || strcmp(facility, "ERROR") == 0;
+    if (level <= SYSLOG_ERROR && !by_code)
+        log_warn("%s: librdkafka: %s", id, text);
+    else
+        log_debug("%s: librdkafka: %s: %s", id, facility, text);
+}
+
+void kafka_peer_works(struct kafka_peer *peer)
+{
+    pthread_mutex_lock(&peer->mutex);
+    bool told = false;
+    if (*peer->trouble) {
+        for (int i = 0; i < CAUSE_COUNT; i++)
+            told |= peer->told_ns[i] != 0;
+        memset(peer->told_ns, 0, sizeof peer->told_ns);
+        *peer->trouble = '\0';
+    }
+    pthread_mutex_unlock(&peer->mutex);
+    if (told)
+        log_info("%s: the brokers can be reached again", peer->id);
+}
+
+enum cause kafka_peer_trouble(struct kafka_peer *peer, char *out, size_t size)
+{
+    pthread_mutex_lock(&peer->mutex);
+    snprintf(out, size, "%s", peer->trouble);
+    enum cause cause = *peer->trouble ? peer->cause : CAUSE_NONE;
+    peer->told_ns[cause] = clock_mono(&clock_system);
+    pthread_mutex_unlock(&peer->mutex);
+    return cause;
+}
+
+/* ---- outcomes ---- */
+
+static enum cause cause_of(rd_kafka_resp_err_t code, enum verdict *verdict)
+{
+    *verdict = VERDICT_REJECT;
+    switch ((int)code) {
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+        return CAUSE_TOO_LARGE;
+    case RD_KAFKA_RESP_ERR_INVALID_MSG:
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION: /* an illegal name */
+    case RD_KAFKA_RESP_ERR__INVALID_ARG:
+        return CAUSE_INVALID;
+    case RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE:
+    case RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT:
+        return CAUSE_UNSUPPORTED;
+    default:
+        break;
+    }
+    /* Everything else passes when somebody acts, e.g. creates a topic or grants a right, or by
+     * itself. */
+    *verdict = VERDICT_RETRY;
+    switch ((int)code) {
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+        return CAUSE_FORBIDDEN;
+    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
+    case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
+        return CAUSE_AUTH;
+    case RD_KAFKA_RESP_ERR__QUEUE_FULL:
+        return CAUSE_FULL;
+    case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
+    case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
+        return CAUSE_SHUTDOWN;
+    default:
+        return CAUSE_UNAVAILABLE;
+    }
+}
+
+struct outcome kafka_outcome(rd_kafka_resp_err_t code, const char *topic)
+{
+    enum verdict verdict;
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+        return OUTCOME_OK;
+    enum cause cause = cause_of(code, &verdict);
+    const char *words = rdkafka.err2str(code);
+    if (code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+        words = "the topic does not exist, and the broker does not create it";
+    if (code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
+        words = "no broker acknowledged it in time";
+    if (!topic)
+        return outcome_of(verdict, cause, "%s", words);
+    return outcome_of(verdict, cause, "topic %s: %s", topic, words);
+}

@@ -1,0 +1,55 @@
+/*
+ * The states of lanes (pipeline/lane.h). What one knows and holds is a struct correlation of its
+ * own, with its own lock and with the lane's clock for both of its clocks, so the rules need not
+ * know of lanes, and lanes never wait for one another. The configured instance (top) has what
+ * belongs to all: limits, metrics, and the sums of what the explain output shows.
+ *
+ * A lane's events happen in the order of their lane time: batches, and ticks between them. A batch
+ * that is ahead of the clock is parked until the clock reaches it. So decisions do not depend on
+ * the pace at which signals are read; they are those of a process that saw the batches live.
+ *
+ * Locks, in this order: the lane's own (lane.c), a state's, its instance's, the top's; of struct
+ * lanes: inside of a lane's, and nothing inside of it.
+ */
+#ifndef PROCESSORS_CORRELATION_LANES_LANES_H
+#define PROCESSORS_CORRELATION_LANES_LANES_H
+
+#include "pipeline/component.h"
+
+#include <pthread.h>
+
+struct correlation;
+struct lane_state;
+struct watch_waiting;
+
+/* Of the top. */
+struct lanes {
+    pthread_mutex_t lock;
+    struct lane_state *first; /* under the lock, like the links */
+    _Atomic unsigned count;
+    _Atomic uint64_t common_bytes, common_spans; /* held beyond the lanes' own shares */
+};
+
+void lanes_init(struct lanes *lanes);
+
+/* Consumes a batch with a lane: `consume` of struct component. RETRY also if it is ahead of the
+ * lane's clock and too much is parked already. */
+enum verdict lanes_consume(struct correlation *top, struct batch *batch, struct outlet *next);
+
+/* From the top's tick: runs what is due in lanes that nobody pushes into. Returns when to call it
+ * again, mono. */
+uint64_t lanes_tick(struct correlation *top, uint64_t mono);
+
+/* Hands on what the lanes hold, as at the end of an instance, and frees their states. */
+void lanes_close(struct correlation *top);
+
+/* watch_holder.waits, over all lanes. Takes the locks of each. */
+bool lanes_wait(struct correlation *top, uint64_t span_id, struct watch_waiting *waiting);
+
+/* Returns how long the oldest span of any lane has waited, by its lane's clock, ns. */
+uint64_t lanes_oldest_age(struct correlation *top);
+
+/* Appends lines about each lane. */
+void lanes_explain(struct correlation *top, struct bytes *out);
+
+#endif

@@ -1,0 +1,214 @@
+#include "receivers/kafka/group.h"
+
+#include "lib/base/log.h"
+#include "lib/base/thread.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { POLL_MS = 100, CHECK_MS = 200, CHECKS_APART_MS = 1000, OPEN_WAIT_S = 5 };
+
+#define ASK_NS NS_PER_S
+
+void group_set_phase(struct kafka_group *group, enum group_phase phase, const char *trouble)
+{
+    pthread_mutex_lock(&group->lock);
+    group->phase = phase;
+    snprintf(group->trouble, sizeof group->trouble, "%s", trouble);
+    pthread_cond_broadcast(&group->changed);
+    pthread_mutex_unlock(&group->lock);
+}
+
+/* ---- the thread ---- */
+
+static void group_pause(struct kafka_group *group, int ms)
+{
+    uint64_t until = clock_mono(&clock_system) + (uint64_t)ms * NS_PER_MS;
+    pthread_mutex_lock(&group->lock);
+    while (!atomic_load(&group->stopping) && clock_mono(&clock_system) < until)
+        thread_cond_wait_until(&group->changed, &group->lock, until);
+    pthread_mutex_unlock(&group->lock);
+}
+
+/* Asks for the topics until all are there and agree. */
+static void ask_topics(struct kafka_group *group)
+{
+    while (!atomic_load(&group->stopping) && !group_check(group, group->client, CHECK_MS))
+        group_pause(group, group->phase == GROUP_ASKING ? 0 : CHECKS_APART_MS);
+    rdkafka.destroy(group->client);
+    group->client = NULL;
+}
+
+static bool join_group(struct kafka_group *group)
+{
+    char error[512];
+    group->client = group_consumer(group, error, sizeof error);
+    if (!group->client) {
+        log_error("%s: %s", group->self->env->id, error);
+        group_set_phase(group, GROUP_FAILED, error);
+        return false;
+    }
+    rd_kafka_topic_partition_list_t *list =
+        rdkafka.topic_partition_list_new((int)group->topic_count);
+    for (size_t i = 0; i < group->topic_count; i++)
+        rdkafka.topic_partition_list_add(list, group->topics[i].name, RD_KAFKA_PARTITION_UA);
+    rd_kafka_resp_err_t code = rdkafka.subscribe(group->client, list);
+    rdkafka.topic_partition_list_destroy(list);
+    if (code)
+        log_error("%s: the topics cannot be subscribed: %s", group->self->env->id,
+                  rdkafka.err2str(code));
+    group_set_phase(group, code ? GROUP_FAILED : GROUP_JOINING, "no partitions are assigned yet");
+    return true;
+}
+
+static void group_serve(struct kafka_group *group)
+{
+    uint64_t now = clock_mono(&clock_system);
+    if (group->letters)
+        letters_poll(group->letters, 0);
+    if (now >= group->ask_at) {
+        group->ask_at = now + ASK_NS;
+        group_ask_ends(group);
+        group_rewind(group);
+    }
+    if (now >= group->commit_at) {
+        group->commit_at = now + group->self->autocommit.interval;
+        group_commit(group, false, false);
+    }
+}
+
+/* Records come through the partitions' own queues; what arrives here are errors. */
+static void group_poll(struct kafka_group *group)
+{
+    rd_kafka_message_t *message = rdkafka.consumer_poll(group->client, POLL_MS);
+    if (!message)
+        return;
+    if (message->err && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
+        log_warn("%s: %s", group->self->env->id, rdkafka.message_errstr(message));
+    rdkafka.message_destroy(message);
+}
+
+static void *group_run(void *ctx)
+{
+    struct kafka_group *group = ctx;
+    ask_topics(group);
+    if (atomic_load(&group->stopping) || !join_group(group))
+        return NULL;
+    while (!atomic_load(&group->stopping)) {
+        group_poll(group);
+        group_serve(group);
+    }
+    rdkafka.consumer_close(group->client); /* calls group_rebalance */
+    return NULL;
+}
+
+/* ---- open and close ---- */
+
+static bool list_topics(struct kafka_group *group)
+{
+    const struct kafka_receiver *self = group->self;
+    size_t count = 0;
+    for (int s = 0; s < SIGNAL_COUNT; s++)
+        count += self->env->intakes[s] ? kafka_receiver_topics(self, (enum signal)s)->count : 0;
+    group->topics = calloc(count + 1, sizeof *group->topics);
+    group->counts = calloc(count + 1, sizeof *group->counts);
+    if (!group->topics || !group->counts)
+        return false;
+    for (int s = 0; s < SIGNAL_COUNT; s++) {
+        const struct key_list *topics = kafka_receiver_topics(self, (enum signal)s);
+        for (size_t i = 0; self->env->intakes[s] && i < topics->count; i++)
+            group->topics[group->topic_count++] =
+                (struct group_topic){topics->items[i], (enum signal)s};
+    }
+    return true;
+}
+
+static bool start_workers(struct kafka_group *group)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t count = cores > 0 ? (size_t)cores : 1;
+    group->workers = calloc(count, sizeof(struct worker *));
+    while (group->workers && group->worker_count < count) {
+        struct worker *worker = worker_start((unsigned)group->worker_count);
+        if (!worker)
+            break;
+        group->workers[group->worker_count++] = worker;
+    }
+    return group->worker_count > 0;
+}
+
+/* Waits for the first answer about the topics. False: they disagree. */
+static bool await_topics(struct kafka_group *group, char *error, size_t error_size)
+{
+    uint64_t until = clock_mono(&clock_system) + OPEN_WAIT_S * NS_PER_S;
+    pthread_mutex_lock(&group->lock);
+    while (group->phase == GROUP_ASKING && clock_mono(&clock_system) < until)
+        thread_cond_wait_until(&group->changed, &group->lock, until);
+    bool disagree = group->phase == GROUP_DISAGREES;
+    if (disagree)
+        snprintf(error, error_size, "%s", group->trouble);
+    pthread_mutex_unlock(&group->lock);
+    return !disagree;
+}
+
+static bool group_start(struct kafka_group *group, char *error, size_t error_size)
+{
+    struct kafka_receiver *self = group->self;
+    snprintf(error, error_size, "out of memory");
+    if (!list_topics(group))
+        return false;
+    group->client = group_asking_client(group, error, error_size);
+    if (!group->client)
+        return false;
+    if (*self->dead_letter.topic && !(group->letters = letters_open(self, error, error_size)))
+        return false;
+    snprintf(error, error_size, "the system cannot create a thread");
+    if (!start_workers(group))
+        return false;
+    group->started = thread_start(&group->thread, "kafka", group_run, group);
+    return group->started && await_topics(group, error, error_size);
+}
+
+struct kafka_group *group_open(struct kafka_receiver *self, char *error, size_t error_size)
+{
+    struct kafka_group *group = calloc(1, sizeof *group);
+    if (!group) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    group->self = self;
+    kafka_peer_init(&group->peer, self->env->id, group);
+    pthread_mutex_init(&group->lock, NULL);
+    thread_cond_init(&group->changed);
+    snprintf(group->trouble, sizeof group->trouble, "no broker has answered yet");
+    if (group_start(group, error, error_size))
+        return group;
+    group_close(group);
+    return NULL;
+}
+
+void group_close(struct kafka_group *group)
+{
+    if (!group)
+        return;
+    pthread_mutex_lock(&group->lock);
+    atomic_store(&group->stopping, true);
+    pthread_cond_broadcast(&group->changed);
+    pthread_mutex_unlock(&group->lock);
+    if (group->started)
+        pthread_join(group->thread, NULL);
+    letters_close(group->letters);
+    for (size_t i = 0; i < group->worker_count; i++)
+        worker_stop(group->workers[i]);
+    if (group->client)
+        rdkafka.destroy(group->client);
+    kafka_peer_release(&group->peer);
+    pthread_mutex_destroy(&group->lock);
+    pthread_cond_destroy(&group->changed);
+    free(group->workers);
+    free(group->readers);
+    free(group->topics);
+    free(group->counts);
+    free(group);
+}

@@ -1,0 +1,59 @@
+#include "receivers/kafka/kafka.h"
+
+#include "receivers/kafka/group.h"
+
+static bool kafka_receiver_open(void *instance, const struct env *env, char *error,
+                                size_t error_size)
+{
+    struct kafka_receiver *self = instance;
+    self->env = env;
+    self->group = group_open(self, error, error_size);
+    return self->group != NULL;
+}
+
+static void kafka_receiver_close(void *instance)
+{
+    struct kafka_receiver *self = instance;
+    group_close(self->group);
+    self->group = NULL;
+}
+
+static bool kafka_gives_metadata(const void *instance)
+{
+    const struct kafka_receiver *self = instance;
+    return self->include_metadata;
+}
+
+static bool kafka_receiver_trouble(void *instance, struct bytes *out)
+{
+    struct kafka_receiver *self = instance;
+    struct kafka_group *group = self->group;
+    if (!group)
+        return false;
+    pthread_mutex_lock(&group->lock);
+    bool trouble = group->phase != GROUP_ASSIGNED;
+    if (trouble)
+        bytes_printf(out, "%s", group->trouble);
+    pthread_mutex_unlock(&group->lock);
+    return trouble;
+}
+
+const struct component receiver_kafka = {
+    .type = "kafka",
+    .text = "traces, metrics, logs and profiles from Apache Kafka",
+    .stability = "beta",
+    .kind = COMPONENT_RECEIVER,
+    .signals = SIGNALS_ALL,
+    .encodings = BATCH_BIT(BATCH_OTLP) | BATCH_BIT(BATCH_PPROF) | BATCH_BIT(BATCH_OPAQUE),
+    .size = sizeof(struct kafka_receiver),
+    .keys = kafka_receiver_keys,
+    .check = kafka_receiver_check,
+    .gives_metadata = kafka_gives_metadata,
+    .places = kafka_receiver_places,
+    .open = kafka_receiver_open,
+    .trouble = kafka_receiver_trouble,
+    .explain = kafka_receiver_explain,
+    .metrics = kafka_receiver_metrics,
+    .measure = kafka_receiver_measure,
+    .close = kafka_receiver_close,
+};

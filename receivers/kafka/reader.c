@@ -1,0 +1,560 @@
+#include "receivers/kafka/reader.h"
+
+#include "lib/base/log.h"
+#include "lib/base/thread.h"
+#include "receivers/kafka/handed.h"
+#include "receivers/kafka/record.h"
+
+#include <stdlib.h>
+
+/* After so many records the worker looks at its other lanes. */
+enum { STEP_RECORDS = 64 };
+
+/* ---- life ---- */
+
+static bool feed_open(struct reader *reader, struct feed *feed, struct feed_start *start)
+{
+    *feed =
+        (struct feed){.reader = reader,
+                      .topic = strdup(start->topic),
+                      .signal = start->signal,
+                      .joint = start->signal == SIGNAL_TRACES || start->signal == SIGNAL_PROFILES,
+                      .queue = start->queue,
+                      .behind = start->from,
+                      .deliver_from = start->deliver_from,
+                      .marks = start->marks,
+                      .committed = -1};
+    atomic_init(&feed->end, start->end);
+    atomic_init(&feed->end_asked, start->end_asked);
+    atomic_init(&feed->at, start->from);
+    feed->native = reader->self->signals[start->signal].encoding == KAFKA_NATIVE;
+    parts_init(&feed->parts, reader->self->env->budget);
+    ledger_init(&feed->ledger, start->deliver_from, reader->self->env->budget);
+    return feed->topic;
+}
+
+struct reader *reader_new(struct kafka_receiver *self, struct letters *letters, int32_t number,
+                          struct feed_start *starts, size_t count)
+{
+    struct reader *reader = calloc(1, sizeof *reader + count * sizeof *reader->feeds);
+    unsigned signals = 0, joint = SIGNAL_BIT(SIGNAL_TRACES) | SIGNAL_BIT(SIGNAL_PROFILES);
+    for (size_t i = 0; i < count; i++)
+        signals |= SIGNAL_BIT(starts[i].signal);
+    for (size_t i = 0; !reader && i < count; i++) {
+        marks_release(&starts[i].marks);
+        if (starts[i].queue)
+            rdkafka.queue_destroy(starts[i].queue);
+    }
+    if (!reader)
+        return NULL;
+    reader->refs = 1;
+    reader->self = self;
+    reader->letters = letters;
+    reader->number = number;
+    reader->on_error = self->marking.on_error;
+    reader->on_permanent_error = self->marking.on_permanent_error;
+    pthread_mutex_init(&reader->step, NULL);
+    pthread_mutex_init(&reader->lock, NULL);
+    thread_cond_init(&reader->idle);
+    bool opened = true;
+    for (; reader->feed_count < count; reader->feed_count++)
+        opened &=
+            feed_open(reader, &reader->feeds[reader->feed_count], &starts[reader->feed_count]);
+    /* Metrics and logs wait for nothing, so they do not hold the clock up. */
+    reader->lane =
+        lane_new(self->env->id, (uint32_t)number, signals & joint ? signals & joint : signals);
+    if (opened && reader->lane)
+        return reader;
+    reader_stop(reader, CAUSE_MEMORY);
+    reader_unref(reader);
+    return NULL;
+}
+
+struct reader *reader_ref(struct reader *reader)
+{
+    atomic_fetch_add(&reader->refs, 1);
+    return reader;
+}
+
+void reader_unref(struct reader *reader)
+{
+    if (!reader || atomic_fetch_sub(&reader->refs, 1) != 1)
+        return;
+    for (size_t i = 0; i < reader->feed_count; i++) {
+        ledger_release(&reader->feeds[i].ledger);
+        marks_release(&reader->feeds[i].marks);
+        free(reader->feeds[i].topic);
+    }
+    lane_unref(reader->lane);
+    pthread_mutex_destroy(&reader->step);
+    pthread_mutex_destroy(&reader->lock);
+    pthread_cond_destroy(&reader->idle);
+    free(reader);
+}
+
+void reader_begin(struct reader *reader)
+{
+    reader_ref(reader);
+    pthread_mutex_lock(&reader->lock);
+    reader->under_way++;
+    pthread_mutex_unlock(&reader->lock);
+}
+
+void reader_end(struct reader *reader)
+{
+    pthread_mutex_lock(&reader->lock);
+    if (--reader->under_way == 0)
+        pthread_cond_broadcast(&reader->idle);
+    pthread_mutex_unlock(&reader->lock);
+    reader_unref(reader);
+}
+
+void feed_settle(struct feed *feed, uint64_t number)
+{
+    pthread_mutex_lock(&feed->reader->lock);
+    ledger_settle(&feed->ledger, number);
+    pthread_mutex_unlock(&feed->reader->lock);
+}
+
+static void feed_close(struct feed *feed, enum cause cause)
+{
+    if (feed->waiting)
+        handed_drop(feed->waiting, cause);
+    feed->waiting = NULL;
+    for (; feed->head < feed->head_count; feed->head++)
+        rdkafka.message_destroy(feed->heads[feed->head]);
+    parts_release(&feed->parts);
+    if (feed->queue) {
+        rdkafka.queue_io_event_enable(feed->queue, -1, NULL, 0);
+        rdkafka.queue_destroy(feed->queue);
+    }
+    feed->queue = NULL;
+}
+
+void reader_stop(struct reader *reader, enum cause cause)
+{
+    atomic_store(&reader->leaving, true);
+    pthread_mutex_lock(&reader->step);
+    for (size_t i = 0; i < reader->feed_count; i++)
+        feed_close(&reader->feeds[i], cause);
+    if (reader->lane)
+        lane_end(reader->lane, cause);
+    pthread_mutex_unlock(&reader->step);
+}
+
+bool reader_drain(struct reader *reader, uint64_t mono_ns)
+{
+    pthread_mutex_lock(&reader->lock);
+    while (reader->under_way && clock_mono(&clock_system) < mono_ns)
+        thread_cond_wait_until(&reader->idle, &reader->lock, mono_ns);
+    bool drained = reader->under_way == 0;
+    pthread_mutex_unlock(&reader->lock);
+    return drained;
+}
+
+/* ---- pausing ---- */
+
+static void feed_pause(struct feed *feed, uint64_t mono_ns)
+{
+    const struct kafka_backoff *backoff = &feed->reader->self->backoff;
+    if (!feed->pause_ns) {
+        atomic_fetch_add(&feed->reader->self->pauses, 1);
+        atomic_fetch_add(&feed->reader->paused, 1);
+        feed->pause_ns = backoff->initial_interval;
+    } else {
+        double longer = (double)feed->pause_ns * backoff->multiplier;
+        feed->pause_ns =
+            longer < (double)backoff->max_interval ? (uint64_t)longer : backoff->max_interval;
+    }
+    feed->paused_until = mono_ns + feed->pause_ns;
+}
+
+static void feed_resume(struct feed *feed)
+{
+    if (feed->pause_ns)
+        atomic_fetch_sub(&feed->reader->paused, 1);
+    feed->pause_ns = feed->paused_until = 0;
+}
+
+/* ---- the next record ---- */
+
+/* The offset after what was read, past what has no records, as aborted transactions. */
+static void feed_read_to(struct feed *feed, int64_t behind)
+{
+    if (behind <= feed->behind)
+        return;
+    feed->behind = behind;
+    atomic_store_explicit(&feed->at, behind, memory_order_relaxed);
+}
+
+static void feed_event(struct feed *feed, const rd_kafka_message_t *message)
+{
+    if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        feed_read_to(feed, message->offset);
+        pthread_mutex_lock(&feed->reader->lock);
+        if (ledger_size(&feed->ledger) == 0 && message->offset > feed->ledger.position)
+            feed->ledger.position = message->offset;
+        pthread_mutex_unlock(&feed->reader->lock);
+    } else {
+        log_warn("%s: %s/%d: %s", feed->reader->self->env->id, feed->topic, feed->reader->number,
+                 rdkafka.message_errstr(message));
+    }
+}
+
+static void feed_fill(struct feed *feed)
+{
+    if (feed->head < feed->head_count || !feed->queue)
+        return;
+    ssize_t got = rdkafka.consume_batch_queue(feed->queue, 0, feed->heads, FEED_HEADS);
+    feed->head = 0;
+    feed->head_count = got > 0 ? (size_t)got : 0;
+}
+
+/* The time of a record: never later than now, so that a producer whose clock is ahead cannot push
+ * the lane's clock into the future. */
+static uint64_t record_time(const struct feed *feed, const rd_kafka_message_t *message)
+{
+    uint64_t now = clock_wall(feed->reader->self->env->clock);
+    int64_t ms = rdkafka.message_timestamp(message, NULL);
+    uint64_t time = ms > 0 ? (uint64_t)ms * NS_PER_MS : 0;
+    time = time < now ? time : now;
+    return time > feed->reached ? time : feed->reached;
+}
+
+static void feed_reached(struct feed *feed, uint64_t time)
+{
+    if (time <= feed->reached)
+        return;
+    feed->reached = time;
+    if (feed->joint)
+        lane_reached(feed->reader->lane, feed->signal, time);
+}
+
+static void feed_at_end(struct feed *feed)
+{
+    int64_t end = atomic_load(&feed->end);
+    uint64_t asked = atomic_load(&feed->end_asked);
+    if (end < 0 || feed->behind < end || asked <= feed->reached)
+        return;
+    feed->reached = asked;
+    if (feed->joint)
+        lane_at_end(feed->reader->lane, feed->signal, asked);
+}
+
+/* Finds the feed's next record, popping events on the way. */
+static struct feed_head feed_look(struct feed *feed)
+{
+    for (;;) {
+        feed_fill(feed);
+        if (feed->head == feed->head_count)
+            break;
+        rd_kafka_message_t *message = feed->heads[feed->head];
+        if (!message->err) {
+            feed_reached(feed, record_time(feed, message));
+            return (struct feed_head){true, feed->reached};
+        }
+        feed_event(feed, message);
+        rdkafka.message_destroy(message);
+        feed->head++;
+    }
+    feed_at_end(feed);
+    return (struct feed_head){false, feed->reached};
+}
+
+size_t heads_choose(const struct feed_head *heads, size_t count)
+{
+    size_t chosen = count;
+    for (size_t i = 0; i < count; i++)
+        if (heads[i].known && (chosen == count || heads[i].time < heads[chosen].time))
+            chosen = i;
+    for (size_t i = 0; chosen < count && i < count; i++)
+        if (!heads[i].known && heads[chosen].time > heads[i].time + FEED_AHEAD_NS)
+            return count;
+    return chosen;
+}
+
+/* ---- one record ---- */
+
+static void feed_advance(struct feed *feed)
+{
+    rd_kafka_message_t *message = feed->heads[feed->head++];
+    feed_read_to(feed, message->offset + 1);
+    rdkafka.message_destroy(message);
+    feed_resume(feed);
+}
+
+/* Adds the head to the ledger. False: full, or no memory. */
+static bool feed_list(struct feed *feed, bool settled, uint64_t *number)
+{
+    const rd_kafka_message_t *message = feed->heads[feed->head];
+    pthread_mutex_lock(&feed->reader->lock);
+    bool listed =
+        ledger_add(&feed->ledger, message->offset, (int64_t)(feed->reached / NS_PER_MS), number);
+    if (listed && settled)
+        ledger_settle(&feed->ledger, *number);
+    pthread_mutex_unlock(&feed->reader->lock);
+    return listed;
+}
+
+static void log_poison(const struct feed *feed, const rd_kafka_message_t *message, const char *why)
+{
+    log_warn("%s: a record of %s cannot be read, partition %d, offset %lld: %s; %s",
+             feed->reader->self->env->id, feed->topic, feed->reader->number,
+             (long long)message->offset, why,
+             feed->reader->letters ? "it goes to the dead-letter topic"
+                                   : "it is skipped, dead_letter.topic is not set");
+}
+
+/* A record that no reading can help: to the dead-letter topic, or counted and passed over. It is in
+ * the ledger already. */
+static void feed_poison(struct feed *feed, uint64_t number, const struct outcome *why)
+{
+    struct kafka_receiver *self = feed->reader->self;
+    const rd_kafka_message_t *message = feed->heads[feed->head];
+    const struct refusal refusal = {
+        .transport = ADMISSION_PULL, .signal = (int)feed->signal, .why = why};
+    meter_refused(self->env->meter, &refusal);
+    if (atomic_fetch_add(&self->poisoned, 1) < 10 || log_enabled(LOG_DEBUG))
+        log_poison(feed, message, why->text);
+    if (!feed->reader->letters ||
+        !letters_send(feed->reader->letters, message, why->text, feed, number))
+        feed_settle(feed, number);
+    feed_advance(feed);
+}
+
+/* Whether the head was delivered to an earlier reader. */
+static bool feed_had(const struct feed *feed)
+{
+    int64_t offset = feed->heads[feed->head]->offset;
+    return offset < feed->deliver_from || marks_has(&feed->marks, offset);
+}
+
+/* False: the lane waits. */
+static bool feed_offer(struct feed *feed, uint64_t mono_ns)
+{
+    uint64_t number = 0;
+    struct outcome outcome = handed_offer(feed->waiting, &number);
+    if (outcome.verdict == VERDICT_RETRY) {
+        feed_pause(feed, mono_ns);
+        return false;
+    }
+    feed->waiting = NULL;
+    if (outcome.verdict == VERDICT_REJECT && !feed_had(feed))
+        feed_poison(feed, number, &outcome);
+    else
+        feed_advance(feed);
+    return true;
+}
+
+/* What the head gives: its own value, that of all its parts, or none yet. */
+struct feed_value {
+    struct view value;
+    struct parted *parted; /* NULL: it is no part */
+    bool whole;
+};
+
+static struct view feed_part_text(const struct feed *feed)
+{
+    return feed->native ? record_header(feed->heads[feed->head], NATIVE_PART) : (struct view){0};
+}
+
+static struct outcome feed_value(struct feed *feed, struct feed_value *found)
+{
+    const rd_kafka_message_t *message = feed->heads[feed->head];
+    struct view text = feed_part_text(feed);
+    struct native_part part;
+    *found = (struct feed_value){.value = {message->payload, message->len}, .whole = true};
+    if (!text.data)
+        return OUTCOME_OK;
+    if (!native_part_parse(text, &part))
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed header " NATIVE_PART);
+    enum parts_result result =
+        parts_add(&feed->parts, &part, found->value, feed->reached, &found->parted);
+    if (result == PARTS_NO_MEMORY)
+        return outcome_no_memory();
+    if (result == PARTS_STRAY)
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                          "part %u of %u of a record whose earlier parts are missing", part.number,
+                          part.count);
+    found->whole = result == PARTS_WHOLE;
+    found->value = bytes_view(&found->parted->value);
+    return OUTCOME_OK;
+}
+
+/* Settles the parts of a record that never became whole. */
+static void feed_drop_parted(struct feed *feed, struct parted *parted)
+{
+    for (uint32_t i = 0; i < parted->number_count; i++)
+        feed_settle(feed, parted->numbers[i]);
+    parts_close(&feed->parts, parted);
+}
+
+static void feed_expire_parts(struct feed *feed)
+{
+    uint64_t before = feed->reached > PARTS_WAIT_NS ? feed->reached - PARTS_WAIT_NS : 0;
+    for (struct parted *stale; (stale = parts_stale(&feed->parts, before));) {
+        if (stale->number_count) {
+            atomic_fetch_add(&feed->reader->self->poisoned, 1);
+            log_warn("%s: %s/%d: %u of %u parts of a record never arrived; it is skipped",
+                     feed->reader->self->env->id, feed->topic, feed->reader->number,
+                     stale->count - stale->got, stale->count);
+        }
+        feed_drop_parted(feed, stale);
+    }
+}
+
+/* Reads the head as profiles that were delivered before. Without memory its ids are missed, and a
+ * span may stay unlinked. */
+static bool feed_again(struct feed *feed, uint64_t mono_ns)
+{
+    struct reader *reader = feed->reader;
+    struct batch *batch = NULL;
+    struct feed_value found = {0};
+    uint64_t number;
+    bool listed = feed->heads[feed->head]->offset >= feed->deliver_from;
+    if (listed && !feed_list(feed, true, &number)) {
+        feed_pause(feed, mono_ns);
+        return false;
+    }
+    atomic_fetch_add(
+        feed->signal == SIGNAL_PROFILES ? &reader->self->replayed : &reader->self->skipped, 1);
+    if (feed->signal == SIGNAL_PROFILES && feed_value(feed, &found).verdict == VERDICT_OK &&
+        found.whole)
+        record_read(reader->self, feed->signal, feed->heads[feed->head], found.value, &batch);
+    if (found.parted && found.whole)
+        parts_close(&feed->parts, found.parted);
+    if (batch) {
+        batch_set_lane(batch, reader->lane, feed->reached);
+        feed->waiting = handed_new(feed, batch, &number, 0);
+    }
+    if (feed->waiting)
+        return feed_offer(feed, mono_ns);
+    feed_advance(feed);
+    return true;
+}
+
+/* Hands a listed record over, with the parts before it. */
+static bool feed_hand(struct feed *feed, struct batch *batch, uint64_t number,
+                      struct parted *parted, uint64_t mono_ns)
+{
+    bool noted = !parted || parted_note(parted, number);
+    batch_set_lane(batch, feed->reader->lane, feed->reached);
+    if (noted)
+        feed->waiting = parted ? handed_new(feed, batch, parted->numbers, parted->number_count)
+                               : handed_new(feed, batch, &number, 1);
+    else
+        batch_unref(batch);
+    if (parted)
+        parts_close(&feed->parts, parted);
+    if (feed->waiting)
+        return feed_offer(feed, mono_ns);
+    atomic_store(&feed->reader->rewind, true); /* listed and lost: read it again */
+    feed_advance(feed);
+    return true;
+}
+
+/* A record that gives no batch: a part, one that is empty, or one that cannot be read. */
+static void feed_without_batch(struct feed *feed, uint64_t number, const struct feed_value *found,
+                               const struct outcome *why)
+{
+    if (found->parted && !found->whole && parted_note(found->parted, number)) {
+        feed_advance(feed);
+        return;
+    }
+    if (found->parted)
+        feed_drop_parted(feed, found->parted);
+    if (why->verdict == VERDICT_REJECT) {
+        feed_poison(feed, number, why);
+    } else {
+        feed_settle(feed, number);
+        feed_advance(feed);
+    }
+}
+
+static bool feed_first(struct feed *feed, uint64_t mono_ns)
+{
+    struct batch *batch = NULL;
+    struct feed_value found = {0};
+    uint64_t number;
+    feed_expire_parts(feed);
+    struct outcome outcome = feed_value(feed, &found);
+    if (outcome.verdict == VERDICT_OK && found.whole)
+        outcome = record_read(feed->reader->self, feed->signal, feed->heads[feed->head],
+                              found.value, &batch);
+    if (outcome.verdict == VERDICT_RETRY || !feed_list(feed, false, &number)) {
+        batch_unref(batch);
+        if (found.parted)
+            parts_undo(&feed->parts, found.parted);
+        feed_pause(feed, mono_ns);
+        return false;
+    }
+    if (batch)
+        return feed_hand(feed, batch, number, found.parted, mono_ns);
+    feed_without_batch(feed, number, &found, &outcome);
+    return true;
+}
+
+/* Hands the next record over. False: the feed is paused. */
+static bool feed_next(struct feed *feed, uint64_t mono_ns)
+{
+    if (feed->waiting)
+        return feed_offer(feed, mono_ns);
+    return feed_had(feed) ? feed_again(feed, mono_ns) : feed_first(feed, mono_ns);
+}
+
+/* ---- steps ---- */
+
+/* Chooses among the joint feeds. NULL: wait, *wake says until when. */
+static struct feed *reader_joint(struct reader *reader, uint64_t mono_ns, uint64_t *wake)
+{
+    struct feed_head heads[SIGNAL_COUNT * 4];
+    struct feed *feeds[SIGNAL_COUNT * 4];
+    size_t count = 0;
+    for (size_t i = 0; i < reader->feed_count && count < SIGNAL_COUNT * 4; i++)
+        if (reader->feeds[i].joint) {
+            feeds[count] = &reader->feeds[i];
+            heads[count++] = feed_look(&reader->feeds[i]);
+        }
+    size_t chosen = heads_choose(heads, count);
+    if (chosen == count)
+        return NULL;
+    if (feeds[chosen]->paused_until > mono_ns) {
+        *wake = feeds[chosen]->paused_until < *wake ? feeds[chosen]->paused_until : *wake;
+        return NULL;
+    }
+    return feeds[chosen];
+}
+
+/* Hands over what is next of each feed that waits for no other. True: there may be more. */
+static bool reader_rest(struct reader *reader, uint64_t mono_ns, uint64_t *wake)
+{
+    bool more = false;
+    for (size_t i = 0; i < reader->feed_count; i++) {
+        struct feed *feed = &reader->feeds[i];
+        if (feed->joint || !feed_look(feed).known)
+            continue;
+        bool ready = feed->paused_until <= mono_ns;
+        if (ready && feed_next(feed, mono_ns))
+            more = true;
+        else if (feed->paused_until < *wake)
+            *wake = feed->paused_until;
+    }
+    return more;
+}
+
+uint64_t reader_step(struct reader *reader, uint64_t mono_ns)
+{
+    uint64_t wake = TIME_NEVER;
+    bool more = true;
+    pthread_mutex_lock(&reader->step);
+    for (int i = 0; more && i < STEP_RECORDS && !atomic_load(&reader->leaving); i++) {
+        wake = TIME_NEVER;
+        struct feed *feed = reader_joint(reader, mono_ns, &wake);
+        more = feed && feed_next(feed, mono_ns);
+        if (feed && !more && feed->paused_until < wake)
+            wake = feed->paused_until;
+        more |= reader_rest(reader, mono_ns, &wake);
+    }
+    pthread_mutex_unlock(&reader->step);
+    return more && !atomic_load(&reader->leaving) ? 0 : wake;
+}

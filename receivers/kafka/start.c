@@ -1,0 +1,132 @@
+#include "receivers/kafka/start.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ASK_MS = 5000 };
+
+static bool start_failed(rd_kafka_resp_err_t code, const char *what, char *error, size_t error_size)
+{
+    snprintf(error, error_size, "%s: %s", what, rdkafka.err2str(code));
+    return false;
+}
+
+/* Asks for the offsets at the times in the list's offset fields; -1 and -2 are the ends. */
+static bool ask_times(const struct start_request *request, rd_kafka_topic_partition_list_t *list,
+                      char *error, size_t error_size)
+{
+    rd_kafka_resp_err_t code =
+        list->cnt ? rdkafka.offsets_for_times(request->client, list, ASK_MS) : 0;
+    for (int i = 0; !code && i < list->cnt; i++)
+        code = list->elems[i].err;
+    return !code || start_failed(code, "the partitions' offsets are not known", error, error_size);
+}
+
+static bool ask_ends(const struct start_request *request, rd_kafka_topic_partition_list_t *list,
+                     struct feed_start *starts, char *error, size_t error_size)
+{
+    rd_kafka_topic_partition_list_t *ends = rdkafka.topic_partition_list_copy(list);
+    for (int i = 0; i < ends->cnt; i++)
+        ends->elems[i].offset = RD_KAFKA_OFFSET_END;
+    bool asked = ask_times(request, ends, error, error_size);
+    for (int i = 0; asked && i < ends->cnt; i++) {
+        starts[i].end = ends->elems[i].offset;
+        starts[i].end_asked = request->now;
+        if (list->elems[i].offset > starts[i].end) { /* the topic was made again */
+            marks_release(&starts[i].marks);
+            list->elems[i].offset = RD_KAFKA_OFFSET_INVALID;
+        }
+    }
+    rdkafka.topic_partition_list_destroy(ends);
+    return asked;
+}
+
+/* Of partitions without a committed offset. */
+static bool ask_initial(const struct start_request *request, rd_kafka_topic_partition_list_t *list,
+                        char *error, size_t error_size)
+{
+    rd_kafka_topic_partition_list_t *initial = rdkafka.topic_partition_list_new(list->cnt);
+    for (int i = 0; i < list->cnt; i++)
+        if (list->elems[i].offset < 0)
+            rdkafka
+                .topic_partition_list_add(initial, list->elems[i].topic, list->elems[i].partition)
+                ->offset = request->earliest ? RD_KAFKA_OFFSET_BEGINNING : RD_KAFKA_OFFSET_END;
+    bool asked = ask_times(request, initial, error, error_size);
+    for (int i = 0; asked && i < initial->cnt; i++)
+        rdkafka
+            .topic_partition_list_find(list, initial->elems[i].topic, initial->elems[i].partition)
+            ->offset = initial->elems[i].offset;
+    rdkafka.topic_partition_list_destroy(initial);
+    return asked;
+}
+
+int64_t start_time(const rd_kafka_topic_partition_list_t *list, const struct feed_start *starts,
+                   int32_t number)
+{
+    int64_t earliest = -1;
+    for (int i = 0; i < list->cnt; i++) {
+        int64_t time = starts[i].marks.time_ms;
+        if (list->elems[i].partition == number && starts[i].signal == SIGNAL_TRACES && time >= 0 &&
+            (earliest < 0 || time < earliest))
+            earliest = time;
+    }
+    return earliest;
+}
+
+/* Moves the start of profiles back to the time of the spans, and further by the replay. */
+static bool ask_replay(const struct start_request *request, rd_kafka_topic_partition_list_t *list,
+                       const struct feed_start *starts, char *error, size_t error_size)
+{
+    int64_t back = (int64_t)(request->replay_ns / NS_PER_MS);
+    rd_kafka_topic_partition_list_t *earlier = rdkafka.topic_partition_list_new(list->cnt);
+    for (int i = 0; i < list->cnt; i++) {
+        int64_t time = start_time(list, starts, list->elems[i].partition);
+        if (starts[i].signal == SIGNAL_PROFILES && time >= 0)
+            rdkafka
+                .topic_partition_list_add(earlier, list->elems[i].topic, list->elems[i].partition)
+                ->offset = time > back ? time - back : 0;
+    }
+    bool asked = ask_times(request, earlier, error, error_size);
+    for (int i = 0; asked && i < earlier->cnt; i++) {
+        rd_kafka_topic_partition_t *start = rdkafka.topic_partition_list_find(
+            list, earlier->elems[i].topic, earlier->elems[i].partition);
+        int64_t offset = earlier->elems[i].offset;
+        start->offset = offset >= 0 && offset < start->offset ? offset : start->offset;
+    }
+    rdkafka.topic_partition_list_destroy(earlier);
+    return asked;
+}
+
+bool start_again(const struct start_request *request, rd_kafka_topic_partition_list_t *list,
+                 struct feed_start *starts, char *error, size_t error_size)
+{
+    bool read = true;
+    for (int i = 0; i < list->cnt; i++) {
+        const rd_kafka_topic_partition_t *at = &list->elems[i];
+        read &= marks_read(&starts[i].marks, at->offset, at->metadata, at->metadata_size);
+    }
+    if (!read)
+        snprintf(error, error_size, "out of memory");
+    read = read && ask_ends(request, list, starts, error, error_size) &&
+           ask_initial(request, list, error, error_size);
+    for (int i = 0; read && i < list->cnt; i++)
+        starts[i].deliver_from = list->elems[i].offset;
+    read = read && ask_replay(request, list, starts, error, error_size);
+    for (int i = 0; i < list->cnt; i++) {
+        starts[i].from = list->elems[i].offset;
+        if (!read)
+            marks_release(&starts[i].marks);
+    }
+    return read;
+}
+
+bool start_find(const struct start_request *request, rd_kafka_topic_partition_list_t *list,
+                struct feed_start *starts, char *error, size_t error_size)
+{
+    rd_kafka_resp_err_t code = rdkafka.committed(request->client, list, ASK_MS);
+    for (int i = 0; !code && i < list->cnt; i++)
+        code = list->elems[i].err;
+    if (code)
+        return start_failed(code, "the committed offsets are not known", error, error_size);
+    return start_again(request, list, starts, error, error_size);
+}

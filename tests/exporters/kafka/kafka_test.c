@@ -1,0 +1,167 @@
+/* Sends, and what is made of a broker's answers, with librdkafka's own broker for tests. */
+#include "exporters/kafka/kafka.h"
+#include "tests/support/backend.h"
+#include "tests/support/proto_build.h"
+#include "tests/support/scripted.h"
+#include "tests/support/suite.h"
+
+#include <dlfcn.h>
+#include <librdkafka/rdkafka_mock.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern const struct component exporter_kafka;
+const struct component *const component_table[] = {&scripted_source, &scripted_pprof,
+                                                   &exporter_kafka, NULL};
+
+enum { PRODUCE = 0 }; /* the number of the request (Kafka protocol guide, "API Keys") */
+
+static struct given_exporter exporter;
+static rd_kafka_t *host; /* of the mock */
+static rd_kafka_mock_cluster_t *cluster;
+static void *library;
+
+#define MOCK(name) ((__typeof__(rd_kafka_mock_##name) *)dlsym(library, "rd_kafka_mock_" #name))
+
+static void begin(const char *keys)
+{
+    char error[256] = "", yaml[512];
+    ck_assert(rdkafka_ready());
+    library = dlopen("librdkafka.so.1", RTLD_NOW);
+    host = rdkafka.new(RD_KAFKA_PRODUCER, NULL, error, sizeof error);
+    ck_assert_msg(host != NULL, "%s", error);
+    cluster = MOCK(cluster_new)(host, 1);
+    ck_assert_int_eq(MOCK(topic_create)(cluster, "otlp_spans", 4, 1), 0);
+    snprintf(yaml, sizeof yaml, "kafka: {brokers: ['%s'], timeout: 3s, producer: {linger: 1ms}%s}",
+             MOCK(cluster_bootstraps)(cluster), keys);
+    exporter_start(&exporter, yaml, "traces", &(struct backend){0});
+}
+
+static void end(void)
+{
+    exporter_stop(&exporter);
+    MOCK(cluster_destroy)(cluster);
+    rdkafka.destroy(host);
+}
+
+static struct batch *spans(void)
+{
+    return otlp_batch_of(SIGNAL_TRACES, PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "work")))),
+                         1);
+}
+
+static struct outcome answered(rd_kafka_resp_err_t code)
+{
+    rd_kafka_resp_err_t codes[] = {code};
+    MOCK(push_request_errors_array)(cluster, PRODUCE, 1, codes);
+    return exporter_send(&exporter, spans());
+}
+
+START_TEST(a_send_returns_when_the_broker_has_the_record)
+{
+    begin("");
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(exporter_send(&exporter, spans()).verdict, VERDICT_OK);
+    struct kafka_exporter *self = exporter.instance->self;
+    ck_assert_uint_eq(atomic_load(&self->records), 5);
+    end();
+}
+END_TEST
+
+START_TEST(answers_that_may_change_are_retried)
+{
+    begin("");
+    struct outcome outcome = answered(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_FORBIDDEN);
+    ck_assert_ptr_nonnull(strstr(outcome.text, "topic otlp_spans: "));
+    outcome = exporter_send(&exporter, spans());
+    ck_assert_msg(outcome.verdict == VERDICT_OK, "%s", outcome.text);
+    end();
+}
+END_TEST
+
+START_TEST(what_the_client_repeats_itself_is_no_outcome)
+{
+    begin("");
+    ck_assert_int_eq(answered(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION).verdict, VERDICT_OK);
+    end();
+}
+END_TEST
+
+START_TEST(a_record_that_a_broker_never_takes_is_counted)
+{
+    begin("");
+    struct progress progress = {0};
+    rd_kafka_resp_err_t codes[] = {RD_KAFKA_RESP_ERR_INVALID_RECORD};
+    MOCK(push_request_errors_array)(cluster, PRODUCE, 1, codes);
+    struct batch *batch = spans();
+    struct outcome outcome = exporter_send_on(&exporter, batch, &progress);
+    ck_assert_int_eq(outcome.verdict, VERDICT_OK);
+    ck_assert_uint_eq(outcome.rejected, 1);
+    batch_unref(batch);
+    end();
+}
+END_TEST
+
+START_TEST(without_a_broker_a_send_ends_in_time)
+{
+    begin(", traces: {topic: otlp_spans}");
+    MOCK(broker_set_down)(cluster, 1);
+    struct outcome outcome = exporter_send(&exporter, spans());
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_UNAVAILABLE);
+    MOCK(broker_set_up)(cluster, 1);
+    ck_assert_int_eq(exporter_send(&exporter, spans()).verdict, VERDICT_OK);
+    end();
+}
+END_TEST
+
+START_TEST(an_abort_ends_sends)
+{
+    begin("");
+    MOCK(broker_set_down)(cluster, 1);
+    exporter.instance->component->abort(exporter.instance->self);
+    struct outcome outcome = exporter_send(&exporter, spans());
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_SHUTDOWN);
+    end();
+}
+END_TEST
+
+static void fault_is(const char *keys, const char *sentence)
+{
+    bool at_start = strstr(keys, "_file");
+    char *yaml, *faults;
+    ck_assert_int_gt(asprintf(&yaml,
+                              "{receivers: {source: }, exporters: {kafka: {%s}}, service: "
+                              "{pipelines: {traces: {receivers: [source], exporters: [kafka]}}}}",
+                              keys),
+                     0);
+    faults = at_start ? start_faults(yaml) : given_faults(yaml);
+    ck_assert_msg(strstr(faults, sentence) != NULL, "%s\n%s", keys, faults);
+    free(faults);
+    free(yaml);
+}
+
+START_TEST(faults_of_the_configuration_are_sentences)
+{
+    fault_is("brokers: []", "brokers: is empty");
+    fault_is("brokers: ['a b:1']", "has \"a b:1\", expected host:port");
+    fault_is("brokers: ['[::1]:x']", "expected host:port");
+    fault_is("traces: {topic: 'a b'}", "traces.topic: expected at most 249 letters");
+    fault_is("partition_by: [host]", "expected [service, source] or [none]");
+    fault_is("partition_by: [service, source], partition_traces_by_id: true",
+             "contradicts partition_traces_by_id");
+    fault_is("include_metadata_keys: [x-team]", "receivers keep only X-Scope-OrgID");
+    fault_is("auth: {sasl: {username: a, mechanism: PLAIN}}", "auth.sasl.password: is missing");
+    fault_is("auth: {sasl: {username: a, password: b, mechanism: KERBEROS}}", "SCRAM-SHA-256");
+    fault_is("tls: {server_name_override: x}", "tls.server_name_override: is not supported");
+    fault_is("tls: {ca_file: /nowhere}", "tls.ca_file");
+}
+END_TEST
+
+SUITE_MAIN("kafka", a_send_returns_when_the_broker_has_the_record,
+           answers_that_may_change_are_retried, what_the_client_repeats_itself_is_no_outcome,
+           a_record_that_a_broker_never_takes_is_counted, without_a_broker_a_send_ends_in_time,
+           an_abort_ends_sends, faults_of_the_configuration_are_sentences)

@@ -1,0 +1,388 @@
+"""The exporter kafka, with a real broker."""
+import gzip
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+from google.protobuf import json_format
+
+import broker
+import harness
+import payloads
+import sides
+import uploads
+
+SIGNALS = ("traces", "metrics", "logs")
+NEWER = {"LD_LIBRARY_PATH": str(broker.CLIENT / "lib")}
+
+
+def spans(service, first, count, padding=0):
+    """A request of one service; span n has the id n."""
+    request = payloads.REQUESTS["traces"]()
+    group = request.resource_spans.add()
+    group.resource.attributes.append(uploads.text_attribute("service.name", service))
+    scope = group.scope_spans.add()
+    for number in range(first, first + count):
+        span = scope.spans.add(trace_id=(number // 10 + 1).to_bytes(16, "big"),
+                               span_id=number.to_bytes(8, "big"), name=f"span {number}",
+                               start_time_unix_nano=1, end_time_unix_nano=2)
+        if padding:
+            span.attributes.append(uploads.text_attribute("padding", "x" * padding))
+    return request
+
+
+def read_spans(records):
+    """Numbers of the spans in records."""
+    found = []
+    for record in records:
+        request = payloads.REQUESTS["traces"].FromString(record.value)
+        found += [int.from_bytes(span.span_id, "big") for group in request.resource_spans
+                  for scope in group.scope_spans for span in scope.spans]
+    return found
+
+
+@pytest.mark.parametrize("encoding", ["otlp_proto", "otlp_json"])
+def test_a_collector_reads_what_is_written(kafka, tmp_path, encoding):
+    topics = {what: kafka.topic(f"{encoding}_{what}", 3) for what in SIGNALS}
+    direct = harness.Collector(tmp_path / "direct").start()
+    through = harness.Collector(tmp_path / "through").start()
+    reader = sides.collector(tmp_path, "reader", {
+        "receivers": {"kafka": {
+            "brokers": kafka.addresses, "group_id": encoding, "initial_offset": "earliest",
+            **{what: {"topics": [topic], "encoding": encoding}
+               for what, topic in topics.items()}}},
+        "exporters": {"otlp_http": {"endpoint": f"http://127.0.0.1:{through.http}"}},
+        "service": {"pipelines": {what: {"receivers": ["kafka"], "exporters": ["otlp_http"]}
+                                  for what in SIGNALS}}})
+    sidecar = sides.Sidecar(tmp_path, {
+        "brokers": kafka.addresses,
+        **{what: {"topic": topic, "encoding": encoding} for what, topic in topics.items()}}, SIGNALS)
+    for what in SIGNALS:
+        for seed in range(3):
+            body = payloads.build(what, f"shop-{seed}", seed).SerializeToString()
+            assert sidecar.post(what, body) == 200
+            assert harness.requests.post(
+                f"http://127.0.0.1:{direct.http}{sides.PATHS[what]}", data=body, timeout=10,
+                headers={"Content-Type": "application/x-protobuf"}).status_code == 200
+    for what in SIGNALS:
+        assert harness.wait_for(
+            lambda what=what: len(sides.items(through, what)) >= len(sides.items(direct, what)) > 0,
+            60), (what, reader.tail(), sidecar.tail())
+        assert sides.items(through, what) == sides.items(direct, what)
+    assert sidecar.stop() == 0
+    for program in (reader, direct.program, through.program):
+        program.kill()
+
+
+def test_a_collector_reads_profiles(kafka, tmp_path):
+    kafka.topic("otlp_profiles", 2)
+    through = harness.Collector(tmp_path / "through").start()
+    reader = sides.collector(tmp_path, "reader", {
+        "receivers": {"kafka": {"brokers": kafka.addresses, "group_id": "profiles",
+                                "initial_offset": "earliest"}},
+        "exporters": {"otlp_http": {"endpoint": f"http://127.0.0.1:{through.http}"}},
+        "service": {"pipelines": {"profiles": {"receivers": ["kafka"],
+                                               "exporters": ["otlp_http"]}}}})
+    sidecar = sides.Sidecar(tmp_path, {"brokers": kafka.addresses}, ("profiles",))
+    pprof = uploads.Pprof([("samples", "count")])
+    pprof.sample([7], ("leaf", "root"), span_id="00000000000000a1")
+    assert sidecar.upload("name=shop&format=pprof", pprof.encode(time.time_ns() - 10**9, 10**9)) == 200
+    [record] = kafka.records("otlp_profiles", 1)
+    request = payloads.REQUESTS["profiles"].FromString(record.value)
+    assert "leaf" in request.dictionary.string_table
+    assert harness.wait_for(lambda: list(through.folder.glob("sink-*/profiles.jsonl"))
+                            and "leaf" in next(through.folder.glob("sink-*/profiles.jsonl")).read_text(),
+                            30), (reader.tail(), sidecar.tail())
+    assert sidecar.stop() == 0
+    for program in (reader, through.program):
+        program.kill()
+
+
+def test_spans_and_profiles_of_a_process_have_one_partition_number(kafka, tmp_path):
+    kafka.topic("keyed_spans", 12)
+    kafka.topic("keyed_profiles", 12)
+    services = [f"service-{number}" for number in range(8)]
+    sidecar = sides.Sidecar(tmp_path, {
+        "brokers": kafka.addresses, "source": "pod-1", "traces": {"topic": "keyed_spans"},
+        "profiles": {"topic": "keyed_profiles", "encoding": "native"}}, ("traces", "profiles"))
+    request = payloads.REQUESTS["traces"]()     # of all services, the entries interleaved
+    for number in range(2 * len(services)):
+        request.MergeFrom(spans(services[number % len(services)], 10 * number + 1, 5))
+    assert sidecar.post("traces", request.SerializeToString()) == 200
+    for service in services:
+        pprof = uploads.Pprof([("samples", "count")])
+        pprof.sample([1])
+        assert sidecar.upload(f"name={service}&format=pprof", pprof.encode(1, 2)) == 200
+        assert sidecar.upload(f"name={service}.cpu&format=folded", b"main;work 3\n",
+                              **{"X-Scope-OrgID": "acme"}) == 200
+    traced = kafka.records("keyed_spans", len(services))
+    profiled = kafka.records("keyed_profiles", 2 * len(services))
+    assert sorted(read_spans(traced)) == [10 * n + i for n in range(16) for i in range(1, 6)]
+    assert len(traced) == len(services) and len(profiled) == 2 * len(services)
+    where = {record.key: record.partition for record in traced}
+    assert set(where) == {f"{service}\0pod-1".encode() for service in services}
+    assert len(set(where.values())) > 2
+    assert {record.key: record.partition for record in profiled} == where
+    for record in profiled:
+        headers = dict(record.headers)
+        service = record.key.partition(b"\0")[0]
+        if headers["spanlink.encoding"] == b"opaque":
+            assert record.value == b"main;work 3\n"
+            assert b"format=folded" in headers["query"] and service in headers["query"]
+        else:
+            assert headers["spanlink.encoding"] == b"pprof"
+            assert headers["label.__name__"] == service and headers["ingest"] == b"1"
+    assert sidecar.stop() == 0
+
+
+def test_large_requests_become_several_records(kafka, tmp_path):
+    kafka.topic("large", 1)
+    kafka.topic("large_profiles", 1)
+    sidecar = sides.Sidecar(tmp_path, {
+        "brokers": kafka.addresses, "traces": {"topic": "large"},
+        "producer": {"max_message_bytes": 50000},
+        "profiles": {"topic": "large_profiles", "encoding": "native"}}, ("traces", "profiles"))
+    assert sidecar.post("traces", spans("shop", 1, 300, 1000).SerializeToString()) == 200
+    text = b"".join(b"main;work%d 3\n" % n for n in range(15000))
+    assert sidecar.upload("name=shop.cpu&format=folded", text) == 200
+    records = kafka.records("large", 7)
+    assert sorted(read_spans(records)) == list(range(1, 301))
+    assert max(len(record.value) for record in records) <= 50000 and len(records) < 10
+    parts = kafka.records("large_profiles", len(text) // 50000 + 1)
+    assert b"".join(part.value for part in parts) == text
+    assert [dict(part.headers)["spanlink.part"].split()[0].decode() for part in parts] == [
+        f"{number}/{len(parts)}" for number in range(1, len(parts) + 1)]
+    assert sidecar.stop() == 0 and not sidecar.lines("not delivered")
+
+
+def test_a_topic_with_a_smaller_limit_gets_smaller_records(kafka, tmp_path):
+    kafka.topic("small", 1, max_message_bytes=20000)
+    sidecar = sides.Sidecar(tmp_path, {"brokers": kafka.addresses, "traces": {"topic": "small"}})
+    assert sidecar.post("traces", spans("shop", 1, 100, 1000).SerializeToString()) == 200
+    # Records that were taken beside the refused ones come again.
+    assert set(read_spans(kafka.records("small", 6))) == set(range(1, 101))
+    assert sidecar.stop() == 0
+    assert sidecar.lines("refuses records of", "max.message.bytes")
+
+
+def test_what_cannot_be_split_is_counted_and_the_rest_arrives(kafka, tmp_path):
+    kafka.topic("huge", 1)
+    sidecar = sides.Sidecar(tmp_path, {"brokers": kafka.addresses, "traces": {"topic": "huge"},
+                                       "producer": {"max_message_bytes": 10000}})
+    request = spans("shop", 1, 3)
+    request.MergeFrom(spans("shop", 100, 1, 20000))
+    assert sidecar.post("traces", request.SerializeToString()) == 200
+    assert sorted(read_spans(kafka.records("huge", 1))) == [1, 2, 3]
+    sidecar.stop()
+    assert sidecar.lines("1 span not delivered", "exceed producer.max_message_bytes")
+
+
+def test_topics_come_from_an_attribute(kafka, tmp_path):
+    for topic in ("team_a", "team_b", "others"):
+        kafka.topic(topic, 1)
+    sidecar = sides.Sidecar(tmp_path, {"brokers": kafka.addresses, "traces": {"topic": "others"},
+                                       "topic_from_attribute": "team",
+                                       "include_metadata_keys": ["X-Scope-OrgID"]})
+    request = payloads.REQUESTS["traces"]()
+    for number, team in enumerate(["team_a", "team_b", None, "not a topic!"]):
+        one = spans("shop", 10 * number + 1, 2)
+        if team:
+            one.resource_spans[0].resource.attributes.append(uploads.text_attribute("team", team))
+        request.MergeFrom(one)
+    assert sidecar.post("traces", request.SerializeToString()) == 200
+    assert read_spans(kafka.records("team_a", 1)) == [1, 2]
+    assert read_spans(kafka.records("team_b", 1)) == [11, 12]
+    assert read_spans(kafka.records("others", 1)) == [21, 22, 31, 32]
+    assert sidecar.stop() == 0
+
+
+def test_a_trace_is_a_record_with_its_id_as_key(kafka, tmp_path):
+    kafka.topic("by_id", 6)
+    sidecar = sides.Sidecar(tmp_path, {"brokers": kafka.addresses, "traces": {"topic": "by_id"},
+                                       "partition_traces_by_id": True})
+    request = spans("shop", 1, 94)
+    request.MergeFrom(spans("cart", 5, 10))
+    assert sidecar.post("traces", request.SerializeToString()) == 200
+    records = kafka.records("by_id", 10)
+    assert len(records) == 10
+    assert sorted(read_spans(records)) == sorted([*range(1, 95), *range(5, 15)])
+    for record in records:
+        numbers = {number // 10 + 1 for number in read_spans([record])}
+        assert {f"{number:032x}".encode() for number in numbers} == {record.key}
+    assert sidecar.stop() == 0
+
+
+def test_nothing_acknowledged_is_lost_when_a_broker_is_killed(tmp_path, soak):
+    cluster = broker.Cluster(tmp_path / "kafka", 3).start()
+    cluster.topic("otlp_spans", 6)
+    sidecar = sides.Sidecar(tmp_path, {"brokers": cluster.addresses})
+    accepted, stop = [], threading.Event()
+
+    def load():
+        number = 1
+        while not stop.is_set():
+            if sidecar.post("traces", spans("shop", number, 20).SerializeToString()) == 200:
+                accepted.extend(range(number, number + 20))
+            number += 20
+            time.sleep(0.01)
+    thread = threading.Thread(target=load)
+    thread.start()
+    try:
+        for turn in range(6 if soak else 2):
+            victim = cluster.brokers[turn % 3]
+            time.sleep(3)
+            victim.kill()
+            time.sleep(3)
+            victim.start().wait()
+    finally:
+        stop.set()
+        thread.join()
+    code = sidecar.stop(60)
+    assert code == 0, sidecar.tail()
+    found = read_spans(cluster.records("otlp_spans", seconds=60))
+    print(f"{len(accepted)} accepted, {len(found) - len(set(found))} duplicates")
+    assert len(accepted) > 1000 and set(accepted) <= set(found)
+    cluster.stop()
+
+
+# Credentials
+
+JAAS = "org.apache.kafka.common.security"
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    """A broker with SASL, TLS and both."""
+    folder = tmp_path_factory.mktemp("guarded")
+    make_pki(folder)
+    tls = (f"ssl.keystore.type=PEM\nssl.keystore.location={folder}/broker.pem\n"
+           f"ssl.truststore.type=PEM\nssl.truststore.location={folder}/ca.pem\n")
+    scram = "".join(f"listener.name.sasl.scram-sha-{n}.sasl.jaas.config="
+                    f"{JAAS}.scram.ScramLoginModule required;\n" for n in (256, 512))
+    plain = ("listener.name.{}.plain.sasl.jaas.config=" + JAAS
+             + ".plain.PlainLoginModule required user_alice=\"right\";\n")
+    cluster = broker.Cluster(folder, users={"alice": "right"}, listeners={
+        "SASL": ("SASL_PLAINTEXT", scram + plain.format("sasl")
+                 + "listener.name.sasl.sasl.enabled.mechanisms="
+                   "SCRAM-SHA-256,SCRAM-SHA-512,PLAIN\n"),
+        "TLS": ("SSL", tls + "listener.name.tls.ssl.client.auth=required\n"),
+        "BOTH": ("SASL_SSL", plain.format("both")
+                 + "listener.name.both.sasl.enabled.mechanisms=PLAIN\n")}).start()
+    cluster.topic("otlp_spans", 1)
+    cluster.pki = folder
+    yield cluster
+    cluster.stop()
+
+
+def openssl(folder, *words):
+    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+
+def make_pki(folder):
+    openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out",
+            "ca.pem", "-subj", "/CN=test ca", "-days", "2")
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1")
+    for name in ("broker", "client"):
+        openssl(folder, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out",
+                f"{name}.csr", "-subj", f"/CN={name}")
+        openssl(folder, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+                "-CAcreateserial", "-out", f"{name}.crt", "-days", "2", "-extfile", "names")
+    (folder / "broker.pem").write_text(
+        (folder / "broker.key").read_text() + (folder / "broker.crt").read_text())
+
+
+def sasl(mechanism, password="right"):
+    return {"auth": {"sasl": {"username": "alice", "password": password, "mechanism": mechanism}}}
+
+
+def arrives(cluster, sidecar, number):
+    assert sidecar.post("traces", spans("shop", number, 1).SerializeToString()) == 200
+    assert harness.wait_for(lambda: number in read_spans(cluster.records("otlp_spans", seconds=3)),
+                            20), sidecar.tail()
+    assert sidecar.stop() == 0
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_scram(guarded, tmp_path, mechanism):
+    sidecar = sides.Sidecar(tmp_path, {"brokers": guarded.at("SASL"), **sasl(mechanism)}, env=NEWER)
+    arrives(guarded, sidecar, int(mechanism[-3:]))
+
+
+def test_tls_with_a_client_certificate(guarded, tmp_path):
+    sidecar = sides.Sidecar(tmp_path, {"brokers": guarded.at("TLS"), "tls": {
+        "ca_file": f"{guarded.pki}/ca.pem", "cert_file": f"{guarded.pki}/client.crt",
+        "key_file": f"{guarded.pki}/client.key"}})
+    arrives(guarded, sidecar, 1)
+
+
+def test_plain_over_tls(guarded, tmp_path):
+    sidecar = sides.Sidecar(tmp_path, {"brokers": guarded.at("BOTH"), **sasl("PLAIN"),
+                                       "tls": {"ca_file": f"{guarded.pki}/ca.pem"}})
+    arrives(guarded, sidecar, 2)
+
+
+def refusal(sidecar, *words):
+    """The one line in which it is said what is wrong."""
+    assert sidecar.post("traces", spans("shop", 9, 1).SerializeToString()) == 200
+    assert harness.wait_for(lambda: sidecar.lines(*words), 20), sidecar.tail()
+    time.sleep(5)       # librdkafka tries again several times
+    lines = sidecar.lines(" kafka: ")
+    sidecar.kill()
+    assert len(lines) == 1, "\n".join(lines)
+    return lines[0]
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_a_wrong_password_is_one_line(guarded, tmp_path, mechanism):
+    sidecar = sides.Sidecar(tmp_path, {"brokers": guarded.at("SASL"), **sasl(mechanism, "wrong")},
+                            env=NEWER)
+    line = refusal(sidecar, "refuses the user name or the password of auth.sasl")
+    assert " error " in line and "SCRAM needs" not in line
+
+
+def test_an_old_library_explains_why_scram_fails(guarded, tmp_path):
+    version = subprocess.run([harness.SPANLINK, "version", "--verbose"], capture_output=True,
+                             text=True).stdout
+    if "librdkafka 2.0.2" not in version:
+        pytest.skip("only with Debian 12's librdkafka")
+    sidecar = sides.Sidecar(tmp_path, {"brokers": guarded.at("SASL"), **sasl("SCRAM-SHA-256")})
+    assert "SCRAM needs librdkafka 2.6.1" in refusal(sidecar, "refuses the user name")
+
+
+def test_a_broker_that_is_not_trusted_is_one_line(guarded, tmp_path):
+    sidecar = sides.Sidecar(tmp_path, {"brokers": guarded.at("TLS"), "tls": {}})
+    assert "certificate could not be verified" in refusal(sidecar, "TLS to broker")
+
+
+def test_a_broker_that_is_down_is_one_line_a_minute(tmp_path):
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        sidecar = sides.Sidecar(tmp_path, {"brokers": [f"127.0.0.1:{nobody.getsockname()[1]}"]})
+        line = refusal(sidecar, "cannot be reached")
+    assert "Connection refused" in line and " warn " in line
+
+
+def check(config):
+    ran = subprocess.run([harness.SPANLINK, "check", "--config", config], capture_output=True,
+                         text=True)
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def test_check_asks_the_brokers(guarded, tmp_path):
+    def asked(name, settings):
+        sidecar = sides.Sidecar(tmp_path, settings, name=name)
+        sidecar.kill()
+        return check(sidecar.config)
+    code, text = asked("good", {"brokers": guarded.addresses})
+    assert code == 0 and "traces are accepted" in text
+    code, text = asked("topic", {"brokers": guarded.addresses, "traces": {"topic": "absent"}})
+    assert code != 0 and "topic absent does not exist" in text
+    code, text = asked("password", {"brokers": guarded.at("SASL"), **sasl("PLAIN", "wrong")})
+    assert code != 0 and "refuses the user name or the password" in text
+    code, text = asked("down", {"brokers": ["127.0.0.1:1"]})
+    assert code != 0 and "cannot be reached" in text

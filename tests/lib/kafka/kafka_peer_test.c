@@ -1,0 +1,107 @@
+#include "lib/kafka/kafka_peer.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "tests/support/suite.h"
+
+static char text[KAFKA_TROUBLE_SIZE];
+
+static enum cause complain(rd_kafka_resp_err_t code, const char *reason)
+{
+    text[0] = '\0';
+    return kafka_complaint(code, reason, text, sizeof text);
+}
+
+START_TEST(an_unreachable_broker_is_named_with_the_reason)
+{
+    ck_assert_int_eq(complain(RD_KAFKA_RESP_ERR__TRANSPORT,
+                              "localhost:9092/bootstrap: Connect to ipv4#127.0.0.1:9092 failed: "
+                              "Connection refused (after 0ms in state CONNECT)"),
+                     CAUSE_UNAVAILABLE);
+    ck_assert_str_eq(text, "broker localhost:9092 cannot be reached: Connection refused");
+    ck_assert_int_eq(complain(RD_KAFKA_RESP_ERR__RESOLVE,
+                              "nowhere:9092/bootstrap: Failed to resolve 'nowhere:9092': Name or "
+                              "service not known (after 3ms in state CONNECT)"),
+                     CAUSE_UNAVAILABLE);
+    ck_assert_str_eq(text, "broker nowhere:9092 cannot be reached: Failed to resolve "
+                           "'nowhere:9092': Name or service not known");
+}
+END_TEST
+
+START_TEST(a_wrong_password_is_one_short_sentence)
+{
+    ck_assert_int_eq(complain(RD_KAFKA_RESP_ERR__AUTHENTICATION,
+                              "sasl_plaintext://127.0.0.1:9092/1: SASL authentication error: "
+                              "Authentication failed during authentication due to invalid "
+                              "credentials with SASL mechanism SCRAM-SHA-256 (after 311ms in state "
+                              "AUTH_REQ, 5 identical error(s) suppressed)"),
+                     CAUSE_AUTH);
+    ck_assert_str_eq(text,
+                     "broker 127.0.0.1:9092 refuses the user name or the password of auth.sasl");
+    ck_assert_int_eq(complain(RD_KAFKA_RESP_ERR__AUTHENTICATION,
+                              "sasl_plaintext://b:1/bootstrap: SASL PLAIN mechanism handshake "
+                              "failed: Broker: Unsupported SASL mechanism: broker's supported "
+                              "mechanisms: SCRAM-SHA-256"),
+                     CAUSE_AUTH);
+    ck_assert_ptr_nonnull(strstr(text, "does not support auth.sasl.mechanism"));
+    ck_assert_ptr_nonnull(strstr(text, "mechanisms: SCRAM-SHA-256"));
+}
+END_TEST
+
+START_TEST(a_closed_connection_hints_at_the_protocol)
+{
+    complain(RD_KAFKA_RESP_ERR__TRANSPORT,
+             "127.0.0.1:9/bootstrap: Disconnected: verify that security.protocol is correctly "
+             "configured, broker might require SASL authentication (after 1ms in state UP)");
+    ck_assert_str_eq(text, "broker 127.0.0.1:9 closed the connection: it may expect TLS or SASL");
+    ck_assert_int_eq(complain(RD_KAFKA_RESP_ERR__SSL,
+                              "ssl://b:9093/bootstrap: SSL handshake failed: certificate verify "
+                              "failed (after 5ms in state SSL_HANDSHAKE)"),
+                     CAUSE_TLS);
+    ck_assert_str_eq(text, "TLS to broker b:9093 failed: certificate verify failed");
+    ck_assert_int_eq(complain(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, "1/1 brokers are down"),
+                     CAUSE_NONE);
+}
+END_TEST
+
+START_TEST(credentials_explain_what_follows_until_a_success)
+{
+    struct kafka_peer peer;
+    kafka_peer_init(&peer, "kafka", NULL);
+    peer.quiet = true;
+    ck_assert_int_eq(kafka_peer_trouble(&peer, text, sizeof text), CAUSE_NONE);
+    kafka_peer_error(NULL, RD_KAFKA_RESP_ERR__AUTHENTICATION, "b:1/1: wrong", &peer);
+    kafka_peer_error(NULL, RD_KAFKA_RESP_ERR__TRANSPORT, "b:1/1: Disconnected", &peer);
+    ck_assert_int_eq(kafka_peer_trouble(&peer, text, sizeof text), CAUSE_AUTH);
+    ck_assert_str_eq(text, "broker b:1 refuses the user name or the password of auth.sasl");
+    kafka_peer_works(&peer);
+    ck_assert_int_eq(kafka_peer_trouble(&peer, text, sizeof text), CAUSE_NONE);
+    ck_assert_str_eq(text, "");
+    kafka_peer_release(&peer);
+}
+END_TEST
+
+START_TEST(only_what_can_never_pass_is_rejected)
+{
+    ck_assert(rdkafka_ready());
+    static const rd_kafka_resp_err_t never[] = {RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE,
+                                                RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION,
+                                                RD_KAFKA_RESP_ERR_INVALID_RECORD};
+    static const rd_kafka_resp_err_t later[] = {
+        RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS,
+        RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        ck_assert_int_eq(kafka_outcome(never[i], "t").verdict, VERDICT_REJECT);
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        ck_assert_int_eq(kafka_outcome(later[i], "t").verdict, VERDICT_RETRY);
+    ck_assert_str_eq(kafka_outcome(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, "otlp_spans").text,
+                     "topic otlp_spans: the topic does not exist, and the broker does not create "
+                     "it");
+    ck_assert_int_eq(kafka_outcome(RD_KAFKA_RESP_ERR_NO_ERROR, "t").verdict, VERDICT_OK);
+}
+END_TEST
+
+SUITE_MAIN("kafka_peer", an_unreachable_broker_is_named_with_the_reason,
+           a_wrong_password_is_one_short_sentence, a_closed_connection_hints_at_the_protocol,
+           credentials_explain_what_follows_until_a_success, only_what_can_never_pass_is_rejected)

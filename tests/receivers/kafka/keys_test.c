@@ -1,0 +1,74 @@
+/* Errors for configurations that cannot work. */
+#include "tests/support/given_runtime.h"
+#include "tests/support/keeper.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct component receiver_kafka;
+const struct component *const component_table[] = {&receiver_kafka, &scripted_keeper, NULL};
+
+/* Checks that the errors about the receiver's keys are `want`, each without its place and
+ * "receivers.kafka". */
+static void expect(const char *keys, const char *want)
+{
+    char *yaml, *got = calloc(1, 4096);
+    ck_assert_int_gt(asprintf(&yaml,
+                              "receivers: {kafka: {%s}}\nexporters: {keeper: }\n"
+                              "service: {pipelines: {profiles: {receivers: [kafka],"
+                              " exporters: [keeper]}}}\n",
+                              keys),
+                     0);
+    char *faults = given_faults(yaml);
+    for (char *line = strtok(faults, "\n"); line; line = strtok(NULL, "\n")) {
+        const char *at = strstr(line, "receivers.kafka");
+        strcat(strcat(got, at ? at + strlen("receivers.kafka") : line), "\n");
+    }
+    ck_assert_str_eq(got, want);
+    free(got);
+    free(faults);
+    free(yaml);
+}
+
+START_TEST(what_works_is_taken)
+{
+    expect("", "");
+    expect("group_rebalance_strategies: [range]", "");
+    expect("traces: {topics: []}, profiles: {encoding: native}", "");
+    expect("traces: {topics: [a, b], encoding: otlp_json}", "");
+}
+END_TEST
+
+START_TEST(only_range_keeps_lanes_together)
+{
+    expect("group_rebalance_strategies: [cooperative-sticky]",
+           ".group_rebalance_strategies: cooperative-sticky does not give a member the same "
+           "partition numbers of all topics, so spans would not meet their profiles; expected "
+           "range\n");
+}
+END_TEST
+
+START_TEST(topics_are_named_once)
+{
+    expect("traces: {topics: ['^otlp.*']}",
+           ".traces.topics: ^otlp.*: patterns are not supported, list the topics\n");
+    expect("traces: {topics: [a, a]}", ".traces.topics: a is given twice\n");
+    expect("profiles: {topics: [otlp_spans]}",
+           ".profiles.topics: otlp_spans is a topic of traces already\n");
+}
+END_TEST
+
+START_TEST(times_fit_together)
+{
+    expect("heartbeat_interval: 10s",
+           ".heartbeat_interval: must be shorter than session_timeout\n");
+    expect("autocommit: {interval: 0}", ".autocommit.interval: must be positive\n");
+    expect("error_backoff: {max_interval: 1ms}",
+           ".error_backoff.max_interval: must be at least initial_interval, and that positive\n");
+}
+END_TEST
+
+SUITE_MAIN("keys", what_works_is_taken, only_range_keeps_lanes_together, topics_are_named_once,
+           times_fit_together)

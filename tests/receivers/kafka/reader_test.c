@@ -1,0 +1,49 @@
+#include "receivers/kafka/reader.h"
+
+#include "tests/support/suite.h"
+
+#define S NS_PER_S
+
+static size_t choose(struct feed_head a, struct feed_head b)
+{
+    const struct feed_head heads[] = {a, b};
+    return heads_choose(heads, 2);
+}
+
+static struct feed_head next_at(uint64_t time)
+{
+    return (struct feed_head){true, time};
+}
+
+static struct feed_head reached(uint64_t time)
+{
+    return (struct feed_head){false, time};
+}
+
+START_TEST(the_earliest_record_comes_first)
+{
+    ck_assert_uint_eq(choose(next_at(100 * S), next_at(900 * S)), 0);
+    ck_assert_uint_eq(choose(next_at(900 * S), next_at(100 * S)), 1);
+    ck_assert_uint_eq(choose(next_at(5 * S), next_at(5 * S)), 0);
+}
+END_TEST
+
+START_TEST(none_is_read_far_ahead_of_what_is_not_known)
+{
+    ck_assert_uint_eq(choose(next_at(105 * S), reached(100 * S)), 0);
+    ck_assert_uint_eq(choose(next_at(106 * S), reached(100 * S)), 2);
+    ck_assert_uint_eq(choose(reached(0), next_at(1000 * S)), 2); /* not read at all yet */
+    ck_assert_uint_eq(choose(reached(1000 * S), reached(0)), 2);
+}
+END_TEST
+
+START_TEST(one_feed_waits_for_none)
+{
+    const struct feed_head alone = next_at(7);
+    ck_assert_uint_eq(heads_choose(&alone, 1), 0);
+    ck_assert_uint_eq(heads_choose(&alone, 0), 0);
+}
+END_TEST
+
+SUITE_MAIN("reader", the_earliest_record_comes_first, none_is_read_far_ahead_of_what_is_not_known,
+           one_feed_waits_for_none)
