@@ -117,9 +117,19 @@ static bool client_start(struct producer *producer, char *error, size_t size)
     return producer->started;
 }
 
+/* Ends the wait of the thread that serves the client. */
+static void wake(rd_kafka_t *client)
+{
+    rd_kafka_queue_t *queue = rdkafka.queue_get_main(client);
+    rdkafka.queue_yield(queue);
+    rdkafka.queue_destroy(queue);
+}
+
 static void client_stop(struct producer *producer)
 {
     atomic_store(&producer->stopping, true);
+    if (producer->client)
+        wake(producer->client);
     if (producer->started)
         pthread_join(producer->thread, NULL);
     producer->started = false;
