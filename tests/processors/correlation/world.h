@@ -202,10 +202,22 @@ static inline size_t collect_window(struct world *world, const struct sim_event 
     return count;
 }
 
+/* Few spans are near an event, so arrays for all of them would be mostly empty. */
+static inline size_t count_near(const struct world *world, const struct sim_event *event)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < world->span_count; i++) {
+        const struct rig_span *span = &world->spans[i].span;
+        count += world->spans[i].process == event->process && span->end > event->from &&
+                 span->start <= event->until;
+    }
+    return count;
+}
+
 /* NULL: an idle process sends nothing at all. */
 static inline struct batch *upload_of(struct world *world, const struct sim_event *event)
 {
-    uint64_t *ids = calloc(world->span_count * SAMPLES + 1, sizeof *ids);
+    uint64_t *ids = calloc(count_near(world, event) * SAMPLES + 1, sizeof *ids);
     size_t count = collect_window(world, event, ids);
     const char *const frames[] = {"work", "main", NULL};
     struct pprof_build *build = pprof_build_new();
@@ -239,7 +251,7 @@ static inline struct batch *upload_of(struct world *world, const struct sim_even
 /* NULL: no span ended. */
 static inline struct batch *export_of(struct world *world, const struct sim_event *event)
 {
-    struct rig_span *spans = calloc(world->span_count + 1, sizeof *spans);
+    struct rig_span *spans = calloc(count_near(world, event) + 1, sizeof *spans);
     struct batch *batch = NULL;
     size_t count = 0;
     for (size_t i = 0; i < world->span_count; i++) {
