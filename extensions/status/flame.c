@@ -1,56 +1,68 @@
 #include "extensions/status/flame.h"
 
+#include "extensions/status/left_out.h"
 #include "lib/wire/otlp/otlp_span.h"
 #include "lib/wire/pprof/pprof_stacks.h"
 #include "lib/wire/profiles/profiles_to_pprof.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { CAPACITY_MIN = 1024, DEEPEST = 1024, NAMES = 200000 };
 
-#define ARENA_MIN ((size_t)1 << 20)
+#define ARENA_MIN    ((size_t)1 << 20)
+#define DISCARD_STEP ((size_t)256 << 10)
 
 /* ---- the tree ---- */
 
+/* The place of a child: its bucket, or the free one that it would take. */
 static uint32_t *flame_bucket(const struct flame *flame, uint32_t parent, uint32_t name)
 {
+    const struct flame_node *nodes = flame_nodes(flame);
     uint64_t hash = ((uint64_t)parent << 32 | name) * UINT64_C(0x9e3779b97f4a7c15);
-    return &flame->buckets[hash >> 32 & (flame->capacity - 1)];
+    size_t mask = flame->capacity - 1, at = hash >> 32 & mask;
+    for (uint32_t found; (found = flame->buckets[at]); at = (at + 1) & mask)
+        if (nodes[found - 1].parent == parent && nodes[found - 1].name == name)
+            break;
+    return &flame->buckets[at];
 }
 
+static void flame_free_buckets(struct flame *flame)
+{
+    free(flame->buckets);
+    budget_give(flame->budget, flame->capacity * sizeof *flame->buckets);
+    flame->buckets = NULL;
+    flame->capacity = 0;
+}
+
+/* Frees the old table first: the nodes have all that a new one needs. */
 static bool flame_grow(struct flame *flame)
 {
     size_t capacity = flame->capacity ? flame->capacity * 2 : CAPACITY_MIN;
-    uint32_t *buckets = calloc(capacity, sizeof *buckets);
-    if (!buckets)
+    flame_free_buckets(flame);
+    flame->buckets = calloc(capacity, sizeof *flame->buckets);
+    flame->failed |= !flame->buckets;
+    if (flame->failed)
         return false;
-    budget_force(flame->budget, (capacity - flame->capacity) * sizeof *buckets);
-    free(flame->buckets);
-    flame->buckets = buckets;
     flame->capacity = capacity;
-    struct flame_node *nodes = flame_nodes(flame);
-    for (size_t i = 1; i < flame_count(flame); i++) {
-        uint32_t *bucket = flame_bucket(flame, nodes[i].parent, nodes[i].name);
-        nodes[i].next = *bucket;
-        *bucket = (uint32_t)i + 1;
-    }
+    budget_force(flame->budget, capacity * sizeof *flame->buckets);
+    const struct flame_node *nodes = flame_nodes(flame);
+    for (size_t i = 1; i < flame_count(flame); i++)
+        *flame_bucket(flame, nodes[i].parent, nodes[i].name) = (uint32_t)i + 1;
     return true;
 }
 
 uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name)
 {
-    if (flame_count(flame) >= flame->capacity && !flame_grow(flame)) {
-        flame->failed = true;
-        return parent;
-    }
-    uint32_t *bucket = flame_bucket(flame, parent, name);
-    struct flame_node *nodes = flame_nodes(flame);
-    for (uint32_t at = *bucket; at; at = nodes[at - 1].next)
-        if (nodes[at - 1].parent == parent && nodes[at - 1].name == name)
-            return at - 1;
-    struct flame_node node = {.parent = parent, .name = name, .next = *bucket};
     size_t count = flame_count(flame);
+    if (flame->failed || (count >= flame->capacity / 8 * 7 && !flame_grow(flame)))
+        return parent;
+    uint32_t *bucket = flame_bucket(flame, parent, name);
+    if (*bucket)
+        return *bucket - 1;
+    struct flame_node node = {.parent = parent, .name = name};
     if (count >= FLAME_NODES || bytes_append(&flame->nodes, &node, sizeof node) != BYTES_OK) {
         flame->truncated = true;
         return parent;
@@ -65,7 +77,8 @@ static void flame_begin(struct flame *flame)
     bytes_clear(&flame->nodes);
     if (bytes_append(&flame->nodes, &root, sizeof root) != BYTES_OK)
         flame->failed = true;
-    memset(flame->buckets, 0, flame->capacity * sizeof *flame->buckets);
+    if (flame->buckets)
+        memset(flame->buckets, 0, flame->capacity * sizeof *flame->buckets);
     flame->samples = flame->start = flame->end = 0;
 }
 
@@ -76,7 +89,7 @@ void flame_init(struct flame *flame, const struct flame_filter *filter, struct b
     bytes_init(&flame->nodes, (size_t)FLAME_NODES * sizeof(struct flame_node), budget);
     if (filter->ids) {
         flame->met = calloc(filter->id_count + 1, sizeof *flame->met);
-        budget_force(budget, filter->id_count);
+        budget_force(budget, flame->met ? filter->id_count : 0);
     }
     if ((!filter->ids || flame->met) && flame_grow(flame))
         flame_begin(flame);
@@ -84,24 +97,40 @@ void flame_init(struct flame *flame, const struct flame_filter *filter, struct b
         flame->failed = true;
 }
 
+static void flame_free_filter(struct flame *flame)
+{
+    free(flame->met);
+    budget_give(flame->budget, flame->met ? flame->filter.id_count : 0);
+    flame->met = NULL;
+    flame_free_buckets(flame);
+}
+
 void flame_release(struct flame *flame)
 {
+    flame_free_filter(flame);
     names_release(&flame->names);
     bytes_release(&flame->nodes);
-    free(flame->buckets);
-    free(flame->met);
-    budget_give(flame->budget, flame->capacity * sizeof *flame->buckets);
-    budget_give(flame->budget, flame->filter.ids ? flame->filter.id_count : 0);
+    free(flame->totals);
+    budget_give(flame->budget, flame->total_count * sizeof *flame->totals);
     *flame = (struct flame){0};
 }
 
 void flame_finish(struct flame *flame)
 {
-    struct flame_node *nodes = flame_nodes(flame);
-    for (size_t i = 0; i < flame_count(flame); i++)
-        nodes[i].total = nodes[i].self;
-    for (size_t i = flame_count(flame); i-- > 1;)
-        nodes[nodes[i].parent].total += nodes[i].total;
+    const struct flame_node *nodes = flame_nodes(flame);
+    size_t count = flame_count(flame);
+    flame_free_filter(flame);
+    flame->totals = malloc((count + 1) * sizeof *flame->totals);
+    if (!flame->totals) {
+        flame->failed = true;
+        return;
+    }
+    flame->total_count = count;
+    budget_force(flame->budget, count * sizeof *flame->totals);
+    for (size_t i = 0; i < count; i++)
+        flame->totals[i] = nodes[i].self;
+    for (size_t i = count; i-- > 1;)
+        flame->totals[nodes[i].parent] += flame->totals[i];
 }
 
 /* ---- the filter ---- */
@@ -194,18 +223,6 @@ struct pprof_adding {
     bool by_period;     /* as in struct flame_source */
 };
 
-/* The service of a series, as Pyroscope determines it. */
-static struct view service_of(const struct flame_source *source)
-{
-    static const char *const labels[] = {"service_name", "service.name", "__name__"};
-    for (size_t i = 0; source->series && i < (source->by_ingest ? 3 : 2); i++) {
-        struct view value = series_get(source->series, view_of(labels[i]));
-        if (value.size > 0)
-            return value;
-    }
-    return VIEW("unknown_service");
-}
-
 static void name_types(struct pprof_adding *adding, const struct flame_source *source,
                        struct arena *arena)
 {
@@ -297,6 +314,45 @@ static void add_sample(struct pprof_adding *adding, const struct pprof_sample *s
     flame->samples += samples_of(adding, sample);
 }
 
+/* Gives the pages of samples that were added back to the system: they are most of a profile, and
+ * the tree needs the memory. */
+static void discard(uint8_t **from, const uint8_t *to)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = ((uintptr_t)*from + page - 1) / page * page,
+              end = (uintptr_t)to / page * page;
+    if (end < begin + DISCARD_STEP)
+        return;
+    madvise((void *)begin, end - begin, MADV_DONTNEED);
+    *from += end - (uintptr_t)*from;
+}
+
+/* Whether nothing but samples is between the first and the last of them. */
+static bool in_one_run(const struct pprof *pprof, const struct proto_scan *samples)
+{
+    size_t count = sizeof pprof->fields / sizeof *pprof->fields;
+    for (size_t i = 0; i < count; i++) {
+        const struct pprof_fields *other = &pprof->fields[i];
+        if (other->from && other->from != samples->at && other->from < samples->end &&
+            other->to > samples->at)
+            return false;
+    }
+    return true;
+}
+
+static void add_samples(struct pprof_adding *adding, const struct flame_source *source)
+{
+    struct proto_scan scan = pprof_samples(&adding->pprof);
+    struct pprof_sample sample;
+    bool discards = source->discards && in_one_run(&adding->pprof, &scan);
+    uint8_t *kept = (uint8_t *)(uintptr_t)scan.at;
+    while (pprof_next_sample(&adding->pprof, &scan, &sample)) {
+        add_sample(adding, &sample);
+        if (discards)
+            discard(&kept, sample.field.bytes.data);
+    }
+}
+
 static bool is_in_time(const struct flame *flame, const struct pprof *pprof, uint64_t arrived)
 {
     uint64_t start = arrived, end = arrived;
@@ -318,21 +374,20 @@ void flame_add_pprof(struct flame *flame, const struct flame_source *source)
     struct pprof_adding adding = {.flame = flame, .value = -1, .by_period = source->by_period};
     struct arena arena;
     if (flame->failed ||
-        (filter->service && !view_eq(view_of(filter->service), service_of(source))))
+        (filter->service &&
+         !view_eq(view_of(filter->service), series_service(source->series, source->by_ingest))))
         return;
     arena_init(&arena, ARENA_MIN + 32 * source->raw.size);
     if (!pprof_reopen(&adding.pprof, source->raw, &arena)) {
         flame->truncated = true;
     } else if (is_in_time(flame, &adding.pprof, source->arrived) &&
                (!filter->ids || has_ids(&adding.pprof))) {
-        struct proto_scan scan = pprof_samples(&adding.pprof);
-        struct pprof_sample sample;
         adding.names = arena_array(&arena, adding.pprof.string_count + 1, sizeof *adding.names);
         name_types(&adding, source, &arena);
         bool open = adding.names && pprof_stacks_open(&adding.stacks, &adding.pprof, &arena);
         flame->truncated |= !open;
-        while (open && pprof_next_sample(&adding.pprof, &scan, &sample))
-            add_sample(&adding, &sample);
+        if (open)
+            add_samples(&adding, source);
     }
     arena_release(&arena);
 }

@@ -15,8 +15,7 @@ enum { FLAME_NODES = 600000, FLAME_TYPES = 32, FLAME_TYPE_SIZE = 256 };
 
 struct flame_node {
     uint32_t parent, name;
-    uint32_t next; /* in its bucket, index + 1; 0: none */
-    int64_t self, total;
+    int64_t self;
 };
 
 /* Selects samples. */
@@ -33,8 +32,10 @@ struct flame {
     struct flame_filter filter;
     struct names names;
     struct bytes nodes; /* struct flame_node; parents before children, 0 is the root */
-    uint32_t *buckets;
+    uint32_t *buckets;  /* open addressing: index of a node + 1; 0: free */
     size_t capacity;
+    int64_t *totals;                          /* by node; set by flame_finish */
+    size_t total_count;                       /* of these */
     char type[FLAME_TYPE_SIZE];               /* the type drawn; "": none found */
     int rank;                                 /* of that type */
     char types[FLAME_TYPES][FLAME_TYPE_SIZE]; /* all types found */
@@ -44,8 +45,9 @@ struct flame {
     size_t spans;        /* how many */
     uint64_t start, end; /* wall time, ns, of the profiles with such samples; 0: not known */
     int64_t period;
-    bool truncated; /* a node or frame was left out, or a profile could not be read */
-    bool failed;    /* out of memory */
+    bool truncated; /* a node, frame or profile was left out, or a profile could not be read */
+    const char *text, *fix; /* why, and what to do about it: sentences; static; NULL: none */
+    bool failed;            /* out of memory */
 };
 
 void flame_init(struct flame *flame, const struct flame_filter *filter, struct budget *budget);
@@ -54,6 +56,7 @@ void flame_release(struct flame *flame);
 /* A pprof and what its upload says about it. */
 struct flame_source {
     struct view raw;
+    bool discards; /* raw is the caller's scratch: its pages may be discarded as they are read */
     const struct series *series; /* NULL: none */
     bool by_ingest;
     bool by_period; /* without values of samples/count, a sample is a period of the drawn type */
@@ -72,13 +75,31 @@ void flame_add_otlp(struct flame *flame, struct view request, uint64_t arrived);
 void flame_add_ingest(struct flame *flame, const char *query, const char *content_type,
                       struct view body, uint64_t arrived);
 
-/* Computes the totals. Call it once, before any of the writers below. */
+/* Computes the totals and releases what only adding needs. Call it once, before any of the writers
+ * below; nothing can be added after it, and the filter's pointers are not used any more. Sets
+ * failed if there is no memory. */
 void flame_finish(struct flame *flame);
 
-void flame_json(struct flame *flame, struct json *json);
-bool flame_folded(struct flame *flame, struct bytes *out);
-bool flame_pprof(struct flame *flame, struct bytes *out); /* not compressed */
-bool flame_svg(struct flame *flame, struct view title, struct bytes *out);
+/* Writes a finished flame graph piece by piece. */
+enum flame_format { FLAME_JSON, FLAME_FOLDED, FLAME_PPROF }; /* PPROF: not compressed */
+struct flame_writer {
+    const struct flame *flame;
+    enum flame_format format;
+    struct json json;
+    unsigned part; /* of the format */
+    uint32_t at;   /* the next node or name of that part */
+    bool done, failed;
+};
+struct flame_writer flame_writer_begin(const struct flame *flame, enum flame_format format);
+
+/* Appends pieces until out has at least `enough` bytes or the graph is written. False: out has no
+ * room; what was appended is useless. */
+bool flame_write(struct flame_writer *writer, struct bytes *out, size_t enough);
+
+/* Appends all of it. */
+bool flame_write_all(const struct flame *flame, enum flame_format format, struct bytes *out);
+
+bool flame_svg(const struct flame *flame, struct view title, struct bytes *out);
 
 /* Internal to the flame*.c files. */
 
@@ -90,6 +111,12 @@ static inline struct flame_node *flame_nodes(const struct flame *flame)
 static inline size_t flame_count(const struct flame *flame)
 {
     return flame->nodes.size / sizeof(struct flame_node);
+}
+
+/* After flame_finish. */
+static inline int64_t flame_total(const struct flame *flame, size_t node)
+{
+    return node < flame->total_count ? flame->totals[node] : 0;
 }
 
 /* Returns the child of parent with this name, and creates it if needed. Returns parent when no node

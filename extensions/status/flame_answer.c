@@ -1,7 +1,6 @@
 /* GET /api/flamegraph: of a span, a trace, a service or a route. */
 #include "extensions/status/flame.h"
 #include "extensions/status/looked.h"
-#include "lib/wire/codec/compress.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -29,6 +28,7 @@ struct wanted {
     uint64_t first,
         last;  /* wall time, ns, between which their profiles arrived; all if not known */
     bool seen; /* a span that matches the query is kept or known */
+    const char *text, *fix; /* of a profile with their samples that was not kept; NULL: none */
 };
 
 static bool read_query(struct flame_query *query, const char *text, uint64_t now, char *error)
@@ -128,17 +128,39 @@ static uint64_t window_arrival(const struct known *known, uint32_t serial)
     return serial && window->serial == serial ? window->arrived : 0;
 }
 
+/* Under the watch's lock. */
+static void note_left_out(struct status *self, struct wanted *wanted, struct view service,
+                          uint64_t from, uint64_t to)
+{
+    const struct left_out *left = left_outs_find(&self->left_outs, service, from, to);
+    if (left) {
+        wanted->text = left_out_text(left);
+        wanted->fix = left_out_fix(left);
+    }
+}
+
+static void note_left_out_of_span(struct status *self, struct wanted *wanted,
+                                  const struct known_span *span, uint64_t from, uint64_t to)
+{
+    const struct known *known = &self->known;
+    if (from && to)
+        note_left_out(self, wanted, names_get(&known->names, known->services[span->service]->name),
+                      from - NEAR, to + NEAR);
+}
+
 /* Sets the range of arrival times of all samples of these ids; unlimited if one is not known. */
 static void narrow(struct status *self, struct wanted *wanted)
 {
     uint64_t first = UINT64_MAX, last = 0;
     bool all = wanted->count > 0;
     status_lock(self);
-    for (size_t i = 0; all && i < wanted->count; i++) {
+    for (size_t i = 0; i < wanted->count; i++) {
         const struct known_span *span = known_find(&self->known, wanted->ids[i]);
         uint64_t from = span ? window_arrival(&self->known, span->first_window) : 0;
         uint64_t to = span ? window_arrival(&self->known, span->last_window) : 0;
-        all = from && to;
+        if (span)
+            note_left_out_of_span(self, wanted, span, from, to);
+        all = all && from && to;
         first = from < first ? from : first;
         last = to > last ? to : last;
     }
@@ -176,16 +198,18 @@ static void find_ids(struct status *self, struct wanted *wanted)
 
 /* ---- the graph ---- */
 
+/* A compressed one is opened in plain. */
 static void add_kept(struct flame *flame, const struct kept *kept, struct bytes *plain)
 {
     bytes_clear(plain);
-    if (!kept_open(kept, plain)) {
+    if (kept->packed && !kept_open(kept, plain)) {
         flame->truncated = true;
         return;
     }
-    struct view content = bytes_view(plain);
+    struct view content = bytes_view(kept->packed ? plain : &kept->bytes);
     struct flame_source source = {
         .raw = content,
+        .discards = kept->packed,
         .series = kept->series,
         .by_ingest = kept->by_ingest,
         .sample_type_config = kept->query,
@@ -215,32 +239,23 @@ static void draw(struct status *self, const struct wanted *wanted, struct flame 
     bytes_release(&plain);
 }
 
-/* ---- responses ---- */
-
-static void respond_with(struct http_request *request, const char *type, const char *file,
-                         struct bytes *out, bool whole)
+static void say_what_is_missing(struct status *self, struct wanted *wanted, struct flame *flame)
 {
-    char disposition[64];
-    if (!whole) {
-        bytes_release(out);
-        answer_error(request, 503, "not enough memory for the response");
-        return;
+    const struct flame_query *query = wanted->query;
+    if (*query->service && !*query->name) {
+        status_lock(self);
+        note_left_out(self, wanted, view_of(query->service), query->from_ns, query->to_ns);
+        status_unlock(self);
     }
-    answer_headers(request, true);
-    snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", file);
-    if (*file)
-        http_response_header(request, "Content-Disposition", disposition);
-    http_respond_bytes(request, 200, type, out, 0);
+    flame->text = wanted->text;
+    flame->fix = wanted->fix;
+    if (!flame->text && flame->truncated)
+        flame->text =
+            "Some stacks are missing: there are too many, or a profile could not be read.";
+    flame->truncated |= flame->text != NULL;
 }
 
-static void respond_pprof(struct http_request *request, struct flame *flame, struct bytes *out)
-{
-    struct bytes packed;
-    bytes_init(&packed, ANSWER_MAX, out->budget);
-    bool whole = flame_pprof(flame, out) && deflate_append(ENCODING_GZIP, bytes_view(out), &packed);
-    bytes_release(out);
-    respond_with(request, "application/octet-stream", "flamegraph.pb.gz", &packed, whole);
-}
+/* ---- responses ---- */
 
 static void title_of(const struct flame_query *query, char *out, size_t size)
 {
@@ -252,30 +267,40 @@ static void title_of(const struct flame_query *query, char *out, size_t size)
         snprintf(out, size, "%.200s %.200s", query->service, query->name);
 }
 
-static void respond(struct status *self, struct http_request *request,
-                    const struct flame_query *query, struct flame *flame)
+static void respond_svg(struct status *self, struct http_request *request,
+                        const struct flame_query *query, const struct flame *flame)
 {
     char title[512];
     struct bytes out;
-    struct json json;
     bytes_init(&out, ANSWER_MAX, self->env->budget);
     title_of(query, title, sizeof title);
-    flame_finish(flame);
-    switch (*query->format) {
-    case 'f':
-        respond_with(request, "text/plain; charset=utf-8", "", &out, flame_folded(flame, &out));
-        break;
-    case 'p':
-        respond_pprof(request, flame, &out);
-        break;
-    case 's':
-        respond_with(request, "image/svg+xml", "", &out, flame_svg(flame, view_of(title), &out));
-        break;
-    default:
-        json = json_begin(&out);
-        flame_json(flame, &json);
-        answer_json(request, &json);
+    bool whole = flame_svg(flame, view_of(title), &out);
+    if (!whole) {
+        bytes_release(&out);
+        answer_error(request, 503, "not enough memory for the response");
+        return;
     }
+    answer_headers(request, true);
+    http_respond_bytes(request, 200, "image/svg+xml", &out, 0);
+}
+
+/* Takes over the flame graph. */
+static void respond(struct status *self, struct http_request *request,
+                    const struct flame_query *query, struct flame *flame)
+{
+    flame_finish(flame);
+    if (flame->failed) {
+        answer_error(request, 503, "not enough memory for the flame graph");
+    } else if (*query->format == 's') {
+        respond_svg(self, request, query, flame);
+    } else {
+        flame_send(self, request, flame,
+                   *query->format == 'f'   ? FLAME_FOLDED
+                   : *query->format == 'p' ? FLAME_PPROF
+                                           : FLAME_JSON);
+        return;
+    }
+    flame_release(flame);
 }
 
 static void flame_draw(struct status *self, struct http_request *request, struct wanted *wanted)
@@ -294,11 +319,8 @@ static void flame_draw(struct status *self, struct http_request *request, struct
     struct flame flame;
     flame_init(&flame, &filter, self->env->budget);
     draw(self, wanted, &flame);
-    if (flame.failed)
-        answer_error(request, 503, "not enough memory for the flame graph");
-    else
-        respond(self, request, query, &flame);
-    flame_release(&flame);
+    say_what_is_missing(self, wanted, &flame);
+    respond(self, request, query, &flame);
     malloc_trim(0);
 }
 
@@ -308,6 +330,12 @@ void flame_answer(struct status *self, struct http_request *request)
     char error[ANSWER_ERROR];
     if (!read_query(&query, http_request_query(request), clock_wall(self->env->clock), error)) {
         answer_error(request, 400, error);
+        return;
+    }
+    if (self->sending) {
+        answer_error(request, 503,
+                     "another flame graph is being sent, and only one at a time is: try again in a "
+                     "second");
         return;
     }
     struct wanted wanted = {.query = &query, .last = UINT64_MAX};

@@ -48,15 +48,17 @@ static bool svg_place(struct svg *svg)
     if (!svg->at || !svg->row)
         return false;
     svg->cursor = svg->at + count;
-    svg->scale = nodes[0].total > 0 ? (double)WIDTH / (double)nodes[0].total : 0;
+    int64_t whole = flame_total(svg->flame, 0);
+    svg->scale = whole > 0 ? (double)WIDTH / (double)whole : 0;
     svg->rows = 1;
     for (size_t i = 1; i < count; i++) {
         uint32_t parent = nodes[i].parent;
         svg->at[i] = svg->cursor[i] = svg->cursor[parent];
-        svg->cursor[parent] += (double)nodes[i].total;
+        double total = (double)flame_total(svg->flame, i);
+        svg->cursor[parent] += total;
         svg->row[i] = (uint16_t)(svg->row[parent] + 1);
         if (svg->row[i] >= svg->rows && svg->row[i] < DEEPEST_ROW &&
-            (double)nodes[i].total * svg->scale >= LEAST_WIDTH)
+            total * svg->scale >= LEAST_WIDTH)
             svg->rows = svg->row[i] + 1u;
     }
     return true;
@@ -85,7 +87,8 @@ static void put_node(struct svg *svg, size_t number)
 {
     const struct flame_node *node = &flame_nodes(svg->flame)[number];
     struct view name = names_get(&svg->flame->names, node->name);
-    double x = svg->at[number] * svg->scale, width = (double)node->total * svg->scale;
+    int64_t total = flame_total(svg->flame, number);
+    double x = svg->at[number] * svg->scale, width = (double)total * svg->scale;
     unsigned y = HEAD + (unsigned)svg->row[number] * ROW;
     if (width < LEAST_WIDTH || svg->row[number] >= DEEPEST_ROW)
         return;
@@ -94,7 +97,7 @@ static void put_node(struct svg *svg, size_t number)
     bytes_printf(svg->out,
                  ", self %" PRId64 ", total %" PRId64 "</title><rect x=\"%.1f\" y=\"%u\" "
                  "width=\"%.1f\" height=\"%u\" fill=\"#%06x\"/>",
-                 node->self, node->total, x, y, width, (unsigned)ROW - 1, colour_of(name));
+                 node->self, total, x, y, width, (unsigned)ROW - 1, colour_of(name));
     struct view shown = fitting(name, width - 4);
     if (shown.size) {
         bytes_printf(svg->out, "<text x=\"%.1f\" y=\"%u\">", x + 3, y + 13);
@@ -104,7 +107,7 @@ static void put_node(struct svg *svg, size_t number)
     svg->failed |= bytes_printf(svg->out, "</g>\n") != BYTES_OK;
 }
 
-bool flame_svg(struct flame *flame, struct view title, struct bytes *out)
+bool flame_svg(const struct flame *flame, struct view title, struct bytes *out)
 {
     struct svg svg = {.flame = flame, .out = out};
     char type[FLAME_TYPE_SIZE], unit[FLAME_TYPE_SIZE];
@@ -120,7 +123,7 @@ bool flame_svg(struct flame *flame, struct view title, struct bytes *out)
         put_markup(&svg, title);
         bytes_printf(out, "</text>\n<text x=\"4\" y=\"36\">");
         put_markup(&svg, view_of(flame->type));
-        bytes_printf(out, ", %" PRId64 " ", flame_nodes(flame)[0].total);
+        bytes_printf(out, ", %" PRId64 " ", flame_total(flame, 0));
         put_markup(&svg, view_of(unit));
         bytes_printf(out, "</text>\n");
         for (size_t i = 0; i < flame_count(flame) && !svg.failed; i++)

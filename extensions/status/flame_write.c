@@ -6,15 +6,18 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-void flame_json(struct flame *flame, struct json *json)
+/* ---- JSON ---- */
+
+enum { JSON_HEAD, JSON_NAMES, JSON_NODES };
+
+static void json_head(const struct flame *flame, struct json *json)
 {
-    const struct flame_node *nodes = flame_nodes(flame);
     char type[FLAME_TYPE_SIZE], unit[FLAME_TYPE_SIZE];
     flame_unit(flame, type, unit, sizeof type);
     json_open(json, NULL, '{');
     json_word(json, "unit", unit);
     json_word(json, "type", flame->type);
-    json_number(json, "total", flame_count(flame) ? (uint64_t)nodes[0].total : 0);
+    json_number(json, "total", (uint64_t)flame_total(flame, 0));
     json_number(json, "samples", flame->samples);
     if (flame->filter.ids)
         json_number(json, "spans", flame->spans);
@@ -27,24 +30,47 @@ void flame_json(struct flame *flame, struct json *json)
         json_word(json, NULL, flame->types[i]);
     json_close(json, ']');
     json_bool(json, "truncated", flame->truncated);
+    json_word(json, "text", flame->text);
+    json_word(json, "fix", flame->fix);
     json_open(json, "names", '[');
-    for (uint32_t i = 0; i < flame->names.count; i++)
-        json_text(json, NULL, names_get(&flame->names, i));
+}
+
+static void json_node(const struct flame *flame, uint32_t number, struct json *json)
+{
+    const struct flame_node *node = &flame_nodes(flame)[number];
+    json_open(json, NULL, '[');
+    if (number == 0)
+        json_literal(json, NULL, "-1");
+    else
+        json_number(json, NULL, node->parent);
+    json_number(json, NULL, node->name);
+    json_number(json, NULL, (uint64_t)flame_total(flame, number));
+    json_number(json, NULL, (uint64_t)node->self);
     json_close(json, ']');
-    json_open(json, "nodes", '[');
-    for (size_t i = 0; i < flame_count(flame) && !json->failed; i++) {
-        json_open(json, NULL, '[');
-        if (i == 0)
-            json_literal(json, NULL, "-1");
-        else
-            json_number(json, NULL, nodes[i].parent);
-        json_number(json, NULL, nodes[i].name);
-        json_number(json, NULL, (uint64_t)nodes[i].total);
-        json_number(json, NULL, (uint64_t)nodes[i].self);
+}
+
+/* Writes the head, a name, a node, or what follows the last of them. */
+static void json_step(struct flame_writer *writer)
+{
+    const struct flame *flame = writer->flame;
+    struct json *json = &writer->json;
+    if (writer->part == JSON_HEAD) {
+        json_head(flame, json);
+        writer->part = JSON_NAMES;
+    } else if (writer->part == JSON_NAMES && writer->at < flame->names.count) {
+        json_text(json, NULL, names_get(&flame->names, writer->at++));
+    } else if (writer->part == JSON_NAMES) {
         json_close(json, ']');
+        json_open(json, "nodes", '[');
+        writer->part = JSON_NODES;
+        writer->at = 0;
+    } else if (writer->at < flame_count(flame)) {
+        json_node(flame, writer->at++, json);
+    } else {
+        json_close(json, ']');
+        json_close(json, '}');
+        writer->done = true;
     }
-    json_close(json, ']');
-    json_close(json, '}');
 }
 
 /* ---- folded ---- */
@@ -77,14 +103,14 @@ static bool put_stack(const struct flame *flame, uint32_t node, struct bytes *ou
     return true;
 }
 
-bool flame_folded(struct flame *flame, struct bytes *out)
+/* Writes the stack of a node, if it has a value of its own. */
+static bool folded_step(struct flame_writer *writer, struct bytes *out)
 {
-    const struct flame_node *nodes = flame_nodes(flame);
-    for (size_t i = 1; i < flame_count(flame); i++)
-        if (nodes[i].self && (!put_stack(flame, (uint32_t)i, out) ||
-                              bytes_printf(out, " %" PRId64 "\n", nodes[i].self) != BYTES_OK))
-            return false;
-    return true;
+    uint32_t at = writer->at++;
+    writer->done = at >= flame_count(writer->flame);
+    int64_t self = writer->done || at == 0 ? 0 : flame_nodes(writer->flame)[at].self;
+    return !self || (put_stack(writer->flame, at, out) &&
+                     bytes_printf(out, " %" PRId64 "\n", self) == BYTES_OK);
 }
 
 /* ---- pprof: github.com/google/pprof proto/profile.proto ---- */
@@ -129,23 +155,22 @@ static void put_sample(const struct flame *flame, uint32_t node, struct proto_wr
     proto_write_close(write, open);
 }
 
-/* Writes a location and a function with the same id for each name. */
-static void put_tables(const struct flame *flame, struct proto_write *write)
+static void put_location(uint32_t name, struct proto_write *write)
 {
-    for (uint32_t i = 0; i < flame->names.count; i++) {
-        size_t open = proto_write_open(write, PROFILE_LOCATIONS);
-        proto_write_varint(write, LOCATION_ID, i + 1);
-        size_t line = proto_write_open(write, LOCATION_LINES);
-        proto_write_varint(write, LINE_FUNCTION, i + 1);
-        proto_write_close(write, line);
-        proto_write_close(write, open);
-    }
-    for (uint32_t i = 0; i < flame->names.count; i++) {
-        size_t open = proto_write_open(write, PROFILE_FUNCTIONS);
-        proto_write_varint(write, FUNCTION_ID, i + 1);
-        proto_write_varint(write, FUNCTION_NAME, STRING_NAMES + i);
-        proto_write_close(write, open);
-    }
+    size_t open = proto_write_open(write, PROFILE_LOCATIONS);
+    proto_write_varint(write, LOCATION_ID, name + 1);
+    size_t line = proto_write_open(write, LOCATION_LINES);
+    proto_write_varint(write, LINE_FUNCTION, name + 1);
+    proto_write_close(write, line);
+    proto_write_close(write, open);
+}
+
+static void put_function(uint32_t name, struct proto_write *write)
+{
+    size_t open = proto_write_open(write, PROFILE_FUNCTIONS);
+    proto_write_varint(write, FUNCTION_ID, name + 1);
+    proto_write_varint(write, FUNCTION_NAME, STRING_NAMES + name);
+    proto_write_close(write, open);
 }
 
 static void put_text(struct proto_write *write, struct view text)
@@ -167,23 +192,88 @@ static struct view part_of(const char *type, unsigned part)
     return (struct view){(const uint8_t *)type, strcspn(type, ":")};
 }
 
-bool flame_pprof(struct flame *flame, struct bytes *out)
+enum { PPROF_HEAD, PPROF_SAMPLES, PPROF_NAMES, PPROF_FIXED, PPROF_STRINGS, PPROF_END };
+
+static void pprof_end(const struct flame *flame, struct proto_write *write)
 {
-    const struct flame_node *nodes = flame_nodes(flame);
+    proto_write_number(write, PROFILE_TIME, flame->start);
+    proto_write_number(write, PROFILE_DURATION, flame->end - flame->start);
+    put_type(write, PROFILE_PERIOD_OF, STRING_PERIOD_TYPE, STRING_PERIOD_UNIT);
+    proto_write_number(write, PROFILE_PERIOD_IS, flame->period > 0 ? (uint64_t)flame->period : 0);
+}
+
+/* Writes one item of a part. Returns whether the part has ended. A name is a location and a
+ * function of the same id. */
+static bool pprof_item(struct flame_writer *writer, struct proto_write *write)
+{
+    const struct flame *flame = writer->flame;
+    uint32_t at = writer->at++;
+    switch (writer->part) {
+    case PPROF_HEAD:
+        put_type(write, PROFILE_TYPE, STRING_TYPE, STRING_UNIT);
+        return true;
+    case PPROF_SAMPLES:
+        if (at > 0 && at < flame_count(flame) && flame_nodes(flame)[at].self)
+            put_sample(flame, at, write);
+        return at >= flame_count(flame);
+    case PPROF_NAMES:
+        if (at >= flame->names.count)
+            return true;
+        put_location(at, write);
+        put_function(at, write);
+        return false;
+    case PPROF_FIXED:
+        put_text(write, at ? part_of(flame->type, at) : VIEW(""));
+        return at == 4;
+    case PPROF_STRINGS:
+        if (at >= flame->names.count)
+            return true;
+        put_text(write, names_get(&flame->names, at));
+        return false;
+    default:
+        pprof_end(flame, write);
+        writer->done = true;
+        return true;
+    }
+}
+
+static bool pprof_step(struct flame_writer *writer, struct bytes *out)
+{
     struct proto_write write = proto_write_begin(out);
-    put_type(&write, PROFILE_TYPE, STRING_TYPE, STRING_UNIT);
-    for (size_t i = 1; i < flame_count(flame); i++)
-        if (nodes[i].self)
-            put_sample(flame, (uint32_t)i, &write);
-    put_tables(flame, &write);
-    put_text(&write, VIEW(""));
-    for (unsigned part = 1; part <= 4; part++)
-        put_text(&write, part_of(flame->type, part));
-    for (uint32_t i = 0; i < flame->names.count; i++)
-        put_text(&write, names_get(&flame->names, i));
-    proto_write_number(&write, PROFILE_TIME, flame->start);
-    proto_write_number(&write, PROFILE_DURATION, flame->end - flame->start);
-    put_type(&write, PROFILE_PERIOD_OF, STRING_PERIOD_TYPE, STRING_PERIOD_UNIT);
-    proto_write_number(&write, PROFILE_PERIOD_IS, flame->period > 0 ? (uint64_t)flame->period : 0);
+    if (pprof_item(writer, &write)) {
+        writer->part++;
+        writer->at = 0;
+    }
     return write.result == BYTES_OK;
+}
+
+/* ---- any ---- */
+
+struct flame_writer flame_writer_begin(const struct flame *flame, enum flame_format format)
+{
+    return (struct flame_writer){.flame = flame, .format = format};
+}
+
+static bool flame_step(struct flame_writer *writer, struct bytes *out)
+{
+    if (writer->format == FLAME_FOLDED)
+        return folded_step(writer, out);
+    if (writer->format == FLAME_PPROF)
+        return pprof_step(writer, out);
+    writer->json.out = out;
+    json_step(writer);
+    return !writer->json.failed;
+}
+
+bool flame_write(struct flame_writer *writer, struct bytes *out, size_t enough)
+{
+    while (!writer->done && !writer->failed && out->size < enough)
+        writer->failed = !flame_step(writer, out);
+    return !writer->failed;
+}
+
+bool flame_write_all(const struct flame *flame, enum flame_format format, struct bytes *out)
+{
+    struct flame_writer writer = flame_writer_begin(flame, format);
+    return flame_write(&writer, out, SIZE_MAX);
 }

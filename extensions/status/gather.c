@@ -10,14 +10,15 @@
 
 #define LATER        (200 * NS_PER_MS) /* from the first queued request to its processing */
 #define SETTLE_EVERY (10 * NS_PER_S)
-#define GATHER_MAX   ((size_t)4 << 20) /* bytes queued at most */
+#define GATHER_MAX   ((size_t)4 << 20) /* bytes queued at most, but for a larger profile alone */
 
 /* Processing may use SHARE of the process's CPU time plus EVER of the elapsed time. Unused credit
  * accumulates up to CREDIT_MAX, so that a mostly idle process keeps a burst completely. */
 #define SHARE        3 / 200
 #define EVER         1 / 5000
-#define CREDIT_MAX   (40 * NS_PER_MS)
+#define CREDIT_MAX   (int64_t)(40 * NS_PER_MS)
 #define CREDIT_FIRST (15 * NS_PER_MS)
+#define DEBT_MAX     (int64_t)(200 * NS_PER_MS)
 #define COST_A_BYTE  1 /* ns per byte, until measured */
 
 static uint64_t cpu_of(clockid_t clock)
@@ -69,15 +70,37 @@ static bool has_room(const struct status *self, const struct batch *batch, bool 
            size + self->granted / 8 * part <= self->allowed;
 }
 
+/* A profile larger than the queue is taken by itself, while there is credit to spare for it; what
+ * it costs beyond the credit is paid back before anything else is taken. */
+static bool takes_large(const struct status *self, const struct batch *batch)
+{
+    return batch->signal == SIGNAL_PROFILES && batch->payload->size > GATHER_MAX && self->spare &&
+           batch->payload->size <= self->keep.max;
+}
+
+static void note_left_out(struct status *self, const struct batch *batch)
+{
+    bool ingest = batch->encoding == BATCH_PPROF && batch->profile && batch->profile->by_ingest;
+    const struct series *series = batch->encoding == BATCH_PPROF ? batch->series : NULL;
+    left_outs_add(&self->left_outs, left_out_service_of(series, ingest),
+                  clock_wall(self->env->clock),
+                  batch->payload->size > self->keep.max ? LEFT_OUT_LARGE : LEFT_OUT_BUSY);
+}
+
 static void gather_passed(void *ctx, const struct batch *batch, bool linked)
 {
     struct status *self = ctx;
     bool wanted = batch->signal == SIGNAL_TRACES || batch->signal == SIGNAL_PROFILES;
-    struct gathered *one = wanted && has_room(self, batch, linked) ? calloc(1, sizeof *one) : NULL;
+    bool large = wanted && takes_large(self, batch);
+    struct gathered *one =
+        large || (wanted && has_room(self, batch, linked)) ? calloc(1, sizeof *one) : NULL;
     if (!one) {
         self->skipped += wanted;
+        if (batch->signal == SIGNAL_PROFILES)
+            note_left_out(self, batch);
         return;
     }
+    self->spare &= !large;
     one->payload = buffer_ref(batch->payload);
     one->arrived = clock_wall(self->env->clock);
     one->class = linked ? KEPT_LINKED : KEPT_UNLINKED;
@@ -85,7 +108,7 @@ static void gather_passed(void *ctx, const struct batch *batch, bool linked)
     *self->last = one;
     self->last = &one->next;
     self->gathered += batch->payload->size;
-    self->allowed -= batch->payload->size;
+    self->allowed -= large ? self->allowed : batch->payload->size;
     if (self->asleep || self->gathered > GATHER_MAX / 2) {
         self->asleep = false;
         pthread_cond_signal(&self->wake);
@@ -199,7 +222,12 @@ static void gather_work(struct status *self, struct gathered *one)
             .content = one->content,
             .by_ingest = one->by_ingest,
         };
-        keep_profile(&self->keep, &head, content);
+        uint64_t service = left_out_service_of(one->series, one->by_ingest);
+        if (!keep_profile(&self->keep, &head, content)) {
+            status_lock(self);
+            left_outs_add(&self->left_outs, service, one->arrived, LEFT_OUT_LARGE);
+            status_unlock(self);
+        }
         one->series = NULL;
         one->query = one->content = NULL;
     }
@@ -220,13 +248,15 @@ static void gathered_free(struct gathered *one)
 static size_t reckon(struct status *self)
 {
     uint64_t process = cpu_of(CLOCK_PROCESS_CPUTIME_ID), mono = clock_mono(&clock_system);
-    self->credit += (process - self->process_cpu) * SHARE + (mono - self->reckoned) * EVER;
+    self->credit +=
+        (int64_t)((process - self->process_cpu) * SHARE + (mono - self->reckoned) * EVER);
     self->process_cpu = process;
     self->reckoned = mono;
     if (self->credit > CREDIT_MAX)
         self->credit = CREDIT_MAX;
+    uint64_t credit = self->credit > 0 ? (uint64_t)self->credit : 0;
     uint64_t a_byte = self->worked > 1 << 20 ? self->spent / (self->worked >> 10) : 0;
-    return a_byte ? (size_t)((self->credit << 10) / a_byte) : (size_t)(self->credit / COST_A_BYTE);
+    return a_byte ? (size_t)((credit << 10) / a_byte) : (size_t)(credit / COST_A_BYTE);
 }
 
 /* Evicts kept data while the memory budget is more than 7/8 used. */
@@ -245,7 +275,8 @@ static void give_way(struct status *self)
 static void pack(struct status *self, uint64_t since)
 {
     while (keep_is_tight(&self->keep) &&
-           cpu_of(CLOCK_THREAD_CPUTIME_ID) - since < self->credit / 2 && keep_pack(&self->keep))
+           (int64_t)(cpu_of(CLOCK_THREAD_CPUTIME_ID) - since) < self->credit / 2 &&
+           keep_pack(&self->keep))
         continue;
 }
 
@@ -268,10 +299,13 @@ void gather_take(struct status *self)
     give_way(self);
     uint64_t took = cpu_of(CLOCK_THREAD_CPUTIME_ID) - before;
     self->spent += took;
-    self->credit -= took < self->credit ? took : self->credit;
+    self->credit -= (int64_t)took;
+    if (self->credit < -DEBT_MAX)
+        self->credit = -DEBT_MAX;
     size_t allowed = reckon(self);
     status_lock(self);
     self->allowed = self->granted = allowed;
+    self->spare = self->credit >= (int64_t)CREDIT_FIRST / 2;
     self->kept_skipped = self->skipped;
     status_unlock(self);
     self->kept_bytes = self->keep.size;
@@ -323,6 +357,7 @@ bool gather_open(struct status *self)
     self->last = &self->first;
     self->credit = CREDIT_FIRST;
     self->allowed = self->granted = CREDIT_FIRST / COST_A_BYTE;
+    self->spare = true;
     self->process_cpu = cpu_of(CLOCK_PROCESS_CPUTIME_ID);
     self->reckoned = clock_mono(&clock_system);
     self->watcher = (struct watcher){

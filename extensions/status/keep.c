@@ -10,6 +10,10 @@ enum { BLOCK_SIZE = 64 << 10, RING_MIN = 64 };
 /* Unlinked traces give way first while they have more than this part of the room. */
 enum { UNLINKED_SHARE = 4 };
 
+/* A profile from LARGE bytes on is compressed before it is added, and may then have one part in
+ * LARGEST_SHARE of the room. */
+enum { LARGE = 2 << 20, LARGEST_SHARE = 4 };
+
 void kept_unref(struct kept *kept)
 {
     if (!kept || atomic_fetch_sub_explicit(&kept->refs, 1, memory_order_acq_rel) != 1)
@@ -117,9 +121,10 @@ static bool keep_charge(struct keep *keep, enum kept_class class, size_t size)
     return true;
 }
 
-/* An empty one with room for so many bytes, charged. NULL: no room; counted. */
+/* An empty one with room for so many bytes, charged for these and for `more`. NULL: no room;
+ * counted. */
 static struct kept *keep_new(struct keep *keep, enum kept_kind kind, enum kept_class class,
-                             size_t room)
+                             size_t room, size_t more)
 {
     struct kept *kept = calloc(1, sizeof *kept);
     if (!kept)
@@ -127,8 +132,8 @@ static struct kept *keep_new(struct keep *keep, enum kept_kind kind, enum kept_c
     *kept = (struct kept){.refs = 1, .kind = kind, .class = class, .budget = keep->budget};
     bytes_init(&kept->bytes, room, NULL);
     if (bytes_reserve(&kept->bytes, room) == BYTES_OK &&
-        keep_charge(keep, class, sizeof *kept + room)) {
-        kept->charged = sizeof *kept + room;
+        keep_charge(keep, class, sizeof *kept + room + more)) {
+        kept->charged = sizeof *kept + room + more;
         kept->serial = ++keep->serial;
         return kept;
     }
@@ -147,7 +152,7 @@ void keep_traces(struct keep *keep, enum kept_class class, struct view request, 
         keep_close_block(keep, ring);
     if (!ring->block)
         ring->block = keep_new(keep, KEPT_TRACES, class,
-                               request.size > BLOCK_SIZE ? request.size : BLOCK_SIZE);
+                               request.size > BLOCK_SIZE ? request.size : BLOCK_SIZE, 0);
     if (ring->block) {
         bytes_append_view(&ring->block->bytes, request);
         ring->block->plain = ring->block->bytes.size;
@@ -156,46 +161,21 @@ void keep_traces(struct keep *keep, enum kept_class class, struct view request, 
     pthread_mutex_unlock(&keep->lock);
 }
 
-void keep_profile(struct keep *keep, const struct kept *head, struct view content)
+static void keep_refuse(struct keep *keep)
 {
     pthread_mutex_lock(&keep->lock);
-    struct kept *kept = keep_new(keep, head->kind, KEPT_LINKED, content.size);
-    if (kept) {
-        bytes_append_view(&kept->bytes, content);
-        kept->plain = content.size;
-        kept->arrived = head->arrived;
-        kept->by_ingest = head->by_ingest;
-        kept->series = head->series;
-        kept->query = head->query;
-        kept->content = head->content;
-        keep_push(keep, kept);
-    }
+    keep->refused++;
     pthread_mutex_unlock(&keep->lock);
-    if (kept)
-        return;
-    series_unref(head->series);
-    free(head->query);
-    free(head->content);
 }
 
-/* ---- compression ---- */
-
-bool keep_is_tight(struct keep *keep)
-{
-    pthread_mutex_lock(&keep->lock);
-    bool tight = keep->size > keep->max - keep->max / 8;
-    pthread_mutex_unlock(&keep->lock);
-    return tight;
-}
-
-/* The same bytes compressed, in memory of their size. False: not worth it, or no memory. */
-static bool keep_deflate(const struct kept *kept, struct bytes *out)
+/* The content compressed, in memory of its size. False: it has more than max bytes, or no memory.
+ */
+static bool keep_deflate(struct view content, size_t max, struct bytes *out)
 {
     struct bytes packed;
-    bytes_init(&packed, kept->bytes.size, NULL);
+    bytes_init(&packed, max < content.size ? max : content.size, NULL);
     bytes_init(out, SIZE_MAX / 2, NULL);
-    bool good = deflate_append(ENCODING_ZSTD, bytes_view(&kept->bytes), &packed) &&
-                packed.size < kept->bytes.size / 10 * 9;
+    bool good = deflate_append(ENCODING_ZSTD, content, &packed);
     uint8_t *tight = good ? malloc(packed.size + 1) : NULL;
     if (tight) {
         memcpy(tight, packed.data, packed.size);
@@ -205,6 +185,56 @@ static bool keep_deflate(const struct kept *kept, struct bytes *out)
                               .max = packed.size + 1};
     }
     bytes_release(&packed);
+    return tight;
+}
+
+/* Takes over the bytes. NULL: no room. */
+static struct kept *keep_add(struct keep *keep, const struct kept *head, struct bytes *bytes,
+                             size_t plain)
+{
+    pthread_mutex_lock(&keep->lock);
+    struct kept *kept = keep_new(keep, head->kind, KEPT_LINKED, 0, bytes->capacity);
+    if (kept) {
+        kept->bytes = *bytes;
+        bytes_init(bytes, 0, NULL);
+        kept->packed = plain >= LARGE;
+        kept->plain = plain;
+        kept->arrived = head->arrived;
+        kept->by_ingest = head->by_ingest;
+        kept->series = head->series;
+        kept->query = head->query;
+        kept->content = head->content;
+        keep_push(keep, kept);
+    }
+    pthread_mutex_unlock(&keep->lock);
+    return kept;
+}
+
+bool keep_profile(struct keep *keep, const struct kept *head, struct view content)
+{
+    struct bytes bytes;
+    bytes_init(&bytes, content.size, NULL);
+    bool good = content.size < LARGE ? bytes_append_view(&bytes, content) == BYTES_OK
+                                     : keep_deflate(content, keep->max / LARGEST_SHARE, &bytes);
+    if (!good)
+        keep_refuse(keep);
+    good = good && keep_add(keep, head, &bytes, content.size);
+    bytes_release(&bytes);
+    if (!good) {
+        series_unref(head->series);
+        free(head->query);
+        free(head->content);
+    }
+    return good;
+}
+
+/* ---- compression ---- */
+
+bool keep_is_tight(struct keep *keep)
+{
+    pthread_mutex_lock(&keep->lock);
+    bool tight = keep->size > keep->max - keep->max / 8;
+    pthread_mutex_unlock(&keep->lock);
     return tight;
 }
 
@@ -255,7 +285,8 @@ bool keep_pack(struct keep *keep)
     pthread_mutex_unlock(&keep->lock);
     if (!kept)
         return false;
-    if (!kept->packed && keep_deflate(kept, &packed)) {
+    if (!kept->packed &&
+        keep_deflate(bytes_view(&kept->bytes), kept->bytes.size / 10 * 9, &packed)) {
         pthread_mutex_lock(&keep->lock);
         keep_replace(keep, kept, &packed);
         pthread_mutex_unlock(&keep->lock);

@@ -1,8 +1,8 @@
 /*
- * Requests that passed, in wire form: compressed where room gets scarce, then the oldest give way
- * to newer ones, and all to the memory budget. Traces requests are joined to blocks. Linked traces
- * and profiles give way last: others do first, unless these have a quarter of the room or less. Any
- * thread.
+ * Forwarded requests in wire form. When space runs short they are compressed, then evicted, oldest
+ * first; also when the memory budget runs short. Traces requests are collected in blocks. Unlinked
+ * traces are evicted before linked traces and profiles while they have more than a quarter of the
+ * ceiling. Any thread.
  */
 #ifndef EXTENSIONS_STATUS_KEEP_H
 #define EXTENSIONS_STATUS_KEEP_H
@@ -12,13 +12,13 @@
 
 #include <pthread.h>
 
-/* By what gives way first. */
+/* In the order of eviction. */
 enum kept_class { KEPT_UNLINKED, KEPT_LINKED, KEPT_CLASSES };
 
 enum kept_kind { KEPT_TRACES, KEPT_PPROF, KEPT_PROFILES, KEPT_OPAQUE };
 
-/* Refcounted; immutable but for its bytes, which are replaced by the same ones compressed while
- * nobody else has a reference, and grow while it is the block. */
+/* Refcounted and immutable, except that its bytes are compressed in place while the keep has the
+ * only reference, and that the current block grows. */
 struct kept {
     _Atomic unsigned refs;
     enum kept_kind kind;
@@ -66,26 +66,27 @@ void keep_release(struct keep *keep);
 /* Adds a traces request. */
 void keep_traces(struct keep *keep, enum kept_class class, struct view request, uint64_t arrived);
 
-/* Adds what is to be kept of a profiles request: kind, arrived and what stands beside it are set;
- * all of it is taken over. */
-void keep_profile(struct keep *keep, const struct kept *head, struct view content);
+/* Adds a profiles request, whose kind, arrival, series, query and content type are in head and are
+ * taken over. A large one is compressed at once, and refused if it then has more than a quarter of
+ * the ceiling. False: it was not added; counted as refused. */
+bool keep_profile(struct keep *keep, const struct kept *head, struct view content);
 
-/* Whether it has come so near to its ceiling that something is to be compressed. */
+/* Whether more than 7/8 of the ceiling is used, so that something should be compressed. */
 bool keep_is_tight(struct keep *keep);
 
-/* Compresses the oldest that is not: not on a thread that data need. One thread at a time. False:
- * there is nothing left to compress. */
+/* Compresses the oldest uncompressed request. Slow: not for data threads. One thread at a time.
+ * False: there is nothing left to compress. */
 bool keep_pack(struct keep *keep);
 
-/* What is there with a serial from `from` on, by serial, a reference to each; blocks come as
- * copies. NULL: none, or no memory. Ended by keep_list_free. */
+/* Returns references to everything with a serial from `from` on, in order of serial; the current
+ * blocks are copied. NULL: none, or no memory. Free with keep_list_free. */
 struct kept **keep_list(struct keep *keep, uint64_t from, size_t *count);
 void keep_list_free(struct kept **list, size_t count);
 
 /* The serial of the oldest of a class that has traces; larger than all given: none has. */
 uint64_t keep_oldest_block(struct keep *keep, enum kept_class class);
 
-/* Lets the oldest go until no more than so many bytes are left. */
+/* Evicts the oldest until at most `size` bytes are left. */
 void keep_shrink(struct keep *keep, size_t size);
 
 #endif

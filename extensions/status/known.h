@@ -1,7 +1,7 @@
 /*
- * What was decided of spans lately, which samples they have, and what that comes to for services
- * and routes (span names): the join of both signals. Bounded: so many spans, services and routes;
- * what is older or more counts under "(others)". Guarded by the lock of the watch.
+ * Joins traces and profiles: the latest decisions about spans, their samples, and totals by service
+ * and route (service and span name). Bounded; anything beyond the limits counts as "(others)".
+ * Guarded by the watch's lock.
  */
 #ifndef EXTENSIONS_STATUS_KNOWN_H
 #define EXTENSIONS_STATUS_KNOWN_H
@@ -22,7 +22,7 @@ enum {
 #define KNOWN_HISTORY_STEP (30 * NS_PER_S)
 #define KNOWN_SERIES_STEP  (15 * NS_PER_S)
 
-/* Both of its own decision and of the samples under its id. */
+/* The decision about a span, and the samples with its id. */
 struct known_span {
     uint64_t id;
     uint64_t link;    /* whose samples it opens; 0: none */

@@ -1,6 +1,6 @@
 /*
- * The traces that are kept, as a table: filled while somebody looks, from the blocks that came
- * since, and forgotten when nobody does any more. Under the lock `looking`.
+ * A table of the kept traces. Each request to the API adds the blocks received since the last one;
+ * the table is freed when requests stop. Guarded by `looking`.
  */
 #ifndef EXTENSIONS_STATUS_LOOKED_H
 #define EXTENSIONS_STATUS_LOOKED_H
@@ -38,7 +38,7 @@ struct looked {
     } of[KEPT_CLASSES];
 };
 
-/* Reads what came since. NULL: no memory. */
+/* Adds new blocks to the table, and creates it if needed. NULL: no memory. */
 struct looked *looked_update(struct status *self);
 
 /* Sets cpu_ns and samples of all. */

@@ -1,4 +1,4 @@
-/* Texts kept once, by number: names of services and spans. Bounded; not thread-safe. */
+/* Interns strings: names of services, spans and functions. Bounded; not thread-safe. */
 #ifndef EXTENSIONS_STATUS_NAMES_H
 #define EXTENSIONS_STATUS_NAMES_H
 
@@ -6,7 +6,7 @@
 
 enum { NAME_CUT = 256 };
 
-/* What stands for all that there is no room for. */
+/* The text of number 0, for names beyond the limits. */
 #define NAME_OTHERS "(others)"
 
 struct names {
@@ -21,7 +21,7 @@ struct names {
 void names_init(struct names *names, uint32_t max, struct budget *budget);
 void names_release(struct names *names);
 
-/* The number of a text, cut to NAME_CUT bytes: 0 is that of all that there is no room for. */
+/* Returns the number of a text, cut to NAME_CUT bytes, and adds it if it is new; 0: no room. */
 uint32_t names_put(struct names *names, struct view text);
 
 struct view names_get(const struct names *names, uint32_t number);

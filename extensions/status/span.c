@@ -3,11 +3,12 @@
 
 #include <stdio.h>
 
-#define AROUND (60 * NS_PER_S) /* windows so far from the span are shown */
+#define AROUND    (60 * NS_PER_S) /* windows so far from the span are shown */
+#define LEFT_NEAR (2 * NS_PER_S)  /* between a window's arrival and that of its request here */
 
 enum { WINDOWS_SHOWN = 32 };
 
-/* What is told of one. */
+/* The response about a span. */
 struct span_told {
     uint64_t id;
     uint8_t trace[16];
@@ -102,6 +103,22 @@ static void tell_waiting(struct span_told *told, const struct watch_waiting *wai
     told->service = view_of(told->service_text);
 }
 
+/* Under the watch's lock: whether the profile with a linked span's samples was kept. */
+static void tell_left_out(const struct status *self, struct span_told *told)
+{
+    const struct known_window *first = &self->known.windows[told->first_window % KNOWN_WINDOWS];
+    const struct known_window *last = &self->known.windows[told->last_window % KNOWN_WINDOWS];
+    if (!told->first_window || first->serial != told->first_window ||
+        last->serial != told->last_window)
+        return;
+    const struct left_out *left = left_outs_find(
+        &self->left_outs, told->service, first->arrived - LEFT_NEAR, last->arrived + LEFT_NEAR);
+    if (left) {
+        told->text = left_out_text(left);
+        told->fix = left_out_fix(left);
+    }
+}
+
 static void tell(struct status *self, struct span_told *told)
 {
     struct watch_waiting waiting;
@@ -131,6 +148,8 @@ static void tell(struct status *self, struct span_told *told)
     for (size_t i = 1; !told->number && told->service.data && i < known->service_count; i++)
         if (view_eq(told->service, names_get(&known->names, known->services[i]->name)))
             told->number = (uint16_t)i;
+    if (told->link && told->service.data)
+        tell_left_out(self, told);
     status_unlock(self);
 }
 

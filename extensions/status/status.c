@@ -1,5 +1,5 @@
-/* A page about what passes, and the API behind it: traces, flame graphs, decisions, costs and
- * pipelines of this process. */
+/* The status page and its API: traces, flame graphs, decisions, costs and pipelines of this
+ * process. */
 #include "extensions/status/status.h"
 
 #include "extensions/status/page.h"

@@ -1,19 +1,21 @@
 /*
  * The extension's instance, shared by its files: status.c (configuration, life, routing), gather.c
- * (what passes, on its way into keep and known), and a file for each part of the API.
+ * (from watcher callbacks to keep and known), and a file for each part of the API.
  */
 #ifndef EXTENSIONS_STATUS_STATUS_H
 #define EXTENSIONS_STATUS_STATUS_H
 
 #include "extensions/status/answer.h"
+#include "extensions/status/flame.h"
 #include "extensions/status/keep.h"
 #include "extensions/status/known.h"
+#include "extensions/status/left_out.h"
 #include "lib/net/auth.h"
 #include "lib/net/server/listen.h"
 #include "pipeline/component.h"
 #include "pipeline/life/runtime.h"
 
-/* A request that passed and was not looked at yet. */
+/* A forwarded request, queued for the extension's thread. */
 struct gathered {
     struct gathered *next;
     enum kept_kind kind;
@@ -25,7 +27,7 @@ struct gathered {
     uint64_t arrived;
 };
 
-/* What of the traces kept was looked at, while somebody looks (traces.c). */
+/* The table of kept traces (looked.h). */
 struct looked;
 
 struct status {
@@ -36,7 +38,7 @@ struct status {
 
     const struct env *env;
     struct http_server *server;
-    struct watch *watch; /* env's; where there is none, its own: nothing passes */
+    struct watch *watch; /* env's, or `idle` if it has none */
     struct watch idle;
     struct watcher watcher;
     bool attached;
@@ -49,7 +51,9 @@ struct status {
     size_t granted;   /* what may be taken until the thread looks again, ... */
     size_t allowed;   /* ... and what is left of it */
     uint64_t skipped; /* requests that were not */
-    bool asleep;      /* the thread waits to be woken */
+    bool spare;       /* there is credit for a profile larger than that */
+    struct left_outs left_outs;
+    bool asleep; /* the thread waits to be woken */
     bool stopping;
     pthread_cond_t wake;
 
@@ -58,7 +62,7 @@ struct status {
     pthread_mutex_t taking; /* held while what was gathered is worked on */
     uint64_t spent;         /* CPU time of that, ns; ... */
     uint64_t worked;        /* ... and the bytes */
-    uint64_t credit;        /* CPU time that may be spent, ns */
+    int64_t credit;         /* CPU time that may be spent, ns; negative after a large profile */
     uint64_t process_cpu;   /* of the process when that was last reckoned; ... */
     uint64_t reckoned;      /* ... mono */
 
@@ -66,6 +70,7 @@ struct status {
 
     pthread_mutex_t looking;    /* one answer that reads what is kept at a time; guards the rest */
     struct looked *looked;      /* NULL: nobody looks */
+    _Atomic bool sending;       /* a large flame graph; set under the lock, cleared without it */
     _Atomic uint64_t looked_at; /* mono */
     _Atomic uint64_t kept_bytes, kept_evicted, kept_skipped; /* for metrics pages */
 };
@@ -73,7 +78,7 @@ struct status {
 /* gather.c */
 bool gather_open(struct status *self);
 void gather_close(struct status *self);
-/* Works on all that was gathered so far. Any thread but those that data need. */
+/* Processes everything queued so far. Any thread but data threads. */
 void gather_take(struct status *self);
 
 /* The parts of the API: each answers. */
@@ -86,6 +91,10 @@ void cost_answer(struct status *self, struct http_request *request);
 void pipelines_answer(struct status *self, struct http_request *request);
 void config_answer(struct status *self, struct http_request *request);
 void docs_answer(struct status *self, struct http_request *request, const char *path);
+
+/* flame_send.c: answers with a finished flame graph, which is taken over. */
+void flame_send(struct status *self, struct http_request *request, struct flame *flame,
+                enum flame_format format);
 
 /* traces.c: forgets what was looked at when nobody has looked for a while; always: at once. */
 void looked_forget(struct status *self, bool always);
@@ -104,7 +113,7 @@ static inline void status_unlock(struct status *self)
     pthread_mutex_unlock(&self->watch->lock);
 }
 
-/* Bytes that an answer may have. */
+/* Maximum size of a response, bytes. */
 #define ANSWER_MAX ((size_t)64 << 20)
 
 #endif

@@ -1,5 +1,5 @@
-/* What is told to who watches (pipeline/watch.h): what passes, decisions, uploads, and what waits.
- */
+/* Reports of correlation to watchers (pipeline/watch.h): forwarded batches, decisions, uploads and
+ * held spans. */
 #ifndef PROCESSORS_CORRELATION_TELL_H
 #define PROCESSORS_CORRELATION_TELL_H
 
@@ -10,7 +10,7 @@ struct candidate;
 struct decision;
 struct upload;
 
-/* Hands a batch on, unless only its ids are wanted; what was taken is told. linked: as for
+/* Pushes a batch, unless only its ids are wanted, and reports it if it was accepted. linked: as for
  * watch_passed. */
 static inline enum verdict tell_push(const struct correlation *self, struct batch *batch,
                                      struct outlet *next, bool linked)
@@ -23,12 +23,12 @@ static inline enum verdict tell_push(const struct correlation *self, struct batc
     return verdict;
 }
 
-/* Both while somebody watches, under the instance's lock. */
+/* Call both only if watch_on, with the instance's lock held. */
 void tell_decision(const struct context *context, const struct candidate *candidate,
                    const struct decision *decision);
 void tell_upload(const struct context *context, const struct upload *upload);
 
-/* watch_holder.waits of an instance. */
+/* Implements watch_holder.waits. self: a struct correlation. */
 bool correlation_waits(void *self, uint64_t span_id, struct watch_waiting *waiting);
 
 #endif

@@ -4,12 +4,14 @@ import fcntl
 import gzip
 import json
 import os
+import pathlib
 import pty
 import random
 import re
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -81,7 +83,10 @@ class Status(harness.Program):
         assert answer.status_code == 200, answer.text
 
     def push(self, service, pprof, start, length):
-        raw = gzip.compress(pprof.encode(start, length))
+        self.push_raw(service, pprof.encode(start, length))
+
+    def push_raw(self, service, raw):
+        raw = gzip.compress(raw, 1)
         body = uploads.push_request({"__name__": "process_cpu", "service_name": service}, raw)
         answer = requests.post(f"http://127.0.0.1:{self.ingest}{uploads.PUSH}", body, timeout=10,
                                headers={"Content-Type": "application/proto"})
@@ -437,6 +442,101 @@ def metric(status, name):
     page = requests.get(f"http://127.0.0.1:{status.metrics}/metrics", timeout=10).text
     return sum(float(line.rsplit(" ", 1)[1]) for line in page.splitlines()
                if re.match(name + r"(_total)?[{ ]", line))
+
+
+def memory(status, key):
+    text = pathlib.Path(f"/proc/{status.process.pid}/status").read_text()
+    return int(re.search(rf"^{key}:\s+(\d+)", text, re.M)[1]) << 10
+
+
+def wide(stacks):
+    """So many distinct stacks of three frames of their own on a shared stem, which are unlinked."""
+    pprof, place = uploads.Pprof([("cpu", "nanoseconds")]), "example.com/shop/internal/"
+    for i in range(stacks):
+        pprof.sample([10_000_000], [f"{place}h.f{i % 5000}", f"{place}g.f{i % 8000}",
+                                    f"{place}f.f{i % 7000}", f"{place}e.f{i % 10000}",
+                                    f"{place}d.f{i % 1000}", f"{place}c.f{i % 100}", "main"])
+    return pprof
+
+
+def noise(random_, stacks=300):
+    pprof = uploads.Pprof([("cpu", "nanoseconds")])
+    for _ in range(stacks):
+        pprof.sample([1], [f"{random_.getrandbits(200):x}" for _ in range(12)])
+    return pprof
+
+
+def test_a_graph_of_50000_stacks_takes_10_mib(tmp_path):
+    """Beside a keep that is full: its JSON is never in memory as a whole."""
+    status, random_ = Status(tmp_path), random.Random(5)
+    status.push("wide", wide(50_000), time.time_ns() - 10**9, 10**9)
+    for _ in range(200):
+        if metric(status, "spanlink_status_kept_bytes") > 15.2 * 2**20:
+            break
+        status.push("noise", noise(random_), time.time_ns() - 10**9, 10**9)
+        time.sleep(0.05)
+    status.get("/api/services")
+    before = memory(status, "VmRSS")
+    pathlib.Path(f"/proc/{status.process.pid}/clear_refs").write_text("5")
+    graph = status.get("/api/flamegraph", service="wide")
+    assert memory(status, "VmHWM") - before < 10 << 20
+    assert not graph["truncated"] and graph["total"] == 50_000 * 10_000_000
+    assert len(tree(graph)) == 50_000
+    folded = status.get("/api/flamegraph", service="wide", format="folded").text
+    assert len(folded.splitlines()) == 50_000
+    packed = status.get("/api/flamegraph", service="wide", format="pprof").content
+    assert wire.Profile(packed).sums == {wire.CPU: graph["total"]}
+    assert status.stop() == 0
+
+
+def test_one_large_graph_is_sent_at_a_time(tmp_path):
+    status = Status(tmp_path)
+    status.push("wide", wide(50_000), time.time_ns() - 10**9, 10**9)
+    path = "/api/flamegraph?service=wide"
+    with socket.create_connection(("127.0.0.1", status.page)) as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert slow.recv(12) == b"HTTP/1.1 200"
+        answer = requests.get(status.url(path), timeout=30)
+        assert answer.status_code == 503 and answer.headers["Retry-After"] == "1"
+        assert "only one at a time" in answer.json()["error"]
+        assert requests.get(status.url("/api/traces"), timeout=30).status_code == 200
+    def again():
+        answer = requests.get(status.url(path), timeout=30)
+        return answer if answer.status_code == 200 else None
+    assert len(tree(harness.wait_for(again, 20).json())) == 50_000
+    assert status.stop() == 0
+
+
+def test_a_large_profile_is_kept_and_one_too_large_is_missed(tmp_path):
+    """More than 4 MiB uncompressed; and, where that is more than keep_mib, what the API says."""
+    (trace, span), profile = ids(1), wide(110_000)
+    for stack in STACKS["a"]:
+        profile.sample([10_000_000], stack, span_id=span)
+    assert len(profile.encode(1, 1)) > 4.2e6
+    for keep, kept in ((16, True), (1, False)):
+        status, start = Status(tmp_path / str(keep), keep), time.time_ns()
+        raw = profile.encode(start - 10**9, 1_550_000_000)
+        harness.wait_for(lambda since=start: time.time_ns() > since + 600_000_000, 2)
+        status.send(uploads.trace_request("large", [(trace, span, start, start + 500_000_000,
+                                                     True)]))
+        status.push_raw("large", raw)
+        path = f"/api/spans/{span}"
+        assert harness.wait_for(lambda: status.get(path)["decision"] == "linked", 30)
+        decided = status.get(path)
+        whole = status.get("/api/flamegraph", service="large")
+        own = status.get("/api/flamegraph", span=span)
+        if kept:
+            assert whole["total"] == 110_002 * 10_000_000
+            assert own["total"] == 20_000_000 and decided["fix"] is None
+            assert not whole["truncated"] and whole["text"] is own["text"] is None
+        else:
+            for each in (whole, own, {**decided, "truncated": True}):
+                assert each["truncated"] and "too large to keep" in each["text"]
+                assert "Raise keep_mib" in each["fix"]
+            assert whole["total"] == own["total"] == 0
+            assert not status.get("/api/flamegraph", service="other")["truncated"]
+        assert status.stop() == 0
 
 
 def test_a_full_keep_prefers_linked_traces_and_their_profiles(tmp_path):

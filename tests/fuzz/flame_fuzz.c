@@ -39,11 +39,11 @@ static void check_totals(const struct flame *flame)
     size_t count = flame->nodes.size / sizeof *nodes;
     uint64_t *sums = calloc(count + 1, sizeof *sums);
     for (size_t i = count; sums && i-- > 0;) {
-        if ((uint64_t)nodes[i].total != sums[i] + (uint64_t)nodes[i].self ||
+        if ((uint64_t)flame_total(flame, i) != sums[i] + (uint64_t)nodes[i].self ||
             (i && nodes[i].parent >= i))
             abort();
         if (i)
-            sums[nodes[i].parent] += (uint64_t)nodes[i].total;
+            sums[nodes[i].parent] += (uint64_t)flame_total(flame, i);
     }
     free(sums);
 }
@@ -53,14 +53,14 @@ static void check_texts(struct flame *flame, struct budget *budget)
     struct bytes out;
     struct proto_fault fault;
     bytes_init(&out, 32 << 20, budget);
-    struct json json = json_begin(&out);
-    flame_json(flame, &json);
+    flame_write_all(flame, FLAME_JSON, &out);
     bytes_clear(&out);
-    flame_folded(flame, &out);
+    flame_write_all(flame, FLAME_FOLDED, &out);
     bytes_clear(&out);
     flame_svg(flame, VIEW("title"), &out);
     bytes_clear(&out);
-    if (flame_pprof(flame, &out) && !proto_check(&shape_pprof, bytes_view(&out), &fault))
+    if (flame_write_all(flame, FLAME_PPROF, &out) &&
+        !proto_check(&shape_pprof, bytes_view(&out), &fault))
         abort();
     bytes_release(&out);
 }

@@ -183,9 +183,7 @@ export class FlamePanel {
 		const parts = [h("b", inUnit(this.meta.total, this.meta.unit)),
 			` ${profileType(this.meta.type)}`];
 		if (this.meta.samples) parts.push(`, ${plural(this.meta.samples, "sample")}`);
-		if (this.meta.truncated) {
-			parts.push(" ", h("span.badge.warn", "not all stacks are in it"));
-		}
+		if (this.meta.missing) parts.push(" ", h("span.badge.warn", this.meta.missing));
 		if (!this.against) return h("p.summary", parts);
 		return h("p.summary", parts, " against ",
 			h("b", inUnit(this.meta.before, this.meta.unit)),

@@ -13,14 +13,25 @@ function copyOf(tree) {
 		([key, value]) => [key, ArrayBuffer.isView(value) ? value.slice() : value]));
 }
 
+/** One graph; the server sends one large graph at a time, and answers 503 meanwhile. */
+async function graph(query) {
+	for (let tries = 5; ; tries -= 1) {
+		try {
+			return await get("/api/flamegraph", query);
+		} catch (problem) {
+			if (problem.status !== 503 || tries === 0) throw problem;
+			await new Promise((resolve) => { setTimeout(resolve, 500); });
+		}
+	}
+}
+
 async function load({ id, query, against, share, mean }) {
 	newest = id;
-	const answers = await Promise.all([query, against].filter(Boolean).map(
-		(each) => get("/api/flamegraph", each)));
-	const [answer, other] = answers;
+	const answer = await graph(query);
+	const other = against && await graph(against);
 	const meta = { unit: answer.unit, type: answer.type, types: answer.types ?? [],
 		total: answer.total,
-		samples: answer.samples, truncated: answer.truncated };
+		samples: answer.samples, missing: [answer.text, answer.fix].filter(Boolean).join(" ") };
 	const times = mean ? 1 / Math.max(1, other.spans) : 1;
 	const after = fromAnswer(answer);
 	let made = after;

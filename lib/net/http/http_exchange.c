@@ -53,6 +53,45 @@ static struct MHD_Response *response_of_bytes(const char *content_type, struct b
     return response_described(response, content_type, retry_after_s);
 }
 
+/* ---- streams ---- */
+
+enum { STREAM_PIECE = 16 << 10 };
+
+static ssize_t stream_read(void *cls, uint64_t at, char *out, size_t size)
+{
+    (void)at;
+    const struct http_stream *stream = cls;
+    ptrdiff_t got = stream->read(stream->ctx, (uint8_t *)out, size);
+    if (got == 0)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    return got < 0 ? MHD_CONTENT_READER_END_WITH_ERROR : got;
+}
+
+static void stream_free(void *cls)
+{
+    struct http_stream *stream = cls;
+    stream->end(stream->ctx);
+    free(stream);
+}
+
+/* Ends the stream on failure. NULL: no memory. */
+static struct MHD_Response *response_of_stream(const char *content_type,
+                                               const struct http_stream *stream)
+{
+    struct http_stream *own = malloc(sizeof *own);
+    struct MHD_Response *response = NULL;
+    if (own) {
+        *own = *stream;
+        response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE, stream_read,
+                                                     own, stream_free);
+    }
+    if (!response) {
+        stream->end(stream->ctx);
+        free(own);
+    }
+    return response_described(response, content_type, 0);
+}
+
 void http_response_add_common_headers(const struct http_server *server,
                                       struct MHD_Response *response)
 {
@@ -376,4 +415,13 @@ void http_respond_bytes(struct http_request *request, unsigned status, const cha
                         struct bytes *body, unsigned retry_after_s)
 {
     respond(request, status, response_of_bytes(content_type, body, retry_after_s));
+}
+
+void http_respond_stream(struct http_request *request, unsigned status, const char *content_type,
+                         const struct http_stream *stream)
+{
+    /* libmicrohttpd 0.9.75 sends the last chunk even to HEAD; what follows a last response is
+     * ignored. */
+    request->last |= strcmp(request->method, "HEAD") == 0;
+    respond(request, status, response_of_stream(content_type, stream));
 }

@@ -15,6 +15,8 @@
 #include "lib/net/tls/tls_server.h"
 #include "lib/wire/codec/compress.h"
 
+#include <stddef.h>
+
 struct http_server;
 struct http_request;
 
@@ -107,6 +109,20 @@ void http_respond(struct http_request *request, unsigned status, const char *con
  * released once the response has been sent. */
 void http_respond_bytes(struct http_request *request, unsigned status, const char *content_type,
                         struct bytes *body, unsigned retry_after_s);
+
+/* A response body that is produced while it is sent, by the server's threads. */
+struct http_stream {
+    /* Writes at most size bytes to out. Returns how many, 0 at the end of the body, or -1 to break
+     * the connection off. Must not block. */
+    ptrdiff_t (*read)(void *ctx, uint8_t *out, size_t size);
+    void (*end)(void *ctx); /* called once, also if the body was not sent to its end */
+    void *ctx;
+};
+
+/* The same with a body of unknown length: chunked, or up to the connection's end for HTTP/1.0. A
+ * response to HEAD reads nothing and closes the connection. */
+void http_respond_stream(struct http_request *request, unsigned status, const char *content_type,
+                         const struct http_stream *stream);
 
 /* Adds a header to the response; call it before http_respond. At most 16; both strings are
  * copied. */

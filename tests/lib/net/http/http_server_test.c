@@ -375,6 +375,89 @@ START_TEST(a_port_in_use_is_a_sentence)
 }
 END_TEST
 
+/* A body of `left` letters, which breaks off where fails is set. */
+struct letters {
+    size_t left;
+    bool fails;
+    _Atomic unsigned reads, ends;
+};
+
+static ptrdiff_t letters_read(void *ctx, uint8_t *out, size_t size)
+{
+    struct letters *letters = ctx;
+    size_t n = letters->left < size ? letters->left : size;
+    letters->reads++;
+    if (n == 0 && letters->fails)
+        return -1;
+    memset(out, 'x', n);
+    letters->left -= n;
+    return (ptrdiff_t)n;
+}
+
+static void letters_end(void *ctx)
+{
+    ((struct letters *)ctx)->ends++;
+}
+
+static void send_letters(void *ctx, struct http_request *request)
+{
+    http_respond_stream(request, 200, "text/plain",
+                        &(struct http_stream){letters_read, letters_end, ctx});
+}
+
+/* Returns the letters of the response; *whole: its last chunk came. */
+static size_t streamed(struct letters *letters, const char *request, bool *whole, char *head)
+{
+    fixture.options.handler = send_letters;
+    fixture.options.ctx = letters;
+    int fd = begun();
+    raw_send(fd, request);
+    shutdown(fd, SHUT_WR);
+    static char text[200000];
+    size_t size = 0, count = 0;
+    for (ssize_t n; (n = recv(fd, text + size, sizeof text - 1 - size, 0)) > 0;)
+        size += (size_t)n;
+    text[size] = '\0';
+    const char *body = strstr(text, "\r\n\r\n");
+    ck_assert_ptr_nonnull(body);
+    snprintf(head, 1024, "%.*s\r\n", (int)(body - text), text);
+    *whole = size > 5 && strcmp(text + size - 5, "0\r\n\r\n") == 0;
+    for (; *body; body++)
+        count += *body == 'x';
+    ended(fd);
+    return count;
+}
+
+START_TEST(a_stream_is_read_as_it_is_sent_and_ended_once)
+{
+    static const struct {
+        const char *request;
+        bool fails, chunked, whole;
+        size_t letters;
+    } cases[] = {
+        {"GET / HTTP/1.1\r\nHost: y\r\n\r\n", false, true, true, 100000},
+        {"GET / HTTP/1.0\r\n\r\n", false, false, false, 100000},
+        {"HEAD / HTTP/1.1\r\nHost: y\r\n\r\n", false, true, false, 0},
+        {"GET / HTTP/1.1\r\nHost: y\r\n\r\n", true, true, false, 100000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct letters letters = {.left = 100000, .fails = cases[i].fails};
+        char head[1100];
+        bool whole;
+        http_fixture_init(&fixture);
+        ck_assert_uint_eq(streamed(&letters, cases[i].request, &whole, head), cases[i].letters);
+        if (strncmp(cases[i].request, "HEAD", 4) == 0)
+            ck_assert_ptr_nonnull(strcasestr(head, "Connection: close\r\n"));
+        else
+            ck_assert_int_eq(whole, cases[i].whole);
+        ck_assert_int_eq(strcasestr(head, "Transfer-Encoding: chunked\r\n") != NULL,
+                         cases[i].chunked);
+        ck_assert_uint_eq(letters.ends, 1);
+        ck_assert_int_eq(letters.reads > 1, cases[i].letters > 0);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("net/http_server");
@@ -386,6 +469,7 @@ int main(void)
     tcase_add_test(tests, path_query_and_headers_reach_the_handler_as_they_were_sent);
     tcase_add_test(tests, head_gets_no_body);
     tcase_add_test(tests, http_1_0_is_served_and_closed);
+    tcase_add_test(tests, a_stream_is_read_as_it_is_sent_and_ended_once);
     tcase_add_test(tests, garbage_is_refused_or_cut_off_without_reaching_the_handler);
     tcase_add_test(tests, a_header_past_the_connections_memory_is_refused);
     tcase_add_test(tests, a_target_past_the_connections_memory_is_refused);

@@ -1,0 +1,129 @@
+/* Sends a flame graph. A large one is written while it is sent, so that memory holds the graph or
+ * its text, never both, and only one of these is sent at a time. */
+#include "extensions/status/flame.h"
+#include "extensions/status/status.h"
+#include "lib/wire/codec/compress.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PIECE = 64 << 10, SMALL = 4096 }; /* bytes; nodes and names of a graph sent at once */
+
+struct sending {
+    struct status *self;
+    struct flame flame;
+    struct flame_writer writer;
+    struct bytes piece;
+    size_t sent; /* of the piece */
+    bool large;
+};
+
+static const struct {
+    const char *type, *file;
+} formats[] = {
+    [FLAME_JSON] = {"application/json", NULL},
+    [FLAME_FOLDED] = {"text/plain; charset=utf-8", NULL},
+    [FLAME_PPROF] = {"application/octet-stream", "flamegraph.pb.gz"},
+};
+
+/* Replaces the piece by a gzip member of it. Members in a row are one gzip file (RFC 1952, 2.2). */
+static bool sending_deflate(struct sending *sending)
+{
+    struct bytes packed;
+    bytes_init(&packed, ANSWER_MAX, sending->piece.budget);
+    bool good = deflate_append(ENCODING_GZIP, bytes_view(&sending->piece), &packed);
+    if (good) {
+        bytes_release(&sending->piece);
+        sending->piece = packed;
+    } else {
+        bytes_release(&packed);
+    }
+    return good;
+}
+
+/* Makes the next piece, of about `enough` bytes; empty: the end. */
+static bool sending_next(struct sending *sending, size_t enough)
+{
+    bytes_clear(&sending->piece);
+    sending->sent = 0;
+    if (!flame_write(&sending->writer, &sending->piece, enough))
+        return false;
+    return sending->writer.format != FLAME_PPROF || sending->piece.size == 0 ||
+           sending_deflate(sending);
+}
+
+/* Lets the next one in: for the last piece the graph is not needed. */
+static void sending_leave(struct sending *sending)
+{
+    flame_release(&sending->flame);
+    if (sending->large) {
+        sending->large = false;
+        malloc_trim(0);
+        sending->self->sending = false;
+    }
+}
+
+static ptrdiff_t sending_read(void *ctx, uint8_t *out, size_t size)
+{
+    struct sending *sending = ctx;
+    if (sending->sent == sending->piece.size && !sending->writer.done &&
+        !sending_next(sending, PIECE))
+        return -1;
+    if (sending->writer.done)
+        sending_leave(sending);
+    size_t left = sending->piece.size - sending->sent;
+    size_t n = left < size ? left : size;
+    if (n)
+        memcpy(out, sending->piece.data + sending->sent, n);
+    sending->sent += n;
+    return (ptrdiff_t)n;
+}
+
+static void sending_end(void *ctx)
+{
+    struct sending *sending = ctx;
+    sending_leave(sending);
+    bytes_release(&sending->piece);
+    free(sending);
+}
+
+static void add_headers(struct http_request *request, const struct sending *sending)
+{
+    const char *file = formats[sending->writer.format].file;
+    char disposition[64];
+    answer_headers(request, true);
+    snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", file ? file : "");
+    if (file)
+        http_response_header(request, "Content-Disposition", disposition);
+}
+
+void flame_send(struct status *self, struct http_request *request, struct flame *flame,
+                enum flame_format format)
+{
+    const char *type = formats[format].type;
+    struct sending *sending = calloc(1, sizeof *sending);
+    if (!sending) {
+        flame_release(flame);
+        answer_error(request, 503, "not enough memory for the response");
+        return;
+    }
+    *sending = (struct sending){.self = self, .flame = *flame};
+    *flame = (struct flame){0};
+    sending->writer = flame_writer_begin(&sending->flame, format);
+    bytes_init(&sending->piece, ANSWER_MAX, self->env->budget);
+    if (flame_count(&sending->flame) + sending->flame.names.count > SMALL) {
+        sending->large = self->sending = true;
+        add_headers(request, sending);
+        http_respond_stream(request, 200, type,
+                            &(struct http_stream){sending_read, sending_end, sending});
+        return;
+    }
+    if (sending_next(sending, SIZE_MAX)) {
+        add_headers(request, sending);
+        http_respond_bytes(request, 200, type, &sending->piece, 0);
+    } else {
+        answer_error(request, 503, "not enough memory for the response");
+    }
+    sending_end(sending);
+}
