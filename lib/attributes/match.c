@@ -172,8 +172,7 @@ static const char *misplaced_span(const struct match_settings *settings)
     if (settings->log_bodies.count || settings->log_severity_texts.count ||
         settings->has_severity || settings->metric_names.count)
         return "log_bodies, log_severity_texts, log_severity_number and metric_names do not apply "
-               "to "
-               "spans";
+               "to spans";
     if (!settings->services.count && !settings->span_names.count && !settings->span_kinds.count &&
         !settings->attributes.count && !settings->resources.count && !settings->libraries.count)
         return "needs one of services, span_names, span_kinds, attributes, resources and libraries";
@@ -450,7 +449,8 @@ static bool libraries_match(const struct match *match, const struct record *scop
     return true;
 }
 
-/* The Collector judges metrics by their names alone, and without names takes any. */
+/* The Collector compares the names of metrics alone: without names it includes all of them and
+ * excludes none. */
 static bool metric_matches(const struct match *match, const struct record *metric)
 {
     return field_matches(&match->metrics, metric, METRIC_NAME);
@@ -474,4 +474,11 @@ bool match_item(const struct match *match, struct request_edit *at)
         return false;
     return libraries_match(match, &at->records[EDIT_SCOPE]) &&
            all_wanted(&match->resources, resource) && all_wanted(&match->attributes, item);
+}
+
+bool match_excludes(const struct match *match, struct request_edit *at)
+{
+    if (at->signal == SIGNAL_METRICS && !match->metrics.count)
+        return false;
+    return match_item(match, at);
 }

@@ -61,6 +61,10 @@ void match_free(struct match *match); /* may be NULL */
  * thread. */
 bool match_item(const struct match *match, struct request_edit *at);
 
+/* Whether an exclude section takes the item out: as match_item, but metrics only by name, as the
+ * Collector does. */
+bool match_excludes(const struct match *match, struct request_edit *at);
+
 /* The same of the resource alone, by its attributes. */
 bool match_resource(const struct match *match, struct request_edit *at);
 

@@ -65,6 +65,8 @@ def test_refused(case, tmp_path):
     good, said = sides.validate("spanlink", case, tmp_path / "spanlink")
     assert not good, said
     assert case["says"] in said, said
+    with pytest.raises(AssertionError, match="does not start"):
+        sides.run("spanlink", [case], tmp_path / "ours")
     if not case.get("ours_alone"):
         good, said = sides.validate("otelcol", case, tmp_path / "otelcol")
         if good:  # the Collector finds some faults only when it starts
