@@ -245,7 +245,7 @@ void actions_free(struct actions *actions)
 /* ---- running ---- */
 
 static bool source_of(const struct action *action, const struct action_context *context,
-                      const struct attributes *attributes, struct value *value)
+                      struct attributes *attributes, struct value *value)
 {
     if (*action->from_context) {
         const char *text = from_metadata(action->from_context, "x-scope-orgid")

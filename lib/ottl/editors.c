@@ -92,34 +92,33 @@ static struct ottl_value keep_matching_keys(struct ottl_run *run, const struct o
     return by_pattern(run, call, true);
 }
 
-/* Whether a list of texts, evaluated, has the key. */
-static bool has_text(struct view list, struct view key)
-{
-    struct proto_scan scan = proto_scan_begin(list);
-    struct value value;
-    while (value_next(&scan, &value))
-        if (value.kind == VALUE_STRING && view_eq(value.bytes, key))
-            return true;
-    return false;
-}
-
-static struct view texts(struct ottl_run *run, const struct ottl_node *call, size_t i)
+/* The texts of a list, as keys. */
+static struct attributes texts(struct ottl_run *run, const struct ottl_node *call, size_t i)
 {
     struct ottl_value keys = ottl_arg(run, call, i);
+    struct proto_scan scan = proto_scan_begin(keys.type == TYPE_LIST ? keys.bytes : VIEW(""));
+    struct attributes list;
+    struct value value;
+    attributes_read(&list, VIEW(""), 1, ottl_arena(run));
     if (!run->failed && keys.type != TYPE_LIST && ottl_has(call, i))
         ottl_fail(run, "%s takes a list of strings", call->function->name);
-    return keys.type == TYPE_LIST ? keys.bytes : VIEW("");
+    while (value_next(&scan, &value))
+        if (value.kind == VALUE_STRING)
+            attributes_add(&list, value.bytes, VIEW(""));
+    if (list.failed)
+        ottl_fail(run, "out of memory");
+    return list;
 }
 
 static struct ottl_value keep_keys(struct ottl_run *run, const struct ottl_node *call)
 {
     struct target target;
-    struct view keys = texts(run, call, 1);
+    struct attributes keys = texts(run, call, 1);
     if (run->failed || !target_open(&target, run, call))
         return ottl_nil();
     for (size_t i = 0; i < target.list->count; i++) {
         struct attribute *item = &target.list->items[i];
-        if (!item->gone && !has_text(keys, item->key))
+        if (!item->gone && !attributes_find(&keys, item->key))
             attributes_remove(target.list, item);
     }
     return target_close(&target, run);
@@ -147,16 +146,16 @@ static struct ottl_value limit(struct ottl_run *run, const struct ottl_node *cal
 {
     struct target target;
     size_t most = (size_t)literal_int(call, 1), count = 0;
-    struct view first = texts(run, call, 2);
+    struct attributes first = texts(run, call, 2);
     if (run->failed || !target_open(&target, run, call))
         return ottl_nil();
     if (attributes_count(target.list) <= most)
         return ottl_nil();
     for (size_t i = 0; i < target.list->count; i++)
-        count += !target.list->items[i].gone && has_text(first, target.list->items[i].key);
+        count += !target.list->items[i].gone && attributes_find(&first, target.list->items[i].key);
     for (size_t i = 0; i < target.list->count; i++) {
         struct attribute *item = &target.list->items[i];
-        if (item->gone || has_text(first, item->key))
+        if (item->gone || attributes_find(&first, item->key))
             continue;
         if (count++ >= most)
             attributes_remove(target.list, item);
