@@ -34,6 +34,7 @@ static struct ottl_value target_close(struct target *target, struct ottl_run *ru
 {
     if (target->list->failed)
         return ottl_fail(run, "out of memory");
+    target->list->partial = false;
     if (target->list != &target->own || !target->own.changed)
         return ottl_nil();
     struct value map = attributes_map(target->list);
@@ -285,6 +286,7 @@ static struct ottl_value replace_keys(struct target *target, struct ottl_run *ru
     bool any = false;
     for (size_t i = 0; i < from.count; i++)
         any = any || (!items[i].gone && regex_test(call->regex, items[i].key) == REGEX_YES);
+    target->list->partial = any;
     for (size_t i = 0; any && i < from.count; i++)
         if (!items[i].gone)
             attributes_remove(target->list, &target->list->items[i]);
@@ -388,6 +390,7 @@ static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *c
         return ottl_fail(run, "out of memory");
     if (count)
         memcpy(items, target.list->items, count * sizeof *items);
+    target.list->partial = true;
     for (size_t i = 0; i < count; i++)
         if (!items[i].gone)
             attributes_remove(target.list, &target.list->items[i]);

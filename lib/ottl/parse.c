@@ -424,3 +424,8 @@ bool ottl_reaches_out(const struct ottl *ottl)
 {
     return ottl->reaches_out;
 }
+
+struct view ottl_text(const struct ottl *ottl)
+{
+    return (struct view){(const uint8_t *)ottl->text, ottl->size};
+}

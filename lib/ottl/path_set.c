@@ -117,12 +117,13 @@ static void set_all(struct attributes *list, struct view map, struct ottl_run *r
     for (size_t i = 0; i < list->count; i++)
         if (!list->items[i].gone)
             attributes_remove(list, &list->items[i]);
-    list->changed = true;
+    list->changed = list->partial = true;
     for (size_t i = 0; i < from.count; i++) {
         struct value value = value_read(from.items[i].any);
         attributes_set(list, from.items[i].key, &value);
     }
-    if (from.failed || list->failed)
+    list->partial = from.failed || list->failed;
+    if (list->partial)
         ottl_fail(run, "out of memory");
 }
 

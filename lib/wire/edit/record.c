@@ -103,7 +103,7 @@ void record_index(struct record *record)
     list->list = record->list;
     list->count = list->searches = 0;
     list->index = NULL;
-    list->changed = list->failed = false;
+    list->changed = list->failed = list->partial = false;
     memset(record->places, 0, sizeof record->places);
     if (record->body.size >= UINT32_MAX)
         return;

@@ -84,6 +84,7 @@ void attributes_read(struct attributes *attributes, struct view message, uint32_
         if (attributes_append(attributes, field.bytes, source))
             continue;
         struct attribute *item = add(attributes, otlp_key(field.bytes));
+        attributes->partial = !item;
         if (!item)
             return;
         item->any = any_of(field.bytes);

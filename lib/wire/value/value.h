@@ -97,7 +97,8 @@ struct attributes {
     size_t count, capacity;
     struct arena *arena;
     bool changed;
-    bool failed; /* the arena had no room: nothing more is done */
+    bool failed;  /* the arena had no room: nothing more is done */
+    bool partial; /* some are missing until more are added: then a failure loses them */
 };
 
 /* Reads field `list` of a message. */
