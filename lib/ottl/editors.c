@@ -349,7 +349,7 @@ static struct ottl_value replace_all_matches(struct ottl_run *run, const struct 
 
 /* ---- flatten ---- */
 
-enum { FLATTEN_DEPTH = 32, KEY_MOST = 1024 };
+enum { FLATTEN_DEPTH = 100, KEY_MOST = 1024 };
 
 static void flatten_into(struct attributes *to, const char *key, const struct value *value,
                          int64_t depth, int64_t most, struct ottl_run *run)
