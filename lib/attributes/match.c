@@ -139,7 +139,9 @@ static void check_attributes(const struct spot *spot, const char *key,
     char path[200];
     for (size_t i = 0; i < list->count; i++) {
         snprintf(path, sizeof path, "%s.%s[%zu].value", spot->path, key, i);
-        if (items[i].value.kind == KEY_VALUE_STRING)
+        if (items[i].value.kind == KEY_VALUE_LIST || items[i].value.kind == KEY_VALUE_MAP)
+            key_report_add(spot->report, path, "expected a string, a number, true or false");
+        else if (items[i].value.kind == KEY_VALUE_STRING)
             check_text(spot, key, i, items[i].value.text);
         else if (spot->regexp && items[i].value.kind != KEY_VALUE_NONE)
             key_report_add(spot->report, path, "match_type regexp takes a string");
@@ -272,7 +274,7 @@ static bool make_wanted(const struct maker *maker, const struct key_groups *list
         wanted->how = from[i].value.kind == KEY_VALUE_NONE ? ANY_VALUE
                       : maker->regexp                      ? BY_PATTERN
                                                            : BY_VALUE;
-        wanted->value = given_value(&from[i].value);
+        wanted->value = given_value(&from[i].value, NULL); /* no list or map: checked */
         if (wanted->how != BY_PATTERN)
             continue;
         wanted->pattern = regex_new(wanted->value.bytes, maker->error, maker->error_size);
