@@ -351,28 +351,72 @@ static struct ottl_value replace_all_matches(struct ottl_run *run, const struct 
 
 enum { FLATTEN_DEPTH = 100, KEY_MOST = 1024 };
 
-static void flatten_into(struct attributes *to, const char *key, const struct value *value,
-                         int64_t depth, int64_t most, struct ottl_run *run)
+struct flattening {
+    struct ottl_run *run;
+    struct attributes *to;
+    int64_t most;
+    bool resolves;           /* a key that is there already gets a number behind it */
+    struct attributes times; /* how often, for each such key */
+};
+
+static void put_flat(struct flattening *flat, const char *key, const struct value *value)
+{
+    char other[KEY_MOST];
+    struct view name = ottl_keep_text(flat->run, key);
+    struct value times = value_int(0);
+    if (flat->resolves && attributes_find(flat->to, name)) {
+        (void)attributes_get(&flat->times, name, &times);
+        snprintf(other, sizeof other, "%s.%lld", key, (long long)times.integer++);
+        attributes_set(&flat->times, name, &times);
+        name = ottl_keep_text(flat->run, other);
+    }
+    attributes_set(flat->to, name, value);
+}
+
+static void flatten_into(struct flattening *flat, const char *key, const struct value *value,
+                         int64_t depth);
+
+/* A list in a list: the Collector writes the inner index right behind the outer one. */
+static void flatten_inner_list(struct flattening *flat, const char *key, const struct value *value,
+                               int64_t depth)
+{
+    char inner[KEY_MOST];
+    struct proto_scan scan = proto_scan_begin(value->bytes);
+    struct value each;
+    for (size_t index = 0; value_next(&scan, &each); index++) {
+        snprintf(inner, sizeof inner, "%s%zu", key, index);
+        flatten_into(flat, inner, &each, depth);
+    }
+}
+
+static void flatten_into(struct flattening *flat, const char *key, const struct value *value,
+                         int64_t depth)
 {
     char inner[KEY_MOST];
     struct proto_scan scan = proto_scan_begin(value->bytes);
     struct attributes list;
     struct value each;
+    bool deep = depth < flat->most && depth < FLATTEN_DEPTH;
     size_t index = 0;
-    if (value->kind == VALUE_MAP && depth < most && depth < FLATTEN_DEPTH) {
-        attributes_read(&list, value->bytes, 1, ottl_arena(run));
+    if (value->kind == VALUE_MAP && deep) {
+        attributes_read(&list, value->bytes, 1, ottl_arena(flat->run));
         for (size_t i = 0; i < list.count; i++) {
             each = value_read(list.items[i].any);
             snprintf(inner, sizeof inner, "%s.%.*s", key, VIEW_ARG(list.items[i].key));
-            flatten_into(to, inner, &each, depth + 1, most, run);
+            flatten_into(flat, inner, &each, depth + 1);
         }
-    } else if (value->kind == VALUE_LIST && depth < most && depth < FLATTEN_DEPTH) {
+    } else if (value->kind == VALUE_LIST && deep) {
         for (; value_next(&scan, &each); index++) {
+            bool opens = (each.kind == VALUE_MAP || each.kind == VALUE_LIST) &&
+                         depth + 1 < flat->most && depth + 1 < FLATTEN_DEPTH;
             snprintf(inner, sizeof inner, "%s.%zu", key, index);
-            flatten_into(to, inner, &each, depth + 1, most, run);
+            if (opens && each.kind == VALUE_LIST)
+                flatten_inner_list(flat, inner, &each, depth + 3);
+            else
+                flatten_into(flat, flat->resolves && !opens ? key : inner, &each, depth + 1);
         }
     } else {
-        attributes_set(to, ottl_keep_text(run, key), value);
+        put_flat(flat, key, value);
     }
 }
 
@@ -382,8 +426,14 @@ static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *c
     struct view prefix = ottl_has(call, 1) ? ottl_arg_string(run, call, 1) : VIEW("");
     int64_t most = ottl_has(call, 2) ? ottl_arg_int(run, call, 2) : INT64_MAX;
     char key[KEY_MOST];
+    struct ottl_value resolves = ottl_arg(run, call, 3);
     if (run->failed || !target_open(&target, run, call))
         return ottl_nil();
+    struct flattening flat = {.run = run,
+                              .to = target.list,
+                              .most = most,
+                              .resolves = resolves.type == TYPE_BOOL && resolves.boolean};
+    attributes_read(&flat.times, VIEW(""), 1, ottl_arena(run));
     size_t count = target.list->count;
     struct attribute *items = arena_array_raw(ottl_arena(run), count + 1, sizeof *items);
     if (!items)
@@ -400,7 +450,7 @@ static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *c
             continue;
         snprintf(key, sizeof key, "%.*s%s%.*s", VIEW_ARG(prefix), prefix.size ? "." : "",
                  VIEW_ARG(items[i].key));
-        flatten_into(target.list, key, &value, 0, most, run);
+        flatten_into(&flat, key, &value, 0);
     }
     return target_close(&target, run);
 }
@@ -481,6 +531,6 @@ const struct ottl_function ottl_editors[] = {
     {"replace_all_matches", "target,pattern,replacement", replace_all_matches, 1, true, 0, NULL},
     {"stringify_all", "target", stringify_all, FN_NO_PATTERN, false, 0, NULL},
     {"append", "target,value?,values?", append, FN_NO_PATTERN, false, 0, check_append},
-    {"flatten", "target,prefix?,depth?", flatten, FN_NO_PATTERN, false, 0, NULL},
+    {"flatten", "target,prefix?,depth?,resolve_conflicts?", flatten, FN_NO_PATTERN, false, 0, NULL},
     {0},
 };

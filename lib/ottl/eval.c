@@ -459,7 +459,9 @@ void ottl_run_begin(struct ottl_run *run, struct request_edit *at, enum ottl_con
  * alone. */
 static void edit(const struct ottl_node *editor, struct ottl_run *run)
 {
-    struct record *record = &run->at->records[ottl_level(editor->items[0]->context)];
+    bool path = editor->count && editor->items[0]->kind == NODE_PATH;
+    enum ottl_context context = path ? editor->items[0]->context : run->context;
+    struct record *record = &run->at->records[ottl_level(context)];
     bool failed_before = record->failed;
     editor->function->fn(run, editor);
     struct attributes *lists[] = {&run->cache, &record->attributes};

@@ -122,7 +122,8 @@ static void find_context(struct teller *teller, struct ottl_group *group,
                  settings->context);
     else if (group->context == OTTL_NONE)
         snprintf(text, sizeof text,
-                 "no path names a context, expected for example resource.attributes[\"a\"]");
+                 "no path names a context, expected for example resource.attributes[\"a\"], or a "
+                 "group with context and statements");
     else
         snprintf(text, sizeof text, "context %s does not exist in pipelines of this signal",
                  ottl_context_name(group->context));
