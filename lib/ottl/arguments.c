@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 static const struct ottl_function *const tables[] = {
-    ottl_editors,        ottl_signal_editors, ottl_type_functions,
-    ottl_text_functions, ottl_time_functions, ottl_map_functions,
+    ottl_editors,        ottl_signal_editors, ottl_type_functions,   ottl_text_functions,
+    ottl_time_functions, ottl_map_functions,  ottl_format_functions,
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 

@@ -19,8 +19,8 @@ struct ottl_function {
 enum { FN_NO_PATTERN = -1 };
 
 /* NULL-named ends. */
-extern const struct ottl_function ottl_editors[], ottl_signal_editors[], ottl_type_functions[],
-    ottl_text_functions[], ottl_time_functions[], ottl_map_functions[];
+extern const struct ottl_function ottl_editors[], ottl_signal_editors[], ottl_format_functions[],
+    ottl_type_functions[], ottl_text_functions[], ottl_time_functions[], ottl_map_functions[];
 
 const struct ottl_function *ottl_function_find(struct view name);
 
