@@ -33,7 +33,7 @@ static const struct key severity_keys[] = {
              "whether one without a severity number matches"),
     KEY_END,
 };
-static const struct key regexp_keys[] = {
+const struct key match_regexp_keys[] = {
     KEY_IGNORED("cacheenabled", "accepted; nothing is cached"),
     KEY_IGNORED("cachemaxnumentries", "accepted; nothing is cached"),
     KEY_END,
@@ -41,7 +41,10 @@ static const struct key regexp_keys[] = {
 const struct key match_keys[] = {
     KEY_STRING(struct match_settings, match_type, "match_type", NULL, KEY_REQUIRED,
                "strict or regexp: how texts are compared"),
-    {.name = "regexp", .type = KEY_TYPE_GROUP, .rows = regexp_keys, .text = "how patterns run"},
+    {.name = "regexp",
+     .type = KEY_TYPE_GROUP,
+     .rows = match_regexp_keys,
+     .text = "how patterns run"},
     KEY_LIST(struct match_settings, services, "services", NULL, "spans: service.name"),
     KEY_LIST(struct match_settings, span_names, "span_names", NULL, "spans: name"),
     KEY_LIST(struct match_settings, span_kinds, "span_kinds", NULL,
@@ -139,9 +142,7 @@ static void check_attributes(const struct spot *spot, const char *key,
     char path[200];
     for (size_t i = 0; i < list->count; i++) {
         snprintf(path, sizeof path, "%s.%s[%zu].value", spot->path, key, i);
-        if (items[i].value.kind == KEY_VALUE_LIST || items[i].value.kind == KEY_VALUE_MAP)
-            key_report_add(spot->report, path, "expected a string, a number, true or false");
-        else if (items[i].value.kind == KEY_VALUE_STRING)
+        if (items[i].value.kind == KEY_VALUE_STRING)
             check_text(spot, key, i, items[i].value.text);
         else if (spot->regexp && items[i].value.kind != KEY_VALUE_NONE)
             key_report_add(spot->report, path, "match_type regexp takes a string");
@@ -274,7 +275,7 @@ static bool make_wanted(const struct maker *maker, const struct key_groups *list
         wanted->how = from[i].value.kind == KEY_VALUE_NONE ? ANY_VALUE
                       : maker->regexp                      ? BY_PATTERN
                                                            : BY_VALUE;
-        wanted->value = given_value(&from[i].value, NULL); /* no list or map: checked */
+        wanted->value = given_value(&from[i].value, NULL); /* no list or map */
         if (wanted->how != BY_PATTERN)
             continue;
         wanted->pattern = regex_new(wanted->value.bytes, maker->error, maker->error_size);

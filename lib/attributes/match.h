@@ -42,6 +42,7 @@ struct match_settings {
 
 extern const struct key match_keys[];
 extern const struct key match_attribute_keys[];
+extern const struct key match_regexp_keys[]; /* of a section "regexp" */
 
 struct match;
 

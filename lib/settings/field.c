@@ -399,6 +399,10 @@ static bool read_value(const struct node *node, struct key_value *value)
 static void set_value(const struct field *field)
 {
     struct key_value value = {0};
+    if (field->key->type == KEY_TYPE_VALUE && !node_string(field->node)) {
+        field_expected(field, "a string, a number, true or false");
+        return;
+    }
     if (!read_value(field->node, &value))
         out_of_memory(field);
     else if (value.kind == KEY_VALUE_NONE) /* ${VARIABLE} that is empty */
@@ -416,7 +420,8 @@ void field_set(const struct field *field)
         [KEY_TYPE_STRING] = set_string, [KEY_TYPE_SECRET] = set_string,
         [KEY_TYPE_CHOICE] = set_choice, [KEY_TYPE_MAP] = set_map,
         [KEY_TYPE_SECRETS] = set_map,   [KEY_TYPE_LIST] = set_list,
-        [KEY_TYPE_VALUE] = set_value,   [KEY_TYPE_IGNORED] = NULL,
+        [KEY_TYPE_VALUE] = set_value,   [KEY_TYPE_TREE] = set_value,
+        [KEY_TYPE_IGNORED] = NULL,
     };
     if (setters[field->key->type])
         setters[field->key->type](field);

@@ -24,7 +24,8 @@ enum key_type {
     KEY_TYPE_MAP,      /* struct key_map of strings */
     KEY_TYPE_SECRETS,  /* struct key_map whose values are never shown (headers) */
     KEY_TYPE_LIST,     /* struct key_list of strings */
-    KEY_TYPE_VALUE,    /* struct key_value: what YAML holds, with its types */
+    KEY_TYPE_VALUE,    /* struct key_value: a scalar with the type that YAML gives it */
+    KEY_TYPE_TREE,     /* the same, also a list or a map of such values */
     KEY_TYPE_GROUP,    /* a nested struct with its own rows */
     KEY_TYPE_GROUPS,   /* struct key_groups: a list of such structs */
     KEY_TYPE_IGNORED   /* a key of the Collector that is accepted and has no effect here */

@@ -74,7 +74,8 @@ static void type_words(const struct key *key, char out[WORDS_MAX])
         [KEY_TYPE_MAP] = "map",
         [KEY_TYPE_SECRETS] = "map of secrets",
         [KEY_TYPE_LIST] = "list",
-        [KEY_TYPE_VALUE] = "any",
+        [KEY_TYPE_VALUE] = "string, number or bool",
+        [KEY_TYPE_TREE] = "any",
         [KEY_TYPE_GROUP] = "section",
         [KEY_TYPE_GROUPS] = "list of sections",
         [KEY_TYPE_IGNORED] = "any, no effect",
@@ -159,6 +160,7 @@ static void field_release(const struct key *key, char *field)
         map_release((struct key_map *)(void *)field);
         break;
     case KEY_TYPE_VALUE:
+    case KEY_TYPE_TREE:
         key_value_release((struct key_value *)(void *)field);
         break;
     case KEY_TYPE_LIST:

@@ -20,7 +20,7 @@ enum wire_type {
 /* Messages nested deeper than this are refused. A map in a map takes three of them: enough for
  * attributes of 100 levels. */
 #define PROTO_MAX_DEPTH 320
-#define PROTO_TOO_DEEP "nested more than about 100 levels deep"
+#define PROTO_TOO_DEEP  "nested more than about 100 levels deep"
 
 struct proto_field {
     uint32_t number;

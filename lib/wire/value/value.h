@@ -90,10 +90,9 @@ struct attribute {
 /* The KeyValues of one message, in order. */
 struct attributes {
     struct attribute *items;
-    uint8_t *key_sizes; /* of the items, at most 255: what attributes_find looks at first */
-    uint32_t list;      /* number of their field */
-    uint32_t searches;  /* of a long list without an index */
-    struct attribute_index *index; /* of a long list that is searched often; NULL: none */
+    uint8_t *key_sizes;      /* of the items, at most 255: what attributes_find looks at first */
+    uint32_t list, searches; /* number of their field; searches of a long list */
+    struct attribute_index *index; /* NULL: none */
     size_t count, capacity;
     struct arena *arena;
     bool changed;
@@ -112,8 +111,7 @@ bool attributes_append(struct attributes *attributes, struct view body, struct v
 /* Room for more of them. False: there is none. */
 bool attributes_grow(struct attributes *attributes);
 
-/* The first one with the key; NULL: none. A long list gets an index, so that building one takes
- * linear time. */
+/* The first one with the key; NULL: none. A long list that is searched often gets an index. */
 struct attribute *attributes_find(struct attributes *attributes, struct view key);
 bool attributes_get(struct attributes *attributes, struct view key, struct value *value);
 
