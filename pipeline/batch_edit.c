@@ -5,7 +5,7 @@ void batch_edit_begin(struct batch_edit *edit, struct batch *batch)
     edit->batch = batch;
     edit->request = buffer_view(batch->payload);
     edit->items = batch->items;
-    arena_init(&edit->arena, ((size_t)4 << 20) + 24 * edit->request.size);
+    arena_init(&edit->arena, ((size_t)32 << 20) + 24 * edit->request.size);
     splice_begin(&edit->splice, edit->request, &edit->arena);
 }
 

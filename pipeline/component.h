@@ -87,7 +87,7 @@ struct component {
     /* Returns why using it only in pipelines of these signals (SIGNAL_BITs) is a mistake, a static
      * sentence; NULL: it is not. *severe: `validate` must fail. NULL: it fits anywhere. */
     const char *(*misplaced)(const void *self, unsigned signals, bool *severe);
-
+    bool misplaced_refused;                   /* such a mistake is a fault: nothing starts */
     bool (*gives_metadata)(const void *self); /* receivers: batches have it; NULL: never */
 
     /* Processors: receives a note that the instance with this id saved (env_note) before a restart,

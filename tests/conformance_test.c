@@ -209,7 +209,8 @@ static void check_wrong_types(const struct component *component)
     struct key_names names;
     names_of(component, &names);
     for (size_t i = 0; i < names.count; i++)
-        if (names.keys[i]->type != KEY_TYPE_IGNORED && !has_dotted_step(&names, names.names[i]))
+        if (names.keys[i]->type != KEY_TYPE_IGNORED && names.keys[i]->type != KEY_TYPE_TREE &&
+            !has_dotted_step(&names, names.names[i]))
             check_refusal(component, names.names[i], names.keys[i]);
     free_names(&names);
 }

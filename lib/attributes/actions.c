@@ -23,9 +23,9 @@ const struct key action_keys[] = {
     KEY_STRING(struct action_settings, key, "key", NULL, 0, "attribute that is acted on"),
     KEY_STRING(struct action_settings, action, "action", NULL, KEY_REQUIRED,
                "insert, update, upsert, delete, hash, extract or convert"),
-    KEY_VALUE(struct action_settings, value, "value", "insert, update, upsert: the value"),
-    KEY_VALUE(struct action_settings, default_value, "default_value",
-              "the same where from_attribute or from_context gives none"),
+    KEY_TREE(struct action_settings, value, "value", "insert, update, upsert: the value"),
+    KEY_TREE(struct action_settings, default_value, "default_value",
+             "the same where from_attribute or from_context gives none"),
     KEY_STRING(struct action_settings, from_attribute, "from_attribute", NULL, 0,
                "the same: the value of this attribute"),
     KEY_STRING(struct action_settings, from_context, "from_context", NULL, 0,
@@ -181,8 +181,8 @@ void actions_check(const struct key_groups *list, const char *path, struct key_r
 
 /* ---- making ---- */
 
-static bool make(struct action *action, const struct action_settings *from, char *error,
-                 size_t error_size)
+static bool make(struct action *action, const struct action_settings *from, struct arena *arena,
+                 char *error, size_t error_size)
 {
     int kind = word_of(from->action, kind_names, KINDS);
     int target = word_of(from->converted_type, target_names, TARGETS);
@@ -192,8 +192,8 @@ static bool make(struct action *action, const struct action_settings *from, char
         .key = view_of(from->key),
         .from_attribute = view_of(from->from_attribute),
         .from_context = from->from_context,
-        .value = given_value(&from->value),
-        .fallback = given_value(&from->default_value),
+        .value = given_value(&from->value, arena),
+        .fallback = given_value(&from->default_value, arena),
         .has_value = from->value.kind != KEY_VALUE_NONE,
         .has_fallback = from->default_value.kind != KEY_VALUE_NONE,
     };
@@ -224,7 +224,7 @@ struct actions *actions_new(const struct key_groups *list, char *error, size_t e
         arena_init(&actions->arena, SIZE_MAX);
     for (size_t i = 0; actions && i < list->count; i++) {
         actions->count++;
-        if (!make(&actions->items[i], &items[i], error, error_size) ||
+        if (!make(&actions->items[i], &items[i], &actions->arena, error, error_size) ||
             !encode(&actions->items[i], &actions->arena)) {
             actions_free(actions);
             return NULL;
@@ -245,7 +245,7 @@ void actions_free(struct actions *actions)
 /* ---- running ---- */
 
 static bool source_of(const struct action *action, const struct action_context *context,
-                      const struct attributes *attributes, struct value *value)
+                      struct attributes *attributes, struct value *value)
 {
     if (*action->from_context) {
         const char *text = from_metadata(action->from_context, "x-scope-orgid")

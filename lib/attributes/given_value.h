@@ -5,7 +5,7 @@
 #include "lib/settings/key.h"
 #include "lib/wire/value/value.h"
 
-/* Borrows the text; of kind 0 if no value was given. */
-struct value given_value(const struct key_value *given);
+/* Borrows texts; lists and maps are made in the arena. Of kind 0 if no value was given. */
+struct value given_value(const struct key_value *given, struct arena *arena);
 
 #endif

@@ -33,7 +33,7 @@ static const struct key severity_keys[] = {
              "whether one without a severity number matches"),
     KEY_END,
 };
-static const struct key regexp_keys[] = {
+const struct key match_regexp_keys[] = {
     KEY_IGNORED("cacheenabled", "accepted; nothing is cached"),
     KEY_IGNORED("cachemaxnumentries", "accepted; nothing is cached"),
     KEY_END,
@@ -41,7 +41,10 @@ static const struct key regexp_keys[] = {
 const struct key match_keys[] = {
     KEY_STRING(struct match_settings, match_type, "match_type", NULL, KEY_REQUIRED,
                "strict or regexp: how texts are compared"),
-    {.name = "regexp", .type = KEY_TYPE_GROUP, .rows = regexp_keys, .text = "how patterns run"},
+    {.name = "regexp",
+     .type = KEY_TYPE_GROUP,
+     .rows = match_regexp_keys,
+     .text = "how patterns run"},
     KEY_LIST(struct match_settings, services, "services", NULL, "spans: service.name"),
     KEY_LIST(struct match_settings, span_names, "span_names", NULL, "spans: name"),
     KEY_LIST(struct match_settings, span_kinds, "span_kinds", NULL,
@@ -172,8 +175,7 @@ static const char *misplaced_span(const struct match_settings *settings)
     if (settings->log_bodies.count || settings->log_severity_texts.count ||
         settings->has_severity || settings->metric_names.count)
         return "log_bodies, log_severity_texts, log_severity_number and metric_names do not apply "
-               "to "
-               "spans";
+               "to spans";
     if (!settings->services.count && !settings->span_names.count && !settings->span_kinds.count &&
         !settings->attributes.count && !settings->resources.count && !settings->libraries.count)
         return "needs one of services, span_names, span_kinds, attributes, resources and libraries";
@@ -273,7 +275,7 @@ static bool make_wanted(const struct maker *maker, const struct key_groups *list
         wanted->how = from[i].value.kind == KEY_VALUE_NONE ? ANY_VALUE
                       : maker->regexp                      ? BY_PATTERN
                                                            : BY_VALUE;
-        wanted->value = given_value(&from[i].value);
+        wanted->value = given_value(&from[i].value, NULL); /* no list or map */
         if (wanted->how != BY_PATTERN)
             continue;
         wanted->pattern = regex_new(wanted->value.bytes, maker->error, maker->error_size);
@@ -450,7 +452,8 @@ static bool libraries_match(const struct match *match, const struct record *scop
     return true;
 }
 
-/* The Collector judges metrics by their names alone, and without names takes any. */
+/* The Collector compares the names of metrics alone: without names it includes all of them and
+ * excludes none. */
 static bool metric_matches(const struct match *match, const struct record *metric)
 {
     return field_matches(&match->metrics, metric, METRIC_NAME);
@@ -474,4 +477,11 @@ bool match_item(const struct match *match, struct request_edit *at)
         return false;
     return libraries_match(match, &at->records[EDIT_SCOPE]) &&
            all_wanted(&match->resources, resource) && all_wanted(&match->attributes, item);
+}
+
+bool match_excludes(const struct match *match, struct request_edit *at)
+{
+    if (at->signal == SIGNAL_METRICS && !match->metrics.count)
+        return false;
+    return match_item(match, at);
 }

@@ -42,6 +42,7 @@ struct match_settings {
 
 extern const struct key match_keys[];
 extern const struct key match_attribute_keys[];
+extern const struct key match_regexp_keys[]; /* of a section "regexp" */
 
 struct match;
 
@@ -60,6 +61,10 @@ void match_free(struct match *match); /* may be NULL */
 /* Whether the item that the edit stands at, or a metric for its points, is one of them. Any
  * thread. */
 bool match_item(const struct match *match, struct request_edit *at);
+
+/* Whether an exclude section takes the item out: as match_item, but metrics only by name, as the
+ * Collector does. */
+bool match_excludes(const struct match *match, struct request_edit *at);
 
 /* The same of the resource alone, by its attributes. */
 bool match_resource(const struct match *match, struct request_edit *at);

@@ -2,6 +2,8 @@
 #include "lib/ottl/function.h"
 #include "lib/ottl/path.h"
 
+#include <ctype.h>
+
 static const struct {
     const char *name;
     int64_t value;
@@ -95,6 +97,20 @@ static struct view parameter(const struct ottl_function *function, size_t i, boo
     return (struct view){(const uint8_t *)at, size - *optional};
 }
 
+/* Whether an argument is named as a parameter, in snake or camel case. */
+static bool same_name(struct view parameter, struct view argument)
+{
+    size_t i = 0, j = 0;
+    while (i < parameter.size && j < argument.size) {
+        i += parameter.data[i] == '_';
+        j += argument.data[j] == '_';
+        if (i == parameter.size || j == argument.size ||
+            parameter.data[i++] != tolower(argument.data[j++]))
+            return false;
+    }
+    return i == parameter.size && j == argument.size;
+}
+
 /* Puts the arguments into their places; named ones stand behind the others. */
 static bool place_arguments(const struct binder *binder, struct ottl_node *call)
 {
@@ -109,7 +125,7 @@ static bool place_arguments(const struct binder *binder, struct ottl_node *call)
         size_t place = item->argument.size ? 0 : i;
         for (; item->argument.size; place++) {
             struct view each = parameter(call->function, place, &optional);
-            if (!each.size || view_eq(each, item->argument))
+            if (!each.size || same_name(each, item->argument))
                 break;
         }
         if (!parameter(call->function, place, &optional).size || placed[place])
@@ -216,10 +232,13 @@ static bool bind_call(const struct binder *binder, struct ottl_node *call)
 {
     struct ottl *ottl = binder->ottl;
     int size = (int)(call->name.size < 80 ? call->name.size : 80);
+    char hint[120];
     call->function = ottl_function_find(call->name);
-    if (!call->function)
-        return ottl_say(ottl, call->at, binder->fault, "function %.*s is unknown or not supported",
-                        size, call->name.data);
+    if (!call->function) {
+        ottl_function_hint(call->name, hint);
+        return ottl_say(ottl, call->at, binder->fault, "unknown function %.*s%s", size,
+                        call->name.data, hint);
+    }
     if (call->function->contexts && !(call->function->contexts >> binder->context & 1))
         return ottl_say(ottl, call->at, binder->fault,
                         "function %.*s is not available in context %s", size, call->name.data,
@@ -256,6 +275,8 @@ static bool bind_editor(const struct binder *binder, struct ottl_node *editor)
     struct ottl *ottl = binder->ottl;
     if (!bind_node(binder, editor))
         return false;
+    if (strncmp(editor->function->parameters, "target", 6) != 0) /* the record itself */
+        return true;
     const struct ottl_node *target = editor->count ? editor->items[0] : NULL;
     if (!target || target->kind != NODE_PATH)
         return ottl_say(ottl, target ? target->at : editor->at, binder->fault,

@@ -34,6 +34,7 @@ static struct ottl_value target_close(struct target *target, struct ottl_run *ru
 {
     if (target->list->failed)
         return ottl_fail(run, "out of memory");
+    target->list->partial = false;
     if (target->list != &target->own || !target->own.changed)
         return ottl_nil();
     struct value map = attributes_map(target->list);
@@ -92,34 +93,33 @@ static struct ottl_value keep_matching_keys(struct ottl_run *run, const struct o
     return by_pattern(run, call, true);
 }
 
-/* Whether a list of texts, evaluated, has the key. */
-static bool has_text(struct view list, struct view key)
-{
-    struct proto_scan scan = proto_scan_begin(list);
-    struct value value;
-    while (value_next(&scan, &value))
-        if (value.kind == VALUE_STRING && view_eq(value.bytes, key))
-            return true;
-    return false;
-}
-
-static struct view texts(struct ottl_run *run, const struct ottl_node *call, size_t i)
+/* The texts of a list, as keys. */
+static struct attributes texts(struct ottl_run *run, const struct ottl_node *call, size_t i)
 {
     struct ottl_value keys = ottl_arg(run, call, i);
+    struct proto_scan scan = proto_scan_begin(keys.type == TYPE_LIST ? keys.bytes : VIEW(""));
+    struct attributes list;
+    struct value value;
+    attributes_read(&list, VIEW(""), 1, ottl_arena(run));
     if (!run->failed && keys.type != TYPE_LIST && ottl_has(call, i))
         ottl_fail(run, "%s takes a list of strings", call->function->name);
-    return keys.type == TYPE_LIST ? keys.bytes : VIEW("");
+    while (value_next(&scan, &value))
+        if (value.kind == VALUE_STRING)
+            attributes_add(&list, value.bytes, VIEW(""));
+    if (list.failed)
+        ottl_fail(run, "out of memory");
+    return list;
 }
 
 static struct ottl_value keep_keys(struct ottl_run *run, const struct ottl_node *call)
 {
     struct target target;
-    struct view keys = texts(run, call, 1);
+    struct attributes keys = texts(run, call, 1);
     if (run->failed || !target_open(&target, run, call))
         return ottl_nil();
     for (size_t i = 0; i < target.list->count; i++) {
         struct attribute *item = &target.list->items[i];
-        if (!item->gone && !has_text(keys, item->key))
+        if (!item->gone && !attributes_find(&keys, item->key))
             attributes_remove(target.list, item);
     }
     return target_close(&target, run);
@@ -147,16 +147,16 @@ static struct ottl_value limit(struct ottl_run *run, const struct ottl_node *cal
 {
     struct target target;
     size_t most = (size_t)literal_int(call, 1), count = 0;
-    struct view first = texts(run, call, 2);
+    struct attributes first = texts(run, call, 2);
     if (run->failed || !target_open(&target, run, call))
         return ottl_nil();
     if (attributes_count(target.list) <= most)
         return ottl_nil();
     for (size_t i = 0; i < target.list->count; i++)
-        count += !target.list->items[i].gone && has_text(first, target.list->items[i].key);
+        count += !target.list->items[i].gone && attributes_find(&first, target.list->items[i].key);
     for (size_t i = 0; i < target.list->count; i++) {
         struct attribute *item = &target.list->items[i];
-        if (item->gone || has_text(first, item->key))
+        if (item->gone || attributes_find(&first, item->key))
             continue;
         if (count++ >= most)
             attributes_remove(target.list, item);
@@ -286,6 +286,7 @@ static struct ottl_value replace_keys(struct target *target, struct ottl_run *ru
     bool any = false;
     for (size_t i = 0; i < from.count; i++)
         any = any || (!items[i].gone && regex_test(call->regex, items[i].key) == REGEX_YES);
+    target->list->partial = any;
     for (size_t i = 0; any && i < from.count; i++)
         if (!items[i].gone)
             attributes_remove(target->list, &target->list->items[i]);
@@ -348,30 +349,74 @@ static struct ottl_value replace_all_matches(struct ottl_run *run, const struct 
 
 /* ---- flatten ---- */
 
-enum { FLATTEN_DEPTH = 32, KEY_MOST = 1024 };
+enum { FLATTEN_DEPTH = 100, KEY_MOST = 1024 };
 
-static void flatten_into(struct attributes *to, const char *key, const struct value *value,
-                         int64_t depth, int64_t most, struct ottl_run *run)
+struct flattening {
+    struct ottl_run *run;
+    struct attributes *to;
+    int64_t most;
+    bool resolves;           /* a key that is there already gets a number behind it */
+    struct attributes times; /* how often, for each such key */
+};
+
+static void put_flat(struct flattening *flat, const char *key, const struct value *value)
+{
+    char other[KEY_MOST];
+    struct view name = ottl_keep_text(flat->run, key);
+    struct value times = value_int(0);
+    if (flat->resolves && attributes_find(flat->to, name)) {
+        (void)attributes_get(&flat->times, name, &times);
+        snprintf(other, sizeof other, "%s.%lld", key, (long long)times.integer++);
+        attributes_set(&flat->times, name, &times);
+        name = ottl_keep_text(flat->run, other);
+    }
+    attributes_set(flat->to, name, value);
+}
+
+static void flatten_into(struct flattening *flat, const char *key, const struct value *value,
+                         int64_t depth);
+
+/* A list in a list: the Collector writes the inner index right behind the outer one. */
+static void flatten_inner_list(struct flattening *flat, const char *key, const struct value *value,
+                               int64_t depth)
+{
+    char inner[KEY_MOST];
+    struct proto_scan scan = proto_scan_begin(value->bytes);
+    struct value each;
+    for (size_t index = 0; value_next(&scan, &each); index++) {
+        snprintf(inner, sizeof inner, "%s%zu", key, index);
+        flatten_into(flat, inner, &each, depth);
+    }
+}
+
+static void flatten_into(struct flattening *flat, const char *key, const struct value *value,
+                         int64_t depth)
 {
     char inner[KEY_MOST];
     struct proto_scan scan = proto_scan_begin(value->bytes);
     struct attributes list;
     struct value each;
+    bool deep = depth < flat->most && depth < FLATTEN_DEPTH;
     size_t index = 0;
-    if (value->kind == VALUE_MAP && depth < most && depth < FLATTEN_DEPTH) {
-        attributes_read(&list, value->bytes, 1, ottl_arena(run));
+    if (value->kind == VALUE_MAP && deep) {
+        attributes_read(&list, value->bytes, 1, ottl_arena(flat->run));
         for (size_t i = 0; i < list.count; i++) {
             each = value_read(list.items[i].any);
             snprintf(inner, sizeof inner, "%s.%.*s", key, VIEW_ARG(list.items[i].key));
-            flatten_into(to, inner, &each, depth + 1, most, run);
+            flatten_into(flat, inner, &each, depth + 1);
         }
-    } else if (value->kind == VALUE_LIST && depth < most && depth < FLATTEN_DEPTH) {
+    } else if (value->kind == VALUE_LIST && deep) {
         for (; value_next(&scan, &each); index++) {
+            bool opens = (each.kind == VALUE_MAP || each.kind == VALUE_LIST) &&
+                         depth + 1 < flat->most && depth + 1 < FLATTEN_DEPTH;
             snprintf(inner, sizeof inner, "%s.%zu", key, index);
-            flatten_into(to, inner, &each, depth + 1, most, run);
+            if (opens && each.kind == VALUE_LIST)
+                flatten_inner_list(flat, inner, &each, depth + 3);
+            else
+                flatten_into(flat, flat->resolves && !opens ? key : inner, &each, depth + 1);
         }
     } else {
-        attributes_set(to, ottl_keep_text(run, key), value);
+        put_flat(flat, key, value);
     }
 }
 
@@ -381,14 +426,21 @@ static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *c
     struct view prefix = ottl_has(call, 1) ? ottl_arg_string(run, call, 1) : VIEW("");
     int64_t most = ottl_has(call, 2) ? ottl_arg_int(run, call, 2) : INT64_MAX;
     char key[KEY_MOST];
+    struct ottl_value resolves = ottl_arg(run, call, 3);
     if (run->failed || !target_open(&target, run, call))
         return ottl_nil();
+    struct flattening flat = {.run = run,
+                              .to = target.list,
+                              .most = most,
+                              .resolves = resolves.type == TYPE_BOOL && resolves.boolean};
+    attributes_read(&flat.times, VIEW(""), 1, ottl_arena(run));
     size_t count = target.list->count;
     struct attribute *items = arena_array_raw(ottl_arena(run), count + 1, sizeof *items);
     if (!items)
         return ottl_fail(run, "out of memory");
     if (count)
         memcpy(items, target.list->items, count * sizeof *items);
+    target.list->partial = true;
     for (size_t i = 0; i < count; i++)
         if (!items[i].gone)
             attributes_remove(target.list, &target.list->items[i]);
@@ -398,7 +450,7 @@ static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *c
             continue;
         snprintf(key, sizeof key, "%.*s%s%.*s", VIEW_ARG(prefix), prefix.size ? "." : "",
                  VIEW_ARG(items[i].key));
-        flatten_into(target.list, key, &value, 0, most, run);
+        flatten_into(&flat, key, &value, 0);
     }
     return target_close(&target, run);
 }
@@ -479,6 +531,6 @@ const struct ottl_function ottl_editors[] = {
     {"replace_all_matches", "target,pattern,replacement", replace_all_matches, 1, true, 0, NULL},
     {"stringify_all", "target", stringify_all, FN_NO_PATTERN, false, 0, NULL},
     {"append", "target,value?,values?", append, FN_NO_PATTERN, false, 0, check_append},
-    {"flatten", "target,prefix?,depth?", flatten, FN_NO_PATTERN, false, 0, NULL},
+    {"flatten", "target,prefix?,depth?,resolve_conflicts?", flatten, FN_NO_PATTERN, false, 0, NULL},
     {0},
 };

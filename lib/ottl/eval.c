@@ -17,9 +17,14 @@ struct ottl_value ottl_fail(struct ottl_run *run, const char *format, ...)
     return ottl_nil();
 }
 
+enum { KEEP_SMALL = 4096 };
+
 struct view ottl_keep(struct ottl_run *run, struct view bytes)
 {
-    uint8_t *copy = arena_array_raw(ottl_arena(run), bytes.size + 1, 1);
+    /* A large result leaves a quarter of the room to what else is set in the request. */
+    const struct arena *arena = ottl_arena(run);
+    bool large = bytes.size > KEEP_SMALL && arena->used + bytes.size > arena->cap - arena->cap / 4;
+    uint8_t *copy = large ? NULL : arena_array_raw(ottl_arena(run), bytes.size + 1, 1);
     if (copy && bytes.size)
         memcpy(copy, bytes.data, bytes.size);
     if (!copy)
@@ -450,12 +455,33 @@ void ottl_run_begin(struct ottl_run *run, struct request_edit *at, enum ottl_con
     run->error[0] = '\0';
 }
 
+/* Runs the editor. Where it lacked memory and changed nothing, that is an error of this statement
+ * alone. */
+static void edit(const struct ottl_node *editor, struct ottl_run *run)
+{
+    bool path = editor->count && editor->items[0]->kind == NODE_PATH;
+    enum ottl_context context = path ? editor->items[0]->context : run->context;
+    struct record *record = &run->at->records[ottl_level(context)];
+    bool failed_before = record->failed;
+    editor->function->fn(run, editor);
+    struct attributes *lists[] = {&run->cache, &record->attributes};
+    bool failed = record->failed && !failed_before;
+    record->failed = failed_before;
+    for (size_t i = 0; i < 2; i++)
+        if ((i == 0 || record->read) && lists[i]->failed && !lists[i]->partial) {
+            lists[i]->failed = false;
+            failed = true;
+        }
+    if (failed && !run->failed)
+        ottl_fail(run, "out of memory");
+}
+
 enum ottl_result ottl_eval(const struct ottl *ottl, struct ottl_run *run)
 {
     run->failed = false;
     bool holds = !ottl->where || truth(ottl->where, run);
     if (holds && !run->failed && ottl->editor)
-        ottl->editor->function->fn(run, ottl->editor);
+        edit(ottl->editor, run);
     if (run->failed)
         return OTTL_ERROR;
     return holds ? OTTL_YES : OTTL_NO;

@@ -19,10 +19,14 @@ struct ottl_function {
 enum { FN_NO_PATTERN = -1 };
 
 /* NULL-named ends. */
-extern const struct ottl_function ottl_editors[], ottl_type_functions[], ottl_text_functions[],
-    ottl_time_functions[], ottl_map_functions[];
+extern const struct ottl_function ottl_editors[], ottl_signal_editors[], ottl_format_functions[],
+    ottl_type_functions[], ottl_text_functions[], ottl_time_functions[], ottl_map_functions[];
 
 const struct ottl_function *ottl_function_find(struct view name);
+
+/* What is to be said of a name that is none of them: one that is like it, or that the Collector has
+ * it; "": nothing. */
+void ottl_function_hint(struct view name, char hint[120]);
 
 /* Arguments, evaluated. Each fails the run where the type is another. */
 struct ottl_value ottl_arg(struct ottl_run *run, const struct ottl_node *call, size_t i);

@@ -1,6 +1,7 @@
 #include "lib/ottl/group.h"
 
 #include "lib/base/log.h"
+#include "lib/base/refusal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +10,16 @@
 
 const char *const ottl_error_modes[] = {"ignore", "silent", "propagate", NULL};
 
+/* A statement or condition, and its place in the configuration. */
+struct member {
+    struct ottl *ottl;
+    char *place;
+};
+
 struct ottl_group {
     enum ottl_context context;
     enum ottl_error_mode mode;
-    struct ottl **conditions, **statements;
+    struct member *conditions, *statements;
     size_t condition_count, statement_count;
     bool reaches_out;
 };
@@ -37,7 +44,12 @@ static void tell(struct teller *teller, const char *path, const char *text)
         snprintf(teller->error, teller->error_size, "%s", text);
 }
 
-/* A fault of the i-th text of a list; flat: the list itself is at the path. */
+/* The place of the i-th text of a list; list NULL: the list itself is at the path. */
+static void place_of(const struct teller *teller, const char *list, size_t i, char place[200])
+{
+    snprintf(place, 200, "%s%s%s[%zu]", teller->path, list ? "." : "", list ? list : "", i);
+}
+
 static void tell_fault(struct teller *teller, const char *list, size_t i, const char *text,
                        const struct ottl_fault *fault)
 {
@@ -47,34 +59,39 @@ static void tell_fault(struct teller *teller, const char *list, size_t i, const 
                  fault->text);
     else
         snprintf(sentence, sizeof sentence, "column %zu: %s", fault->column, fault->text);
-    snprintf(path, sizeof path, "%s%s%s[%zu]", teller->path, list ? "." : "", list ? list : "", i);
+    place_of(teller, list, i, path);
     tell(teller, path, sentence);
 }
 
-static struct ottl **parse_all(struct teller *teller, enum ottl_kind kind, const char *name,
-                               const struct key_list *list, size_t *count)
+static struct member *parse_all(struct teller *teller, enum ottl_kind kind, const char *name,
+                                const struct key_list *list, size_t *count)
 {
-    struct ottl **parsed = calloc(list->count + 1, sizeof(struct ottl *));
+    struct member *parsed = calloc(list->count + 1, sizeof *parsed);
     struct ottl_fault fault;
+    char place[200];
     if (!parsed)
         tell(teller, teller->path, "out of memory");
     for (size_t i = 0; parsed && i < list->count; i++) {
-        parsed[i] = ottl_parse(kind, view_of(list->items[i]), &fault);
-        if (!parsed[i])
+        place_of(teller, name, i, place);
+        parsed[i].place = strdup(place);
+        parsed[i].ottl = ottl_parse(kind, view_of(list->items[i]), &fault);
+        if (!parsed[i].ottl)
             tell_fault(teller, name, i, list->items[i], &fault);
+        else if (!parsed[i].place)
+            tell(teller, place, "out of memory");
     }
     *count = parsed ? list->count : 0;
     return parsed;
 }
 
-static void bind_all(struct teller *teller, struct ottl_group *group, struct ottl **parsed,
+static void bind_all(struct teller *teller, struct ottl_group *group, const struct member *parsed,
                      const char *name, const struct key_list *list, bool named)
 {
     struct ottl_fault fault;
     for (size_t i = 0; i < list->count; i++) {
-        if (!ottl_bind(parsed[i], group->context, named, &fault))
+        if (!ottl_bind(parsed[i].ottl, group->context, named, &fault))
             tell_fault(teller, name, i, list->items[i], &fault);
-        group->reaches_out = group->reaches_out || ottl_reaches_out(parsed[i]);
+        group->reaches_out = group->reaches_out || ottl_reaches_out(parsed[i].ottl);
     }
 }
 
@@ -83,11 +100,11 @@ static enum ottl_context inferred(const struct ottl_group *group)
 {
     enum ottl_context context = OTTL_NONE;
     for (size_t i = 0; i < group->condition_count; i++)
-        if (ottl_inferred(group->conditions[i]) > context)
-            context = ottl_inferred(group->conditions[i]);
+        if (ottl_inferred(group->conditions[i].ottl) > context)
+            context = ottl_inferred(group->conditions[i].ottl);
     for (size_t i = 0; i < group->statement_count; i++)
-        if (ottl_inferred(group->statements[i]) > context)
-            context = ottl_inferred(group->statements[i]);
+        if (ottl_inferred(group->statements[i].ottl) > context)
+            context = ottl_inferred(group->statements[i].ottl);
     return context;
 }
 
@@ -105,7 +122,8 @@ static void find_context(struct teller *teller, struct ottl_group *group,
                  settings->context);
     else if (group->context == OTTL_NONE)
         snprintf(text, sizeof text,
-                 "no path names a context, expected for example resource.attributes[\"a\"]");
+                 "no path names a context, expected for example resource.attributes[\"a\"], or a "
+                 "group with context and statements");
     else
         snprintf(text, sizeof text, "context %s does not exist in pipelines of this signal",
                  ottl_context_name(group->context));
@@ -173,9 +191,10 @@ void ottl_conditions_check(const struct key_list *conditions, enum ottl_context 
 }
 
 struct ottl_group *ottl_group_new(const struct ottl_settings *settings, enum signal signal,
-                                  enum ottl_error_mode mode, char *error, size_t error_size)
+                                  const char *path, enum ottl_error_mode mode, char *error,
+                                  size_t error_size)
 {
-    struct teller teller = {.path = "", .error = error, .error_size = error_size};
+    struct teller teller = {.path = path, .error = error, .error_size = error_size};
     struct ottl_group *group = make(&teller, settings, signal, true);
     if (group) {
         group->mode = mode;
@@ -187,16 +206,21 @@ struct ottl_group *ottl_group_new(const struct ottl_settings *settings, enum sig
     return NULL;
 }
 
+static void free_all(struct member *members, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ottl_free(members[i].ottl);
+        free(members[i].place);
+    }
+    free(members);
+}
+
 void ottl_group_free(struct ottl_group *group)
 {
     if (!group)
         return;
-    for (size_t i = 0; i < group->condition_count; i++)
-        ottl_free(group->conditions[i]);
-    for (size_t i = 0; i < group->statement_count; i++)
-        ottl_free(group->statements[i]);
-    free(group->conditions);
-    free(group->statements);
+    free_all(group->conditions, group->condition_count);
+    free_all(group->statements, group->statement_count);
     free(group);
 }
 
@@ -212,16 +236,38 @@ bool ottl_group_reaches_out(const struct ottl_group *group)
 
 /* ---- running ---- */
 
-/* Whether all goes on. */
-static bool goes_on(const struct ottl_group *group, const struct ottl_run *run,
-                    struct ottl_errors *errors)
+enum { SHOWN_MAX = 80 };
+
+/* The text on one line, cut off where it is long. */
+static void show(const struct ottl *ottl, char shown[SHOWN_MAX + 4])
+{
+    struct view text = ottl_text(ottl);
+    size_t size = text.size < SHOWN_MAX ? text.size : SHOWN_MAX;
+    while (size < text.size && size > 0 && (text.data[size] & 0xc0) == 0x80)
+        size--;
+    for (size_t i = 0; i < size; i++)
+        shown[i] = (char)(text.data[i] < ' ' ? ' ' : text.data[i]);
+    snprintf(shown + size, 4, "%s", size < text.size ? "..." : "");
+}
+
+/* Whether all goes on where one of its members cannot be evaluated. */
+static bool goes_on(const struct ottl_group *group, const struct member *member,
+                    const struct ottl_run *run, struct ottl_errors *errors)
 {
     uint64_t now = clock_mono(errors->clock), at = atomic_load(&errors->log_at_ns);
     uint64_t count = atomic_fetch_add(&errors->count, 1) + 1;
-    if (group->mode != OTTL_SILENT && now >= at &&
-        atomic_compare_exchange_strong(&errors->log_at_ns, &at, now + MINUTE))
-        log_warn("%s: %s (%llu evaluations failed so far)", errors->id, run->error,
-                 (unsigned long long)count);
+    bool logs = group->mode != OTTL_SILENT && now >= at &&
+                atomic_compare_exchange_strong(&errors->log_at_ns, &at, now + MINUTE);
+    char text[SHOWN_MAX + 4], why[500];
+    if (!logs && group->mode != OTTL_PROPAGATE)
+        return true;
+    show(member->ottl, text);
+    snprintf(why, sizeof why, "%s: %s: %s: %s", errors->id, member->place, run->error, text);
+    if (logs)
+        log_warn("%s (%llu failed evaluation%s so far)", why, (unsigned long long)count,
+                 count == 1 ? "" : "s");
+    if (group->mode == OTTL_PROPAGATE)
+        refusal_set(why);
     return group->mode != OTTL_PROPAGATE;
 }
 
@@ -230,8 +276,9 @@ static enum ottl_result any_holds(const struct ottl_group *group, struct ottl_ru
                                   struct ottl_errors *errors)
 {
     for (size_t i = 0; i < group->condition_count; i++) {
-        enum ottl_result result = ottl_eval(group->conditions[i], run);
-        if (result == OTTL_YES || (result == OTTL_ERROR && !goes_on(group, run, errors)))
+        enum ottl_result result = ottl_eval(group->conditions[i].ottl, run);
+        if (result == OTTL_YES ||
+            (result == OTTL_ERROR && !goes_on(group, &group->conditions[i], run, errors)))
             return result;
     }
     return OTTL_NO;
@@ -246,7 +293,8 @@ enum edit_verdict ottl_group_run(const struct ottl_group *group, struct request_
     if (holds != OTTL_YES)
         return holds == OTTL_NO ? EDIT_KEEP : EDIT_ABORT;
     for (size_t i = 0; i < group->statement_count; i++)
-        if (ottl_eval(group->statements[i], &run) == OTTL_ERROR && !goes_on(group, &run, errors))
+        if (ottl_eval(group->statements[i].ottl, &run) == OTTL_ERROR &&
+            !goes_on(group, &group->statements[i], &run, errors))
             return EDIT_ABORT;
     return EDIT_KEEP;
 }

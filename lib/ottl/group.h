@@ -41,17 +41,19 @@ void ottl_group_check(const struct ottl_settings *settings, enum signal signal, 
 void ottl_conditions_check(const struct key_list *conditions, enum ottl_context context,
                            const char *path, struct key_report *report);
 
-/* From what was checked. NULL: no memory, or the library of patterns is not there (error says
- * so). */
+/* From what was checked; path as there, for what cannot be evaluated later. NULL: no memory, or the
+ * library of patterns is not there (error says so). */
 struct ottl_group *ottl_group_new(const struct ottl_settings *settings, enum signal signal,
-                                  enum ottl_error_mode mode, char *error, size_t error_size);
+                                  const char *path, enum ottl_error_mode mode, char *error,
+                                  size_t error_size);
 void ottl_group_free(struct ottl_group *group); /* may be NULL */
 
 enum ottl_context ottl_group_context(const struct ottl_group *group);
 bool ottl_group_reaches_out(const struct ottl_group *group);
 
 /* Runs its statements over the record that the edit stands at, where one of its conditions holds or
- * it has none. ABORT: one could not be evaluated, and that is to be propagated. Any thread. */
+ * it has none. ABORT: one could not be evaluated, and that is to be propagated (lib/base/refusal.h
+ * has why). Any thread. */
 enum edit_verdict ottl_group_run(const struct ottl_group *group, struct request_edit *at,
                                  struct ottl_errors *errors);
 

@@ -8,7 +8,7 @@ static struct ottl_value parse_json(struct ottl_run *run, const struct ottl_node
     if (run->failed)
         return ottl_nil();
     if (!value_from_json(text, ottl_arena(run), &value))
-        return ottl_fail(run, "ParseJSON: invalid JSON");
+        return ottl_fail(run, "ParseJSON: invalid JSON, or nested more than 100 levels deep");
     if (value.kind != VALUE_MAP && value.kind != VALUE_LIST)
         return ottl_fail(run, "ParseJSON: expected an object or an array");
     return ottl_of_value(&value);

@@ -62,6 +62,9 @@ enum ottl_context ottl_inferred(const struct ottl *ottl);
  * its context's name. False: fault says what is wrong. */
 bool ottl_bind(struct ottl *ottl, enum ottl_context context, bool named, struct ottl_fault *fault);
 
+/* The text that was parsed. */
+struct view ottl_text(const struct ottl *ottl);
+
 /* Whether it sets something around its own record. */
 bool ottl_reaches_out(const struct ottl *ottl);
 

@@ -2,6 +2,7 @@
 #include "lib/ottl/parser.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A growing list of nodes. */
@@ -169,13 +170,17 @@ static struct ottl_node *word(struct parser *parser)
         return node;
     }
     if (parser_is_mark(parser, '(')) {
-        if (islower(*name.text.data))
-            parser_fail_at(parser, name.at,
-                           "editors are allowed only at the start of a statement; converters begin "
-                           "with a capital letter");
+        if (islower(*name.text.data)) {
+            char text[200];
+            snprintf(text, sizeof text,
+                     "%.*s: editors are allowed only at the start of a statement; converters begin "
+                     "with a capital letter",
+                     (int)(name.text.size < 60 ? name.text.size : 60), name.text.data);
+            parser_fail_at(parser, name.at, text);
+        }
         return call(parser, name);
     }
-    if (all_lower(name.text))
+    if (all_lower(name.text) || (islower(*name.text.data) && parser_is_mark(parser, '=')))
         return path(parser, name);
     if (!all_upper(name.text))
         parser_fail_at(parser, name.at, "expected (...) after a converter's name");
@@ -423,4 +428,9 @@ enum ottl_context ottl_inferred(const struct ottl *ottl)
 bool ottl_reaches_out(const struct ottl *ottl)
 {
     return ottl->reaches_out;
+}
+
+struct view ottl_text(const struct ottl *ottl)
+{
+    return (struct view){(const uint8_t *)ottl->text, ottl->size};
 }

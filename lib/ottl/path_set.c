@@ -3,6 +3,8 @@
 
 #include "lib/wire/proto/text.h"
 
+#include <ctype.h>
+
 enum { SPAN_STATUS = 15, LIST_MOST = 10000 };
 
 static struct record *record_of(const struct ottl_node *path, const struct ottl_run *run)
@@ -117,12 +119,13 @@ static void set_all(struct attributes *list, struct view map, struct ottl_run *r
     for (size_t i = 0; i < list->count; i++)
         if (!list->items[i].gone)
             attributes_remove(list, &list->items[i]);
-    list->changed = true;
+    list->changed = list->partial = true;
     for (size_t i = 0; i < from.count; i++) {
         struct value value = value_read(from.items[i].any);
         attributes_set(list, from.items[i].key, &value);
     }
-    if (from.failed || list->failed)
+    list->partial = from.failed || list->failed;
+    if (list->partial)
         ottl_fail(run, "out of memory");
 }
 
@@ -208,11 +211,69 @@ static void set_id(const struct ottl_node *path, struct ottl_run *run, const str
         record_set_bytes(record_of(path, run), path->field->number, kept);
 }
 
+/* Whether it can be the key or the value of a list-member (W3C Trace Context 3.3.1.3, without what
+ * limits a key further). */
+static bool is_member_text(struct view text, bool key)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = text.data[i];
+        if (c < 0x20 || c > 0x7e || c == ',' || c == '=' || (key && (c == ' ' || isupper(c))))
+            return false;
+    }
+    return text.size && text.size <= 256 && text.data[text.size - 1] != ' ';
+}
+
+/* Appends the members of a tracestate but the one with a key. */
+static bool put_others(struct bytes *out, struct view state, struct view key)
+{
+    bool ok = true;
+    for (size_t at = 0; ok && at < state.size;) {
+        const uint8_t *from = state.data + at, *end = state.data + state.size;
+        const uint8_t *comma = memchr(from, ',', state.size - at);
+        struct view member = view_between(from, comma ? comma : end);
+        at += member.size + 1;
+        while (member.size && (*member.data == ' ' || *member.data == '\t'))
+            member = (struct view){member.data + 1, member.size - 1};
+        const uint8_t *equals = memchr(member.data, '=', member.size);
+        if (equals && !view_eq(view_between(member.data, equals), key))
+            ok =
+                bytes_append(out, ",", 1) == BYTES_OK && bytes_append_view(out, member) == BYTES_OK;
+    }
+    return ok;
+}
+
+/* What is set comes first (W3C Trace Context 3.5). */
+static void set_member(const struct ottl_node *path, struct ottl_run *run,
+                       const struct ottl_value *to)
+{
+    struct record *record = record_of(path, run);
+    struct ottl_value key = ottl_node_eval(path->keys[0], run);
+    struct proto_field field;
+    struct bytes out;
+    if (run->failed || !is(run, path, to, TYPE_STRING))
+        return;
+    if (key.type != TYPE_STRING || !is_member_text(key.bytes, true) ||
+        !is_member_text(to->bytes, false)) {
+        ottl_fail(run, "a tracestate cannot hold this key or value");
+        return;
+    }
+    bytes_init(&out, (size_t)1 << 20, NULL);
+    struct view state = record_get(record, path->field->number, &field) ? field.bytes : VIEW("");
+    bool ok = bytes_append_view(&out, key.bytes) == BYTES_OK &&
+              bytes_append(&out, "=", 1) == BYTES_OK &&
+              bytes_append_view(&out, to->bytes) == BYTES_OK && put_others(&out, state, key.bytes);
+    if (ok)
+        record_set_bytes(record, path->field->number, bytes_view(&out));
+    else
+        ottl_fail(run, "out of memory");
+    bytes_release(&out);
+}
+
 static void set_state(const struct ottl_node *path, struct ottl_run *run,
                       const struct ottl_value *to)
 {
     if (path->key_count)
-        ottl_fail(run, "a member of trace_state cannot be set");
+        set_member(path, run, to);
     else if (is(run, path, to, TYPE_STRING))
         record_set_bytes(record_of(path, run), path->field->number, to->bytes);
 }

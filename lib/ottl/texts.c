@@ -1,11 +1,13 @@
 /* Converters of texts. */
 #include "lib/ottl/function.h"
 
+#include "lib/base/digests.h"
 #include "lib/base/sha256.h"
 #include "lib/wire/http/base64.h"
 
 #include <locale.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <wctype.h>
 
 /* ---- parts ---- */
@@ -280,6 +282,35 @@ static struct ottl_value sha256_of(struct ottl_run *run, const struct ottl_node 
     return ottl_string(ottl_keep(run, (struct view){(uint8_t *)hex, sizeof hex}));
 }
 
+static struct ottl_value hex_of(struct ottl_run *run, const uint8_t *sum, size_t size)
+{
+    char hex[2 * SHA512_SIZE + 1];
+    for (size_t i = 0; i < size; i++)
+        snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+    return ottl_string(ottl_keep_text(run, hex));
+}
+
+static struct ottl_value md5_of(struct ottl_run *run, const struct ottl_node *call)
+{
+    uint8_t sum[MD5_SIZE];
+    md5(ottl_arg_string(run, call, 0), sum);
+    return run->failed ? ottl_nil() : hex_of(run, sum, sizeof sum);
+}
+
+static struct ottl_value sha1_of(struct ottl_run *run, const struct ottl_node *call)
+{
+    uint8_t sum[SHA1_SIZE];
+    sha1(ottl_arg_string(run, call, 0), sum);
+    return run->failed ? ottl_nil() : hex_of(run, sum, sizeof sum);
+}
+
+static struct ottl_value sha512_of(struct ottl_run *run, const struct ottl_node *call)
+{
+    uint8_t sum[SHA512_SIZE];
+    sha512(ottl_arg_string(run, call, 0), sum);
+    return run->failed ? ottl_nil() : hex_of(run, sum, sizeof sum);
+}
+
 /* FNV-1a of 64 bits (draft-eastlake-fnv). */
 static struct ottl_value fnv(struct ottl_run *run, const struct ottl_node *call)
 {
@@ -340,6 +371,9 @@ const struct ottl_function ottl_text_functions[] = {
     {"ToUpperCase", "target", to_upper, FN_NO_PATTERN, false, 0, NULL},
     {"ConvertCase", "target,to_case", convert_case, FN_NO_PATTERN, false, 0, check_case},
     {"SHA256", "target", sha256_of, FN_NO_PATTERN, false, 0, NULL},
+    {"MD5", "target", md5_of, FN_NO_PATTERN, false, 0, NULL},
+    {"SHA1", "target", sha1_of, FN_NO_PATTERN, false, 0, NULL},
+    {"SHA512", "target", sha512_of, FN_NO_PATTERN, false, 0, NULL},
     {"FNV", "target", fnv, FN_NO_PATTERN, false, 0, NULL},
     {"Base64Encode", "target,variant?", to_base64, FN_NO_PATTERN, false, 0, NULL},
     {"Base64Decode", "target", base64_of, FN_NO_PATTERN, false, 0, NULL},

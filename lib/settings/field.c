@@ -360,25 +360,55 @@ static void set_list(const struct field *field)
     }
 }
 
+static bool read_value(const struct node *node, struct key_value *value);
+
+static bool read_items(const struct node *node, struct key_value *value)
+{
+    value->kind = node->kind == NODE_LIST ? KEY_VALUE_LIST : KEY_VALUE_MAP;
+    value->items = calloc(node->count + 1, sizeof *value->items);
+    for (size_t i = 0; value->items && i < node->count; i++) {
+        const char *name = node->items[i]->key;
+        if (!read_value(node->items[i], &value->items[value->count++]))
+            return false;
+        if (name && !(value->items[i].name = strdup(name)))
+            return false;
+    }
+    return value->items;
+}
+
+/* False: no memory; what was made has to be released. */
+static bool read_value(const struct node *node, struct key_value *value)
+{
+    const char *text = plain(node);
+    if (node->kind == NODE_LIST || node->kind == NODE_MAP)
+        return read_items(node, value);
+    if (node->kind == NODE_NULL)
+        return true;
+    value->kind = KEY_VALUE_STRING;
+    if (text && !node->original && scalar_bool(text, &value->boolean))
+        value->kind = KEY_VALUE_BOOL;
+    else if (text && scalar_type(text) == SCALAR_INT && scalar_int(text, &value->integer))
+        value->kind = KEY_VALUE_INT;
+    else if (text && scalar_type(text) == SCALAR_FLOAT && scalar_number(text, &value->number))
+        value->kind = KEY_VALUE_NUMBER;
+    else
+        value->text = strdup(node_string(node));
+    return value->kind != KEY_VALUE_STRING || value->text;
+}
+
 static void set_value(const struct field *field)
 {
-    const struct node *node = field->node;
-    struct key_value value = {.kind = KEY_VALUE_STRING};
-    const char *text = plain(node);
-    if (!node_string(node)) {
+    struct key_value value = {0};
+    if (field->key->type == KEY_TYPE_VALUE && !node_string(field->node)) {
         field_expected(field, "a string, a number, true or false");
         return;
     }
-    if (text && !node->original && scalar_bool(text, &value.boolean))
-        value.kind = KEY_VALUE_BOOL;
-    else if (text && scalar_type(text) == SCALAR_INT && scalar_int(text, &value.integer))
-        value.kind = KEY_VALUE_INT;
-    else if (text && scalar_type(text) == SCALAR_FLOAT && scalar_number(text, &value.number))
-        value.kind = KEY_VALUE_NUMBER;
-    else if (!(value.text = strdup(node_string(node))))
+    if (!read_value(field->node, &value))
         out_of_memory(field);
+    else if (value.kind == KEY_VALUE_NONE) /* ${VARIABLE} that is empty */
+        value = (struct key_value){.kind = KEY_VALUE_STRING, .text = strdup("")};
     struct key_value *at = field->at;
-    free(at->text);
+    key_value_release(at);
     *at = value;
 }
 
@@ -390,7 +420,8 @@ void field_set(const struct field *field)
         [KEY_TYPE_STRING] = set_string, [KEY_TYPE_SECRET] = set_string,
         [KEY_TYPE_CHOICE] = set_choice, [KEY_TYPE_MAP] = set_map,
         [KEY_TYPE_SECRETS] = set_map,   [KEY_TYPE_LIST] = set_list,
-        [KEY_TYPE_VALUE] = set_value,   [KEY_TYPE_IGNORED] = NULL,
+        [KEY_TYPE_VALUE] = set_value,   [KEY_TYPE_TREE] = set_value,
+        [KEY_TYPE_IGNORED] = NULL,
     };
     if (setters[field->key->type])
         setters[field->key->type](field);

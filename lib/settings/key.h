@@ -25,6 +25,7 @@ enum key_type {
     KEY_TYPE_SECRETS,  /* struct key_map whose values are never shown (headers) */
     KEY_TYPE_LIST,     /* struct key_list of strings */
     KEY_TYPE_VALUE,    /* struct key_value: a scalar with the type that YAML gives it */
+    KEY_TYPE_TREE,     /* the same, also a list or a map of such values */
     KEY_TYPE_GROUP,    /* a nested struct with its own rows */
     KEY_TYPE_GROUPS,   /* struct key_groups: a list of such structs */
     KEY_TYPE_IGNORED   /* a key of the Collector that is accepted and has no effect here */
@@ -48,7 +49,9 @@ enum key_value_kind {
     KEY_VALUE_STRING,
     KEY_VALUE_BOOL,
     KEY_VALUE_INT,
-    KEY_VALUE_NUMBER
+    KEY_VALUE_NUMBER,
+    KEY_VALUE_LIST,
+    KEY_VALUE_MAP
 };
 
 struct key_value {
@@ -57,6 +60,9 @@ struct key_value {
     bool boolean;
     int64_t integer;
     double number;
+    struct key_value *items; /* LIST, MAP */
+    size_t count;
+    char *name; /* of an entry of a MAP; else NULL */
 };
 
 struct key_groups {

@@ -41,6 +41,8 @@
     KEY_ROW(T, member, struct key_map, key, KEY_TYPE_SECRETS, NULL, line)
 #define KEY_LIST(T, member, key, value, line)                                                      \
     KEY_ROW(T, member, struct key_list, key, KEY_TYPE_LIST, value, line)
+#define KEY_TREE(T, member, key, line)                                                             \
+    KEY_ROW(T, member, struct key_value, key, KEY_TYPE_TREE, NULL, line)
 #define KEY_VALUE(T, member, key, line)                                                            \
     KEY_ROW(T, member, struct key_value, key, KEY_TYPE_VALUE, NULL, line)
 #define KEY_SECRET_LIST(T, member, key, line)                                                      \

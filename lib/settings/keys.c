@@ -1,4 +1,5 @@
 /* Iteration over key tables: finding rows by path, documentation, release. */
+#include "lib/settings/field.h"
 #include "lib/settings/fill.h"
 
 #include <stdio.h>
@@ -74,6 +75,7 @@ static void type_words(const struct key *key, char out[WORDS_MAX])
         [KEY_TYPE_SECRETS] = "map of secrets",
         [KEY_TYPE_LIST] = "list",
         [KEY_TYPE_VALUE] = "string, number or bool",
+        [KEY_TYPE_TREE] = "any",
         [KEY_TYPE_GROUP] = "section",
         [KEY_TYPE_GROUPS] = "list of sections",
         [KEY_TYPE_IGNORED] = "any, no effect",
@@ -119,6 +121,16 @@ static void map_release(struct key_map *map)
     *map = (struct key_map){0};
 }
 
+void key_value_release(struct key_value *value)
+{
+    for (size_t i = 0; i < value->count; i++)
+        key_value_release(&value->items[i]);
+    free(value->items);
+    free(value->name);
+    free(value->text);
+    *value = (struct key_value){0};
+}
+
 static void list_release(struct key_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -148,8 +160,8 @@ static void field_release(const struct key *key, char *field)
         map_release((struct key_map *)(void *)field);
         break;
     case KEY_TYPE_VALUE:
-        free(((struct key_value *)(void *)field)->text);
-        *(struct key_value *)(void *)field = (struct key_value){0};
+    case KEY_TYPE_TREE:
+        key_value_release((struct key_value *)(void *)field);
         break;
     case KEY_TYPE_LIST:
         list_release((struct key_list *)(void *)field);

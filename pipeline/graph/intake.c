@@ -1,6 +1,7 @@
 /* The intake (pipeline/intake.h), and its steps for journaling.c (intake_run.h). */
 #include "pipeline/intake.h"
 
+#include "lib/base/refusal.h"
 #include "pipeline/graph/intake_run.h"
 #include "pipeline/graph/journaling.h"
 
@@ -62,12 +63,24 @@ struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
     return OUTCOME_OK;
 }
 
+struct outcome intake_answer_of(const struct outcome *outcome)
+{
+    struct outcome answer = *outcome;
+    if (outcome->verdict == VERDICT_REJECT && outcome->cause == CAUSE_UNAVAILABLE)
+        answer.verdict = VERDICT_RETRY;
+    return answer;
+}
+
 struct outcome intake_run(struct intake *intake, struct batch *batch)
 {
+    char reason[REFUSAL_MAX];
+    (void)refusal_take(reason);
     for (size_t i = 0; i < intake->head_count; i++) {
         enum verdict verdict = outlet_push(intake->heads[i], batch);
         if (verdict == VERDICT_RETRY)
             return outcome_no_memory();
+        if (verdict == VERDICT_REJECT && refusal_take(reason))
+            return outcome_of(VERDICT_REJECT, CAUSE_UNAVAILABLE, "%s", reason);
         if (verdict == VERDICT_REJECT)
             return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "refused by a processor");
     }
@@ -96,6 +109,7 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
     *waiter = (struct waiter){intake, done, ctx};
     atomic_fetch_add(&intake->pending, 1);
     struct outcome outcome = intake_run(intake, batch);
+    outcome = intake_answer_of(&outcome);
     receipt_note(receipt, &outcome);
     receipt_unref(receipt);
     return true;
@@ -134,6 +148,7 @@ void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *d
         outcome = outcome_no_memory();
     } else {
         outcome = intake_run(intake, batch);
+        outcome = intake_answer_of(&outcome);
     }
     intake_release(intake, batch);
     gate_leave(gate);

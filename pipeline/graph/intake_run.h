@@ -14,7 +14,13 @@ void intake_release(struct intake *intake, const struct batch *batch);
 /* Hands a batch with reserved places to each pipeline in turn, and stops at the first that does not
  * take it. RETRY: that pipeline's processor had no memory; REJECT: it refused the batch. Pipelines
  * before it have taken the batch in either case, so a client that offers it again after RETRY
- * doubles the data there. Any thread. */
+ * doubles the data there. REJECT with CAUSE_UNAVAILABLE: one of its statements cannot be evaluated.
+ * Any thread. */
 struct outcome intake_run(struct intake *intake, struct batch *batch);
+
+/* What a client is told of an outcome of intake_run: to retry where a statement cannot be
+ * evaluated, as the Collector does, since a reload may mend it. What a journal holds is not tried
+ * again. */
+struct outcome intake_answer_of(const struct outcome *outcome);
 
 #endif

@@ -109,7 +109,7 @@ static struct outcome go_on(struct journaled *journaled, struct journal_entry *e
     }
     struct outcome outcome = intake_run(journaled->intake, journaled->batch);
     receipt_unref(receipt);
-    return outcome;
+    return intake_answer_of(&outcome);
 }
 
 static void written(struct journal_write *write, struct journal_entry *entry,

@@ -103,6 +103,7 @@ static bool wants_string(const struct spot *spot, const struct node *node)
     case KEY_TYPE_NUMBER:
     case KEY_TYPE_DURATION:
     case KEY_TYPE_VALUE:
+    case KEY_TYPE_TREE:
     case KEY_TYPE_GROUP:
     case KEY_TYPE_GROUPS:
     case KEY_TYPE_IGNORED:

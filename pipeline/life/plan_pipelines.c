@@ -179,7 +179,9 @@ static void check_places(const struct graph *graph, struct problems *problems)
         bool severe = false;
         const char *wrong =
             component->misplaced(instance->self, signals_of(graph, instance), &severe);
-        if (wrong)
+        if (wrong && component->misplaced_refused)
+            problems_add(problems, instance->section, instance->path, "%s", wrong);
+        else if (wrong)
             problems_warn(problems, severe, instance->section, instance->path, "%s", wrong);
     }
 }

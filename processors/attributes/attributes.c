@@ -75,7 +75,7 @@ static enum edit_verdict attributes_run(const struct pass_step *step, struct req
 {
     const struct attributes_processor *self = step->self;
     if (level == EDIT_ITEM && ((self->include_match && !match_item(self->include_match, at)) ||
-                               (self->exclude_match && match_item(self->exclude_match, at))))
+                               (self->exclude_match && match_excludes(self->exclude_match, at))))
         return EDIT_SKIP;
     if (level == EDIT_POINT || at->signal != SIGNAL_METRICS) {
         const struct action_context context = context_of(step->batch->metadata);
@@ -113,6 +113,7 @@ const struct component processor_attributes = {
     .keys = attributes_keys,
     .check = attributes_check,
     .misplaced = attributes_misplaced,
+    .misplaced_refused = true,
     .open = attributes_open,
     .step = attributes_step,
     .close = attributes_close,

@@ -143,6 +143,12 @@ static bool has_old(const struct filter *self, enum signal signal)
     return false;
 }
 
+static void group_path(const struct ottl_settings *settings, enum signal signal, size_t i,
+                       char path[64])
+{
+    snprintf(path, 64, settings->flat ? "%s" : "%s[%zu]", names[signal], i);
+}
+
 static void check_signal(const struct filter *self, enum signal signal, struct key_report *report)
 {
     const struct ottl_settings *settings = self->lists[signal].items;
@@ -155,7 +161,7 @@ static void check_signal(const struct filter *self, enum signal signal, struct k
                                   fixed_lists[signal][i].path, report);
     }
     for (size_t i = 0; i < groups; i++) {
-        snprintf(path, sizeof path, settings[i].flat ? "%s" : "%s[%zu]", names[signal], i);
+        group_path(&settings[i], signal, i, path);
         ottl_group_check(&settings[i], signal, path, report);
     }
     if ((fixed > 0) + (groups > 0) + has_old(self, signal) > 1)
@@ -175,10 +181,11 @@ static void filter_check(const void *instance, struct key_report *report)
 /* ---- making ---- */
 
 static bool add_group(struct filter *self, enum signal signal, size_t *count,
-                      const struct ottl_settings *settings, char *error, size_t error_size)
+                      const struct ottl_settings *settings, const char *path, char *error,
+                      size_t error_size)
 {
-    struct ottl_group *group =
-        ottl_group_new(settings, signal, (enum ottl_error_mode)self->error_mode, error, error_size);
+    struct ottl_group *group = ottl_group_new(
+        settings, signal, path, (enum ottl_error_mode)self->error_mode, error, error_size);
     if (group)
         self->groups[signal][(*count)++] = group;
     return group;
@@ -195,14 +202,20 @@ static bool open_groups(struct filter *self, enum signal signal, char *error, si
     for (size_t i = 0; i < FIXED_MAX; i++) {
         char context[16];
         snprintf(context, sizeof context, "%s", ottl_context_name(fixed_lists[signal][i].context));
-        struct ottl_settings fixed = {
-            .conditions = self->fixed[signal][i], .context = context, .error_mode = ""};
-        if (fixed.conditions.count && !add_group(self, signal, &count, &fixed, error, error_size))
+        struct ottl_settings fixed = {.conditions = self->fixed[signal][i],
+                                      .context = context,
+                                      .error_mode = "",
+                                      .flat = true};
+        if (fixed.conditions.count && !add_group(self, signal, &count, &fixed,
+                                                 fixed_lists[signal][i].path, error, error_size))
             return false;
     }
-    for (size_t i = 0; i < self->lists[signal].count; i++)
-        if (!add_group(self, signal, &count, &settings[i], error, error_size))
+    for (size_t i = 0; i < self->lists[signal].count; i++) {
+        char path[64];
+        group_path(&settings[i], signal, i, path);
+        if (!add_group(self, signal, &count, &settings[i], path, error, error_size))
             return false;
+    }
     return true;
 }
 

@@ -12,6 +12,10 @@ static const struct key severity_keys[] = {
 };
 const struct key filter_metrics_keys[] = {
     KEY_STRING(struct filter_metrics, match_type, "match_type", NULL, 0, "strict or regexp"),
+    {.name = "regexp",
+     .type = KEY_TYPE_GROUP,
+     .rows = match_regexp_keys,
+     .text = "how patterns run"},
     KEY_LIST(struct filter_metrics, metric_names, "metric_names", NULL, "names of metrics"),
     KEY_GROUPS(struct filter_metrics, resource_attributes, struct match_attribute,
                "resource_attributes", match_attribute_keys, "all of these resource attributes"),
@@ -19,6 +23,10 @@ const struct key filter_metrics_keys[] = {
 };
 const struct key filter_logs_keys[] = {
     KEY_STRING(struct filter_logs, match_type, "match_type", NULL, 0, "strict or regexp"),
+    {.name = "regexp",
+     .type = KEY_TYPE_GROUP,
+     .rows = match_regexp_keys,
+     .text = "how patterns run"},
     KEY_GROUPS(struct filter_logs, resource_attributes, struct match_attribute,
                "resource_attributes", match_attribute_keys, "all of these resource attributes"),
     KEY_GROUPS(struct filter_logs, record_attributes, struct match_attribute, "record_attributes",

@@ -48,7 +48,7 @@ static uint64_t hash_attributes(const struct attributes *attributes)
     return sum ^ sum >> 32;
 }
 
-static bool equal(const struct attributes *a, const struct attributes *b)
+static bool equal(const struct attributes *a, struct attributes *b)
 {
     if (attributes_count(a) != attributes_count(b))
         return false;
@@ -90,7 +90,7 @@ struct group *groups_find(struct groups *groups, const struct attributes *attrib
     uint64_t hash = hash_attributes(attributes);
     struct group **bucket = &groups->buckets[hash & (groups->bucket_count - 1)];
     for (struct group *each = *bucket; each; each = each->same)
-        if (each->hash == hash && equal(&each->attributes, attributes))
+        if (each->hash == hash && equal(attributes, &each->attributes))
             return each;
     struct group *made = make_group(groups, attributes, hash);
     if (made) {

@@ -172,6 +172,7 @@ static void detection_close(void *instance)
 
 const struct component processor_resourcedetection = {
     .type = "resourcedetection",
+    .alias = "resource_detection",
     .text = "adds what is known of where it runs to every resource",
     .stability = "beta",
     .kind = COMPONENT_PROCESSOR,

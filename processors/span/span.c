@@ -173,7 +173,7 @@ static void set_name(struct record *span, struct bytes *name, bool good)
 static void name_from_attributes(const struct span_processor *self, struct record *span)
 {
     const struct key_list *keys = &self->name.from_attributes;
-    const struct attributes *list = record_attributes(span);
+    struct attributes *list = record_attributes(span);
     struct bytes name;
     struct value value;
     bool good = true;

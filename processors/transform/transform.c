@@ -48,6 +48,12 @@ static const char *const names[SIGNAL_COUNT] = {
     [SIGNAL_PROFILES] = "profile_statements",
 };
 
+static void group_path(const struct ottl_settings *settings, enum signal signal, size_t i,
+                       char path[64])
+{
+    snprintf(path, 64, settings->flat ? "%s" : "%s[%zu]", names[signal], i);
+}
+
 static void transform_check(const void *instance, struct key_report *report)
 {
     const struct transform *self = instance;
@@ -55,7 +61,7 @@ static void transform_check(const void *instance, struct key_report *report)
         const struct ottl_settings *settings = self->lists[signal].items;
         for (size_t i = 0; i < self->lists[signal].count; i++) {
             char path[64];
-            snprintf(path, sizeof path, settings[i].flat ? "%s" : "%s[%zu]", names[signal], i);
+            group_path(&settings[i], (enum signal)signal, i, path);
             ottl_group_check(&settings[i], (enum signal)signal, path, report);
         }
     }
@@ -65,12 +71,14 @@ static bool open_groups(struct transform *self, enum signal signal, char *error,
 {
     const struct ottl_settings *settings = self->lists[signal].items;
     size_t count = self->lists[signal].count;
+    char path[64];
     self->counts[signal] = count;
     self->groups[signal] = calloc(count + 1, sizeof(struct ottl_group *));
     snprintf(error, error_size, "out of memory");
     for (size_t i = 0; self->groups[signal] && i < count; i++) {
+        group_path(&settings[i], signal, i, path);
         self->groups[signal][i] = ottl_group_new(
-            &settings[i], signal, (enum ottl_error_mode)self->error_mode, error, error_size);
+            &settings[i], signal, path, (enum ottl_error_mode)self->error_mode, error, error_size);
         if (!self->groups[signal][i])
             return false;
     }

@@ -49,14 +49,16 @@ def test_no_case_is_empty(results):
 
 @pytest.mark.parametrize("case", ALONE, ids=lambda case: case["name"])
 def test_alone(case, tmp_path):
-    """Cases in which requests fail."""
+    """Cases in which requests fail, or that are logged."""
     ours, our_statuses = sides.run("spanlink", [case], tmp_path / "spanlink")
     theirs, their_statuses = sides.run("otelcol", [case], tmp_path / "otelcol")
     for what in theirs:
         assert sides.content(ours[what]) == sides.content(theirs[what])
     for what, statuses in their_statuses.items():
-        assert [status < 300 for status in our_statuses[what]] == \
-            [status < 300 for status in statuses]
+        assert our_statuses[what] == statuses
+    log = (tmp_path / "spanlink" / "log").read_text()
+    for said in case.get("says", []):
+        assert said in log, log
 
 
 @pytest.mark.parametrize("case", ERRORS, ids=lambda case: case["name"])
@@ -65,6 +67,8 @@ def test_refused(case, tmp_path):
     good, said = sides.validate("spanlink", case, tmp_path / "spanlink")
     assert not good, said
     assert case["says"] in said, said
+    with pytest.raises(AssertionError, match="does not start"):
+        sides.run("spanlink", [case], tmp_path / "ours")
     if not case.get("ours_alone"):
         good, said = sides.validate("otelcol", case, tmp_path / "otelcol")
         if good:  # the Collector finds some faults only when it starts

@@ -101,8 +101,9 @@ void record_index(struct record *record)
     struct attributes *list = &record->attributes;
     list->arena = record->arena;
     list->list = record->list;
-    list->count = 0;
-    list->changed = list->failed = false;
+    list->count = list->searches = 0;
+    list->index = NULL;
+    list->changed = list->failed = list->partial = false;
     memset(record->places, 0, sizeof record->places);
     if (record->body.size >= UINT32_MAX)
         return;
@@ -146,7 +147,7 @@ bool record_attribute_any(struct record *record, struct view key, struct view *a
     struct proto_field field, found;
     bool found_all = record->indexed && !record->dictionary;
     if (found_all || record->read || record->dictionary) {
-        const struct attributes *list = found_all ? &record->attributes : record_attributes(record);
+        struct attributes *list = found_all ? &record->attributes : record_attributes(record);
         const struct attribute *item = attributes_find(list, key);
         if (item)
             *any = item->any;

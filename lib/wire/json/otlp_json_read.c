@@ -55,6 +55,15 @@ static bool expected(struct reader *reader, const struct place *place, const cha
     return false;
 }
 
+/* The path is cut off, and the fault named in any case. */
+static bool too_deep(struct reader *reader, const struct place *place)
+{
+    char path[64] = "";
+    put_path(place, path, sizeof path);
+    snprintf(reader->reason, reader->reason_size, "%s...: %s", path, PROTO_TOO_DEEP);
+    return false;
+}
+
 /* Handles the result of reserving room in out: too large is permanent, no memory is retryable. */
 static bool otlp_json_read_room(struct reader *reader, enum bytes_result result)
 {
@@ -358,7 +367,7 @@ static bool read_message(struct reader *reader, const struct proto_shape *shape,
     uint32_t number = 0;
     bool first = true;
     if (place && place->depth >= PROTO_MAX_DEPTH)
-        return expected(reader, place, "less nesting");
+        return too_deep(reader, place);
     json_scan_enter(&reader->scan);
     while (json_scan_member(&reader->scan, &first, &key))
         if (!read_member(reader, shape, key, place, &number))

@@ -17,8 +17,10 @@ enum wire_type {
     WIRE_I32 = 5
 };
 
-/* Messages nested deeper than this are refused, as in protobuf's C++ and Java libraries. */
-#define PROTO_MAX_DEPTH 100
+/* Messages nested deeper than this are refused. A map in a map takes three of them: enough for
+ * attributes of 100 levels. */
+#define PROTO_MAX_DEPTH 320
+#define PROTO_TOO_DEEP  "nested more than about 100 levels deep"
 
 struct proto_field {
     uint32_t number;

@@ -63,10 +63,10 @@ static const char *content_fault(const struct proto_row *row, const struct proto
     case PROTO_UNKNOWN:
         if (field->type == WIRE_START_GROUP &&
             depth + 2 + proto_group_depth(field->bytes) > PROTO_MAX_DEPTH)
-            return "nested too deep";
+            return PROTO_TOO_DEEP;
         return NULL;
     case PROTO_MESSAGE:
-        return depth + 2 > PROTO_MAX_DEPTH ? "nested too deep" : NULL;
+        return depth + 2 > PROTO_MAX_DEPTH ? PROTO_TOO_DEEP : NULL;
     case PROTO_VARINTS:
         return field->type == WIRE_LEN && !packed_varints(field->bytes) ? "broken packed numbers"
                                                                         : NULL;

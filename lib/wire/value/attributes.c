@@ -84,6 +84,7 @@ void attributes_read(struct attributes *attributes, struct view message, uint32_
         if (attributes_append(attributes, field.bytes, source))
             continue;
         struct attribute *item = add(attributes, otlp_key(field.bytes));
+        attributes->partial = !item;
         if (!item)
             return;
         item->any = any_of(field.bytes);
@@ -105,8 +106,86 @@ static inline bool ends_alike(struct view a, struct view b)
     return !a.size || !b.size || a.data[a.size - 1] == b.data[b.size - 1];
 }
 
-struct attribute *attributes_find(const struct attributes *attributes, struct view key)
+/* ---- the index of long lists ---- */
+
+enum { INDEX_FROM = 128, SEARCHES_BEFORE = 8, INDEX_BITS = 10 };
+
+/* Open addressing; places of items, in their order where several have one key. */
+struct attribute_index {
+    unsigned bits;
+    size_t count;      /* items in it: the first so many of the list */
+    uint32_t places[]; /* item + 1; 0: free */
+};
+
+/* Seeded by where the index is, so that a sender cannot choose keys that collide. */
+static size_t slot_of(const struct attribute_index *index, struct view key)
 {
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = (uint64_t)(uintptr_t)index * odd ^ key.size, word;
+    for (; key.size >= sizeof word; key.data += sizeof word, key.size -= sizeof word) {
+        memcpy(&word, key.data, sizeof word);
+        hash = (hash ^ word) * odd;
+        hash ^= hash >> 29;
+    }
+    word = 0;
+    if (key.size)
+        memcpy(&word, key.data, key.size);
+    hash = (hash ^ word) * odd;
+    hash ^= hash >> 29;
+    return hash * odd >> (64 - index->bits);
+}
+
+/* Indexes the items that were added since. False: it is full. */
+static bool index_items(struct attribute_index *index, const struct attributes *attributes)
+{
+    size_t size = (size_t)1 << index->bits;
+    if (2 * attributes->count > size)
+        return false;
+    for (; index->count < attributes->count; index->count++) {
+        size_t slot = slot_of(index, attributes->items[index->count].key);
+        while (index->places[slot])
+            slot = (slot + 1) & (size - 1);
+        index->places[slot] = (uint32_t)index->count + 1;
+    }
+    return true;
+}
+
+/* Of a list that is long and searched often. False: there is none, or no room for one. */
+static bool update_index(struct attributes *attributes)
+{
+    unsigned bits = INDEX_BITS;
+    if (!attributes->index && attributes->searches++ < SEARCHES_BEFORE)
+        return false;
+    if (attributes->index && index_items(attributes->index, attributes))
+        return true;
+    while ((size_t)1 << bits < 4 * attributes->count)
+        bits++;
+    attributes->index =
+        attributes->count < UINT32_MAX / 8
+            ? arena_alloc(attributes->arena, sizeof *attributes->index + (sizeof(uint32_t) << bits))
+            : NULL;
+    if (!attributes->index)
+        return false;
+    attributes->index->bits = bits;
+    return index_items(attributes->index, attributes);
+}
+
+static struct attribute *find_indexed(const struct attributes *attributes, struct view key)
+{
+    const struct attribute_index *index = attributes->index;
+    size_t slot = slot_of(index, key), last = ((size_t)1 << index->bits) - 1;
+    for (; index->places[slot]; slot = (slot + 1) & last) {
+        struct attribute *item = &attributes->items[index->places[slot] - 1];
+        if (!item->gone && view_eq(item->key, key))
+            return item;
+    }
+    return NULL;
+}
+
+struct attribute *attributes_find(struct attributes *attributes, struct view key)
+{
+    if (attributes->count >= INDEX_FROM && update_index(attributes))
+        return find_indexed(attributes, key);
     const uint8_t size = key_size(key);
     for (size_t i = 0; i < attributes->count; i += sizeof(uint64_t)) {
         uint64_t word;
@@ -122,7 +201,7 @@ struct attribute *attributes_find(const struct attributes *attributes, struct vi
     return NULL;
 }
 
-bool attributes_get(const struct attributes *attributes, struct view key, struct value *value)
+bool attributes_get(struct attributes *attributes, struct view key, struct value *value)
 {
     const struct attribute *found = attributes_find(attributes, key);
     if (found)
@@ -182,6 +261,7 @@ void attributes_name(struct attributes *attributes, struct attribute *attribute,
 {
     attribute->key = key;
     attributes->key_sizes[attribute - attributes->items] = key_size(key);
+    attributes->index = NULL;
 }
 
 bool attributes_delete(struct attributes *attributes, struct view key)

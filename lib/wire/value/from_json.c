@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { VALUES = 1, KEY = 1, VALUE = 2, DEPTH_MAX = 64, NUMBER_MAX = 64 };
+enum { VALUES = 1, KEY = 1, VALUE = 2, DEPTH_MAX = 100, NUMBER_MAX = 64 };
 
 static bool read_any(struct json_scan *scan, struct proto_write *write, unsigned depth);
 

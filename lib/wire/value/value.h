@@ -90,12 +90,14 @@ struct attribute {
 /* The KeyValues of one message, in order. */
 struct attributes {
     struct attribute *items;
-    uint8_t *key_sizes; /* of the items, at most 255: what attributes_find looks at first */
-    uint32_t list;      /* number of their field */
+    uint8_t *key_sizes;      /* of the items, at most 255: what attributes_find looks at first */
+    uint32_t list, searches; /* number of their field; searches of a long list */
+    struct attribute_index *index; /* NULL: none */
     size_t count, capacity;
     struct arena *arena;
     bool changed;
-    bool failed; /* the arena had no room: nothing more is done */
+    bool failed;  /* the arena had no room: nothing more is done */
+    bool partial; /* some are missing until more are added: then a failure loses them */
 };
 
 /* Reads field `list` of a message. */
@@ -109,9 +111,9 @@ bool attributes_append(struct attributes *attributes, struct view body, struct v
 /* Room for more of them. False: there is none. */
 bool attributes_grow(struct attributes *attributes);
 
-/* The first one with the key; NULL: none. */
-struct attribute *attributes_find(const struct attributes *attributes, struct view key);
-bool attributes_get(const struct attributes *attributes, struct view key, struct value *value);
+/* The first one with the key; NULL: none. A long list that is searched often gets an index. */
+struct attribute *attributes_find(struct attributes *attributes, struct view key);
+bool attributes_get(struct attributes *attributes, struct view key, struct value *value);
 
 /* Sets, adding where it is absent. The bytes of key and value are borrowed until the list is
  * written. */

@@ -3,6 +3,8 @@
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
+
 static struct arena arena;
 
 static void json_of(const char *json, const char *want)
@@ -86,6 +88,54 @@ START_TEST(a_list_is_edited_in_place)
 }
 END_TEST
 
+/* Long enough for an index, which grows with it. */
+START_TEST(a_long_list_is_found_by_key)
+{
+    enum { MANY = 60000 };
+    static char keys[MANY][24];
+    struct attributes list;
+    struct value value;
+    arena_init(&arena, (size_t)64 << 20);
+    attributes_read(&list, pb_attribute(1, "first", "1"), 1, &arena);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < MANY; i++) {
+            snprintf(keys[i], sizeof keys[i], "key.number.%d", i);
+            value = value_int(i + round);
+            attributes_set(&list, view_of(keys[i]), &value);
+        }
+    ck_assert_uint_eq(attributes_count(&list), MANY + 1);
+    ck_assert(attributes_get(&list, VIEW("first"), &value));
+    ck_assert(attributes_get(&list, VIEW("key.number.777"), &value));
+    ck_assert_int_eq(value.integer, 778);
+    ck_assert(attributes_delete(&list, VIEW("key.number.777")));
+    ck_assert(!attributes_find(&list, VIEW("key.number.777")));
+    attributes_set(&list, VIEW("key.number.777"), &value);
+    ck_assert_ptr_eq(attributes_find(&list, VIEW("key.number.777")), &list.items[MANY + 1]);
+    attributes_name(&list, &list.items[1], VIEW("renamed"));
+    for (int i = 0; i < 20; i++)
+        ck_assert_ptr_eq(attributes_find(&list, VIEW("renamed")), &list.items[1]);
+    ck_assert(!attributes_find(&list, VIEW("key.number.0")));
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(of_equal_keys_the_first_is_found)
+{
+    enum { MANY = 300 };
+    struct attributes list;
+    arena_init(&arena, (size_t)1 << 20);
+    attributes_read(&list, VIEW(""), 1, &arena);
+    for (int i = 0; i < MANY; i++)
+        attributes_add(&list, VIEW("same"), VIEW(""));
+    for (int i = 0; i < MANY; i++) {
+        ck_assert_ptr_eq(attributes_find(&list, VIEW("same")), &list.items[i]);
+        attributes_remove(&list, &list.items[i]);
+    }
+    ck_assert(!attributes_find(&list, VIEW("same")));
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(maps_are_equal_whatever_their_order)
 {
     struct value a, b, c;
@@ -114,5 +164,6 @@ START_TEST(memory_that_runs_out_is_said)
 END_TEST
 
 SUITE_MAIN("value", json_is_read_and_written, what_is_no_json_is_refused,
-           numbers_are_the_shortest_text, a_list_is_edited_in_place,
-           maps_are_equal_whatever_their_order, memory_that_runs_out_is_said)
+           numbers_are_the_shortest_text, a_list_is_edited_in_place, a_long_list_is_found_by_key,
+           of_equal_keys_the_first_is_found, maps_are_equal_whatever_their_order,
+           memory_that_runs_out_is_said)

@@ -1,0 +1,17 @@
+/*
+ * Why a processor refuses a batch, from where that is found out to the intake that answers. Kept
+ * for the calling thread.
+ */
+#ifndef LIB_BASE_REFUSAL_H
+#define LIB_BASE_REFUSAL_H
+
+#include <stdbool.h>
+
+enum { REFUSAL_MAX = 192 };
+
+void refusal_set(const char *text);
+
+/* Copies the text that was set since the last call. False: none was. */
+bool refusal_take(char text[REFUSAL_MAX]);
+
+#endif
