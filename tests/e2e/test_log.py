@@ -154,3 +154,38 @@ def test_a_flapping_backend_is_sampled_whatever_its_intervals_are(tmp_path):
     assert len(re.findall("not delivered yet", text)) == 5, text
     assert len(re.findall("delivering again", text)) == 5, text
     server.shutdown()
+
+
+def test_the_report_of_sigusr1_has_the_busiest_services_and_the_rest_as_one_line(tmp_path):
+    at, ingest, config = harness.free_port(), harness.free_port(), tmp_path / "config.yaml"
+    config.write_text(f"""\
+receivers:
+  otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{at}"}}}}}}
+  pyroscope: {{endpoint: "127.0.0.1:{ingest}"}}
+processors: {{correlation: {{}}}}
+exporters: {{debug: }}
+service:
+  telemetry: {{metrics: {{level: none}}}}
+  pipelines:
+    traces: {{receivers: [otlp], processors: [correlation], exporters: [debug]}}
+    profiles: {{receivers: [pyroscope], processors: [correlation], exporters: [debug]}}
+""")
+    program = harness.Program("spanlink", tmp_path, [harness.SPANLINK, "--config", config])
+    program.wait_ports(at, ingest)
+    request = {"resourceSpans": [
+        {"resource": {"attributes": [{"key": "service.name",
+                                      "value": {"stringValue": f"svc-{i}"}}]},
+         "scopeSpans": [{"spans": [{"traceId": f"{i + 1:032x}", "spanId": f"{k + 1:016x}",
+                                    "name": "a", "startTimeUnixNano": "1", "endTimeUnixNano": "2"}
+                                   for k in range(1 if i < 50 else 2)]}]}
+        for i in range(150)]}
+    assert requests.post(f"http://127.0.0.1:{at}/v1/traces", json=request, timeout=5).ok
+
+    def reported():
+        program.process.send_signal(signal.SIGUSR1)
+        return "50 other services: spans linked 0" in program.log.read_text()
+    assert harness.wait_for(reported, 10), program.tail()
+    stop(program)
+    last = program.log.read_text().rsplit("50 other services", 1)[0].rsplit("in the hold", 1)[1]
+    named = re.findall(r"service (svc-\d+):", last)
+    assert sorted(named) == sorted(f"svc-{i}" for i in range(50, 150))
