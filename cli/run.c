@@ -83,9 +83,10 @@ static int wait_for_end(const sigset_t *set, struct plan *plan, const struct fla
         if (number == SIGUSR1)
             explain(plan->runtime);
         bool changed = flags->watch && number == 0 && watch_changed(watch, &plan->files);
-        if (number == SIGHUP)
+        if (number == SIGHUP) {
+            runtime_reopen_log(plan->runtime);
             log_info("SIGHUP: reloading the configuration");
-        else if (changed)
+        } else if (changed)
             log_info("a file has changed: reloading the configuration");
         if (number == SIGHUP || changed)
             reload(plan, flags, watch);
@@ -111,8 +112,10 @@ static void linger(struct runtime *runtime, const sigset_t *set)
             return;
         if (number == SIGUSR1)
             explain(runtime);
-        else if (number == SIGHUP)
-            log_info("SIGHUP: ignored, because the process is stopping");
+        if (number != SIGHUP)
+            continue;
+        runtime_reopen_log(runtime);
+        log_info("SIGHUP: not reloaded, because the process is stopping");
     }
 }
 

@@ -113,6 +113,17 @@ void meter_drop(struct meter *meter, enum cause cause, int signal, uint64_t n)
     atomic_fetch_add_explicit(&meter->dropped_by_cause[cause][signal], n, memory_order_relaxed);
 }
 
+void meter_pass_refusal(struct meter *meter, enum cause cause, int signal, uint64_t n)
+{
+    meter_add(meter, METER_REFUSED, signal, n);
+    atomic_fetch_add_explicit(&meter->refusals_passed[cause][signal], n, memory_order_relaxed);
+}
+
+uint64_t meter_passed_refusals(const struct meter *meter, enum cause cause, int signal)
+{
+    return atomic_load_explicit(&meter->refusals_passed[cause][signal], memory_order_relaxed);
+}
+
 uint64_t meter_get(const struct meter *meter, enum meter_count what, int signal)
 {
     return atomic_load_explicit(&meter->counts[what][signal], memory_order_relaxed);

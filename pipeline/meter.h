@@ -29,6 +29,7 @@ struct meter {
     struct admission *admission; /* a receiver's; NULL: not a receiver */
     _Atomic uint64_t counts[METER_COUNT][COUNTED_SIGNALS];
     _Atomic uint64_t dropped_by_cause[CAUSE_COUNT][COUNTED_SIGNALS];
+    _Atomic uint64_t refusals_passed[CAUSE_COUNT][COUNTED_SIGNALS];
 };
 
 void meter_init(struct meter *meter, const char *id);
@@ -58,6 +59,9 @@ void meter_accepted_samples(struct meter *meter, enum admission_transport transp
 void meter_add(struct meter *meter, enum meter_count what, int signal, uint64_t n);
 void meter_drop(struct meter *meter, enum cause cause, int signal, uint64_t n);
 uint64_t meter_dropped(const struct meter *meter, enum cause cause, int signal);
+/* Counts items that a backend refused, when the refusal is passed on to a waiting client. */
+void meter_pass_refusal(struct meter *meter, enum cause cause, int signal, uint64_t n);
+uint64_t meter_passed_refusals(const struct meter *meter, enum cause cause, int signal);
 uint64_t meter_get(const struct meter *meter, enum meter_count what, int signal);
 
 /* Appends "id: spans accepted 10, sent 9, dropped 1 (invalid 1)", a line for each signal with any

@@ -63,7 +63,7 @@ static int item_of(const struct figures *figures, const struct metrics_point *po
     const char *name = point->row->name, *rest = name + strlen(counter->metric);
     if (strncmp(name, counter->metric, strlen(counter->metric)) != 0)
         return -1;
-    struct view signal = label_of(figures, point, "otel_signal");
+    struct view signal = label_of(figures, point, "otel.signal");
     if (!signal.data)
         signal = label_of(figures, point, "data_type");
     for (int i = 0; i < ITEMS; i++)

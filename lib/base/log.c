@@ -4,6 +4,8 @@
 #include "lib/base/redact.h"
 #include "lib/base/shown.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -45,13 +47,16 @@ bool log_level_parse(const char *word, enum log_level *level)
 
 /* ---- format, sampling and outputs ---- */
 
-enum { TEXT_SIZE = 1024, TAIL_SIZE = 1024, EQUALS = 128 };
+enum { TEXT_SIZE = 1024, EQUALS = 128 };
 
 static pthread_rwlock_t form_lock = PTHREAD_RWLOCK_INITIALIZER;
 static bool as_json; /* guarded by the lock, like the next */
-static char tail[TAIL_SIZE];
-static int outputs[LOG_OUTPUTS] = {STDERR_FILENO};
-static size_t output_count = 1;
+static char tail[LOG_TAIL];
+static struct outputs {
+    int at[LOG_OUTPUTS];
+    size_t count;
+} lines_to = {{STDERR_FILENO}, 1}, faults_to = {{STDERR_FILENO}, 1};
+static atomic_bool failing; /* the last line was not written to every output */
 
 static pthread_mutex_t sampling_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t sampling_tick, sampling_initial, sampling_thereafter; /* guarded by the lock */
@@ -77,23 +82,48 @@ void log_set_sampling(uint64_t tick_ns, uint64_t initial, uint64_t thereafter)
     pthread_mutex_unlock(&sampling_lock);
 }
 
-void log_set_outputs(const int *descriptors, size_t count)
+static void set_outputs(struct outputs *outputs, const int *descriptors, size_t count)
 {
     pthread_rwlock_wrlock(&form_lock);
-    for (size_t i = 0; i < output_count; i++)
-        if (outputs[i] > STDERR_FILENO)
-            close(outputs[i]);
-    output_count = count < LOG_OUTPUTS ? count : LOG_OUTPUTS;
-    memcpy(outputs, descriptors, output_count * sizeof *outputs);
+    for (size_t i = 0; i < outputs->count; i++)
+        if (outputs->at[i] > STDERR_FILENO)
+            close(outputs->at[i]);
+    outputs->count = count < LOG_OUTPUTS ? count : LOG_OUTPUTS;
+    memcpy(outputs->at, descriptors, outputs->count * sizeof *descriptors);
     pthread_rwlock_unlock(&form_lock);
 }
 
-/* FNV-1a. */
+void log_set_outputs(const int *descriptors, size_t count)
+{
+    set_outputs(&lines_to, descriptors, count);
+}
+
+void log_set_error_outputs(const int *descriptors, size_t count)
+{
+    set_outputs(&faults_to, descriptors, count);
+}
+
+/* Skips a number with its decimals and unit: "1.5 s" differs from "12 s" only in numbers, as does
+ * "900ms". Numbers inside a word, as in otlp_http/2, are part of it. */
+static const char *after_number(const char *text)
+{
+    while (isalnum((unsigned char)*text) || (*text == '.' && isdigit((unsigned char)text[1])))
+        text++;
+    return text;
+}
+
+/* FNV-1a, of all but the numbers. */
 static uint64_t log_hash_of(enum log_level level, const char *text)
 {
     uint64_t hash = UINT64_C(14695981039346656037) + (uint64_t)level;
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(1099511628211);
+    for (bool in_word = false; *text;) {
+        if (!in_word && isdigit((unsigned char)*text)) {
+            text = after_number(text);
+            continue;
+        }
+        in_word = isalnum((unsigned char)*text) || *text == '_' || *text == '/';
+        hash = (hash ^ (uint8_t)*text++) * UINT64_C(1099511628211);
+    }
     return hash;
 }
 
@@ -148,6 +178,36 @@ static size_t write_json(char *line, size_t size, enum log_level level, const ch
                             level_names[level], time, quoted, tail);
 }
 
+/* Reports the first of the lines in a row that could not be written. */
+static void report_failure(int error)
+{
+    char line[256];
+    if (atomic_exchange(&failing, true))
+        return;
+    size_t n = stamp(line, sizeof line);
+    n += (size_t)snprintf(line + n, sizeof line - n,
+                          " error the log cannot be written: %s; its lines are lost until it can\n",
+                          error ? strerror(error) : "only a part of a line fits");
+    for (size_t i = 0; i < faults_to.count; i++) {
+        ssize_t written = write(faults_to.at[i], line, n);
+        (void)written;
+    }
+}
+
+static void write_to_all(const char *line, size_t size)
+{
+    bool whole = true;
+    for (size_t i = 0; i < lines_to.count; i++) {
+        ssize_t n = write(lines_to.at[i], line, size);
+        if (n == (ssize_t)size)
+            continue;
+        whole = false;
+        report_failure(n < 0 ? errno : 0);
+    }
+    if (whole && atomic_load_explicit(&failing, memory_order_relaxed))
+        atomic_store(&failing, false);
+}
+
 static void log_write_line(enum log_level level, bool always, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
@@ -156,7 +216,7 @@ static void log_write_line(enum log_level level, bool always, const char *format
     if (!log_enabled(level))
         return;
     char text[TEXT_SIZE], redacted[TEXT_SIZE], shown[TEXT_SIZE];
-    char line[2 * TEXT_SIZE + TAIL_SIZE + 128];
+    char line[2 * TEXT_SIZE + LOG_TAIL + 128];
     int need = vsnprintf(text, sizeof text, format, args);
     struct view clean = {(const uint8_t *)redacted, 0};
     clean.size = need < 0 ? 0 : redact_copy(text, redacted, sizeof redacted);
@@ -165,10 +225,7 @@ static void log_write_line(enum log_level level, bool always, const char *format
         return;
     pthread_rwlock_rdlock(&form_lock);
     size_t size = (as_json ? write_json : log_write_text)(line, sizeof line, level, shown);
-    for (size_t i = 0; i < output_count; i++) {
-        ssize_t written = write(outputs[i], line, size);
-        (void)written;
-    }
+    write_to_all(line, size);
     pthread_rwlock_unlock(&form_lock);
 }
 

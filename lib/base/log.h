@@ -17,17 +17,23 @@ bool log_enabled(enum log_level level);
 bool log_level_parse(const char *word, enum log_level *level);
 
 /* Chooses text lines, or JSON objects with level, ts and msg. tail is appended to the text, or
- * after the object's last member; copied, truncated to 1 KiB; "": none. */
+ * after the object's last member; copied, truncated to less than LOG_TAIL bytes; "": none. */
+enum { LOG_TAIL = 2048 };
 void log_set_form(bool json, const char *tail);
 
-/* Of identical lines within tick_ns, the first `initial` are written, then every `thereafter`-th
- * (0: none). tick_ns 0: no sampling, the initial state. */
+/* Of the lines within tick_ns that differ at most in numbers, such as "in 1.5 s", the first
+ * `initial` are written, then every `thereafter`-th (0: none). tick_ns 0: no sampling, the initial
+ * state. */
 void log_set_sampling(uint64_t tick_ns, uint64_t initial, uint64_t thereafter);
 
 /* Sets where lines go: at most LOG_OUTPUTS descriptors. Takes ownership; the next call closes them,
  * except standard output and error. */
 enum { LOG_OUTPUTS = 8 };
 void log_set_outputs(const int *descriptors, size_t count);
+
+/* Sets where a line goes when the log cannot be written, e.g. because the disk is full: once, until
+ * a line is written again. Ownership as above; standard error until set. */
+void log_set_error_outputs(const int *descriptors, size_t count);
 
 /* Writes one line, truncated to 1 KiB. Invisible characters are escaped (lib/base/shown.h) and
  * secrets in URLs are redacted (lib/base/redact.h). */

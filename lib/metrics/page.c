@@ -17,7 +17,8 @@ struct page {
 /* ---- choosing the format ---- */
 
 static const char *const media_types[PAGE_FORMATS] = {
-    [PAGE_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
+    [PAGE_TEXT] = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
+    [PAGE_UTF8] = "text/plain; version=0.0.4; charset=utf-8; escaping=allow-utf-8",
     [PAGE_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
@@ -26,33 +27,60 @@ const char *page_media_type(enum page_format format)
     return media_types[format];
 }
 
-/* The parameter q of a media range that ends at end; 1 if there is none. */
-static double weight_of(const char *range, const char *end)
+/* The value of a parameter of a media range that ends at end; NULL: it has none. */
+static const char *parameter_of(const char *range, const char *end, const char *wanted)
 {
+    size_t size = strlen(wanted);
     for (const char *at = range; at < end; at++)
         if (*at == ';') {
             const char *name = at + 1 + strspn(at + 1, " \t");
-            if (strncasecmp(name, "q=", 2) == 0)
-                return strtod(name + 2, NULL);
+            if (strncasecmp(name, wanted, size) == 0 && name[size] == '=')
+                return name + size + 1;
         }
-    return 1;
+    return NULL;
+}
+
+static bool starts(const char *text, const char *word)
+{
+    return text && strncasecmp(text, word, strlen(word)) == 0;
+}
+
+/* The greatest weight of each kind of media range; 0: there is none. */
+struct weights {
+    double open, other, plain, escaping;
+    bool utf8; /* the range with the weight `escaping` accepts names in UTF-8 */
+};
+
+static void weigh(struct weights *weights, const char *range, const char *end)
+{
+    const char *q = parameter_of(range, end, "q");
+    const char *escaping = parameter_of(range, end, "escaping");
+    const char *version = parameter_of(range, end, "version");
+    double weight = q ? strtod(q, NULL) : 1;
+    bool plain = starts(range, "text/plain") && (!version || starts(version, "0.0.4"));
+    double *of = starts(range, "application/openmetrics-text") ? &weights->open : &weights->other;
+    if (end > range && !starts(range, "*/*") && weight > *of)
+        *of = weight;
+    if (plain && weight > weights->plain)
+        weights->plain = weight;
+    if (escaping && weight > weights->escaping) {
+        weights->escaping = weight;
+        weights->utf8 = starts(escaping, "allow-utf-8");
+    }
 }
 
 enum page_format page_format_of(const char *accept)
 {
-    static const char wanted[] = "application/openmetrics-text";
-    double open = 0, other = 0;
+    struct weights weights = {0};
     while (accept && *accept) {
         accept += strspn(accept, " \t,");
         const char *end = accept + strcspn(accept, ",");
-        bool named = strncasecmp(accept, wanted, sizeof wanted - 1) == 0;
-        bool any = strncmp(accept, "*/*", 3) == 0;
-        double weight = weight_of(accept, end), *of = named ? &open : &other;
-        if (!any && end > accept && weight > *of)
-            *of = weight;
+        weigh(&weights, accept, end);
         accept = end;
     }
-    return open > 0 && open >= other ? PAGE_OPENMETRICS : PAGE_TEXT;
+    if (weights.utf8 && weights.escaping >= weights.plain)
+        return PAGE_UTF8;
+    return weights.open > 0 && weights.open >= weights.other ? PAGE_OPENMETRICS : PAGE_TEXT;
 }
 
 /* ---- pieces ---- */
@@ -107,10 +135,36 @@ static void put_quoted(struct page *page, struct view text)
     page_put(page, "\"", 1);
 }
 
+/* Whether the character may stand in a name without quotes. */
+static bool is_plain(struct view name, size_t at)
+{
+    uint8_t c = name.data[at], letter = c | 0x20;
+    return (letter >= 'a' && letter <= 'z') || c == '_' || c == ':' ||
+           (c >= '0' && c <= '9' && at > 0);
+}
+
+/* As Prometheus' library does: in quotes, or with '_' for each character that would need them. */
+static void put_label_name(struct page *page, struct view name)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < name.size; i++) {
+        if (is_plain(name, i))
+            continue;
+        if (page->format == PAGE_UTF8) {
+            put_quoted(page, name);
+            return;
+        }
+        page_put(page, name.data + from, i - from);
+        page_put(page, "_", (name.data[i] & 0xc0) != 0x80);
+        from = i + 1;
+    }
+    page_put(page, name.data + from, name.size - from);
+}
+
 static void page_put_label(struct page *page, bool *open, struct view name, struct view value)
 {
     page_put(page, *open ? "," : "{", 1);
-    page_put(page, name.data, name.size);
+    put_label_name(page, name);
     page_put(page, "=", 1);
     put_quoted(page, value);
     *open = true;

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* RFC 9113: sections 4.1, 6.8 and 7. */
-enum { FRAME_HEAD = 9, FRAME_GOAWAY = 7, HTTP_1_1_REQUIRED = 0xd, GOAWAY_HEAD = 8 };
 enum { READ_PAST = 64 * 1024 };
 
 enum opening opening_of(const void *data, size_t size)
@@ -65,26 +63,6 @@ struct outcome opening_refusal(enum opening opening, const struct opening_port *
 
 /* ---- to the client ---- */
 
-static void opening_send(int fd, const void *data, size_t size)
-{
-    send(fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-/* Sends an empty SETTINGS, which must come first, and GOAWAY with the message as debug data. */
-static void send_goaway(int fd, const struct outcome *why)
-{
-    uint8_t out[2 * FRAME_HEAD + GOAWAY_HEAD + sizeof why->text] = {[3] = 4};
-    const char *words = why->text;
-    size_t size = strlen(words), at = FRAME_HEAD;
-    out[at + 2] = (uint8_t)(GOAWAY_HEAD + size);
-    out[at + 3] = FRAME_GOAWAY;
-    at += FRAME_HEAD;
-    out[at + GOAWAY_HEAD - 1] = HTTP_1_1_REQUIRED;
-    at += GOAWAY_HEAD;
-    memcpy(out + at, words, size);
-    opening_send(fd, out, at + size);
-}
-
 size_t opening_status(const struct outcome *why, char *out, size_t size)
 {
     int n = snprintf(out, size,
@@ -94,13 +72,10 @@ size_t opening_status(const struct outcome *why, char *out, size_t size)
     return (size_t)n < size ? (size_t)n : size - 1;
 }
 
-void opening_answer(int fd, enum opening opening, const struct outcome *why)
+void opening_answer(int fd, const struct outcome *why)
 {
     char past[4096], status[OPENING_STATUS];
-    if (opening == OPENING_HTTP2)
-        send_goaway(fd, why);
-    else
-        opening_send(fd, status, opening_status(why, status, sizeof status));
+    send(fd, status, opening_status(why, status, sizeof status), MSG_DONTWAIT | MSG_NOSIGNAL);
     for (size_t seen = 0; seen < READ_PAST; seen += sizeof past)
         if (recv(fd, past, sizeof past, MSG_DONTWAIT) <= 0)
             break;

@@ -35,9 +35,9 @@ enum { OPENING_STATUS = 512 }; /* enough for every status */
 /* Formats the outcome as an HTTP/1.1 response; returns its size. */
 size_t opening_status(const struct outcome *why, char *out, size_t size);
 
-/* Sends such a client, on a non-blocking socket, an error that its library displays: GOAWAY for
- * HTTP/2, an HTTP/1.1 response otherwise. Then discards pending input and shuts down the sending
- * side. */
-void opening_answer(int fd, enum opening opening, const struct outcome *why);
+/* Sends such a client, on a non-blocking socket, the outcome as an HTTP/1.1 response, then discards
+ * pending input and shuts down the sending side. gRPC clients get it too: they report UNAVAILABLE
+ * at once and back off, whereas after SETTINGS and GOAWAY they reconnect without delay. */
+void opening_answer(int fd, const struct outcome *why);
 
 #endif

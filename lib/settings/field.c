@@ -2,6 +2,7 @@
 
 #include "lib/settings/collector_keys.h"
 #include "lib/settings/duration.h"
+#include "lib/settings/node_json.h"
 #include "lib/settings/scalar.h"
 
 #include <math.h>
@@ -252,6 +253,19 @@ static void put_pair(const struct field *field, const char *name, const struct n
         out_of_memory(&entry);
 }
 
+/* The value as JSON. */
+static void put_json(const struct field *field, const struct node *value)
+{
+    enum { LONGEST = 16 << 20 }; /* more than a file may have */
+    struct bytes json;
+    bytes_init(&json, LONGEST, NULL);
+    node_json(value, &json);
+    if (bytes_append(&json, "", 1) != BYTES_OK ||
+        !map_put(field->at, value->key, (const char *)json.data))
+        out_of_memory(field);
+    bytes_release(&json);
+}
+
 /* A list of {name: X, value: Y}. */
 static bool set_named_pairs(const struct field *field, const struct node *list)
 {
@@ -305,6 +319,8 @@ static void set_map(const struct field *field)
     for (size_t i = 0; i < node->count; i++)
         if (field->key->flags & KEY_MULTIPLE)
             put_values(field, node->items[i]);
+        else if (field->key->flags & KEY_JSON)
+            put_json(field, node->items[i]);
         else if (!set_attributes(field, node->items[i]))
             put_pair(field, node->items[i]->key, node->items[i]);
 }

@@ -94,8 +94,8 @@ static void answer_waiting(struct dispatcher *dispatcher, struct queue_element *
         outcome.verdict = VERDICT_OK;
         outcome.rejected = element->refused;
     } else {
-        meter_add(dispatcher->meter, METER_REFUSED, batch->signal, element->refused);
-        meter_add(dispatcher->meter, METER_REFUSED, COUNTED_SAMPLES, batch->samples);
+        meter_pass_refusal(dispatcher->meter, outcome.cause, batch->signal, element->refused);
+        meter_pass_refusal(dispatcher->meter, outcome.cause, COUNTED_SAMPLES, batch->samples);
     }
     dispatch_note(batch, &outcome);
     element->last_refused = NULL;

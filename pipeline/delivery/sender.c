@@ -117,8 +117,17 @@ void sender_pass(struct sender *sender, const struct batch *batch)
              sender->dispatcher.losses.id, taken, made);
 }
 
+static void measure_put(struct sender *sender, const struct batch *batch)
+{
+    if (!metric_wanted(METRIC_DETAILED))
+        return;
+    histogram_add(&sender->enqueued_items, &histogram_items, batch_counted(batch));
+    histogram_add(&sender->enqueued_bytes, &histogram_bytes, batch->payload->size);
+}
+
 void sender_count_full(struct sender *sender, const struct batch *batch)
 {
+    measure_put(sender, batch);
     meter_add(sender->dispatcher.meter, METER_UNQUEUED, batch->signal, batch_counted(batch));
 }
 
@@ -308,16 +317,9 @@ static struct queue_element *sender_enqueue(struct sender *sender, struct queue_
     return element;
 }
 
-static void measure_put(struct sender *sender, const struct batch *batch)
-{
-    histogram_add(&sender->enqueued_items, &histogram_items, batch_counted(batch));
-    histogram_add(&sender->enqueued_bytes, &histogram_bytes, batch->payload->size);
-}
-
 void sender_put(struct sender *sender, struct batch *batch)
 {
-    if (metric_wanted(METRIC_DETAILED))
-        measure_put(sender, batch);
+    measure_put(sender, batch);
     struct queue_element *element = queue_element_new(batch);
     if (!element) {
         struct queue_element lost = {.batch = batch_ref(batch)};
@@ -431,7 +433,7 @@ struct sender_figures sender_figures(const struct sender *sender, enum signal si
 
 uint64_t sender_capacity(const struct sender *sender)
 {
-    return sender->queue.size;
+    return sender->dispatcher.settings.queue.enabled ? sender->queue.size : 0;
 }
 
 const struct histogram *sender_enqueued_items(const struct sender *sender)

@@ -64,9 +64,10 @@ struct sender_figures {
     uint64_t in_flight; /* of these, taken by a worker or waiting for a retry */
 };
 struct sender_figures sender_figures(const struct sender *sender, enum signal signal);
-uint64_t sender_capacity(const struct sender *sender); /* places, shared by all signals */
+/* Places, shared by all signals; 0: sending_queue is off. */
+uint64_t sender_capacity(const struct sender *sender);
 
-/* Sizes of requests as they entered the queue, over all signals; at level detailed only. */
+/* Sizes of requests that were to enter the queue, over all signals; at level detailed only. */
 const struct histogram *sender_enqueued_items(const struct sender *sender);
 const struct histogram *sender_enqueued_bytes(const struct sender *sender);
 

@@ -44,6 +44,19 @@ static void count_no_memory(const struct intake *intake, const struct batch *bat
                 meter_add(at->processor->meter, METER_REFUSED, batch->signal, batch_counted(batch));
 }
 
+/* Counts a request for which a queue has no room at the memory limiters before all other
+ * processors, as if it had passed them. What the others would have made of it is not known. */
+static void count_full(const struct intake *intake, const struct batch *batch)
+{
+    uint64_t items = batch_counted(batch);
+    for (size_t i = 0; i < intake->head_count; i++)
+        for (const struct outlet *at = intake->heads[i];
+             at && at->processor && at->processor->component->memory_limit; at = at->next) {
+            meter_add(at->processor->meter, METER_INCOMING, batch->signal, items);
+            meter_add(at->processor->meter, METER_OUTGOING, batch->signal, items);
+        }
+}
+
 /* The processors may copy what they edit, so memory for that is reserved with the request. */
 struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
 {
@@ -57,6 +70,7 @@ struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
             release(intake, i);
             budget_end_work(intake->budget, work);
             sender_count_full(intake->queues[i].sender, batch);
+            count_full(intake, batch);
             return outcome_of(VERDICT_RETRY, CAUSE_FULL, "sending queue is full");
         }
     budget_pledge(intake->budget, work);

@@ -170,8 +170,8 @@ bool plan_read(const struct node *root, struct graph *graph, struct service_sett
     for (int kind = 0; kind < COMPONENT_KINDS; kind++)
         plan_kind_section(root, (enum component_kind)kind, graph, problems);
     const struct node *section = node_get(root, "service");
-    if (service_fill(service, section, section ? section : root, problems))
-        plan_extensions(root, &service->extensions, graph, problems);
+    service_fill(service, section, section ? section : root, problems);
+    plan_extensions(root, &service->extensions, graph, problems);
     plan_pipelines(root, graph, problems);
     plan_auth(root, graph, problems);
     plan_places(graph, problems);

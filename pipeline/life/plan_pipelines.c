@@ -62,7 +62,8 @@ static void plan_stage(const struct planning *plan, struct pipeline *pipeline,
                        enum component_kind kind, const struct key_list *ids)
 {
     const struct node *node = node_get(plan->node, plan_section(kind));
-    if (ids->count == 0 && kind != COMPONENT_PROCESSOR)
+    bool empty = !node || node->kind == NODE_NULL || (node->kind == NODE_LIST && node->count == 0);
+    if (empty && kind != COMPONENT_PROCESSOR && plan->node->kind != NODE_SCALAR)
         problems_add(plan->problems, node ? node : plan->node, plan->path,
                      "must have at least one %s", plan_kind(kind));
     for (size_t i = 0; i < ids->count; i++) {
@@ -118,12 +119,12 @@ static void check_encodings(const struct planning *plan, const struct pipeline *
 static void plan_stages(const struct planning *plan, struct pipeline *pipeline)
 {
     struct pipeline_settings settings = {0};
-    if (keys_fill(pipeline_keys, plan->node, plan->node, plan->path, &settings, plan->problems)) {
-        plan_stage(plan, pipeline, COMPONENT_RECEIVER, &settings.receivers);
-        plan_stage(plan, pipeline, COMPONENT_PROCESSOR, &settings.processors);
-        plan_stage(plan, pipeline, COMPONENT_EXPORTER, &settings.exporters);
-        check_encodings(plan, pipeline);
-    }
+    /* What can be read is checked even if a key is faulty. */
+    keys_fill(pipeline_keys, plan->node, plan->node, plan->path, &settings, plan->problems);
+    plan_stage(plan, pipeline, COMPONENT_RECEIVER, &settings.receivers);
+    plan_stage(plan, pipeline, COMPONENT_PROCESSOR, &settings.processors);
+    plan_stage(plan, pipeline, COMPONENT_EXPORTER, &settings.exporters);
+    check_encodings(plan, pipeline);
     keys_release(pipeline_keys, &settings);
 }
 

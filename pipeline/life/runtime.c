@@ -333,6 +333,11 @@ void runtime_set_log(const struct runtime *runtime)
     telemetry_logs_set(&runtime->service.telemetry);
 }
 
+void runtime_reopen_log(const struct runtime *runtime)
+{
+    telemetry_logs_reopen(&runtime->service.telemetry);
+}
+
 void runtime_free(struct runtime *runtime)
 {
     if (!runtime || runtime->abandoned)

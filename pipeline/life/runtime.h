@@ -105,6 +105,10 @@ void runtime_rows(struct runtime *runtime, runtime_visit_fn *visit, void *ctx);
 /* Applies service.telemetry.logs, except output_paths, which start and reload open. */
 void runtime_set_log(const struct runtime *runtime);
 
+/* Opens the log's files again, after they were renamed or removed. On the thread that starts and
+ * stops. */
+void runtime_reopen_log(const struct runtime *runtime);
+
 void runtime_free(struct runtime *runtime); /* may be NULL; stop comes first */
 
 /* Appends all components of the program with their keys, as `spanlink components` prints them. */

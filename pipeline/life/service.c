@@ -26,7 +26,6 @@ static const struct {
     const char *path, *harmless, *what;
 } unheeded[] = {
     {"logs.development", "false", "there is no such mode"},
-    {"logs.error_output_paths", "stderr", "the log goes only to output_paths"},
     {"logs.processors", NULL, "the log goes only to output_paths"},
     {"resource.detectors", NULL, "only `resource` itself is used"},
     {"resource.detection/development", NULL, "only `resource` itself is used"},
@@ -83,8 +82,9 @@ bool service_fill(struct service_settings *service, const struct node *section,
 {
     const struct node *metrics = node_get(node_get(section, "telemetry"), "metrics");
     service->telemetry.metrics.readers_given = node_get(metrics, "readers");
-    return keys_fill(service_keys, section, place, "service", service, problems) &&
-           keys_check(service_check, service, section, place, "service", problems);
+    /* A faulty key has its default, so that the rest can be checked. */
+    bool filled = keys_fill(service_keys, section, place, "service", service, problems);
+    return keys_check(service_check, service, section, place, "service", problems) && filled;
 }
 
 void service_release(struct service_settings *service)

@@ -111,7 +111,7 @@ static void measure_processor(const struct instance *processor, const struct gra
         if (seen)
             continue;
         const struct meter *meter = processor->meter;
-        const struct metric_label *by = METRIC_LABELS(signal_label("otel_signal", signal));
+        const struct metric_label *by = METRIC_LABELS(signal_label("otel.signal", signal));
         metrics_add(metrics, &incoming, (double)meter_get(meter, METER_INCOMING, signal), by);
         metrics_add(metrics, &outgoing, (double)meter_get(meter, METER_OUTGOING, signal), by);
         metrics_add_histogram(metrics, &duration, &processor->durations[signal], by);
@@ -209,8 +209,9 @@ static bool is_permanent(enum cause cause)
 /* Elements that a full queue displaced were never sent. */
 static uint64_t failed_by(const struct meter *meter, int cause, int signal)
 {
-    uint64_t n = meter_dropped(meter, (enum cause)cause, counted(signal));
-    return cause == CAUSE_FULL ? 0 : n;
+    uint64_t dropped = meter_dropped(meter, (enum cause)cause, counted(signal));
+    uint64_t passed = meter_passed_refusals(meter, (enum cause)cause, counted(signal));
+    return (cause == CAUSE_FULL ? 0 : dropped) + passed;
 }
 
 static void measure_failed_detailed(const struct meter *meter, int signal,
@@ -218,8 +219,6 @@ static void measure_failed_detailed(const struct meter *meter, int signal,
 {
     for (int cause = 0; cause < CAUSE_COUNT; cause++) {
         uint64_t n = failed_by(meter, cause, signal);
-        if (cause == CAUSE_NONE) /* by cause, refusals passed to waiting clients are not counted */
-            n += meter_get(meter, METER_REFUSED, counted(signal));
         bool permanent = is_permanent((enum cause)cause), seen = false;
         const char *type = error_type((enum cause)cause);
         for (int other = 0; other < CAUSE_COUNT; other++) {
@@ -230,8 +229,8 @@ static void measure_failed_detailed(const struct meter *meter, int signal,
         }
         if (n && !seen)
             metrics_add(metrics, &send_failed[signal], (double)n,
-                        METRIC_LABELS({"error_permanent", permanent ? VIEW("true") : VIEW("false")},
-                                      {"error_type", view_of(type)}, to[0], to[1], to[2]));
+                        METRIC_LABELS({"error.permanent", permanent ? VIEW("true") : VIEW("false")},
+                                      {"error.type", view_of(type)}, to[0], to[1], to[2]));
     }
 }
 
@@ -239,16 +238,16 @@ static void measure_sent(const struct instance *exporter, int signal, struct met
 {
     const struct meter *meter = exporter->meter;
     uint64_t taken = meter_get(meter, METER_SENT, counted(signal));
-    uint64_t lost = meter_get(meter, METER_REFUSED, counted(signal));
+    uint64_t lost = 0;
     struct target target;
     for (int cause = 0; cause < CAUSE_COUNT; cause++)
         lost += failed_by(meter, cause, signal);
     if (taken + lost == 0)
         return;
     find_target(exporter, signal, &target);
-    const struct metric_label to[3] = {{"server_address", view_of(target.place.host)},
-                                       {"server_port", view_of(target.place.port)},
-                                       {"url_path", view_of(target.path)}};
+    const struct metric_label to[3] = {{"server.address", view_of(target.place.host)},
+                                       {"server.port", view_of(target.place.port)},
+                                       {"url.path", view_of(target.path)}};
     metrics_add(metrics, &sent[signal], (double)taken, METRIC_LABELS(to[0], to[1], to[2]));
     if (lost && metrics->level >= METRIC_DETAILED)
         measure_failed_detailed(meter, signal, to, metrics);
@@ -265,8 +264,10 @@ static void measure_queue(const struct instance *exporter, int signal, struct me
     uint64_t full = meter_get(meter, METER_UNQUEUED, signal) +
                     meter_dropped(meter, CAUSE_FULL, counted(signal));
     uint64_t again = meter_get(meter, METER_RETRIES, signal);
-    metrics_add(metrics, &queue_size, (double)figures.held, by);
-    metrics_add(metrics, &queue_capacity, (double)sender_capacity(exporter->sender), by);
+    if (sender_capacity(exporter->sender)) {
+        metrics_add(metrics, &queue_size, (double)figures.held, by);
+        metrics_add(metrics, &queue_capacity, (double)sender_capacity(exporter->sender), by);
+    }
     metrics_add(metrics, &in_flight, (double)figures.in_flight, by);
     metrics_add(metrics, &retries, (double)again, by);
     if (full)
@@ -287,7 +288,7 @@ static void measure_exporter(const struct instance *exporter, const struct graph
         if (exporter->sender)
             measure_queue(exporter, signal, metrics);
     }
-    if (!exporter->sender)
+    if (!exporter->sender || !sender_capacity(exporter->sender))
         return;
     metrics_add_histogram(metrics, &enqueue_size, sender_enqueued_items(exporter->sender),
                           NO_LABELS);

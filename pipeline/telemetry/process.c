@@ -40,23 +40,6 @@ uint64_t process_started(void)
 
 /* ---- the resource ---- */
 
-/* As on the Collector's page: characters that a label name may not have become '_'. */
-static char *label_of(const char *name)
-{
-    bool digit = *name >= '0' && *name <= '9';
-    char *label = malloc(strlen(name) + 2), *at = label;
-    if (!label)
-        return NULL;
-    if (digit)
-        *at++ = '_';
-    for (; *name; name++) {
-        bool letter = (*name | 0x20) >= 'a' && (*name | 0x20) <= 'z';
-        *at++ = letter || (*name >= '0' && *name <= '9') ? *name : '_';
-    }
-    *at = '\0';
-    return label;
-}
-
 static struct process_attribute *process_find(const struct process_resource *resource,
                                               const char *name)
 {
@@ -72,11 +55,10 @@ static bool process_set(struct process_resource *resource, const char *name, con
     if (!attribute) {
         attribute = &resource->attributes[resource->count++];
         attribute->name = strdup(name);
-        attribute->label = label_of(name);
     }
     free(attribute->value);
     attribute->value = strdup(value);
-    return attribute->name && attribute->label && attribute->value;
+    return attribute->name && attribute->value;
 }
 
 bool process_resource_init(struct process_resource *resource, const struct key_map *given)
@@ -98,7 +80,6 @@ void process_resource_release(struct process_resource *resource)
 {
     for (size_t i = 0; i < resource->count; i++) {
         free(resource->attributes[i].name);
-        free(resource->attributes[i].label);
         free(resource->attributes[i].value);
     }
     free(resource->attributes);
@@ -135,7 +116,7 @@ static void process_add_target(const struct process_resource *resource, struct m
         return;
     }
     for (size_t i = 0; i < resource->count; i++)
-        labels[i] = (struct metric_label){resource->attributes[i].label,
+        labels[i] = (struct metric_label){resource->attributes[i].name,
                                           view_of(resource->attributes[i].value)};
     metrics_add(metrics, &rows[TARGET], 1, labels);
     free(labels);

@@ -7,8 +7,7 @@
 
 struct process_resource {
     struct process_attribute {
-        char *name;  /* "service.name" */
-        char *label; /* the Prometheus form: "service_name" */
+        char *name; /* "service.name" */
         char *value;
     } * attributes;
     size_t count;

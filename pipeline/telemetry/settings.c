@@ -29,8 +29,10 @@ static const struct key logs_keys[] = {
     KEY_CHOICE(struct telemetry_logs, encoding, "encoding", "console", log_encodings,
                "console: lines of text; json: an object a line"),
     KEY_LIST(struct telemetry_logs, output_paths, "output_paths", "[stderr]",
-             "where the log goes: stderr, stdout, files"),
-    KEY_MAP(struct telemetry_logs, initial_fields, "initial_fields", NULL, 0,
+             "where the log goes: stderr, stdout, files; SIGHUP reopens them"),
+    KEY_LIST(struct telemetry_logs, error_output_paths, "error_output_paths", "[stderr]",
+             "where a line goes if the log cannot be written"),
+    KEY_MAP(struct telemetry_logs, initial_fields, "initial_fields", NULL, KEY_JSON,
             "fields added to every line"),
     KEY_GROUP(struct telemetry_logs, sampling, struct telemetry_sampling, "sampling", sampling_keys,
               "sampling of equal lines"),
@@ -38,7 +40,6 @@ static const struct key logs_keys[] = {
     KEY_IGNORED("disable_caller", "accepted; there is none"),
     KEY_IGNORED("disable_stacktrace", "accepted; there is none"),
     KEY_IGNORED("disable_zap_resource", "accepted, without effect"),
-    KEY_IGNORED("error_output_paths", "accepted; the log goes to stderr"),
     KEY_IGNORED("processors", "accepted, without effect"),
     KEY_END,
 };
@@ -183,6 +184,8 @@ static void check_otlp(const struct telemetry_otlp *otlp, const char *reader,
     const char *why = words;
     struct endpoint endpoint;
     bool url = strstr(otlp->endpoint, "://");
+    if (!*otlp->endpoint) /* reported as missing */
+        return;
     snprintf(path, sizeof path, "%s.periodic.exporter.otlp.endpoint", reader);
     if (url ? !url_check(otlp->endpoint, &why)
             : !strchr(otlp->endpoint, '/') &&
@@ -239,16 +242,25 @@ static void check_readers(const struct telemetry_metrics *metrics, struct key_re
 }
 
 /* A file is to be there, or its folder. */
-static void check_output(const char *path, struct key_report *report)
+static void check_output(const char *key, const char *path, struct key_report *report)
 {
     char folder[4096];
+    if (strncmp(path, "file://", 7) == 0)
+        path += 7;
     const char *slash = strrchr(path, '/');
     bool named = strcmp(path, "stderr") == 0 || strcmp(path, "stdout") == 0;
     snprintf(folder, sizeof folder, "%.*s/", slash ? (int)(slash - path) : 1, slash ? path : ".");
     bool there = access(path, F_OK) == 0;
     if (!named && access(there ? path : folder, W_OK) != 0)
-        key_report_add(report, "telemetry.logs.output_paths", "%s cannot be written to: %s", path,
-                       strerror(errno));
+        key_report_add(report, key, "%s cannot be written to: %s", path, strerror(errno));
+}
+
+static void check_outputs(const char *key, const struct key_list *paths, struct key_report *report)
+{
+    if (paths->count > LOG_OUTPUTS)
+        key_report_add(report, key, "expected at most %d paths", LOG_OUTPUTS);
+    for (size_t i = 0; i < paths->count; i++)
+        check_output(key, paths->items[i], report);
 }
 
 void telemetry_check(const struct telemetry_settings *settings, struct key_report *report)
@@ -258,11 +270,8 @@ void telemetry_check(const struct telemetry_settings *settings, struct key_repor
         key_report_add(report, "telemetry.logs.level",
                        "\"%s\" is not a level, expected debug, info, warn or error",
                        settings->logs.level);
-    if (settings->logs.output_paths.count == 0 || settings->logs.output_paths.count > LOG_OUTPUTS)
-        key_report_add(report, "telemetry.logs.output_paths", "expected 1 to %d paths",
-                       LOG_OUTPUTS);
-    for (size_t i = 0; i < settings->logs.output_paths.count; i++)
-        check_output(settings->logs.output_paths.items[i], report);
+    check_outputs("telemetry.logs.output_paths", &settings->logs.output_paths, report);
+    check_outputs("telemetry.logs.error_output_paths", &settings->logs.error_output_paths, report);
     check_address(&settings->metrics, report);
     check_readers(&settings->metrics, report);
 }

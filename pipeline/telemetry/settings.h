@@ -14,7 +14,7 @@ struct telemetry_sampling {
 struct telemetry_logs {
     char *level;
     int encoding; /* 1: JSON */
-    struct key_list output_paths;
+    struct key_list output_paths, error_output_paths;
     struct key_map initial_fields;
     struct telemetry_sampling sampling;
 };

@@ -109,7 +109,7 @@ static bool set_style(struct page *page, const struct telemetry_pull *pull)
         if (listed(&pull->constant.included, attribute->name) &&
             !listed(&pull->constant.excluded, attribute->name))
             page->constant[count++] =
-                (struct metric_label){attribute->label, view_of(attribute->value)};
+                (struct metric_label){attribute->name, view_of(attribute->value)};
     }
     page->style.constant = page->constant;
     return page->constant;

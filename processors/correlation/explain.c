@@ -137,6 +137,53 @@ void correlation_explain_known(struct correlation *self, struct bytes *out)
     pthread_mutex_unlock(&self->lock);
 }
 
+enum { EXPLAINED = 100 };
+
+static uint64_t spans_of(const struct service *service)
+{
+    uint64_t sum = service->counts.linked + service->held;
+    for (int i = 0; i < REASON_COUNT; i++)
+        sum += service->counts.unlinked[i];
+    return sum;
+}
+
+/* Collects the services with the most spans, in descending order; returns their number. */
+static size_t busiest(const struct correlation *self, const struct service *top[EXPLAINED])
+{
+    size_t count = 0;
+    for (const struct service *each = self->services.oldest; each; each = each->newer) {
+        uint64_t spans = spans_of(each);
+        size_t at = count < EXPLAINED ? count++ : EXPLAINED;
+        for (; at > 0 && spans_of(top[at - 1]) < spans; at--)
+            if (at < EXPLAINED)
+                top[at] = top[at - 1];
+        if (at < EXPLAINED)
+            top[at] = each;
+    }
+    return count;
+}
+
+static void explain_others(const struct correlation *self, const struct service *const *top,
+                           size_t count, struct bytes *out)
+{
+    struct service_counts sums = {0};
+    for (const struct service *each = self->services.oldest; each; each = each->newer) {
+        sums.linked += each->counts.linked;
+        for (int i = 0; i < REASON_COUNT; i++)
+            sums.unlinked[i] += each->counts.unlinked[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        sums.linked -= top[i]->counts.linked;
+        for (int k = 0; k < REASON_COUNT; k++)
+            sums.unlinked[k] -= top[i]->counts.unlinked[k];
+    }
+    bytes_printf(out, "%s: %zu other services: spans linked %" PRIu64, self->env->id,
+                 self->services.count - count, sums.linked);
+    explain_reasons(&sums, "not linked", 0, REASON_NOT_PROFILED, out);
+    explain_reasons(&sums, "forwarded unchanged", REASON_NOT_PROFILED, REASON_COUNT, out);
+    bytes_printf(out, "\n");
+}
+
 void correlation_explain(void *instance, struct bytes *out)
 {
     struct correlation *self = instance;
@@ -151,8 +198,16 @@ void correlation_explain(void *instance, struct bytes *out)
                  self->env->id, (size_t)self->published.ids, (uint64_t)self->published.evicted,
                  (uint64_t)self->published.hold_spans,
                  (double)self->published.hold_bytes / (1 << 20));
-    for (const struct service *each = self->services.oldest; each; each = each->newer)
-        explain_service(self, each, out);
+    if (self->services.count <= EXPLAINED) {
+        for (const struct service *each = self->services.oldest; each; each = each->newer)
+            explain_service(self, each, out);
+    } else {
+        const struct service *top[EXPLAINED];
+        size_t count = busiest(self, top);
+        for (size_t i = 0; i < count; i++)
+            explain_service(self, top[i], out);
+        explain_others(self, top, count, out);
+    }
     pthread_mutex_unlock(&self->lock);
     lanes_explain(self, out);
 }

@@ -60,7 +60,7 @@ START_TEST(a_second_signal_ends_the_delay_and_the_stop_is_an_ordinary_one)
     kill(child.pid, SIGTERM);
     ck_assert(child_says(&child, "everything is still accepted for 3600 s"));
     kill(child.pid, SIGHUP);
-    ck_assert(child_says(&child, "SIGHUP: ignored"));
+    ck_assert(child_says(&child, "SIGHUP: not reloaded"));
     kill(child.pid, SIGTERM);
     ck_assert(child_says(&child, "stopped; nothing that was acknowledged was lost"));
     ck_assert_int_eq(child_end(&child), EXIT_OK);

@@ -3,6 +3,7 @@ import contextlib
 import http.server
 import socket
 import socketserver
+import ssl
 import subprocess
 import threading
 from concurrent import futures
@@ -80,6 +81,7 @@ class Unknown(http.server.BaseHTTPRequestHandler):
             "/page": (200, "text/html", "<html>hello</html>"),
             "/moved": (301, "text/html", "moved"),
             "/tenant": (401, "text/plain", "no org id"), "/busy": (503, "text/plain", "starting"),
+            "/status": (401, "application/x-protobuf", "\x08\x10\x12\x04who?"),
             "/forbidden": (403, "text/plain", "read only")}[
                 "/" + self.path.split("/")[1]]
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -107,6 +109,21 @@ def certificate(folder):
                     "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=otel.test",
                     "-addext", "subjectAltName=DNS:otel.test", "-keyout", folder / "key.pem",
                     "-out", folder / "cert.pem"], check=True, capture_output=True)
+
+
+def expired_server(folder):
+    """A TLS server whose certificate ended yesterday."""
+    subprocess.run(["openssl", "req", "-new", "-key", folder / "key.pem", "-subj", "/CN=otel.test",
+                    "-addext", "subjectAltName=DNS:otel.test", "-out", folder / "request.pem"],
+                   check=True, capture_output=True)
+    subprocess.run(["openssl", "x509", "-req", "-in", folder / "request.pem", "-signkey",
+                    folder / "key.pem", "-copy_extensions", "copyall", "-days", "-1", "-out",
+                    folder / "cert.pem"], check=True, capture_output=True)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Unknown)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    return server
 
 
 class Greeter(socketserver.BaseRequestHandler):
@@ -166,6 +183,12 @@ def world(tmp_path_factory):
         web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Unknown)
         stack.callback(web.shutdown)
         threading.Thread(target=web.serve_forever, daemon=True).start()
+        for name in ("other", "expired"):
+            (folder / name).mkdir()
+            certificate(folder / name)
+        expired = expired_server(folder / "expired")
+        stack.callback(expired.shutdown)
+        threading.Thread(target=expired.serve_forever, daemon=True).start()
         tenant = grpc.server(futures.ThreadPoolExecutor(2), handlers=(NoTenant(),))
         ports["tenant"] = tenant.add_insecure_port("127.0.0.1:0")
         tenant.start()
@@ -174,6 +197,7 @@ def world(tmp_path_factory):
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         yield {**ports, "dir": folder, "pyroscope": standin.port, "web": web.server_port,
+               "expired": expired.server_port,
                "silent": silent.getsockname()[1]}
 
 
@@ -185,6 +209,9 @@ def check(folder, type, keys, signal="traces"):
 
 
 CA = 'tls: {{ca_file: "{dir}/cert.pem"}}'
+OTHER = ('tls: {{ca_file: "{dir}/cert.pem", server_name_override: otel.test, '
+         'cert_file: "{dir}/other/cert.pem", key_file: "{dir}/other/key.pem"}}')
+EXPIRED = 'tls: {{ca_file: "{dir}/expired/cert.pem", server_name_override: otel.test}}'
 NAMED = 'tls: {{ca_file: "{dir}/cert.pem", server_name_override: otel.test}}'
 CLEAR = "tls: {{insecure: true}}"
 RIGHT, WRONG = ("auth: {{authenticator: basicauth/%s}}" % who for who in ("right", "wrong"))
@@ -221,6 +248,17 @@ BAD = {
     "no client certificate over HTTP": (
         "otlp_http", 'endpoint: "https://127.0.0.1:{mutual_http}", ' + NAMED,
         "tls.cert_file and tls.key_file"),
+    "client certificate of another CA over gRPC": (
+        "otlp_grpc", 'endpoint: "127.0.0.1:{mutual_grpc}", ' + OTHER, "the certificate in "
+        "tls.cert_file is not from a CA that the backend accepts"),
+    "client certificate of another CA over HTTP": (
+        "otlp_http", 'endpoint: "https://127.0.0.1:{mutual_http}", ' + OTHER, "the certificate in "
+        "tls.cert_file is not from a CA that the backend accepts"),
+    "expired certificate": (
+        "otlp_http", 'endpoint: "https://127.0.0.1:{expired}", ' + EXPIRED,
+        "the backend's certificate has expired and must be renewed there"),
+    "status in protobuf": ("otlp_http", 'endpoint: "http://127.0.0.1:{web}/status"',
+                           "HTTP 401: who?; the backend requires authentication"),
     "gRPC without TLS to TLS": ("otlp_grpc", 'endpoint: "127.0.0.1:{tls_grpc}", ' + CLEAR,
                                 "the port requires TLS: leave out tls.insecure"),
     "HTTP without TLS to TLS": ("otlp_http", 'endpoint: "http://127.0.0.1:{tls_http}"',

@@ -104,6 +104,22 @@ def test_all_mistakes_are_told_at_once(tmp_path):
     assert "endpiont" in ended.stderr and "hold_max_mib" in ended.stderr
 
 
+def test_a_mistake_hides_no_other_of_the_section_service(tmp_path):
+    text = GOOD.replace("service:\n", """service:
+  extensions: [zpagess]
+  telemetri: {{}}
+  telemetry: {{logs: {{level: inf, encodin: json}}}}
+""").replace("      receivers: [otlp]\n      processors: [correlation]\n",
+             "      receivers: [otpl]\n      processors: [corelation]\n      exporter: [x]\n")
+    ended = spanlink("validate", "--config", write(tmp_path, text))
+    for words in ('references extension "zpagess"', "service.telemetri: unknown key",
+                  '"inf" is not a level', "service.telemetry.logs.encodin: unknown key",
+                  'references receiver "otpl"', 'references processor "corelation"',
+                  "service.pipelines.traces.exporter: unknown key"):
+        assert words in ended.stderr, (words, ended.stderr)
+    assert "at least one" not in ended.stderr
+
+
 @pytest.mark.parametrize("receivers, signal, valid", [
     ("[pyroscope]", "no profiles pipeline", False),
     ("[otlp]", "no traces pipeline", True),

@@ -1,8 +1,10 @@
 """Compares the metrics page with a real Collector's for the same load: names, labels, numbers."""
+import http.server
 import json
 import re
 import socket
 import subprocess
+import threading
 
 import pytest
 import requests
@@ -156,8 +158,112 @@ def test_openmetrics_has_the_same_names(both):
     assert ({name for name, _ in read(asked.text)} == {name for name, _ in read(plain.text)})
 
 
+# What Prometheus 3 sends by default.
+PROMETHEUS_3 = ("application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+                "application/openmetrics-text;version=0.0.1;q=0.5,"
+                "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
+                "text/plain;version=0.0.4;q=0.3,*/*;q=0.2")
+QUOTED = re.compile(r'[{,]((?:"[^"]+"|\w+)="(?:[^"\\]|\\.)*")')
+
+
+def identities(text):
+    """The series with their labels, apart from those of this run."""
+    seen = set()
+    for line in text.splitlines():
+        if line.startswith(("#", "{")) or NOT_OURS.match(line):  # { begins a quoted name: http.*
+            continue
+        labels = {label for label in QUOTED.findall(line)
+                  if not re.match(r'"?(service|error).(version|instance|type)', label)}
+        seen.add((re.match(r"\w+", line)[0], frozenset(labels)))
+    return seen
+
+
+def types(text):
+    return {tuple(line.split()[2:]) for line in text.splitlines() if line.startswith("# TYPE")
+            and not NOT_OURS.match(line.split()[2]) and not line.startswith('# TYPE "')}
+
+
+def test_prometheus_3_gets_the_names_and_types_that_the_collector_gives_it(both):
+    theirs, ours = (scrape(program.page, PROMETHEUS_3) for program in both)
+    assert ours.headers["Content-Type"] == theirs.headers["Content-Type"]
+    assert identities(theirs.text) - identities(ours.text) == set()
+    assert types(theirs.text) - types(ours.text) == set()
+    assert '"deployment.environment"="test"' in ours.text
+
+
+REFUSED = """\
+receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{at}"}}}}}}}}
+processors: {{memory_limiter: {{check_interval: 1s, limit_mib: 200}}}}
+exporters:
+  otlp_http/down: {{endpoint: "http://127.0.0.1:1", sending_queue: {{queue_size: 2, num_consumers: 1}}}}
+  otlp_http/waits: {{endpoint: "http://127.0.0.1:{to}", sending_queue: {{enabled: false}},
+    retry_on_failure: {{enabled: false}}}}
+service:
+  telemetry: {{metrics: {{level: detailed, readers: [{{pull: {{exporter: {{prometheus:
+    {{host: 127.0.0.1, port: {page}}}}}}}}}]}}}}
+  pipelines:
+    traces: {{receivers: [otlp], processors: [memory_limiter], exporters: [otlp_http/down]}}
+    metrics: {{receivers: [otlp], processors: [memory_limiter], exporters: [otlp_http/waits]}}
+"""
+
+
+def refused_figures(folder, command, status):
+    """The series of exporters and processors when a queue is full and a backend refuses."""
+    class Backend(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    backend = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Backend)
+    threading.Thread(target=backend.serve_forever, daemon=True).start()
+    at, page, config = harness.free_port(), harness.free_port(), folder / "config.yaml"
+    config.write_text(REFUSED.format(at=at, page=page, to=backend.server_address[1]))
+    program = harness.Program("refused", folder, [*command, "--config", config])
+    program.wait_ports(at, page)
+    for signal in ("traces", "metrics"):
+        for _ in range(5):
+            requests.post(f"http://127.0.0.1:{at}/v1/{signal}", timeout=10,
+                          data=payloads.build(signal, "page").SerializeToString(),
+                          headers={"Content-Type": "application/x-protobuf"})
+    samples = read_all(scrape(page).text)
+    program.process.kill()
+    program.wait(10)
+    backend.shutdown()
+    return samples
+
+
+def read_all(text):
+    """Samples by name and all labels but the port, without the sums of bytes."""
+    found = {}
+    for line in text.splitlines():
+        match = SAMPLE.fullmatch(line)
+        if match and re.match("otelcol_(exporter|processor)_", line) and \
+                not re.search("_bytes_|_duration|in_flight|queue_size", match[1]):
+            labels = frozenset(pair for pair in LABEL.findall(match[2] or "")
+                               if pair[0] != "server_port")
+            found[str((match[1], sorted(labels)))] = float(match[3])
+    return found
+
+
+@pytest.mark.parametrize("status", [400, 503])
+def test_refusals_count_as_in_the_collector(tmp_path, status):
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "ours").mkdir()
+    theirs = refused_figures(tmp_path / "theirs", [harness.BUILT / "otelcol-e2e"], status)
+    ours = refused_figures(tmp_path / "ours", [harness.SPANLINK], status)
+    assert any("enqueue_failed" in key for key in theirs)
+    assert any("error_type" in key for key in theirs)
+    assert ours == theirs
+
+
 PERIODIC = """\
 receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{at}"}}}}}}}}
+processors: {{memory_limiter: {{check_interval: 1s, limit_mib: 200}}}}
 exporters: {{debug: }}
 service:
   telemetry:
@@ -169,7 +275,7 @@ service:
               otlp: {{protocol: {protocol}, endpoint: "{endpoint}", compression: none,
                 headers: [{{name: X-Token, value: "$$s"}}], headers_list: "X-More=b, x-token=c"}}
     resource: {{team: a, attributes: [{{name: service.name, value: sidecar}}]}}
-  pipelines: {{traces: {{receivers: [otlp], exporters: [debug]}}}}
+  pipelines: {{traces: {{receivers: [otlp], processors: [memory_limiter], exporters: [debug]}}}}
 """
 
 
@@ -192,6 +298,8 @@ def test_figures_are_sent_at_intervals_and_at_the_end(tmp_path, protocol):
     by_name = {metric.name: metric for metric in resource.scope_metrics[0].metrics}
     assert by_name["otelcol_process_uptime"].sum.is_monotonic
     assert by_name["spanlink_ready"].gauge.data_points
+    incoming = by_name["otelcol_processor_incoming_items"].sum.data_points[0]
+    assert [a.key for a in incoming.attributes] == ["processor", "otel.signal"]
     if protocol == "http/protobuf":
         headers = {k.lower(): v for k, v in sink.proxy.exchanges[0].headers.items()}
         assert (headers["x-token"], headers["x-more"]) == ("$s", "b")
@@ -225,7 +333,7 @@ def test_a_file_that_a_reader_needs_is_named_by_its_key(tmp_path):
     ended = subprocess.run([harness.SPANLINK, "--config", config], capture_output=True, text=True,
                            timeout=20)
     assert ended.returncode == 1
-    assert ("config.yaml:10: service.telemetry.metrics.readers[0].periodic.exporter.otlp."
+    assert ("config.yaml:11: service.telemetry.metrics.readers[0].periodic.exporter.otlp."
             "certificate: /nowhere/ca.pem cannot be read") in ended.stderr
 
 

@@ -51,11 +51,24 @@ void dial_where(const struct dial *dial, char *out, size_t size)
         redact_copy(dial->url, out, size);
 }
 
+/* OTLP's error body. */
+static bool read_status(const struct http_reply *reply, char *message, size_t size)
+{
+    int code;
+    bool has_retry_info;
+    uint64_t retry_after_ns;
+    return strncasecmp(reply->content_type, "application/x-protobuf", 22) == 0 &&
+           rpc_status_decode(bytes_view(&reply->body), &code, message, size, &has_retry_info,
+                             &retry_after_ns);
+}
+
 /* The backend's error message, in one line. */
 static void backend_message(const struct http_reply *reply, char out[MESSAGE_SIZE])
 {
     char raw[MESSAGE_SIZE / 2];
-    if (reply->grpc_status >= 0 && *reply->grpc_message)
+    if (reply->grpc_status < 0 && read_status(reply, raw, sizeof raw))
+        ;
+    else if (reply->grpc_status >= 0 && *reply->grpc_message)
         snprintf(raw, sizeof raw, "%.*s", (int)sizeof raw - 1, reply->grpc_message);
     else
         text_cut(bytes_view(&reply->body), raw, sizeof raw);
@@ -234,15 +247,35 @@ static void add_refused(const struct dial *dial, struct sentence *out)
                  dial->speech == DIAL_OTLP_GRPC ? "4317" : "4318");
 }
 
+/* The client's certificate was not accepted. A library sends none that no CA the server named has
+ * signed. */
+static void add_own_certificate(const struct dial *dial, const struct http_reply *reply,
+                                struct sentence *out)
+{
+    const struct tls_client_settings *tls = &dial->client->tls;
+    if (!*tls->cert_file && !*tls->cert_pem)
+        dial_add(out, ", and none is configured; set tls.cert_file and tls.key_file");
+    else if (strcasestr(reply->error, "expired"))
+        dial_add(out, "; renew the certificate in tls.cert_file");
+    else
+        dial_add(out, "; the certificate in tls.cert_file is not from a CA that the backend "
+                      "accepts");
+}
+
 static void add_certificate(const struct dial *dial, const struct http_reply *reply,
                             struct sentence *out)
 {
     bool unknown = strcasestr(reply->error, "issuer") || strcasestr(reply->error, "signer");
     bool other = strcasestr(reply->error, "match") || strcasestr(reply->error, "hostname");
+    if (strcasestr(reply->error, "requires a certificate") ||
+        strcasestr(reply->error, "refused our certificate")) {
+        add_own_certificate(dial, reply, out);
+        return;
+    }
     if (other)
         dial_add(out, "; set tls.server_name_override to one of its names, or use one in endpoint");
-    if (strcasestr(reply->error, "requires a certificate"))
-        dial_add(out, "; set tls.cert_file and tls.key_file");
+    if (strcasestr(reply->error, "expired"))
+        dial_add(out, "; the backend's certificate has expired and must be renewed there");
     else if (unknown || !other)
         dial_add(out, "; set tls.ca_file to the CA of the backend's certificate%s",
                  *dial->client->tls.ca_file || *dial->client->tls.ca_pem

@@ -41,7 +41,7 @@ static bool is_for_library(struct http_peer *peer, int fd, const void *data, siz
     if (peer->opening != OPENING_HTTP2 && peer->opening != OPENING_TLS)
         return true;
     struct outcome why = http_opening_refuse(peer);
-    opening_answer(fd, peer->opening, &why);
+    opening_answer(fd, &why);
     return false;
 }
 

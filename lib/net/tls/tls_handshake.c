@@ -51,7 +51,7 @@ void tls_explain_alert(int alert, const char *peer, char *why, size_t why_size)
 {
     const char *name = gnutls_alert_get_name((gnutls_alert_description_t)alert);
     if (alert == GNUTLS_A_CERTIFICATE_REQUIRED)
-        snprintf(why, why_size, "%s requires a certificate, and none was sent", peer);
+        snprintf(why, why_size, "%s requires a certificate", peer);
     else
         snprintf(why, why_size, "%s refused %s: %s", peer,
                  is_of_certificate(alert) ? "our certificate" : "TLS with us",

@@ -70,7 +70,7 @@ START_TEST(names_may_end_in_unit_and_type)
         style.constant = METRIC_LABELS({"service_name", VIEW("a")});
         metrics_add(&metrics, &rows[0], 2, NO_LABELS);
         metrics_add(&metrics, &rows[1], 3, METRIC_LABELS({"b", VIEW("c")}));
-        shows((enum page_format)format, format == PAGE_TEXT
+        shows((enum page_format)format, format != PAGE_OPENMETRICS
                                             ? "# HELP up_seconds_total Up.\n"
                                               "# TYPE up_seconds_total counter\n"
                                               "up_seconds_total{service_name=\"a\"} 2\n"
@@ -183,6 +183,17 @@ START_TEST(openmetrics_is_for_who_asks)
          PAGE_OPENMETRICS},
         {"text/plain;q=0.9, application/openmetrics-text; version=1.0.0; q=0.1", PAGE_TEXT},
         {"application/openmetrics-text;q=0", PAGE_TEXT},
+        /* Prometheus 3 */
+        {"application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+         "application/openmetrics-text;version=0.0.1;q=0.5,"
+         "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,"
+         "*/*;q=0.2",
+         PAGE_UTF8},
+        {"text/plain;escaping=allow-utf-8", PAGE_UTF8},
+        {"text/plain;version=0.0.4;q=0.9,application/openmetrics-text;escaping=allow-utf-8;q=0.5",
+         PAGE_TEXT},
+        {"application/openmetrics-text;escaping=underscores;q=0.6,text/plain;q=0.3",
+         PAGE_OPENMETRICS},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         ck_assert_msg(page_format_of(rows[i].accept) == rows[i].format, "%s", rows[i].accept);

@@ -282,7 +282,7 @@ START_TEST(clients_of_both_kinds_say_that_the_server_wants_a_certificate)
 {
     struct pki leaf;
     begin(true);
-    assert_said("the server requires a certificate, and none was sent", false, NULL);
+    assert_said("the server requires a certificate", false, NULL);
     pki_issue_expired(&leaf, &world.ca, "localhost");
     pki_write_key(&leaf, world.paths[WORLD_CLIENT_KEY]);
     pki_write_certificate(&leaf, world.paths[WORLD_CLIENT_CERT]);
