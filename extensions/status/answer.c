@@ -130,6 +130,16 @@ static bool is_good_host(const char *authority, const char *configured)
            strcasecmp(host, "localhost") == 0 || (*configured && strcasecmp(host, configured) == 0);
 }
 
+/* Fetch Metadata: a browser says that a page of another origin asks. A link to here may be
+ * followed, as X-Frame-Options keeps what it opens from that page. */
+static bool is_from_another_page(const struct http_request *request)
+{
+    const char *site = http_request_header(request, "Sec-Fetch-Site");
+    const char *mode = http_request_header(request, "Sec-Fetch-Mode");
+    return site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0 &&
+           !(mode && strcmp(mode, "navigate") == 0);
+}
+
 bool answer_may(struct http_request *request, const char *host, bool tls)
 {
     const char *authority = http_request_header(request, "Host");
@@ -142,7 +152,7 @@ bool answer_may(struct http_request *request, const char *host, bool tls)
                      "endpoint");
         return false;
     }
-    if (origin && strcasecmp(origin, own) != 0) {
+    if ((origin && strcasecmp(origin, own) != 0) || is_from_another_page(request)) {
         answer_error(request, 403, "pages of another origin cannot read this API");
         return false;
     }
@@ -157,6 +167,7 @@ void answer_headers(struct http_request *request, bool api)
     http_response_header(request, "X-Content-Type-Options", "nosniff");
     http_response_header(request, "Referrer-Policy", "no-referrer");
     http_response_header(request, "X-Frame-Options", "DENY");
+    http_response_header(request, "Cross-Origin-Resource-Policy", "same-origin");
     if (api)
         http_response_header(request, "Cache-Control", "no-store");
 }

@@ -31,8 +31,9 @@ bool answer_hex(const char *text, uint8_t *out, size_t size);
 
 /* Checks the Host and Origin headers, so that a page of another site whose name resolves to this
  * machine cannot read the API (DNS rebinding): Host must be an IP address, localhost or `host`, the
- * host of the configured endpoint; Origin, if present, must be the request's own. Otherwise
- * responds 403 and returns false. */
+ * host of the configured endpoint; Origin, if present, must be the request's own, and so must the
+ * origin that Sec-Fetch-Site describes, except for a link that is followed. Otherwise responds 403
+ * and returns false. */
 bool answer_may(struct http_request *request, const char *host, bool tls);
 
 /* Adds the headers that every response has; api: also Cache-Control: no-store. */

@@ -384,7 +384,7 @@ static void flatten_inner_list(struct flattening *flat, const char *key, const s
     struct proto_scan scan = proto_scan_begin(value->bytes);
     struct value each;
     for (size_t index = 0; value_next(&scan, &each); index++) {
-        snprintf(inner, sizeof inner, "%s%zu", key, index);
+        snprintf(inner, sizeof inner, "%.*s%zu", KEY_MOST - 24, key, index);
         flatten_into(flat, inner, &each, depth);
     }
 }

@@ -315,7 +315,9 @@ def test_wrong_requests_get_a_sentence(seen):
 
 def test_pages_of_other_sites_cannot_read_it(seen):
     for headers in ({"Host": "rebound.example"}, {"Host": f"rebound.example:{seen.page}"},
-                    {"Origin": "http://rebound.example"}, {"Origin": "null"}):
+                    {"Origin": "http://rebound.example"}, {"Origin": "null"},
+                    {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},
+                    {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors"}):
         for path in ("/", "/api/traces"):
             answer = requests.get(seen.url(path), headers=headers, timeout=10)
             assert answer.status_code == 403 and SERVICE not in answer.text
@@ -324,8 +326,11 @@ def test_pages_of_other_sites_cannot_read_it(seen):
         answer = requests.get(seen.url("/"), headers={"Host": host}, timeout=10)
         assert answer.status_code == 200
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
-    own = {"Origin": f"http://127.0.0.1:{seen.page}"}
+        assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    own = {"Origin": f"http://127.0.0.1:{seen.page}", "Sec-Fetch-Site": "same-origin"}
     assert requests.get(seen.url("/api/traces"), headers=own, timeout=10).status_code == 200
+    followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert requests.get(seen.url("/"), headers=followed, timeout=10).status_code == 200
 
 
 def test_java_and_text_formats_are_drawn_too(tmp_path):
