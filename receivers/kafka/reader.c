@@ -33,6 +33,20 @@ static bool feed_open(struct reader *reader, struct feed *feed, struct feed_star
     return feed->topic;
 }
 
+/* The time from which on all feeds have every profile; 0: not known. */
+static uint64_t starts_since(const struct feed_start *starts, size_t count)
+{
+    uint64_t since = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (starts[i].signal != SIGNAL_PROFILES)
+            continue;
+        if (!starts[i].since)
+            return 0;
+        since = starts[i].since > since ? starts[i].since : since;
+    }
+    return since;
+}
+
 struct reader *reader_new(struct kafka_receiver *self, struct letters *letters, int32_t number,
                           struct feed_start *starts, size_t count)
 {
@@ -63,6 +77,8 @@ struct reader *reader_new(struct kafka_receiver *self, struct letters *letters, 
     /* Metrics and logs wait for nothing, so they do not hold the clock up. */
     reader->lane =
         lane_new(self->env->id, (uint32_t)number, signals & joint ? signals & joint : signals);
+    if (reader->lane)
+        lane_set_since(reader->lane, starts_since(starts, count));
     if (opened && reader->lane)
         return reader;
     reader_stop(reader, CAUSE_MEMORY);

@@ -78,6 +78,8 @@ struct feed_start {
     int64_t end;             /* of the partition */
     uint64_t end_asked;      /* when, unix ns */
     int64_t deliver_from;    /* the committed one */
+    uint64_t since;          /* of profiles: every one recorded from then on is read, unix ns; 0:
+                                not known */
     struct marks marks;      /* moved into the feed */
     rd_kafka_queue_t *queue; /* taken over; NULL in tests */
 };

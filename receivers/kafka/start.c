@@ -73,9 +73,31 @@ int64_t start_time(const rd_kafka_topic_partition_list_t *list, const struct fee
     return earliest;
 }
 
+/* Notes from when on a feed has every profile, unless the broker deleted what was next before it. */
+static bool ask_since(const struct start_request *request,
+                      const rd_kafka_topic_partition_list_t *sought,
+                      const rd_kafka_topic_partition_list_t *list, struct feed_start *starts,
+                      char *error, size_t error_size)
+{
+    int64_t back = (int64_t)(request->replay_ns / NS_PER_MS);
+    rd_kafka_topic_partition_list_t *lows = rdkafka.topic_partition_list_copy(sought);
+    for (int i = 0; i < lows->cnt; i++)
+        lows->elems[i].offset = RD_KAFKA_OFFSET_BEGINNING;
+    bool asked = ask_times(request, lows, error, error_size);
+    for (int i = 0; asked && i < list->cnt; i++) {
+        const rd_kafka_topic_partition_t *low = rdkafka.topic_partition_list_find(
+            lows, list->elems[i].topic, list->elems[i].partition);
+        int64_t time = start_time(list, starts, list->elems[i].partition);
+        if (low && time > back && (low->offset == 0 || low->offset < list->elems[i].offset))
+            starts[i].since = (uint64_t)(time - back) * NS_PER_MS;
+    }
+    rdkafka.topic_partition_list_destroy(lows);
+    return asked;
+}
+
 /* Moves the start of profiles back to the time of the spans, and further by the replay. */
 static bool ask_replay(const struct start_request *request, rd_kafka_topic_partition_list_t *list,
-                       const struct feed_start *starts, char *error, size_t error_size)
+                       struct feed_start *starts, char *error, size_t error_size)
 {
     int64_t back = (int64_t)(request->replay_ns / NS_PER_MS);
     rd_kafka_topic_partition_list_t *earlier = rdkafka.topic_partition_list_new(list->cnt);
@@ -93,6 +115,7 @@ static bool ask_replay(const struct start_request *request, rd_kafka_topic_parti
         int64_t offset = earlier->elems[i].offset;
         start->offset = offset >= 0 && offset < start->offset ? offset : start->offset;
     }
+    asked = asked && ask_since(request, earlier, list, starts, error, error_size);
     rdkafka.topic_partition_list_destroy(earlier);
     return asked;
 }
