@@ -46,7 +46,8 @@ def read_spans(records):
     return found
 
 
-@pytest.mark.parametrize("encoding", ["otlp_proto", "otlp_json"])
+@pytest.mark.parametrize("encoding", ["otlp_proto",
+                                      pytest.param("otlp_json", marks=pytest.mark.soak)])
 def test_a_collector_reads_what_is_written(kafka, tmp_path, encoding):
     topics = {what: kafka.topic(f"{encoding}_{what}", 3) for what in SIGNALS}
     direct = harness.Collector(tmp_path / "direct").start()
@@ -250,7 +251,7 @@ def refusal(sidecar, *words):
     """The one line in which it is said what is wrong."""
     assert sidecar.post("traces", spans("shop", 9, 1).SerializeToString()) == 200
     assert harness.wait_for(lambda: sidecar.lines(*words), 20), sidecar.tail()
-    time.sleep(5)       # librdkafka tries again several times
+    time.sleep(2)       # librdkafka tries again several times
     lines = sidecar.lines(" kafka: ")
     sidecar.kill()
     assert len(lines) == 1, "\n".join(lines)

@@ -31,7 +31,8 @@ def reads(kafka, name, **more):
     return {"brokers": kafka.addresses, "group_id": name, "traces": {"topics": [name]}, **more}
 
 
-@pytest.mark.parametrize("encoding", ["otlp_proto", "otlp_json"])
+@pytest.mark.parametrize("encoding", [pytest.param("otlp_proto", marks=pytest.mark.soak),
+                                      "otlp_json"])
 def test_what_a_collector_writes_is_read(kafka, tmp_path, encoding):
     topics = {what: kafka.topic(f"from_collector_{encoding}_{what}", 3) for what in SIGNALS}
     direct = harness.Collector(tmp_path / "direct").start()
@@ -69,7 +70,7 @@ def test_what_a_collector_writes_is_read(kafka, tmp_path, encoding):
 
 
 def test_nothing_is_lost_by_a_kill_and_only_the_uncommitted_is_doubled(kafka, producer, backend,
-                                                                       tmp_path):
+                                                                       tmp_path, soak):
     name = kafka.topic("killed", 4)
     stop, numbers = threading.Event(), []
 
@@ -81,7 +82,7 @@ def test_nothing_is_lost_by_a_kill_and_only_the_uncommitted_is_doubled(kafka, pr
     loader.start()
     kills = []
     try:
-        for _ in range(3):
+        for _ in range(10 if soak else 2):
             gateway = gateways.Gateway(tmp_path, reads(kafka, name), backend)
             seen = len(backend.spans)
             assert harness.wait_for(lambda seen=seen: len(backend.spans) > seen + 2000, 40)

@@ -14,6 +14,8 @@ import sides
 
 CONFIGS = harness.ROOT / "configs"
 MEMORY_MIB = 512        # of configs/gateway.yaml
+# For windows of up to 4 s. By itself, correlation waits 75 s until it knows a service's windows.
+SHORT_HOLD = {"processors.correlation.hold": "12s"}
 
 
 @pytest.fixture
@@ -90,10 +92,10 @@ class Gateway(gateways.Gateway):
 def test_links_are_exact_live(kafka, backend, tmp_path, soak):
     name = topics(kafka, "live")
     sidecars = [Sidecar(tmp_path, kafka, name, f"pod-{number}") for number in range(3)]
-    gateway = Gateway(tmp_path, kafka, name, backend)
-    world = fleet.Fleet(time.time(), 300 if soak else 20, processes=3, window=5)
+    gateway = Gateway(tmp_path, kafka, name, backend, **({} if soak else SHORT_HOLD))
+    world = fleet.Fleet(time.time(), 300 if soak else 16, processes=3, window=4)
     world.played(fleet.to_sidecars(sidecars)).join()
-    assert harness.wait_for(lambda: backend.has(world.numbers), 60), gateway.explain()
+    assert harness.wait_for(lambda: backend.has(world.numbers), 100), gateway.explain()
     world.check(backend)
     assert not backend.doubled()
     for program in (*sidecars, gateway):
@@ -187,9 +189,9 @@ def test_topics_are_raised_from_6_to_12_partitions(kafka, backend, tmp_path):
         "profiles": {"topic": f"{name}_profiles", "encoding": "native"}}, ("traces", "profiles"),
         name=f"sidecar-{number}") for number in range(4)]
     gateway = Gateway(tmp_path, kafka, name, backend,
-                      **{"receivers.kafka.metadata.refresh_interval": "1s"})
+                      **{"receivers.kafka.metadata.refresh_interval": "1s", **SHORT_HOLD})
     assert gateway.metrics()["lanes"] == 6
-    numbers = fleet.Fleet(time.time(), 14, window=2)
+    numbers = fleet.Fleet(time.time(), 12, window=2)
     thread = numbers.played(fleet.to_sidecars(sidecars))
     gateways.grow(kafka, f"{name}_spans", 12)
     assert harness.wait_for(lambda: gateway.lines("partitions are not read"), 20), gateway.tail()
@@ -207,7 +209,8 @@ def test_topics_are_raised_from_6_to_12_partitions(kafka, backend, tmp_path):
         assert program.stop() == 0
 
 
-@pytest.mark.parametrize("way", ["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN over TLS", "TLS"])
+@pytest.mark.parametrize("way", [pytest.param("SCRAM-SHA-256", marks=pytest.mark.soak),
+                                 "SCRAM-SHA-512", "PLAIN over TLS", "TLS"])
 def test_a_gateway_logs_in(guarded, newer, backend, tmp_path, way):
     name = guarded.topic(f"login_{way.replace(' ', '_')}", 1)
     gateways.Producer(guarded).spans(name, 1, 10, partitions=1)

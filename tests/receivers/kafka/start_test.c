@@ -48,7 +48,7 @@ START_TEST(without_a_time_they_are_whole_from_the_first_record_or_from_now)
     ck_assert_uint_eq(since(0, 100, -1, 0), SINCE_EVER);
     ck_assert_uint_eq(since(0, 0, -1, 0), SINCE_EVER);
     ck_assert_uint_eq(since(0, 100, 1000000, 50), 0); /* what it would read was deleted */
-    ck_assert_uint_eq(since(50, 100, -1, 0), 0); /* committed by another program */
+    ck_assert_uint_eq(since(50, 100, -1, 0), 0);      /* committed by another program */
     ck_assert_uint_eq(since(100, 100, -1, 0), 9000 * S);
 }
 END_TEST
