@@ -69,8 +69,9 @@ def test_what_a_collector_writes_is_read(kafka, tmp_path, encoding):
         program.kill()
 
 
+@pytest.mark.soak
 def test_nothing_is_lost_by_a_kill_and_only_the_uncommitted_is_doubled(kafka, producer, backend,
-                                                                       tmp_path, soak):
+                                                                       tmp_path):
     name = kafka.topic("killed", 4)
     stop, numbers = threading.Event(), []
 
@@ -82,7 +83,7 @@ def test_nothing_is_lost_by_a_kill_and_only_the_uncommitted_is_doubled(kafka, pr
     loader.start()
     kills = []
     try:
-        for _ in range(10 if soak else 2):
+        for _ in range(10):
             gateway = gateways.Gateway(tmp_path, reads(kafka, name), backend)
             seen = len(backend.spans)
             assert harness.wait_for(lambda seen=seen: len(backend.spans) > seen + 2000, 40)

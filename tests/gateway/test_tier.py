@@ -184,6 +184,7 @@ def test_nothing_acknowledged_is_lost_when_a_broker_is_killed(backend, tmp_path,
     cluster.stop()
 
 
+@pytest.mark.soak
 def test_topics_are_raised_from_6_to_12_partitions(kafka, backend, tmp_path):
     """Raised one after the other: meanwhile numbers that only one topic has stand still."""
     name = topics(kafka, "raised")
@@ -214,7 +215,8 @@ def test_topics_are_raised_from_6_to_12_partitions(kafka, backend, tmp_path):
 
 
 @pytest.mark.parametrize("way", [pytest.param("SCRAM-SHA-256", marks=pytest.mark.soak),
-                                 "SCRAM-SHA-512", "PLAIN over TLS", "TLS"])
+                                 "SCRAM-SHA-512", "PLAIN over TLS",
+                                 pytest.param("TLS", marks=pytest.mark.soak)])
 def test_a_gateway_logs_in(guarded, newer, backend, tmp_path, way):
     name = guarded.topic(f"login_{way.replace(' ', '_')}", 1)
     gateways.Producer(guarded).spans(name, 1, 10, partitions=1)
