@@ -7,6 +7,11 @@
 # Usage: packaging/rootfs.sh BINARY FOLDER    (FOLDER must not exist)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+late='gnutls|idn2|snappy|lz4|pcre2-8'
+if [ "${1:-}" = --kafka ]; then
+  late+='|rdkafka'
+  shift
+fi
 program=${1:?which binary?}
 root=${2:?which folder?}
 [ ! -e "$root" ] || { echo "$root already exists" >&2; exit 1; }
@@ -36,7 +41,7 @@ g++ -shared -o "$snappy/libsnappy.so.1" -Wl,-soname,libsnappy.so.1 \
   -Wl,--version-script="$snappy/exported" -Wl,--whole-archive -l:libsnappy.a \
   -Wl,--no-whole-archive -static-libstdc++ -static-libgcc -Wl,--gc-sections
 # Libraries loaded on first use; the binary contains their names.
-for name in $(strings "$program" | grep -E '^lib(gnutls|idn2|snappy|lz4|pcre2-8|rdkafka)\.so\.[0-9]+$' | sort -u); do
+for name in $(strings "$program" | grep -E "^lib($late)\.so\.[0-9]+$" | sort -u); do
   path=$(ldconfig -p | awk -v name="$name" '$1 == name && !found++ {print $NF}')
   [ -n "$path" ] || { echo "$name is not installed here" >&2; exit 1; }
   mkdir -p "$root$(dirname "$path")"

@@ -33,6 +33,20 @@ static bool feed_open(struct reader *reader, struct feed *feed, struct feed_star
     return feed->topic;
 }
 
+/* The time from which on all feeds have every profile; 0: not known; or SINCE_EVER. */
+static uint64_t starts_since(const struct feed_start *starts, size_t count)
+{
+    uint64_t since = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (starts[i].signal != SIGNAL_PROFILES)
+            continue;
+        if (!starts[i].since)
+            return 0;
+        since = starts[i].since > since ? starts[i].since : since;
+    }
+    return since;
+}
+
 struct reader *reader_new(struct kafka_receiver *self, struct letters *letters, int32_t number,
                           struct feed_start *starts, size_t count)
 {
@@ -63,6 +77,10 @@ struct reader *reader_new(struct kafka_receiver *self, struct letters *letters, 
     /* Metrics and logs wait for nothing, so they do not hold the clock up. */
     reader->lane =
         lane_new(self->env->id, (uint32_t)number, signals & joint ? signals & joint : signals);
+    uint64_t since = starts_since(starts, count);
+    reader->ever = since == SINCE_EVER;
+    if (reader->lane && !reader->ever)
+        lane_set_since(reader->lane, since);
     if (opened && reader->lane)
         return reader;
     reader_stop(reader, CAUSE_MEMORY);
@@ -403,6 +421,16 @@ static void feed_expire_parts(struct feed *feed)
     }
 }
 
+static void feed_set_lane(struct feed *feed, struct batch *batch)
+{
+    struct reader *reader = feed->reader;
+    uint64_t replay = reader->self->replay;
+    if (reader->ever) /* early enough for any span in the log */
+        lane_set_since(reader->lane, feed->reached > replay ? feed->reached - replay : 1);
+    reader->ever = false;
+    batch_set_lane(batch, reader->lane, feed->reached);
+}
+
 /* Reads the head as profiles that were delivered before. Without memory its ids are missed, and a
  * span may stay unlinked. */
 static bool feed_again(struct feed *feed, uint64_t mono_ns)
@@ -424,7 +452,7 @@ static bool feed_again(struct feed *feed, uint64_t mono_ns)
     if (found.parted && found.whole)
         parts_close(&feed->parts, found.parted);
     if (batch) {
-        batch_set_lane(batch, reader->lane, feed->reached);
+        feed_set_lane(feed, batch);
         feed->waiting = handed_new(feed, batch, &number, 0);
     }
     if (feed->waiting)
@@ -438,7 +466,7 @@ static bool feed_hand(struct feed *feed, struct batch *batch, uint64_t number,
                       struct parted *parted, uint64_t mono_ns)
 {
     bool noted = !parted || parted_note(parted, number);
-    batch_set_lane(batch, feed->reader->lane, feed->reached);
+    feed_set_lane(feed, batch);
     if (noted)
         feed->waiting = parted ? handed_new(feed, batch, parted->numbers, parted->number_count)
                                : handed_new(feed, batch, &number, 1);

@@ -61,6 +61,7 @@ struct reader {
     _Atomic bool leaving;    /* asks a worker to let go */
     _Atomic bool rewind;     /* something was given up: read again from the committed offsets */
     _Atomic uint64_t paused; /* feeds that are */
+    bool ever;               /* every profile is read, and nothing was handed over yet */
 
     pthread_mutex_t lock; /* guards ledgers and under_way */
     pthread_cond_t idle;
@@ -70,6 +71,9 @@ struct reader {
     struct feed feeds[];
 };
 
+/* A feed is read from the first record that its partition ever had. */
+#define SINCE_EVER 1
+
 /* Where a feed starts. */
 struct feed_start {
     const char *topic;
@@ -78,6 +82,7 @@ struct feed_start {
     int64_t end;             /* of the partition */
     uint64_t end_asked;      /* when, unix ns */
     int64_t deliver_from;    /* the committed one */
+    uint64_t since;          /* of profiles: start_since */
     struct marks marks;      /* moved into the feed */
     rd_kafka_queue_t *queue; /* taken over; NULL in tests */
 };

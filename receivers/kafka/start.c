@@ -97,6 +97,35 @@ static bool ask_replay(const struct start_request *request, rd_kafka_topic_parti
     return asked;
 }
 
+uint64_t start_since(const struct start_request *request, const struct feed_start *start,
+                     int64_t time_ms, int64_t low)
+{
+    uint64_t time = time_ms > 0 ? (uint64_t)time_ms * NS_PER_MS : 0;
+    if (start->from == 0 && low == 0)
+        return SINCE_EVER;
+    if (time > request->replay_ns && low < start->from)
+        return time - request->replay_ns;
+    return start->from >= start->end ? start->end_asked : 0;
+}
+
+/* Notes from when on the feeds have every profile. */
+static bool ask_since(const struct start_request *request,
+                      const rd_kafka_topic_partition_list_t *list, struct feed_start *starts,
+                      char *error, size_t error_size)
+{
+    rd_kafka_topic_partition_list_t *lows = rdkafka.topic_partition_list_copy(list);
+    for (int i = 0; i < lows->cnt; i++)
+        lows->elems[i].offset = RD_KAFKA_OFFSET_BEGINNING;
+    bool asked = ask_times(request, lows, error, error_size);
+    for (int i = 0; asked && i < list->cnt; i++)
+        if (starts[i].signal == SIGNAL_PROFILES)
+            starts[i].since =
+                start_since(request, &starts[i], start_time(list, starts, list->elems[i].partition),
+                            lows->elems[i].offset);
+    rdkafka.topic_partition_list_destroy(lows);
+    return asked;
+}
+
 bool start_again(const struct start_request *request, rd_kafka_topic_partition_list_t *list,
                  struct feed_start *starts, char *error, size_t error_size)
 {
@@ -112,11 +141,11 @@ bool start_again(const struct start_request *request, rd_kafka_topic_partition_l
     for (int i = 0; read && i < list->cnt; i++)
         starts[i].deliver_from = list->elems[i].offset;
     read = read && ask_replay(request, list, starts, error, error_size);
-    for (int i = 0; i < list->cnt; i++) {
+    for (int i = 0; i < list->cnt; i++)
         starts[i].from = list->elems[i].offset;
-        if (!read)
-            marks_release(&starts[i].marks);
-    }
+    read = read && ask_since(request, list, starts, error, error_size);
+    for (int i = 0; !read && i < list->cnt; i++)
+        marks_release(&starts[i].marks);
     return read;
 }
 

@@ -29,4 +29,10 @@ bool start_again(const struct start_request *request, rd_kafka_topic_partition_l
 int64_t start_time(const rd_kafka_topic_partition_list_t *list, const struct feed_start *starts,
                    int32_t number);
 
+/* Pure. The time from which on a feed of profiles has every one, unix ns; 0: not known, SINCE_EVER:
+ * nothing was deleted. time_ms: start_time of its partition. low: the first offset that the broker
+ * has. */
+uint64_t start_since(const struct start_request *request, const struct feed_start *start,
+                     int64_t time_ms, int64_t low);
+
 #endif

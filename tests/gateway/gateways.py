@@ -24,6 +24,7 @@ class Backend:
         self.status, self.delay, self.lock = 200, 0, threading.Lock()
         self.spans = {}         # number: times of its deliveries
         self.linked = set()     # numbers with pyroscope.profile.id
+        self.bare = set()       # numbers without it; of two copies, one may be linked
         self.profiles = []      # (path with query, body)
         self.attributes = []    # resource attributes of each group of spans
 
@@ -65,8 +66,8 @@ class Backend:
                 for span in (span for scope in group.scope_spans for span in scope.spans):
                     number = int.from_bytes(span.span_id, "big")
                     self.spans.setdefault(number, []).append(now)
-                    if any(each.key == harness.PROFILE_ID for each in span.attributes):
-                        self.linked.add(number)
+                    linked = any(each.key == harness.PROFILE_ID for each in span.attributes)
+                    (self.linked if linked else self.bare).add(number)
 
     def has(self, numbers):
         with self.lock:
@@ -85,7 +86,7 @@ class Gateway(harness.Program):
     names = itertools.count(1)
 
     def __init__(self, folder, kafka, backend, exporter=None, signals=("traces",), processors=None,
-                 more=None, wait=True):
+                 more=None, wait=True, env=None):
         folder.mkdir(parents=True, exist_ok=True)
         name = f"gateway-{next(self.names)}"
         self.health, self.pages, self.metrics_port = (harness.free_port() for _ in range(3))
@@ -110,7 +111,7 @@ class Gateway(harness.Program):
                 "pipelines": {what: {"receivers": ["kafka"], "exporters": [chosen[what]],
                                      "processors": list(processors or {})} for what in signals}},
             **(more or {})}))
-        super().__init__(name, folder, [harness.SPANLINK, "--config", self.config])
+        super().__init__(name, folder, [harness.SPANLINK, "--config", self.config], env=env)
         if wait:
             self.wait_ready(f"http://127.0.0.1:{self.health}/", 40)
 

@@ -29,9 +29,6 @@ if ! built kafka-client "$client"; then
     rm -rf "$OUT/kafka-client"
     "$VENV/bin/python" -m pip install -q --disable-pip-version-check --target "$OUT/kafka-client" \
         "$client"
-    mkdir "$OUT/kafka-client/lib"
-    ln -s "$(cd "$OUT/kafka-client" && ls "$PWD"/confluent_kafka.libs/librdkafka-*.so.1)" \
-        "$OUT/kafka-client/lib/librdkafka.so.1"
     mark kafka-client "$client"
 fi
 

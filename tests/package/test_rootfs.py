@@ -13,10 +13,15 @@ DOCKERFILE = (ROOT / "packaging" / "Dockerfile").read_text()
 EPOCH = "1700000000"
 
 
-def make(program, folder):
+def make(program, folder, *options):
     run("rm", "-rf", folder)
-    run("env", f"SOURCE_DATE_EPOCH={EPOCH}", ROOT / "packaging" / "rootfs.sh", program, folder)
+    run("env", f"SOURCE_DATE_EPOCH={EPOCH}", ROOT / "packaging" / "rootfs.sh", *options, program,
+        folder)
     return folder
+
+
+def size(root):
+    return sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +48,7 @@ def inside(root, *words):
 
 def test_it_is_small_and_has_nothing_to_run_but_spanlink(root):
     files = [path for path in root.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 23_000_000  # 8 of them librdkafka and OpenSSL
+    assert size(root) < 15_000_000
     assert [str(path.relative_to(root)) for path in files
             if path.stat().st_mode & 0o111 and ".so" not in path.name] == ["usr/bin/spanlink"]
 
@@ -66,13 +71,36 @@ def test_it_starts_and_is_healthy_as_the_image_says(root):
     stop(process)
 
 
+def loads(root, name):
+    loader = next(root.glob("lib64/ld-linux*"))
+    library = next(root.rglob(name))
+    out = run("chroot", root, "/" + str(loader.relative_to(root)), "--list",
+              "/" + str(library.relative_to(root)))
+    assert "not found" not in out
+
+
 def test_every_library_that_is_loaded_late_is_there(root):
     for name in ("libgnutls.so.30", "libidn2.so.0", "libsnappy.so.1", "liblz4.so.1"):
-        loader = next(root.glob("lib64/ld-linux*"))
-        library = next(root.rglob(name))
-        out = run("chroot", root, "/" + str(loader.relative_to(root)), "--list",
-                  "/" + str(library.relative_to(root)))
-        assert "not found" not in out
+        loads(root, name)
+
+
+KAFKA = ("yaml:{receivers: {otlp: {protocols: {http: }}}, exporters: {kafka: {brokers: ['127.0.0.1:1']}}, "
+         "service: {pipelines: {traces: {receivers: [otlp], exporters: [kafka]}}}}")
+
+
+def test_kafka_is_included_on_request(root, program):
+    assert not list(root.rglob("librdkafka*"))
+    other = make(program, ROOT / "build" / "package" / "rootfs-kafka", "--kafka")
+    try:
+        assert size(other) < 23_000_000
+        loads(other, "librdkafka.so.1")
+        for folder, sentence in ((root, "librdkafka.so.1"), (other, "127.0.0.1:1")):
+            done = subprocess.run(
+                list(map(str, inside(folder, "/usr/bin/spanlink", "check", "--config", KAFKA))),
+                capture_output=True, text=True)
+            assert done.returncode == 1 and sentence in done.stdout + done.stderr, done
+    finally:
+        run("rm", "-rf", other)
 
 
 def test_its_snappy_is_whole(root):

@@ -26,4 +26,33 @@ START_TEST(the_time_is_that_of_the_earliest_open_span_of_the_lane)
 }
 END_TEST
 
-SUITE_MAIN("start", the_time_is_that_of_the_earliest_open_span_of_the_lane)
+#define S NS_PER_S
+
+static uint64_t since(int64_t from, int64_t end, int64_t time_ms, int64_t low)
+{
+    const struct start_request request = {.replay_ns = 180 * S, .now = 9000 * S};
+    const struct feed_start start = {.from = from, .end = end, .end_asked = 9000 * S};
+    return start_since(&request, &start, time_ms, low);
+}
+
+START_TEST(profiles_are_whole_from_the_time_that_was_sought)
+{
+    ck_assert_uint_eq(since(50, 100, 1000000, 10), 820 * S);
+    ck_assert_uint_eq(since(50, 100, 1000000, 50), 0); /* earlier ones may have been deleted */
+    ck_assert_uint_eq(since(100, 100, 1000000, 100), 9000 * S);
+}
+END_TEST
+
+START_TEST(without_a_time_they_are_whole_from_the_first_record_or_from_now)
+{
+    ck_assert_uint_eq(since(0, 100, -1, 0), SINCE_EVER);
+    ck_assert_uint_eq(since(0, 0, -1, 0), SINCE_EVER);
+    ck_assert_uint_eq(since(0, 100, 1000000, 50), 0); /* what it would read was deleted */
+    ck_assert_uint_eq(since(50, 100, -1, 0), 0);      /* committed by another program */
+    ck_assert_uint_eq(since(100, 100, -1, 0), 9000 * S);
+}
+END_TEST
+
+SUITE_MAIN("start", the_time_is_that_of_the_earliest_open_span_of_the_lane,
+           profiles_are_whole_from_the_time_that_was_sought,
+           without_a_time_they_are_whole_from_the_first_record_or_from_now)
