@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { POLL_MS = 100, CHECK_MS = 200, CHECKS_APART_MS = 1000, OPEN_WAIT_S = 5 };
+enum {
+    POLL_MS = 100,
+    CHECK_MS = 200,
+    CHECKS_APART_MS = 1000,
+    OPEN_WAIT_S = 5,
+    REJOIN_S = 1, /* doubles each time, up to REJOIN_MOST_S */
+    REJOIN_MOST_S = 60
+};
 
 #define ASK_NS NS_PER_S
 
@@ -89,17 +96,60 @@ static void group_poll(struct kafka_group *group)
     rdkafka.message_destroy(message);
 }
 
+/* After a fatal error, librdkafka's client does nothing any more. */
+static bool has_failed(struct kafka_group *group, char *text, size_t size)
+{
+    const struct kafka_receiver *self = group->self;
+    char reason[256];
+    switch (rdkafka.fatal_error(group->client, reason, sizeof reason)) {
+    case RD_KAFKA_RESP_ERR_NO_ERROR:
+        return false;
+    case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
+        snprintf(text, size,
+                 "the broker gave this member's place to another with group_instance_id %s",
+                 self->group_instance_id);
+        return true;
+    default:
+        snprintf(text, size, "%s", reason);
+        return true;
+    }
+}
+
+/* Gives up the lanes, whose records others may read by now, and waits a little: members with the
+ * same group_instance_id take the place from each other for ever. */
+static void leave_group(struct kafka_group *group, const char *why, unsigned wait_s)
+{
+    log_error("%s: %s; joining the group again in %u s", group->self->env->id, why, wait_s);
+    group_end_lanes(group, true);
+    rdkafka.assign(group->client, NULL);
+    rdkafka.consumer_close(group->client);
+    rdkafka.destroy(group->client);
+    group->client = NULL;
+    group_set_phase(group, GROUP_JOINING, why);
+    group_pause(group, (int)wait_s * 1000);
+}
+
 static void *group_run(void *ctx)
 {
     struct kafka_group *group = ctx;
+    char why[192];
+    unsigned wait_s = REJOIN_S;
     ask_topics(group);
-    if (atomic_load(&group->stopping) || !join_group(group))
-        return NULL;
-    while (!atomic_load(&group->stopping)) {
-        group_poll(group);
-        group_serve(group);
+    while (!atomic_load(&group->stopping) && join_group(group)) {
+        uint64_t joined = clock_mono(&clock_system);
+        while (!atomic_load(&group->stopping) && !has_failed(group, why, sizeof why)) {
+            group_poll(group);
+            group_serve(group);
+        }
+        if (atomic_load(&group->stopping)) {
+            rdkafka.consumer_close(group->client); /* calls group_rebalance */
+            break;
+        }
+        if (clock_mono(&clock_system) - joined > 2 * REJOIN_MOST_S * NS_PER_S)
+            wait_s = REJOIN_S;
+        leave_group(group, why, wait_s);
+        wait_s = wait_s * 2 < REJOIN_MOST_S ? wait_s * 2 : REJOIN_MOST_S;
     }
-    rdkafka.consumer_close(group->client); /* calls group_rebalance */
     return NULL;
 }
 

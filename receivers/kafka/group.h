@@ -62,6 +62,9 @@ void group_set_phase(struct kafka_group *group, enum group_phase phase, const ch
 /* members.c: the rebalance callback of librdkafka. */
 void group_rebalance(rd_kafka_t *client, rd_kafka_resp_err_t code,
                      rd_kafka_topic_partition_list_t *list, void *opaque);
+/* Drops what is held, waits for what is under way, commits, and gives the lanes up. lost: others
+ * may read the partitions already, so nothing is waited for or committed. */
+void group_end_lanes(struct kafka_group *group, bool lost);
 /* Reads lanes again of which something was given up. */
 void group_rewind(struct kafka_group *group);
 

@@ -191,9 +191,7 @@ static void stop_reader(struct kafka_group *group, struct reader *reader, enum c
     reader_stop(reader, cause);
 }
 
-/* Drops what is held, waits for what is under way, commits, and gives up. lost: others may read the
- * partitions already, so nothing is waited for nor committed. */
-static void end_readers(struct kafka_group *group, bool lost)
+void group_end_lanes(struct kafka_group *group, bool lost)
 {
     enum cause cause = atomic_load(&group->stopping) ? CAUSE_SHUTDOWN : CAUSE_REVOKED;
     size_t late = 0;
@@ -240,7 +238,7 @@ void group_rebalance(rd_kafka_t *client, rd_kafka_resp_err_t code,
     bool lost = rdkafka.assignment_lost(client);
     if (lost)
         log_warn("%s: the group gave this member's partitions to others", group->self->env->id);
-    end_readers(group, lost);
+    group_end_lanes(group, lost);
     if (!atomic_load(&group->stopping))
         group_set_phase(group, GROUP_JOINING, "the group is being rebalanced");
     rdkafka.assign(client, NULL);

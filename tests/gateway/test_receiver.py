@@ -146,6 +146,20 @@ def test_a_restart_of_a_static_member_rebalances_nobody(kafka, producer, backend
         assert each.stop() == 0
 
 
+def test_a_member_whose_place_was_taken_says_so_and_joins_again(kafka, producer, backend, tmp_path):
+    name = kafka.topic("fenced", 4)
+    first, second = (gateways.Gateway(tmp_path / folder, reads(
+        kafka, name, group_instance_id="same"), backend) for folder in ("first", "second"))
+    assert harness.wait_for(
+        lambda: first.lines("place to another with group_instance_id same; joining") or
+        second.lines("place to another with group_instance_id same; joining"), 30)
+    assert second.stop() == 0
+    numbers = producer.spans(name, 1, 100)
+    assert harness.wait_for(lambda: backend.has(numbers), 90), first.explain()
+    assert first.metrics()["lanes"] == 4
+    assert first.stop() == 0
+
+
 def test_unreadable_records_become_dead_letters(kafka, producer, backend, tmp_path):
     name, dead = kafka.topic("poisoned", 2), kafka.topic("dead", 1)
     numbers = list(producer.spans(name, 1, 10, partitions=1))
