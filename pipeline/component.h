@@ -37,8 +37,11 @@ struct component {
     const char *text;      /* one-line description */
     const char *stability; /* "beta", so far the only value; shown by `spanlink components` */
     enum component_kind kind;
-    unsigned signals;   /* SIGNAL_BITs; extensions: 0 */
-    unsigned encodings; /* BATCH_BITs: what a receiver makes, what an exporter's send accepts */
+    unsigned signals;       /* SIGNAL_BITs; extensions: 0 */
+    unsigned encodings;     /* BATCH_BITs: what a receiver makes, what an exporter's send accepts */
+    bool gathers;           /* consume or send accepts joined payloads; else each is contiguous */
+    bool fixed;             /* a reload cannot add, change or remove it; that needs a restart */
+    bool misplaced_refused; /* what misplaced returns is an error: nothing starts */
     size_t size;
     const struct key *keys;
 
@@ -55,7 +58,6 @@ struct component {
      * held upstream; the journal's; that of a stop or reload. NULL: step always makes one. */
     enum verdict (*consume)(void *self, struct batch *batch, struct outlet *next);
     pass_step_fn *step; /* processors: the step of an OTLP batch; false, NULL: consume */
-    bool gathers;       /* consume or send accepts joined payloads; else each is contiguous */
 
     /* Exporters; mandatory. One attempt to deliver, on one of several workers; blocks up to its
      * timeout. The pipeline provides queue, retries, splitting and counters. */
@@ -87,7 +89,6 @@ struct component {
     /* Returns why using it only in pipelines of these signals (SIGNAL_BITs) is a mistake, a static
      * sentence; NULL: it is not. *severe: `validate` must fail. NULL: it fits anywhere. */
     const char *(*misplaced)(const void *self, unsigned signals, bool *severe);
-    bool misplaced_refused;                   /* such a mistake is a fault: nothing starts */
     bool (*gives_metadata)(const void *self); /* receivers: batches have it; NULL: never */
 
     /* Processors: receives a note that the instance with this id saved (env_note) before a restart,
@@ -129,7 +130,6 @@ struct component {
      * connections, serves those it has and tells them to reconnect; close follows later. NULL:
      * close at once. */
     void (*retire)(void *self);
-    bool fixed; /* a reload cannot add, change or remove it; that needs a restart */
 
     /* Stops intake, hands on what is held, frees. Allowed after a failed open, and twice. No
      * consume, send or tick runs during or after it. NULL: only `keys` have memory. */

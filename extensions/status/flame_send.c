@@ -113,7 +113,8 @@ void flame_send(struct status *self, struct http_request *request, struct flame 
     sending->writer = flame_writer_begin(&sending->flame, format);
     bytes_init(&sending->piece, ANSWER_MAX, self->env->budget);
     if (flame_count(&sending->flame) + sending->flame.names.count > SMALL) {
-        sending->large = self->sending = true;
+        sending->large = true;
+        atomic_store(&self->sending, true);
         add_headers(request, sending);
         http_respond_stream(request, 200, type,
                             &(struct http_stream){sending_read, sending_end, sending});

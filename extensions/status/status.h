@@ -41,7 +41,7 @@ struct status {
     struct watch *watch; /* env's, or `idle` if it has none */
     struct watch idle;
     struct watcher watcher;
-    bool attached;
+    bool attached, threaded;
     char host[256]; /* of the endpoint */
 
     /* Guarded by the watch's lock. */
@@ -51,14 +51,13 @@ struct status {
     size_t granted;   /* what may be taken until the thread looks again, ... */
     size_t allowed;   /* ... and what is left of it */
     uint64_t skipped; /* requests that were not */
-    bool spare;       /* there is credit for a profile larger than that */
     struct left_outs left_outs;
+    bool spare;  /* there is credit for a profile larger than that */
     bool asleep; /* the thread waits to be woken */
     bool stopping;
     pthread_cond_t wake;
 
     pthread_t thread;
-    bool threaded;
     pthread_mutex_t taking; /* held while what was gathered is worked on */
     uint64_t spent;         /* CPU time of that, ns; ... */
     uint64_t worked;        /* ... and the bytes */
@@ -70,9 +69,9 @@ struct status {
 
     pthread_mutex_t looking;    /* one answer that reads what is kept at a time; guards the rest */
     struct looked *looked;      /* NULL: nobody looks */
-    _Atomic bool sending;       /* a large flame graph; set under the lock, cleared without it */
     _Atomic uint64_t looked_at; /* mono */
     _Atomic uint64_t kept_bytes, kept_evicted, kept_skipped; /* for metrics pages */
+    _Atomic bool sending; /* a large flame graph; set under the lock, cleared without it */
 };
 
 /* gather.c */

@@ -97,6 +97,11 @@ static struct view parameter(const struct ottl_function *function, size_t i, boo
     return (struct view){(const uint8_t *)at, size - *optional};
 }
 
+static bool is_lower_of(uint8_t lower, uint8_t letter)
+{
+    return lower == tolower(letter);
+}
+
 /* Whether an argument is named as a parameter, in snake or camel case. */
 static bool same_name(struct view parameter, struct view argument)
 {
@@ -105,7 +110,7 @@ static bool same_name(struct view parameter, struct view argument)
         i += parameter.data[i] == '_';
         j += argument.data[j] == '_';
         if (i == parameter.size || j == argument.size ||
-            parameter.data[i++] != tolower(argument.data[j++]))
+            !is_lower_of(parameter.data[i++], argument.data[j++]))
             return false;
     }
     return i == parameter.size && j == argument.size;

@@ -101,18 +101,14 @@ static bool has_failed(struct kafka_group *group, char *text, size_t size)
 {
     const struct kafka_receiver *self = group->self;
     char reason[256];
-    switch (rdkafka.fatal_error(group->client, reason, sizeof reason)) {
-    case RD_KAFKA_RESP_ERR_NO_ERROR:
-        return false;
-    case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
+    rd_kafka_resp_err_t code = rdkafka.fatal_error(group->client, reason, sizeof reason);
+    if (code == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
         snprintf(text, size,
                  "the broker gave this member's place to another with group_instance_id %s",
                  self->group_instance_id);
-        return true;
-    default:
+    else
         snprintf(text, size, "%s", reason);
-        return true;
-    }
+    return code != RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
 /* Gives up the lanes, whose records others may read by now, and waits a little: members with the
