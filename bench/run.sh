@@ -18,6 +18,7 @@ mkdir -p "$BIN"
 . tests/e2e/setup_lib.sh
 install nginx-light wrk nghttp2-client python3-venv binutils
 tests/e2e/setup.sh --collector
+tests/contrib/setup.sh
 venv "$PWD/build/bench/venv" "$PWD/bench/requirements.txt"
 
 cmake --preset release -B build/bench -DSPANLINK_BENCH=ON >/dev/null
