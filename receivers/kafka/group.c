@@ -100,7 +100,7 @@ static void group_poll(struct kafka_group *group)
 static bool has_failed(struct kafka_group *group, char *text, size_t size)
 {
     const struct kafka_receiver *self = group->self;
-    char reason[256];
+    char reason[160];
     rd_kafka_resp_err_t code = rdkafka.fatal_error(group->client, reason, sizeof reason);
     if (code == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
         snprintf(text, size,
